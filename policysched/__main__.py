@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from policysched.cli import leaving, main
+from policysched.cli import fast_exit, main
 
 
 def run() -> NoReturn:
     """Run the command line of the process and end it with its exit code."""
-    leaving.begin()
-    leaving.leave(main.main())
+    fast_exit.begin()
+    fast_exit.leave(main.main())
 
 
 if __name__ == "__main__":

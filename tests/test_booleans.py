@@ -5,7 +5,7 @@ import argparse
 import pytest
 
 from policysched import booleans
-from policysched.cli import run_flags
+from policysched.cli.options import run_flags
 
 _TRUE = ("1", "t", "T", "TRUE", "true", "True")
 _FALSE = ("0", "f", "F", "FALSE", "false", "False")

@@ -51,7 +51,7 @@ _EXIT_BROKEN_PIPE = 141  # 128 + SIGPIPE, the shell's convention for a reader th
 
 
 class _Command(Protocol):
-    """What a module of this package provides."""
+    """What a module of `commands` provides."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         """Add the options and arguments of the command to its parser."""
@@ -121,7 +121,7 @@ class _Parser(argparse.ArgumentParser):
 
 def _fold(text: str) -> str:
     """Return a help folded to the terminal's width; argparse leaves long options whole."""
-    from policysched.cli import folding, terminal  # noqa: PLC0415 - most runs show no help
+    from policysched.cli.render import folding, terminal  # noqa: PLC0415 - most runs show no help
 
     columns = terminal.columns(sys.stdout)
     return text if columns is None else folding.fold_text(text, columns)
@@ -179,7 +179,7 @@ def _drop(stream: TextIO) -> None:
 
 
 def _tell(problem: object) -> None:
-    from policysched.cli import output  # noqa: PLC0415 - as above
+    from policysched.cli.render import output  # noqa: PLC0415 - as above
     from policysched.observability import logs  # noqa: PLC0415 - most commands end without a problem
 
     try:
@@ -203,7 +203,7 @@ def _run(argv: list[str]) -> int:
         return int(request.code or 0)
     if command is None:
         parser.error("a command is missing")
-    from policysched.cli import output  # noqa: PLC0415 - `--help` does without
+    from policysched.cli.render import output  # noqa: PLC0415 - `--help` does without
 
     output.choose(getattr(args, "output", None))
     return command.run(args)
@@ -237,7 +237,7 @@ def command_parsers(wanted: Collection[str] = _HELP) -> dict[str, argparse.Argum
 
 def _load(name: str) -> _Command:
     module = f"{name}_" if keyword.iskeyword(name) else name
-    return cast("_Command", importlib.import_module(f"policysched.cli.{module}"))
+    return cast("_Command", importlib.import_module(f"policysched.cli.commands.{module}"))
 
 
 def _refuse_options_first(argv: Sequence[str], known: Collection[str]) -> None:

@@ -16,7 +16,8 @@ import numpy as np
 from policysched import amounts, units
 from policysched.cluster import columns
 from policysched.compiler import readings
-from policysched.explaining import amounts_text, search, trials
+from policysched.explaining.numbers import amounts_text, search
+from policysched.explaining import trials
 from policysched.framework import score_table
 from policysched.offline import metric_evidence
 

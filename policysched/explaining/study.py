@@ -9,19 +9,9 @@ from collections.abc import Collection
 from typing import Any
 
 from policysched import clock as clocks
-from policysched.explaining import (
-    edit,
-    flips,
-    node_edits,
-    obstacles,
-    pod_edits,
-    policy_edits,
-    ranking,
-    release_edits,
-    room_edits,
-    rule_pod_edits,
-    trials,
-)
+from policysched.explaining import edit, flips, ranking, trials
+from policysched.explaining.edits import node_edits, pod_edits, policy_edits, release_edits, room_edits, rule_pod_edits
+from policysched.explaining.facts import obstacles
 from policysched.framework import explanation, score_table
 from policysched.offline import pod_report, sessions
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 
 from policysched import errors
-from policysched.importing import findings, flags, inputs
+from policysched.importing.result import findings
+from policysched.importing.reading import flags
+from policysched.importing import inputs
 from policysched.inputs import object_lists
 
 STDIN, STDIN_NAME = "-", "<stdin>"

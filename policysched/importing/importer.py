@@ -6,21 +6,12 @@ import dataclasses
 from collections.abc import Sequence
 
 from policysched import errors
-from policysched.importing import (
-    acceptance,
-    command_line,
-    config_fields,
-    fields,
-    findings,
-    flags,
-    inputs,
-    kube_scheduler_config,
-    legacy_policy,
-    outcome,
-    policy_text,
-    tas_policy,
-    workload,
-)
+from policysched.importing.result import acceptance, findings, outcome, policy_text
+from policysched.importing.kube_scheduler import command_line, kube_scheduler_config, legacy_policy
+from policysched.importing.facts import config_fields
+from policysched.importing.reading import fields, flags
+from policysched.importing import inputs, tas_policy
+from policysched.importing.workloads import workload
 
 POLICY_NAME = acceptance.POLICY_NAME
 CONFIG_NAME = "config.yaml"

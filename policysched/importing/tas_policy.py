@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from policysched.importing import fields, findings, outcome, policy_text
+from policysched.importing.reading import fields
+from policysched.importing.result import findings, outcome, policy_text
 from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
 from policysched.lang.words import vocabulary
 

@@ -13,22 +13,11 @@ from lsprotocol import types
 
 from policysched.lang import source
 from policysched.lang.diagnostics import diagnostics
-from policysched.language_server import (
-    actions,
-    completion,
-    documents,
-    formatting,
-    hover,
-    names,
-    outline,
-    parts,
-    programs,
-    renaming,
-    selections,
-    tokens,
-    wire,
-    workspace,
-)
+from policysched.language_server.features import actions, completion, formatting, hover, outline, renaming, selections, tokens
+from policysched.language_server.texts import documents, parts
+from policysched.language_server.words import names
+from policysched.language_server.project import programs, workspace
+from policysched.language_server import wire
 
 
 class _Positioned(Protocol):

@@ -11,10 +11,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import linter, settings
 
 if TYPE_CHECKING:
-    from policysched.lint import (
-        cluster_facts,  # brings NumPy, which most runs do without
-        prometheus_facts,
-    )
+    from policysched.lint.facts import cluster_facts, prometheus_facts  # brings NumPy, which most runs do without
 
 _MAX_ROUNDS = 10
 """A fix may bring up what another rule fixes; more rounds than rules that lead to each other."""

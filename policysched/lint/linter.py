@@ -12,10 +12,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import across_clusters, ignores, registry, rule, settings, subject
 
 if TYPE_CHECKING:
-    from policysched.lint import (
-        cluster_facts,  # brings NumPy, which most runs do without
-        prometheus_facts,
-    )
+    from policysched.lint.facts import cluster_facts, prometheus_facts  # brings NumPy, which most runs do without
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -12,13 +12,13 @@ from policysched.lang.checked import checked, checked_expr, checked_selector
 from policysched.lang.checking.metrics import promql_params
 from policysched.lang.parsing import parser, scanner
 from policysched.lang.syntax import syntax
-from policysched.lint import acting, contradictions, queries, thresholds
+from policysched.lint.policies import active_rules
+from policysched.lint.sets import contradictions
+from policysched.lint.facts import queries
+from policysched.lint import thresholds
 
 if TYPE_CHECKING:
-    from policysched.lint import (
-        cluster_facts,  # brings NumPy, which most runs do without
-        prometheus_facts,
-    )
+    from policysched.lint.facts import cluster_facts, prometheus_facts  # brings NumPy, which most runs do without
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -75,9 +75,9 @@ class Subject:
         )
 
     @functools.cached_property
-    def acting(self) -> tuple[acting.Acting, ...]:
+    def acting(self) -> tuple[active_rules.Acting, ...]:
         """The rules that are in force, profile by profile."""
-        return tuple(acting.Acting(profile) for profile in self.program.profiles)
+        return tuple(active_rules.Acting(profile) for profile in self.program.profiles)
 
     @functools.cached_property
     def metric_queries(self) -> tuple[queries.MetricQuery, ...]:

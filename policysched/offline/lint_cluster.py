@@ -13,7 +13,8 @@ from policysched.cluster import pod_shape
 from policysched.inputs import control_plane_file, dump_file
 from policysched.karmada.policies import binding_shapes, cluster_rows
 from policysched.lang.checked import checked, checked_selector
-from policysched.lint import cluster_facts, subject
+from policysched.lint.facts import cluster_facts
+from policysched.lint import subject
 from policysched.offline import offline_cluster
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from policysched.cli import run_flags
+from policysched.cli.options import run_flags
 from policysched.config import config_schema
 
 TEXT = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "configuration.md").read_text(

@@ -10,7 +10,7 @@ import pytest
 
 from policysched import clock as clocks
 from policysched.app import scheduler_service
-from policysched.cli import run
+from policysched.cli.commands import run
 from policysched.config import config, config_reading, election_config
 from policysched.leadership import election, terms
 from tests import builders

@@ -14,7 +14,8 @@ import threading
 
 import pytest
 
-from policysched.cli import main, progress
+from policysched.cli import main
+from policysched.cli.render import progress
 
 _STYLE = re.compile("\x1b\\[[0-9;]*m")
 _VARIABLES = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS")

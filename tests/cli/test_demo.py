@@ -20,7 +20,8 @@ import pytest
 from rich import console
 
 from policysched import _resources, errors
-from policysched.cli import demo_facts, demo_screen, demo_stage, demo_story, demo_text, main
+from policysched.cli.demo import facts, screen_view, embedded_cluster, story, text_view
+from policysched.cli import main
 from policysched.sim import showcase
 
 _ALTERNATE_SCREEN = "\x1b[?1049h"
@@ -28,15 +29,15 @@ _COLOUR = re.compile("\x1b\\[[0-9;]*3[0-7]m")
 _STYLE = re.compile("\x1b\\[[0-9;]*m")
 
 
-def _stage(folder: pathlib.Path) -> demo_stage.Stage:
+def _stage(folder: pathlib.Path) -> embedded_cluster.Stage:
     """Return the cluster of the demo with a copy of the shipped policies."""
     for file in _resources.folder("policies").glob("*.policy"):
         shutil.copy(file, folder)
-    return demo_stage.Stage(folder)
+    return embedded_cluster.Stage(folder)
 
 
 @pytest.fixture
-def stage(tmp_path: pathlib.Path) -> demo_stage.Stage:
+def stage(tmp_path: pathlib.Path) -> embedded_cluster.Stage:
     """Return a fresh stage."""
     return _stage(tmp_path)
 
@@ -51,17 +52,17 @@ def printed() -> str:
     return done.stdout
 
 
-class Recorder(demo_text.TextView):
+class Recorder(text_view.TextView):
     """Keeps what the story shows, and how long it would pause."""
 
-    def __init__(self, stage: demo_stage.Stage) -> None:
+    def __init__(self, stage: embedded_cluster.Stage) -> None:
         super().__init__()
         self.stage = stage
-        self.found: list[demo_facts.Decided] = []
+        self.found: list[facts.Decided] = []
         self.diffs: dict[str, Sequence[str]] = {}
         self.paused_seconds = 0.0
 
-    def decided(self, found: demo_facts.Decided) -> None:
+    def decided(self, found: facts.Decided) -> None:
         """Note a decision."""
         super().decided(found)
         self.found.append(found)
@@ -75,7 +76,7 @@ class Recorder(demo_text.TextView):
         """Note a pause."""
         self.paused_seconds += seconds
 
-    def latest(self, pod: str) -> demo_facts.Decided:
+    def latest(self, pod: str) -> facts.Decided:
         """Return the latest decision about a pod."""
         return next(found for found in reversed(self.found) if found.pod == pod)
 
@@ -84,7 +85,7 @@ class Recorder(demo_text.TextView):
 def played(tmp_path_factory: pytest.TempPathFactory) -> Recorder:
     """Return everything that the story shows, and the stage as it left it."""
     recorder = Recorder(_stage(tmp_path_factory.mktemp("policies")))
-    asyncio.run(demo_story.play(recorder.stage, recorder))
+    asyncio.run(story.play(recorder.stage, recorder))
     return recorder
 
 
@@ -95,7 +96,7 @@ def test_it_prints_every_chapter_as_plain_text(printed: str) -> None:
     """Without a terminal the demo is text without escape codes, and ends by itself."""
     titles = re.findall(r"^(\d)\. (.*?):", printed, flags=re.MULTILINE)
     assert titles == [
-        (str(n), chapter.title) for n, chapter in enumerate(demo_story.CHAPTERS, start=1)
+        (str(n), chapter.title) for n, chapter in enumerate(story.CHAPTERS, start=1)
     ]
     assert "\x1b" not in printed
 
@@ -158,7 +159,7 @@ def test_every_shipped_scenario_decides_something(played: Recorder) -> None:
     assert sorted(zone[4] for zone in zones) == ["a", "a", "b", "b", "c", "c"]
     assert {played.latest(f"ml/train-{n}").node for n in (1, 2)} == {"gpu-a"}
     debug = played.latest("ml/debug")
-    assert "2 no-gpu-pods/keep-out" in demo_facts.exclusions(debug)
+    assert "2 no-gpu-pods/keep-out" in facts.exclusions(debug)
     assert {f.profile for f in played.found} == {
         "policysched",
         "web",
@@ -180,9 +181,9 @@ def test_people_get_between_15_and_25_seconds(played: Recorder) -> None:
     assert 15 <= played.paused_seconds <= 25
 
 
-def test_an_edit_of_what_is_not_there_says_so(stage: demo_stage.Stage) -> None:
+def test_an_edit_of_what_is_not_there_says_so(stage: embedded_cluster.Stage) -> None:
     """Shipped policies that were changed on disk end the demo with one clear sentence."""
-    edit = demo_stage.Edit("web-tier.policy", "no such line", "another")
+    edit = embedded_cluster.Edit("web-tier.policy", "no such line", "another")
     with pytest.raises(errors.InputError, match="does not say `no such line`"):
         asyncio.run(stage.edit(edit))
 
@@ -190,10 +191,10 @@ def test_an_edit_of_what_is_not_there_says_so(stage: demo_stage.Stage) -> None:
 # --- tables --------------------------------------------------------------------------------------
 
 
-def _decided(rules: int) -> demo_facts.Decided:
-    points = tuple(demo_facts.Points(f"rule-{n}", 10 * (rules - n), 0) for n in range(rules))
-    total = demo_facts.Points("total", sum(p.chosen for p in points) + 5, 5)
-    return demo_facts.Decided(
+def _decided(rules: int) -> facts.Decided:
+    points = tuple(facts.Points(f"rule-{n}", 10 * (rules - n), 0) for n in range(rules))
+    total = facts.Points("total", sum(p.chosen for p in points) + 5, 5)
+    return facts.Decided(
         "ns/pod", "web", "n1", "", 2, 2, "n2", points, same_points=5, total=total, excluded=()
     )
 
@@ -202,7 +203,7 @@ def _decided(rules: int) -> demo_facts.Decided:
 def test_a_table_of_points_fits_and_still_adds_up(lines: int) -> None:
     """What does not fit is summed up in one line."""
     found = _decided(6)
-    *rows, total = demo_facts.within(found, lines)
+    *rows, total = facts.within(found, lines)
     assert len(rows) + 1 <= lines
     assert sum(row.chosen for row in rows) == total.chosen
 
@@ -216,8 +217,8 @@ def test_a_tie_is_called_one() -> None:
         "nodes": {},
         "scores": {"n1": {"A": 1, "total": 1}, "n2": {"A": 1, "total": 1}},
     }
-    found = demo_facts.decided(report, "web", "n1")
-    assert demo_facts.within(found, 5)[-1].rule == "total: a tie, the first name wins"
+    found = facts.decided(report, "web", "n1")
+    assert facts.within(found, 5)[-1].rule == "total: a tie, the first name wins"
 
 
 # --- on a terminal -------------------------------------------------------------------------------
@@ -235,7 +236,7 @@ def _screen(
     )
 
 
-class Filmed(demo_screen.ScreenView):
+class Filmed(screen_view.ScreenView):
     """Keeps the picture after every decision, as text."""
 
     def __init__(self, screen: console.Console) -> None:
@@ -251,11 +252,11 @@ class Filmed(demo_screen.ScreenView):
 
 @pytest.mark.parametrize("size", [(80, 24), (100, 30), (160, 45)], ids=lambda size: f"{size[0]}")
 def test_everything_that_matters_fits_on_the_screen(
-    stage: demo_stage.Stage, size: tuple[int, int]
+    stage: embedded_cluster.Stage, size: tuple[int, int]
 ) -> None:
     """At 80 x 24 and above no reason, rule or node is cut off."""
     view = Filmed(_screen(*size))
-    asyncio.run(demo_story.play(stage, view))
+    asyncio.run(story.play(stage, view))
     assert {len(frame) for frame in view.frames} == {size[1]}
     (waiting,) = (f for f in view.frames if "4." in f[0] and "WHY NOT" in " ".join(f))
     assert any(line.startswith("pending") and line.endswith("report") for line in waiting)
@@ -267,11 +268,11 @@ def test_everything_that_matters_fits_on_the_screen(
     assert any("total" in line for line in view.frames[-1])
 
 
-def test_it_leaves_the_last_picture_and_what_to_try_next(stage: demo_stage.Stage) -> None:
+def test_it_leaves_the_last_picture_and_what_to_try_next(stage: embedded_cluster.Stage) -> None:
     """When the terminal is given back, the result stays readable."""
     screen = _screen()
-    with demo_screen.ScreenView(screen, None) as view:
-        asyncio.run(demo_story.play(stage, view))
+    with screen_view.ScreenView(screen, None) as view:
+        asyncio.run(story.play(stage, view))
     assert isinstance(screen.file, io.StringIO)
     _, _, left = screen.file.getvalue().rpartition("\x1b[?1049l")
     assert "prod/report fits nowhere" in re.sub("\x1b\\[[0-9;?]*[a-zA-Z]", "", left)
@@ -283,12 +284,12 @@ def test_it_leaves_the_last_picture_and_what_to_try_next(stage: demo_stage.Stage
     [pytest.param({}, True, id="usual"), pytest.param({"NO_COLOR": "1"}, False, id="no-color")],
 )
 def test_no_color_is_respected(
-    stage: demo_stage.Stage, environment: dict[str, str], has_colour: bool
+    stage: embedded_cluster.Stage, environment: dict[str, str], has_colour: bool
 ) -> None:
     """With NO_COLOR set nothing is coloured."""
     screen = _screen(environment=environment)
-    with demo_screen.ScreenView(screen, None) as view:
-        asyncio.run(demo_story.play(stage, view))
+    with screen_view.ScreenView(screen, None) as view:
+        asyncio.run(story.play(stage, view))
     assert isinstance(screen.file, io.StringIO)
     assert bool(_COLOUR.search(screen.file.getvalue())) == has_colour
 
@@ -389,16 +390,16 @@ def test_the_screen_needs_utf_8(encoding: str, draws: bool) -> None:
     """Bars and lines are not in every character set; text is."""
     file = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     screen = console.Console(file=file, force_terminal=True, width=80, height=24)
-    assert demo_screen.can_draw(screen) == draws
+    assert screen_view.can_draw(screen) == draws
 
 
 def test_the_screen_needs_a_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
     """A dumb terminal has none."""
     screen = _screen()
     monkeypatch.setenv("TERM", "dumb")
-    assert not demo_screen.can_draw(screen)
+    assert not screen_view.can_draw(screen)
     monkeypatch.setenv("TERM", "xterm")
-    assert demo_screen.can_draw(screen)
+    assert screen_view.can_draw(screen)
 
 
 def test_forced_colours_do_not_move_the_cursor_of_a_pipe(

@@ -16,7 +16,8 @@ import jsonschema
 import pytest
 
 from policysched import errors
-from policysched.cli import finding_formats, main
+from policysched.cli.render import finding_formats
+from policysched.cli import main
 
 POLICY = """policy web {
   description "<web> & co"

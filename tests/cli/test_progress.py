@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from policysched.cli import main, progress
+from policysched.cli import main
+from policysched.cli.render import progress
 
 LIMIT_SECONDS = 60.0
 _INTERRUPT_SECONDS = 10.0
@@ -22,7 +23,8 @@ _INTERRUPTS = 12
 _MORE_THAN_A_PIPE_HOLDS = 1 << 20
 PROGRAM = """\
 import sys
-from policysched.cli import main, progress
+from policysched.cli import main
+from policysched.cli.render import progress
 progress.DELAY_SECONDS = 0
 sys.exit(main.main(sys.argv[1:]))
 """

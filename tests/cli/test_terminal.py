@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policysched.cli import finding_folding, folding, main, styles, tables
+from policysched.cli.render import finding_folding, folding, styles, tables
+from policysched.cli import main
 from tests.cli import clusters, terminals, test_explain_decisions
 from tests.karmada import cases
 from tests.policytests import files

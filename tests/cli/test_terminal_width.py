@@ -9,7 +9,7 @@ import termios
 
 import pytest
 
-from policysched.cli import terminal
+from policysched.cli.render import terminal
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from policysched import _resources
 from policysched.cli import main
-from policysched.cli import test as command
+from policysched.cli.commands import test as command
 from tests.policytests import files
 
 TESTS = """\

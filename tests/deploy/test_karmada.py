@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from policysched.cli import karmada_run
+from policysched.cli.subcommands import karmada_run
 from policysched.karmada_loop import options
 from tests.deploy import kubectl
 from tests.realcluster import api_client

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import policysched
-from policysched.cli import webhook
+from policysched.cli.commands import webhook
 from policysched.config import config_reading
 from policysched.profiles import policies
 from tests.deploy import kubectl, rights

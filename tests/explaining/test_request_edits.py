@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from policysched import quantity
-from policysched.explaining import amount_search
+from policysched.explaining.numbers import amount_search
 from tests import examples
 from tests.cli import clusters
 from tests.explaining import desk

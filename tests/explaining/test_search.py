@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policysched.explaining import search
+from policysched.explaining.numbers import search
 
 
 @given(first=st.integers(1, 3000), most=st.integers(0, 2000))

@@ -9,8 +9,10 @@ import shlex
 import pytest
 
 from policysched import errors
-from policysched.cli import import_, main
-from policysched.importing import inputs, legacy_facts, plugin_facts
+from policysched.cli.commands import import_
+from policysched.cli import main
+from policysched.importing import inputs
+from policysched.importing.facts import legacy_facts, plugin_facts
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "import.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -7,7 +7,8 @@ import importlib.util
 
 import pytest
 
-from policysched.cli import karmada_run, main
+from policysched.cli.subcommands import karmada_run
+from policysched.cli import main
 from policysched.config import addresses
 from policysched.karmada_loop import options
 

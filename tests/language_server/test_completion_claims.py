@@ -13,7 +13,8 @@ from policysched.lang import source
 from policysched.lang.checking import checker
 from policysched.lang.diagnostics import diagnostics
 from policysched.lang.words import vocabulary
-from policysched.language_server import completion, programs, proposals
+from policysched.language_server.features import completion, proposals
+from policysched.language_server.project import programs
 
 PLACES_OF_SHIPPED = 12
 PROPOSALS = 5

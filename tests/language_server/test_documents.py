@@ -8,7 +8,7 @@ import pytest
 
 from policysched.lang import source
 from policysched.lang.diagnostics import diagnostics
-from policysched.language_server import differences, documents, manifests, parts, positions
+from policysched.language_server.texts import differences, documents, manifests, parts, positions
 
 SIGNS = ("a", "é", "中", "🚀", "\u2028", "\x0b", "\t", "\n", "\r\n", "\r")
 

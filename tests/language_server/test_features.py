@@ -12,24 +12,11 @@ from policysched.lang import source
 from policysched.lang.checking import checker
 from policysched.lang.diagnostics import diagnostics
 from policysched.lang.words import syntax_words
-from policysched.language_server import (
-    actions,
-    completion,
-    documents,
-    formatting,
-    hover,
-    names,
-    options,
-    outline,
-    programs,
-    renaming,
-    selections,
-    sources,
-    tokens,
-    vocabulary,
-    wire,
-    word_docs,
-)
+from policysched.language_server.features import actions, completion, formatting, hover, outline, renaming, selections, tokens
+from policysched.language_server.texts import documents
+from policysched.language_server.words import names, vocabulary, word_docs
+from policysched.language_server.project import options, programs, sources
+from policysched.language_server import wire
 from policysched.lint import fixing, linter, settings
 from tests.language_server import asking
 

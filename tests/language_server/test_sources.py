@@ -6,7 +6,7 @@ import pathlib
 
 import pytest
 
-from policysched.language_server import options, sources
+from policysched.language_server.project import options, sources
 from policysched.promapi import series_names
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import manifests, prometheus

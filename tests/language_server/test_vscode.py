@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from policysched.lang.words import syntax_words, vocabulary
-from policysched.language_server import options
+from policysched.language_server.project import options
 from policysched.promql import query_words
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "editors" / "vscode"

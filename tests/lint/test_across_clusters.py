@@ -9,7 +9,8 @@ import pytest
 
 from policysched.lang import source
 from policysched.lang.checking import checker
-from policysched.lint import across_clusters, linter, prometheus_facts, settings, subject
+from policysched.lint import across_clusters, linter, settings, subject
+from policysched.lint.facts import prometheus_facts
 from policysched.offline import lint_cluster
 from tests.lint import cases
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from policysched.cluster import objects
 from policysched.lang import source
 from policysched.lang.checked import checked, checked_expr, checked_selector
-from policysched.lint import linter, settings, taint_patterns
+from policysched.lint import linter, settings
+from policysched.lint.sets import taint_patterns
 from tests import examples
 from tests.lint import cases
 from tests.reference import policy_selectors, selector_sets

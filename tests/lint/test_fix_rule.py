@@ -13,7 +13,8 @@ import pytest
 from policysched.lang import source
 from policysched.lang.checking import checker
 from policysched.lang.diagnostics import diagnostics, fixes
-from policysched.language_server import actions, programs
+from policysched.language_server.features import actions
+from policysched.language_server.project import programs
 from policysched.lint import fixing, settings
 from tests.lint import cases
 

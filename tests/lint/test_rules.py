@@ -8,7 +8,8 @@ import pytest
 from policysched.lang import source
 from policysched.lang.checking import checker
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint import cluster_facts, fixing, linter, prometheus_facts, registry, settings
+from policysched.lint.facts import cluster_facts, prometheus_facts
+from policysched.lint import fixing, linter, registry, settings
 from policysched.lint import rule as rules
 from tests.lint import cases
 

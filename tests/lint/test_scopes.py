@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from policysched.lang.checked import checked
-from policysched.lint import scopes
+from policysched.lint.policies import scopes
 from tests.lint import cases
 
 NAMESPACES = (

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from policysched.lang import source
 from policysched.lang.checked import checked_selector
-from policysched.lint import contradictions, selector_sets
+from policysched.lint.sets import contradictions, selector_sets
 from tests.reference import selector_sets as reference
 
 NOWHERE = source.Span("x", 0, 0, 1, 1)

@@ -7,7 +7,8 @@ import random
 from policysched.cluster import objects
 from policysched.lang import source
 from policysched.lang.checking import checker
-from policysched.lint import cluster_facts, linter, settings
+from policysched.lint.facts import cluster_facts
+from policysched.lint import linter, settings
 from policysched.offline import lint_cluster
 from tests import seeds
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from policysched.cli import plan_markdown, plan_words
+from policysched.cli.reports import plan_markdown, plan_words
 from tests.cli import clusters
 from tests.planning import plans
 

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from policysched.lang.checked import checked, checked_expr
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint import acting, rule, selector_sets, subject
+from policysched.lint.policies import active_rules
+from policysched.lint import rule, subject
+from policysched.lint.sets import selector_sets
 
 _MAX_PAIRS = 4_096
 """Rules to compare on the pods of one policy: more are generated, and would take minutes."""
@@ -14,13 +16,13 @@ _MAX_PAIRS = 4_096
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     shadowed: dict[int, set[str]] = {id(known): set() for known in about.acting}
-    yield from acting.in_every_profile(
+    yield from active_rules.in_every_profile(
         about.acting, lambda known, policy: _of(known, policy, shadowed[id(known)])
     )
 
 
 def _of(
-    known: acting.Acting, policy: checked.CheckedPolicy, shadowed: set[str]
+    known: active_rules.Acting, policy: checked.CheckedPolicy, shadowed: set[str]
 ) -> Iterator[diagnostics.Diagnostic]:
     """Yield what is found of a policy's rules, and add these to what is shadowed."""
     others = [each for _, each in known.at_times_on_pods_of(policy)]

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 from policysched.lang.checked import checked
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint import acting, rule, scopes, subject, weeks
+from policysched.lint.policies import active_rules, scopes
+from policysched.lint import rule, subject
+from policysched.lint.sets import weeks
 
 _OPPOSITES = ({"LeastAllocated", "MostAllocated"}, {"low", "high"})
 
@@ -26,7 +28,7 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
 
 
 def _may_meet(
-    known: acting.Acting,
+    known: active_rules.Acting,
     policy: checked.CheckedPolicy,
     first: checked.Rule,
     other: checked.CheckedPolicy,

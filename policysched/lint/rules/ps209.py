@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from policysched.lang.checked import checked
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint import rule, selector_sets, subject
+from policysched.lint import rule, subject
+from policysched.lint.sets import selector_sets
 
 _Waits = dict[str, list[tuple[checked.PodAffinityRule, str]]]
 """Policy -> its affinities that its own pods do not meet, each with a policy it waits for."""

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from policysched.lang.checked import checked, checked_selector
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint import rule, selector_sets, subject
+from policysched.lint import rule, subject
+from policysched.lint.sets import selector_sets
 
 _MAX_PAIRS = 4_096
 """Rules to compare on the pods of one policy: more are generated, and would take minutes."""

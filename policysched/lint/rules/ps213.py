@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from policysched.lang.checked import checked, checked_selector
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint import demands, rule, selector_sets, subject
+from policysched.lint.policies import node_constraints
+from policysched.lint import rule, subject
+from policysched.lint.sets import selector_sets
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
@@ -17,7 +19,7 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
 
 
 def _of(
-    policy: checked.CheckedPolicy, asked: Sequence[demands.Demand]
+    policy: checked.CheckedPolicy, asked: Sequence[node_constraints.Demand]
 ) -> Iterator[diagnostics.Diagnostic]:
     if len(asked) > selector_sets.MAX_OPERANDS:
         return
@@ -31,13 +33,13 @@ def _of(
         yield _finding(policy, *pair)
 
 
-def _exclude(first: demands.Demand, second: demands.Demand) -> bool:
+def _exclude(first: node_constraints.Demand, second: node_constraints.Demand) -> bool:
     is_apart = selector_sets.never_match(first.selector, second.selector)
     return is_apart and first.rule.head.name != second.rule.head.name
 
 
 def _finding(
-    policy: checked.CheckedPolicy, first: demands.Demand, second: demands.Demand
+    policy: checked.CheckedPolicy, first: node_constraints.Demand, second: node_constraints.Demand
 ) -> diagnostics.Diagnostic:
     if second.rule.head.policy != policy.name:
         first, second = second, first
@@ -52,7 +54,7 @@ def _finding(
 
 
 def _together(
-    policy: checked.CheckedPolicy, asked: Sequence[demands.Demand]
+    policy: checked.CheckedPolicy, asked: Sequence[node_constraints.Demand]
 ) -> diagnostics.Diagnostic:
     """Return the diagnostic of rules of which any two leave nodes, but all together none."""
     needed = list(asked)

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from policysched.lang.checked import checked, checked_selector
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint import demands, rule, selector_sets, subject, taint_patterns
+from policysched.lint.policies import node_constraints
+from policysched.lint import rule, subject
+from policysched.lint.sets import selector_sets, taint_patterns
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
@@ -21,7 +23,7 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
 def _of(
     about: subject.Subject,
     tolerated: Sequence[checked.TolerateRule],
-    asked: Sequence[demands.Demand],
+    asked: Sequence[node_constraints.Demand],
 ) -> Iterator[diagnostics.Diagnostic]:
     selectors = [each.selector for each in asked]
     if len(asked) > selector_sets.MAX_OPERANDS or selector_sets.never_match(*selectors):
@@ -46,7 +48,7 @@ def _refuses(selector: checked_selector.Selector, pattern: checked_selector.Tain
 def _finding(
     about: subject.Subject,
     pattern: checked_selector.TaintPattern,
-    refusing: demands.Demand,
+    refusing: node_constraints.Demand,
 ) -> diagnostics.Diagnostic:
     shown = " ".join(about.texts[pattern.span.file].slice(pattern.span).split())
     return diagnostics.Diagnostic(

@@ -6,17 +6,20 @@ from collections.abc import Iterator, Sequence
 
 from policysched.lang.checked import checked, checked_selector
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint import acting, removal, rule, subject, taint_patterns
+from policysched.lint.policies import active_rules
+from policysched.lint.rule_support import removal
+from policysched.lint import rule, subject
+from policysched.lint.sets import taint_patterns
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    yield from acting.in_every_profile(
+    yield from active_rules.in_every_profile(
         about.acting, lambda known, policy: _of(about, known, policy)
     )
 
 
 def _of(
-    about: subject.Subject, known: acting.Acting, policy: checked.CheckedPolicy
+    about: subject.Subject, known: active_rules.Acting, policy: checked.CheckedPolicy
 ) -> Iterator[diagnostics.Diagnostic]:
     own = [each for each in policy.rules if isinstance(each, checked.TolerateRule)]
     granted = list(_granted(known, policy)) if own else []
@@ -30,7 +33,7 @@ def _of(
 _Granted = tuple[checked.CheckedPolicy, checked_selector.TaintPattern]
 
 
-def _granted(known: acting.Acting, policy: checked.CheckedPolicy) -> Iterator[_Granted]:
+def _granted(known: active_rules.Acting, policy: checked.CheckedPolicy) -> Iterator[_Granted]:
     """Yield what is always tolerated for all pods of a policy, its own patterns included."""
     for other, each in known.on_pods_of(policy):
         if isinstance(each, checked.TolerateRule):
@@ -48,7 +51,7 @@ def _wider(
         if other is pattern or not taint_patterns.covers(other, pattern):
             continue
         is_equal = taint_patterns.covers(pattern, other)
-        if not is_equal or not acting.Acting.stays(policy, pattern.span, other_policy, other.span):
+        if not is_equal or not active_rules.Acting.stays(policy, pattern.span, other_policy, other.span):
             return other
     return None
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from policysched.lang.checked import checked
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint import demands, rule, subject
+from policysched.lint.policies import node_constraints
+from policysched.lint import rule, subject
 
 BUILTIN_WEIGHTS = {
     "TaintToleration": 3,
@@ -26,9 +27,9 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     for profile, known in zip(about.program.profiles, about.acting, strict=True):
         builtin = built_in_weight(profile)
         for policy in known.policies:
-            if any(demands.weight(each) for each in policy.rules):
+            if any(node_constraints.weight(each) for each in policy.rules):
                 others = (each for other in known.about_pods_of(policy) for each in other.rules)
-                total = builtin + sum(demands.weight(each) for each in others)
+                total = builtin + sum(node_constraints.weight(each) for each in others)
                 yield from _of(policy, total)
 
 
@@ -46,7 +47,7 @@ def built_in_weight(profile: checked.CheckedProfile) -> int:
 
 def _of(policy: checked.CheckedPolicy, total: int) -> Iterator[diagnostics.Diagnostic]:
     for each in policy.rules:
-        weight = demands.weight(each)
+        weight = node_constraints.weight(each)
         if not weight or weight == total:
             continue
         share = weight / total

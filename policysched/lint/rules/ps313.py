@@ -6,25 +6,27 @@ from collections.abc import Iterator, Sequence
 
 from policysched.lang.checked import checked, checked_selector
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint import acting, demands, rule, selector_sets, subject
+from policysched.lint.policies import active_rules, node_constraints
+from policysched.lint import rule, subject
+from policysched.lint.sets import selector_sets
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    yield from acting.in_every_profile(
+    yield from active_rules.in_every_profile(
         about.acting, lambda known, policy: _of(about, known, policy)
     )
 
 
 def _of(
-    about: subject.Subject, known: acting.Acting, policy: checked.CheckedPolicy
+    about: subject.Subject, known: active_rules.Acting, policy: checked.CheckedPolicy
 ) -> Iterator[diagnostics.Diagnostic]:
-    preferring = [each for each in policy.rules if demands.preferred(each) is not None]
+    preferring = [each for each in policy.rules if node_constraints.preferred(each) is not None]
     asked = known.demands_on(policy) if preferring else ()
     required = [each.selector for each in asked]
     if len(asked) > selector_sets.MAX_OPERANDS or selector_sets.never_match(*required):
         return  # PS201, PS202 and PS213 tell that
     for each in preferring:
-        selector = demands.preferred(each)
+        selector = node_constraints.preferred(each)
         if selector is None or selector_sets.never_match(selector):
             continue
         if not asked or selector_sets.match_everything(selector):
@@ -34,7 +36,7 @@ def _of(
                 yield _finding(about, each, selector, what, _deciding(asked, wanted))
 
 
-def _deciding(asked: Sequence[demands.Demand], wanted: checked_selector.Selector) -> checked.Rule:
+def _deciding(asked: Sequence[node_constraints.Demand], wanted: checked_selector.Selector) -> checked.Rule:
     """Return the rule that decides, or the first of those that do so together."""
     return next(
         (each.rule for each in asked if selector_sets.never_match(each.selector, wanted)),

@@ -7,7 +7,8 @@ from collections.abc import Hashable, Iterator, Mapping
 
 from policysched.lang.checked import checked
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint import acting, demands, rule, subject
+from policysched.lint.policies import active_rules, node_constraints
+from policysched.lint import rule, subject
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
@@ -16,10 +17,10 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
             each.head.name: _meaning(each)
             for policy in known.policies
             for each in policy.rules
-            if demands.weight(each)
+            if node_constraints.weight(each)
         }
         for policy in known.policies:
-            own = [each for each in policy.rules if demands.weight(each) and not each.head.active]
+            own = [each for each in policy.rules if node_constraints.weight(each) and not each.head.active]
             if own:
                 yield from _of(policy, own, known, meanings)
 
@@ -27,7 +28,7 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
 def _of(
     policy: checked.CheckedPolicy,
     own: list[checked.Rule],
-    known: acting.Acting,
+    known: active_rules.Acting,
     meanings: Mapping[str, Hashable],
 ) -> Iterator[diagnostics.Diagnostic]:
     scored = [pair for pair in known.on_pods_of(policy) if pair[1].head.name in meanings]
@@ -50,7 +51,7 @@ def _meaning(each: checked.Rule) -> Hashable:
 
 
 def _finding(each: checked.Rule, other: checked.Rule) -> diagnostics.Diagnostic:
-    total = demands.weight(each) + demands.weight(other)
+    total = node_constraints.weight(each) + node_constraints.weight(other)
     return diagnostics.Diagnostic(
         "PS315",
         f"`{other.head.name}` scores the same for the same pods: its weight is {total} in all",

@@ -9,7 +9,8 @@ from policysched import spelling
 from policysched.cluster import cluster_fields
 from policysched.lang.checked import checked_selector
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint import cluster_facts, rule, subject
+from policysched.lint.facts import cluster_facts
+from policysched.lint import rule, subject
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:

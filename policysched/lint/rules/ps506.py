@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from policysched.cluster import objects, pod_shape
 from policysched.lang.checked import checked, checked_selector
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint import cluster_facts, demands, rule, subject
+from policysched.lint.facts import cluster_facts
+from policysched.lint.policies import node_constraints
+from policysched.lint import rule, subject
 
 _AUTOSCALERS = re.compile(r"(?:\A|/)(?:cluster-autoscaler|karpenter)(?:[-:@/]|\Z)")
 """Images of what adds nodes: kubernetes/autoscaler (its `cluster-autoscaler`), Karpenter."""
@@ -44,7 +46,7 @@ def _is_hidden(
     match each:
         case checked.NodeAffinityRule(weight=None) | checked.RejectRule():
             # What changes by itself, with metrics or free room, no node is added for.
-            asked = tuple(demands.selectors(each, policy.scope))
+            asked = tuple(node_constraints.selectors(each, policy.scope))
             return bool(asked) and any(not _says_so(shape, asked, cluster) for shape in shapes)
         case checked.PodAffinityRule(weight=None, anti=anti, topology_key=key):
             return any(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint import rule, spread_domains, subject
+from policysched.lint import rule, subject
+from policysched.lint.rule_support import spread_domains
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from policysched import spelling
 from policysched.lang.checked import checked, checked_selector
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint import cluster_facts, rule, selector_sets, subject
+from policysched.lint.facts import cluster_facts
+from policysched.lint import rule, subject
+from policysched.lint.sets import selector_sets
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:

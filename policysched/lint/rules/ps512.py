@@ -6,7 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from policysched.lang.checked import checked
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint import cluster_facts, demands, rule, selector_sets, subject
+from policysched.lint.facts import cluster_facts
+from policysched.lint.policies import node_constraints
+from policysched.lint import rule, subject
+from policysched.lint.sets import selector_sets
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
@@ -15,7 +18,7 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
         return
     for known in about.acting:
         for policy in known.policies:
-            preferring = [each for each in policy.rules if demands.preferred(each) is not None]
+            preferring = [each for each in policy.rules if node_constraints.preferred(each) is not None]
             if preferring:
                 asked = known.demands_on(policy)
                 yield from _of(about, cluster, preferring, asked)
@@ -25,12 +28,12 @@ def _of(
     about: subject.Subject,
     cluster: cluster_facts.ClusterFacts,
     preferring: list[checked.Rule],
-    asked: Sequence[demands.Demand],
+    asked: Sequence[node_constraints.Demand],
 ) -> Iterator[diagnostics.Diagnostic]:
     required = [each.selector for each in asked]
     left = cluster.matching(*required)
     for each in preferring:
-        selector = demands.preferred(each)
+        selector = node_constraints.preferred(each)
         if selector is None or left <= 1 or selector_sets.match_everything(selector):
             continue
         matching = cluster.matching(*required, selector)

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from policysched.lang.checked import checked
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint import cluster_facts, demands, rule, subject
+from policysched.lint.facts import cluster_facts
+from policysched.lint.policies import node_constraints
+from policysched.lint import rule, subject
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
@@ -37,7 +39,7 @@ def _of(
     cluster: cluster_facts.ClusterFacts,
     policy: checked.CheckedPolicy,
     each: checked.Rule,
-    asked: Sequence[demands.Demand],
+    asked: Sequence[node_constraints.Demand],
 ) -> Iterator[diagnostics.Diagnostic]:
     assert isinstance(each, checked.PodAffinityRule)  # noqa: S101 - tells the type checker
     nodes = cluster.left_by(*(demand.selector for demand in asked))

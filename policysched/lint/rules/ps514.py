@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from policysched.cluster import objects, pod_requests, pod_shape
 from policysched.lang.checked import checked
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint import cluster_facts, demands, rule, subject
+from policysched.lint.facts import cluster_facts
+from policysched.lint.policies import node_constraints
+from policysched.lint import rule, subject
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
@@ -26,7 +28,7 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
 def _of(
     cluster: cluster_facts.ClusterFacts,
     policy: checked.CheckedPolicy,
-    own: demands.Demand,
+    own: node_constraints.Demand,
     nodes: tuple[objects.Node, ...],
 ) -> Iterator[diagnostics.Diagnostic]:
     """Yield what to say of the first pod that fits an empty node, but none of those left."""

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from policysched.cluster import node_names
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint import cluster_facts, prometheus_facts, queries, rule, subject
+from policysched.lint.facts import cluster_facts, prometheus_facts, queries
+from policysched.lint import rule, subject
 
 _SHOWN = 3
 

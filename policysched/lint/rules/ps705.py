@@ -6,18 +6,19 @@ from collections.abc import Iterator, Sequence
 
 from policysched.lang.checked import checked, cluster_profile
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint import acting, demands, rule, scopes, subject
+from policysched.lint.policies import active_rules, node_constraints, scopes
+from policysched.lint import rule, subject
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     if not about.program.cluster_policies:
         return
-    several = [acting.Acting(cluster_profile.as_rows(each)) for each in about.program.profiles]
-    yield from acting.in_every_profile(several, _of)
+    several = [active_rules.Acting(cluster_profile.as_rows(each)) for each in about.program.profiles]
+    yield from active_rules.in_every_profile(several, _of)
 
 
-def _of(known: acting.Acting, policy: checked.CheckedPolicy) -> Iterator[diagnostics.Diagnostic]:
-    scores = [each for each in policy.rules if demands.weight(each)]
+def _of(known: active_rules.Acting, policy: checked.CheckedPolicy) -> Iterator[diagnostics.Diagnostic]:
+    scores = [each for each in policy.rules if node_constraints.weight(each)]
     if not scores:
         return
     meeting = [other for other in known.policies if not scopes.are_apart(policy.scope, other.scope)]

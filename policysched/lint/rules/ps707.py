@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from policysched.lang.checked import checked_cluster
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint import rule, selector_sets, subject
+from policysched.lint import rule, subject
+from policysched.lint.sets import selector_sets
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from policysched.lang.checked import activation, checked
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint import rule, subject, weeks
+from policysched.lint import rule, subject
+from policysched.lint.sets import weeks
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:

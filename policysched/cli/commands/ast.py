@@ -1,0 +1,189 @@
+"""`policysched ast`: the syntax tree of policy files, and policy files of a syntax tree."""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from policysched import errors
+from policysched.cli.render import output, progress
+from policysched.cli.policy_files import policy_texts
+
+if TYPE_CHECKING:
+    from policysched.lang.interchange import tree_text
+
+_VERSION = 1
+_STDIN = "-"
+_DESCRIPTION = """\
+Print the syntax tree of policy files, every node with its place: for people, or as JSON
+(`-o json`, schemas/ast.schema.json). With --from-json the way back: print the policy text of such a
+tree, as `fmt` would. Comments and blank lines go both ways.
+"""
+_EPILOG = "exit codes: 0 fine, 2 errors or unreadable, 3 usage; docs/ast.md names all kinds"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="a .policy file, a folder of such files, a ConfigMap manifest, or `-` for stdin",
+    )
+    parser.add_argument(
+        "--from-json", metavar="FILE", help="print the policy text of a tree; `-` reads stdin"
+    )
+    output.add_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print trees, or texts."""
+    if args.from_json is None:
+        if not args.paths:
+            raise errors.UsageError("say which policies: a PATH, or --from-json FILE")
+        return _print_trees(args)
+    if args.paths or args.output is not None:
+        raise errors.UsageError("--from-json takes no PATH and no -o: it prints policy text")
+    with progress.reading("reading the tree", [args.from_json]):
+        texts = list(_texts(args.from_json))
+    output.write_source("".join(texts))
+    return errors.EXIT_OK
+
+
+# --- trees ---------------------------------------------------------------------------------------
+
+
+def _print_trees(args: argparse.Namespace) -> int:
+    from policysched.lang.interchange import tree_text  # noqa: PLC0415 - `--help` does without Lark
+
+    with progress.reading("reading policies", args.paths):
+        texts = policy_texts.read(args.paths)
+    with progress.shown("parsing", len(texts)) as bar:
+        found = [(text, tree_text.encode(text)) for text in bar.track(texts)]
+    bad = [(text, each) for text, each in found if each.document is None]
+    for text, each in bad:
+        _tell(text, each)
+    if bad:
+        return errors.EXIT_WRONG_INPUT
+    documents = [each.document for _, each in found]
+    if args.output == output.JSON:
+        output.write(output.as_json({"version": _VERSION, "texts": documents}))
+    else:
+        from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
+
+        lines = (line for each in documents for line in _lines(each or {}))
+        output.write("\n".join(rendering.visible(line) for line in lines))
+    return errors.EXIT_OK
+
+
+def _tell(text: Any, encoded: tree_text.Encoded) -> None:  # noqa: ANN401 - a source text, whose module is not loaded
+    from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
+
+    for finding in encoded.diagnostics:
+        output.write_findings(rendering.render(finding, {text.name: text}) + "\n", sys.stderr)
+    if encoded.problem:
+        output.complain(f"`{text.name}` has no tree: {encoded.problem}")
+
+
+def _lines(document: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of a tree for people: kinds, words, places; one blank a level."""
+    yield document["name"]
+    for item in document["items"]:
+        yield from _node_lines(item, "", "  ")
+
+
+def _node_lines(node: dict[str, Any], field: str, indent: str) -> Iterator[str]:
+    inner = {name: value for name, value in node.items() if name not in _SHOWN_ELSEWHERE}
+    words = {name: shown for name, value in inner.items() if (shown := _word(value)) is not None}
+    said = " ".join(f"{name}={word}" for name, word in words.items())
+    head = f"{field}: {node['kind']}" if field else str(node["kind"])
+    at = node["at"]
+    yield f"{indent}{head}{said and f' {said}'}  {at['line']}:{at['column']}"
+    for name, value in inner.items():
+        if name not in words:
+            yield from _value_lines(value, name, indent + "  ")
+
+
+_SHOWN_ELSEWHERE = ("kind", "at", "before", "behind", "opening", "end")
+
+
+def _value_lines(value: object, field: str, indent: str) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from _node_lines(value, field, indent)
+    elif isinstance(value, list):
+        for number, each in enumerate(value):
+            yield from _value_lines(each, f"{field}[{number}]", indent)
+
+
+def _word(value: object) -> str | None:
+    """Return a value that fits behind its name; None for one that has parts of its own."""
+    if isinstance(value, dict) and value["kind"] in ("word", "numeral", "promql"):
+        from policysched.lang.syntax import printing  # noqa: PLC0415 - `--help` does without
+
+        is_bare = value["kind"] == "numeral" or not (value.get("quoted") or value["kind"] != "word")
+        text: str = value["text"]
+        return text if is_bare else printing.quoted(text)
+    if isinstance(value, str | bool):
+        return str(value).lower() if isinstance(value, bool) else value
+    if isinstance(value, list):
+        words = [_word(each) for each in value]
+        if all(word is not None for word in words):
+            return "(" + ", ".join(word or "" for word in words) + ")"
+    return None
+
+
+# --- texts ---------------------------------------------------------------------------------------
+
+
+def _texts(path: str) -> Iterator[str]:
+    """Yield the policy texts of a file of trees.
+
+    Raises:
+        InputError: it is no such file, or a tree that no text has; it tells the JSON path.
+    """
+    from policysched.lang.interchange import tree_json, tree_text  # noqa: PLC0415 - `--help` does without Lark
+
+    document = _document(path)
+    try:
+        for at, each in enumerate(_expected_texts(document)):
+            yield tree_text.decode(each, f"$.texts[{at}]").text
+    except tree_json.TreeError as error:
+        raise errors.InputError(f"{_name(path)}: {error.path}", str(error)) from error
+
+
+def _document(path: str) -> object:
+    import orjson  # noqa: PLC0415 - `--help` does without
+
+    from policysched.inputs import object_lists  # noqa: PLC0415 - only this form needs it
+
+    content = sys.stdin.buffer.read() if path == _STDIN else object_lists.read_bytes(path)
+    try:
+        return orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        raise errors.InputError(f"{_name(path)}:{error.lineno}", f"is no JSON: {error}") from error
+
+
+def _expected_texts(document: object) -> list[object]:
+    from policysched.lang.interchange import tree_json  # noqa: PLC0415 - as above
+
+    if not isinstance(document, dict) or "texts" not in document:
+        raise tree_json.TreeError("$", "is no object with `texts`, as `ast -o json` prints it")
+    version = document.get("version")
+    if type(version) is not int or version != _VERSION:
+        raise tree_json.TreeError("$.version", f"is not {_VERSION}, the one that is known")
+    unknown = [name for name in document if name not in ("version", "texts")]
+    if unknown:
+        raise tree_json.TreeError("$", f"has no field `{unknown[0]}`")
+    texts = document["texts"]
+    if not isinstance(texts, list):
+        raise tree_json.TreeError("$.texts", "is no list")
+    return texts
+
+
+def _name(path: str) -> str:
+    return "<stdin>" if path == _STDIN else str(pathlib.PurePath(path))

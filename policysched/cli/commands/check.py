@@ -1,0 +1,131 @@
+"""`policysched check`: every error of policy texts that belong together, at once."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from policysched import clock as clocks
+from policysched import errors
+from policysched.cli.subcommands import check_config
+from policysched.cli.render import finding_formats, output, progress
+from policysched.cli.options import offline_options
+from policysched.cli.policy_files import plugin_checks, policy_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from policysched.lang import source
+    from policysched.lang.checking import checker
+
+_MAX_SHOWN = 100
+_DESCRIPTION = """\
+Check policy texts and report every error at once, each with its place, its code and an edit to
+make. All texts that are named are checked together, as the keys of one ConfigMap are.
+"""
+_EPILOG = (
+    "exit codes: 0 fine, 2 errors or unreadable, 3 usage; docs/language.md has the language. A "
+    "scheduler also refuses what `policysched lint` calls an error, and so does --config."
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EPILOG
+    policy_texts.add_paths(parser, is_required=False)
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help="a PolicySchedulerConfiguration that is checked, too, with the plugins of its "
+        "profiles, and what lint finds as `policies.lintErrors` says; without PATH, the policies "
+        "are those of its `policies.paths`",
+    )
+    parser.add_argument(
+        "--params",
+        "--param",
+        metavar="NAME=VALUE",
+        action="append",
+        help="value of a param; repeatable",
+    )
+    offline_options.add_now(parser)
+    finding_formats.add_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check the texts and print what was found."""
+    from policysched.lang.checking import checker  # noqa: PLC0415 - `--help` does without Lark
+
+    offline_options.refuse_empty(args, "config")
+    form = finding_formats.chosen(args)
+    configuration = check_config.read(args.config) if args.config else None
+    paths = args.paths or (configuration.policies.paths if configuration else ())
+    if not paths:
+        return check_config.alone(args, configuration)
+    with progress.reading("reading policies", paths):
+        texts = policy_texts.read(paths)
+    params = offline_options.params(args.params or ())
+    if configuration is not None:
+        params = check_config.params(configuration) | params
+    now = args.now or clocks.SystemClock().now()
+    with progress.shown("checking policies"):
+        plugins = plugin_checks.installed(texts)
+        result = checker.check(texts, given=params, plugins=plugins, now=now.timestamp())
+    if configuration is not None:
+        result = check_config.judged(result, configuration)
+    if plugins is not None or configuration is not None:
+        result = plugin_checks.tried(result, texts, params, configuration)
+    if form == finding_formats.JSON:
+        output.write(output.as_json(_as_json(texts, result)))
+    elif form != finding_formats.FULL:
+        _write(result, form)
+    else:
+        _print(texts, result)
+    return errors.EXIT_OK if result.program is not None else errors.EXIT_WRONG_INPUT
+
+
+def _write(result: checker.CheckResult, form: str) -> None:
+    """Print the errors and warnings as `lint` prints its findings."""
+    from policysched.lint import linter  # noqa: PLC0415 - most runs do without
+
+    report = linter.Report(result.diagnostics, result.texts, 0)
+    shown = finding_formats.render(report, form)
+    if shown:
+        finding_formats.write(shown, form)
+
+
+def _print(texts: Sequence[source.SourceText], result: checker.CheckResult) -> None:
+    from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
+
+    for finding in result.diagnostics[:_MAX_SHOWN]:
+        output.write_findings(rendering.render(finding, result.texts) + "\n", sys.stderr)
+    hidden = len(result.diagnostics) - _MAX_SHOWN
+    if hidden > 0:
+        output.write_report(f"… and {hidden:,} more", sys.stderr)
+    if result.diagnostics:
+        output.write_report(rendering.summary(result.diagnostics), sys.stderr)
+    if result.program is not None:
+        program = result.program
+        policies = len(program.policies) + len(program.cluster_policies)
+        profiles = len(program.profiles)
+        output.write_report(
+            f"{output.count(len(texts), 'text')}: "
+            f"{policies} {'policy' if policies == 1 else 'policies'}, "
+            f"{output.count(profiles, 'profile')}, hash {result.program.content_hash}"
+        )
+
+
+def _as_json(texts: Sequence[source.SourceText], result: checker.CheckResult) -> dict[str, Any]:
+    """Return the form of schemas/check.schema.json."""
+    from policysched.lang.diagnostics import diagnostics, rendering  # noqa: PLC0415 - `--help` does without
+
+    severities = [finding.severity for finding in result.diagnostics]
+    return {
+        "ok": result.program is not None,
+        "hash": result.program.content_hash if result.program is not None else None,
+        "files": [text.name for text in texts],
+        "errors": severities.count(diagnostics.Severity.ERROR),
+        "warnings": severities.count(diagnostics.Severity.WARNING),
+        "diagnostics": [rendering.as_json(finding, result.texts) for finding in result.diagnostics],
+    }

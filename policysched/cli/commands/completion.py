@@ -1,0 +1,96 @@
+"""`policysched completion`: a script that lets a shell complete commands, options and values.
+
+It is made of the parsers of all commands, so that it knows what they know.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Iterator
+
+from policysched import errors
+from policysched.cli import completion_scripts
+from policysched.cli.render import output
+
+_POLICIES = ("policy", "yaml", "yml", "json")
+_TESTS = ("yaml", "yml")
+_DESCRIPTION = """\
+Print a completion script. Load it in a shell's own start file:
+bash `source <(policysched completion bash)`, zsh `source <(policysched completion zsh)`,
+fish `policysched completion fish | source`.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.description = _DESCRIPTION
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("shell", choices=sorted(completion_scripts.BY_SHELL), help="the shell")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the script."""
+    from policysched.cli import main  # noqa: PLC0415 - it is what has imported this module
+
+    script = completion_scripts.BY_SHELL[args.shell](commands(main.command_parsers()))
+    output.write(script.rstrip("\n"))
+    return errors.EXIT_OK
+
+
+def commands(every: dict[str, argparse.ArgumentParser]) -> list[completion_scripts.Command]:
+    """Return the program itself, its commands and their forms."""
+    found = [completion_scripts.Command((), completion_scripts.Values(words=tuple(every)), ())]
+    for name, parser in every.items():
+        found += _commands((name,), parser)
+    return found
+
+
+def _commands(
+    path: tuple[str, ...], parser: argparse.ArgumentParser
+) -> Iterator[completion_scripts.Command]:
+    """Yield a command and its forms."""
+    options = []
+    values = completion_scripts.Values()
+    for action in parser._actions:  # noqa: SLF001 - argparse has no other way to ask for them
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - as above
+            values = dataclasses.replace(values, words=tuple(action.choices))
+            for name, inner in action.choices.items():
+                yield from _commands((*path, name), inner)
+        elif action.option_strings:
+            takes_value = action.nargs != 0
+            given = _values(action, path[0]) if takes_value else None
+            told = _help(action)
+            options.append(completion_scripts.Option(tuple(action.option_strings), told, given))
+        else:
+            values = _values(action, path[0])
+    yield completion_scripts.Command(path, values, tuple(options))
+
+
+def _values(action: argparse.Action, command: str) -> completion_scripts.Values:
+    """Return what may stand for the value of an action, as far as that is known."""
+    if action.choices is not None:
+        return completion_scripts.Values(words=tuple(map(str, action.choices)))
+    kind = str(action.metavar)
+    if kind in ("CODE", "CODES"):
+        return completion_scripts.Values(words=_codes())
+    if kind == "DIR":
+        return completion_scripts.Values(has_folders=True)
+    if kind == "PATH":
+        suffixes = _TESTS if command == "test" else _POLICIES
+        return completion_scripts.Values(suffixes=suffixes, has_folders=True)
+    if kind.startswith("FILE") or kind.endswith("|FILE"):
+        return completion_scripts.Values(suffixes=("",), has_folders=True)
+    if kind in ("OLD", "NEW"):
+        return completion_scripts.Values(suffixes=_POLICIES, has_folders=True)
+    return completion_scripts.Values()
+
+
+def _codes() -> tuple[str, ...]:
+    from policysched.lang.diagnostics import diagnostics  # noqa: PLC0415 - `--help` does without
+
+    return tuple(sorted(diagnostics.CODES | diagnostics.LINT_CODES))
+
+
+def _help(action: argparse.Action) -> str:
+    return " ".join(str(action.help or "").replace("%%", "%").split())

@@ -1,0 +1,82 @@
+"""`demo`: the shipped policies place pods on an embedded cluster, and say why.
+
+The scheduler, its queue, cache and policies are those of `run`; only the API server is simulated.
+On a terminal the demo is drawn and paced for people; without one it prints the same as text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import math
+import pathlib
+import shutil
+import sys
+import tempfile
+from typing import TYPE_CHECKING
+
+from policysched import errors
+from policysched.cli.render import output
+
+if TYPE_CHECKING:
+    from rich import console
+
+    from policysched.cli.demo import embedded_cluster
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("--fast", action="store_true", help="do not pause")
+    parser.add_argument(
+        "--speed", type=_speed, default=1.0, metavar="X", help="play X times as fast"
+    )
+    parser.add_argument("--plain", action="store_true", help="print text, also on a terminal")
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=(output.HUMAN, output.WIDE),
+        help="human (the default), or wide: the tables of --plain as wide as they are",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Play the demo; it ends by itself."""
+    from rich import console  # noqa: PLC0415 - `--help` does without
+
+    from policysched import _resources  # noqa: PLC0415 - as above
+    from policysched.cli.demo import screen_view, embedded_cluster  # noqa: PLC0415 - as above
+
+    # FORCE_COLOR makes rich take a pipe for a terminal, whose cursor it moves.
+    screen = console.Console(highlight=False, force_terminal=sys.stdout.isatty())
+    speed = None if args.fast or not screen.is_terminal else args.speed
+    with tempfile.TemporaryDirectory(prefix="policysched-demo-") as folder:
+        for file in _resources.folder("policies").glob("*.policy"):
+            shutil.copy(file, folder)
+        stage = embedded_cluster.Stage(pathlib.Path(folder))
+        if screen_view.can_draw(screen) and not args.plain:
+            _play_on_screen(stage, screen, speed)
+        else:
+            _play_as_text(stage, speed)
+    return errors.EXIT_OK
+
+
+def _play_on_screen(stage: embedded_cluster.Stage, screen: console.Console, speed: float | None) -> None:
+    from policysched.cli.demo import screen_view, story  # noqa: PLC0415 - as above
+
+    with screen_view.ScreenView(screen, speed) as view:
+        asyncio.run(story.play(stage, view))
+
+
+def _play_as_text(stage: embedded_cluster.Stage, speed: float | None) -> None:
+    from policysched.cli.demo import story, text_view  # noqa: PLC0415 - as above
+
+    asyncio.run(story.play(stage, text_view.TextView(speed)))
+
+
+def _speed(text: str) -> float:
+    """Return a number above 0."""
+    speed = float(text)
+    if not 0 < speed < math.inf:
+        msg = f"`{text}` is not above 0"
+        raise argparse.ArgumentTypeError(msg)
+    return speed

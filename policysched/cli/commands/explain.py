@@ -1,0 +1,191 @@
+"""`explain`: why pods fit on nodes or not, and what a diagnostic means.
+
+policysched explain --cluster FILE --all
+policysched explain --cluster FILE [pod] NAMESPACE/NAME [--node NODE | --all-nodes]
+policysched explain --kubeconfig FILE pod NAMESPACE/NAME
+policysched explain --decisions URL|FILE --all, or pod NAMESPACE/NAME
+policysched explain --cluster FILE binding [NAMESPACE/]NAME
+policysched explain rule CODE
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from policysched import clock as clocks
+from policysched import errors, spelling
+from policysched.cli.subcommands import explain_binding, explain_decisions
+from policysched.cli.options import explain_forms, offline_options
+from policysched.cli.reports import explain_pod_text, explain_text
+from policysched.cli import fast_exit
+from policysched.cli.render import output, progress
+
+if TYPE_CHECKING:
+    from policysched.offline import sessions
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options and the forms `pod`, `binding` and `rule`."""
+    offline_options.add(parser)
+    explain_decisions.add_options(parser)
+    parser.add_argument("--all", action="store_true", help="explain every pending pod, each alone")
+    _add_nodes(parser)
+    forms = parser.add_subparsers(
+        title="forms",
+        description="NAMESPACE/NAME alone means `pod NAMESPACE/NAME`",
+        metavar="FORM",
+        dest="form",
+        action=explain_forms.Forms,
+    )
+    pod = forms.add_parser("pod", help="one pod: pending, or as if it were")
+    pod.add_argument("pod", metavar="NAMESPACE/NAME")
+    _add_nodes(pod, is_again=True)
+    offline_options.add(pod, is_again=True)
+    explain_decisions.add_options(pod, is_again=True)
+    binding = forms.add_parser("binding", help="one binding of a Karmada control plane")
+    offline_options.add(binding, is_again=True)
+    explain_binding.configure(binding)
+    rule = forms.add_parser("rule", help="what a diagnostic code means")
+    rule.add_argument("code", metavar="CODE", help="such as PS304")
+    forms.choices = explain_forms.EveryWord(forms.choices)
+
+
+def _add_nodes(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
+    """Add the options about nodes of one pod, before or behind its name."""
+    parser.add_argument(
+        "--node",
+        metavar="NODE",
+        default=argparse.SUPPRESS if is_again else None,
+        help="everything about this node, for one pod",
+    )
+    parser.add_argument(
+        "--all-nodes",
+        action="store_true",
+        default=argparse.SUPPRESS if is_again else False,
+        help="a line about each node of the cluster, for one pod",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the explanation."""
+    if args.form != "pod" and (args.node or args.all_nodes):
+        option = "--node" if args.node else "--all-nodes"
+        raise errors.UsageError(f"{option} is about one pod: name it as NAMESPACE/NAME")
+    if args.form == "rule":
+        return _explain_rule(args.code)
+    if args.form == "binding":
+        return explain_binding.run(args)
+    if args.form == "pod" and args.all:
+        raise errors.UsageError("--all and `pod` exclude each other")
+    if args.form == "pod" and args.node and args.all_nodes:
+        raise errors.UsageError("--node and --all-nodes exclude each other")
+    if args.form != "pod" and not args.all:
+        raise errors.UsageError("say which pods: --all, or NAMESPACE/NAME")
+    if args.decisions is not None:
+        return explain_decisions.run(args)
+    from policysched.offline import sessions  # noqa: PLC0415 - `--help` does without NumPy
+
+    with progress.reading("reading the input", [args.cluster]):
+        session = sessions.Session(offline_options.inputs(args))
+    offline_options.tell_warnings(session)
+    as_json = (args.output or (output.JSON if session.is_lines else output.HUMAN)) == output.JSON
+    for decider in offline_options.deciders(session, args):
+        if not session.is_lines:
+            fast_exit.hold(decider)
+        total = len(decider.cluster.pending) if args.all else None
+        with progress.shown("explaining pods", total, unless_printing=True) as bar:
+            reports = bar.track(_reports(decider, args, as_json=as_json))
+            _write(reports, args, as_json=as_json, is_lines=session.is_lines)
+        offline_options.tell_left_out(decider)
+    return errors.EXIT_OK
+
+
+def _write(
+    reports: Iterator[explain_text.Report],
+    args: argparse.Namespace,
+    *,
+    as_json: bool,
+    is_lines: bool,
+) -> None:
+    """Print reports as they come; one line for a cluster that was a line."""
+    if not as_json:
+        _write_texts(reports, args)
+        return
+    reports = (_only(report, _node(args)) for report in reports)
+    if is_lines:
+        output.write(output.as_json(list(reports)))
+    else:
+        output.write_json_array(reports)
+
+
+def _reports(
+    decider: sessions.Decider, args: argparse.Namespace, *, as_json: bool
+) -> Iterator[explain_text.Report]:
+    evidence_of = _evidence_of(args, as_json=as_json)
+    if args.form != "pod":
+        yield from decider.explain_all(evidence_of)
+        return
+    from policysched.explaining import study  # noqa: PLC0415 - only this form needs it
+
+    names = [name for name in decider.cluster.cache.nodes.names if name]
+    if args.node is not None and decider.cluster.cache.get_node(args.node) is None:
+        advice = spelling.did_you_mean(args.node, names)
+        raise errors.InputError(f"`{args.node}`", "the cluster has no such node", help=advice)
+    yield study.of_pod(
+        decider, args.pod, clocks.SystemClock(), node=args.node, evidence_of=evidence_of
+    )
+
+
+def _evidence_of(args: argparse.Namespace, *, as_json: bool) -> tuple[str, ...] | None:
+    """Return the nodes whose numbers and names are printed, None for all."""
+    node = _node(args)
+    if node is not None:
+        return (node,)
+    return None if as_json else ()
+
+
+def _only(report: explain_text.Report, node: str | None) -> explain_text.Report:
+    """Return what the report says about one node; all of it for None."""
+    if node is None:
+        return report
+    nodes = {node: report["nodes"][node]}
+    scores = {name: points for name, points in report["scores"].items() if name == node}
+    return {**report, "nodes": nodes, "scores": scores}
+
+
+def _node(args: argparse.Namespace) -> str | None:
+    return args.node if args.form == "pod" else None
+
+
+def _write_texts(reports: Iterator[explain_text.Report], args: argparse.Namespace) -> None:
+    count = 0
+    for report in reports:
+        if count:
+            output.write("")
+        output.write_report(_text(report, args))
+        count += 1
+    if not count:
+        output.write("no pods to explain")
+
+
+def _text(report: explain_text.Report, args: argparse.Namespace) -> str:
+    if args.form != "pod":
+        return explain_text.pod_text(report)
+    if args.node:
+        return explain_pod_text.node_text(report, args.node)
+    return explain_pod_text.text(report, all_nodes=args.all_nodes)
+
+
+def _explain_rule(code: str) -> int:
+    """Print the page of a diagnostic."""
+    from policysched.lang.diagnostics import code_pages, diagnostics  # noqa: PLC0415 - only this form needs it
+
+    name = code.upper()
+    known = diagnostics.CODES | diagnostics.LINT_CODES
+    if name not in known:
+        advice = spelling.did_you_mean(name, known) or "codes look like PS304"
+        raise errors.InputError(f"`{code}`", "is no diagnostic code", help=advice)
+    output.write_report(code_pages.page(name).removeprefix("# "))
+    return errors.EXIT_OK

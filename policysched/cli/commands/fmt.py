@@ -1,0 +1,36 @@
+"""`policysched fmt`: policy files in canonical form."""
+
+from __future__ import annotations
+
+import argparse
+
+from policysched.cli.policy_files import policy_texts, rewriting
+
+_DESCRIPTION = """\
+Print policy files in canonical form: one layout, all comments kept. The result is parsed again and
+refused if it would mean anything else. Files are changed by --write only.
+"""
+_EPILOG = (
+    "exit codes: 0 fine, 1 --check or --diff found a file to format, "
+    "2 errors or unreadable, 3 usage"
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EPILOG
+    policy_texts.add_paths(parser)
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("-w", "--write", action="store_true", help="change the files")
+    rewriting.add_comparisons(mode)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Format each file."""
+    from policysched.lang.formatting import formatter  # noqa: PLC0415 - `--help` does without Lark
+
+    formatting = rewriting.Rewriting(
+        "fmt", "formatted", formatter.format_text, is_in_place=args.write
+    )
+    return rewriting.run(formatting, args)

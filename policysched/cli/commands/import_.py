@@ -1,0 +1,135 @@
+"""`policysched import`: what another scheduler is configured with, as policies."""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+from policysched import errors
+from policysched.cli.render import output, progress
+
+if TYPE_CHECKING:
+    from policysched.importing.result import findings
+    from policysched.importing import importer, inputs
+
+_TEXT = "text"
+KINDS = ("kube-scheduler-config", "command-line", "legacy-policy", "tas-policy", "workload")
+_DESCRIPTION = """\
+Read what another scheduler is configured with, and print the equivalent policy. FILE is YAML or
+JSON: a KubeSchedulerConfiguration, a legacy Policy, a TASPolicy, pods, Deployments and the like
+with affinity, a pod that runs kube-scheduler, or Lists and ConfigMaps of these. Behind `--` stands
+a command line of kube-scheduler; files that it names are read too. What cannot be expressed is told
+on stderr and in the comments of the policy.
+"""
+_EPILOG = (
+    "exit codes: 0 fine, 1 something cannot be expressed, 2 unreadable, 3 usage; "
+    "docs/import.md has the details"
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EPILOG
+    parser.usage = "%(prog)s [-h] [--from KIND] [--out DIR | -o FORMAT] (FILE | - | -- COMMAND…)"
+    parser.add_argument("input", nargs="+", metavar="FILE", help="a file, or `-` for stdin")
+    parser.add_argument(
+        "--from",
+        dest="kind",
+        choices=KINDS,
+        help="take the input for this; by default what it is is seen from its content",
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--out", metavar="DIR", help="write imported.policy and config.yaml there")
+    form.add_argument(
+        "-o",
+        "--output",
+        choices=(_TEXT, output.JSON),
+        default=_TEXT,
+        help="text (the default): the policy, with a configuration in its comments; or json",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Import the input and deliver what comes of it."""
+    from policysched.importing import importer  # noqa: PLC0415 - `--help` does without Lark
+
+    with progress.reading("importing", args.input):
+        imported = importer.convert(*_sources(args))
+    if args.output == output.JSON:
+        output.write(output.as_json(_as_json(imported)))
+    else:
+        for finding in imported.findings:
+            output.write_report(str(finding), sys.stderr)
+        if args.out is not None:
+            _write(imported, args.out)
+        else:
+            output.write_source(imported.text)
+    return errors.EXIT_FINDINGS if imported.warnings else errors.EXIT_OK
+
+
+def _sources(
+    args: argparse.Namespace,
+) -> tuple[list[inputs.Source], findings.Report, str]:
+    """Return what is to be imported, what was found on the way, and what it is called."""
+    from policysched.importing import command_files, inputs  # noqa: PLC0415 - as above
+    from policysched.importing.result import findings  # noqa: PLC0415 - as above
+
+    report = findings.Report()
+    words: list[str] = args.input
+    if len(words) > 1 or words[0].startswith("--"):
+        if args.kind not in (None, inputs.COMMAND):
+            raise errors.UsageError(f"a command line is no {args.kind}; leave out --from")
+        if not any(word.startswith("-") for word in words):
+            raise errors.UsageError("import takes one FILE; put what belongs together into one")
+        return command_files.sources(words, report), report, "a command line"
+    (path,) = words
+    text, where = command_files.read(path)
+    return inputs.find(text, where, report, args.kind), report, where
+
+
+def _write(imported: importer.Imported, where: str) -> None:
+    """Write the files into a folder; nothing is overwritten.
+
+    Raises:
+        InputError: a file is there already, or cannot be written.
+    """
+    from policysched.importing import importer  # noqa: PLC0415 - `--help` does without Lark
+
+    folder = pathlib.Path(where)
+    files = {importer.POLICY_NAME: imported.policy}
+    if imported.config is not None:
+        files[importer.CONFIG_NAME] = imported.config
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            with (folder / name).open("x", encoding="utf-8") as file:
+                file.write(content)
+            output.write(f"wrote {folder / name}")
+    except FileExistsError as error:
+        problem = "is there already"
+        raise errors.InputError(str(error.filename), problem, help="name another folder") from error
+    except OSError as error:
+        problem = f"cannot be written: {error.strerror}"
+        raise errors.InputError(str(error.filename or folder), problem) from error
+
+
+def _as_json(imported: importer.Imported) -> dict[str, Any]:
+    """Return the form of schemas/import.schema.json."""
+    return {
+        "policy": imported.policy,
+        "config": imported.config,
+        "runOptions": imported.run_options,
+        "findings": [
+            {
+                "severity": str(each.severity),
+                "file": each.where,
+                "line": each.line,
+                "problem": each.problem,
+                "help": each.help,
+            }
+            for each in imported.findings
+        ],
+    }

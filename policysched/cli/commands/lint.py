@@ -1,0 +1,311 @@
+"""`policysched lint`: what policies surely or probably were not meant to say."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import gc
+import pathlib
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+from policysched import clock as clocks
+from policysched import errors
+from policysched.cli.options import cluster_options, offline_options
+from policysched.cli.render import finding_formats, output, progress
+from policysched.cli.policy_files import plugin_checks, policy_texts
+
+if TYPE_CHECKING:
+    import datetime
+    from collections.abc import Mapping, Sequence
+
+    from policysched.inputs import live_cluster, policy_sources
+    from policysched.lang import source
+    from policysched.lang.checking import checker
+    from policysched.lang.diagnostics import diagnostics
+    from policysched.lint.facts import cluster_facts, prometheus_facts
+    from policysched.lint import linter, settings
+    from policysched.promapi import settings as prom_settings
+
+_LEVELS = ("error", "warning", "info")
+_DESCRIPTION = """\
+Look for what policies surely or probably were not meant to say. All texts that are named are
+looked at together, as the keys of one ConfigMap are. Rules are chosen by the beginning of their
+code, here or in `.policysched.toml` or `[tool.policysched.lint]` of pyproject.toml.
+"""
+_EPILOG = (
+    "exit codes: 0 fine, 1 findings at or above --fail-level, 2 errors or unreadable, 3 usage; "
+    "`policysched explain rule PS203` tells about a rule"
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EPILOG
+    policy_texts.add_paths(parser)
+    cluster_options.add(
+        parser,
+        "what `kubectl get nodes,pods,namespaces -A -o json` prints, of a Karmada API server "
+        "clusters,resourcebindings, or `-`: rules that begin with PS5 compare policies with it",
+    )
+    parser.add_argument(
+        "--prometheus",
+        metavar="URL",
+        help="the server whose metrics the policies read: rules that begin with PS6 ask it",
+    )
+    parser.add_argument("--select", metavar="CODES", help="only rules whose codes begin so")
+    parser.add_argument("--ignore", metavar="CODES", help="not the rules whose codes begin so")
+    parser.add_argument(
+        "--fail-level",
+        choices=_LEVELS,
+        help="exit with 1 from findings of this severity on (warning)",
+    )
+    parser.add_argument("--config", metavar="FILE", help="settings, instead of the nearest ones")
+    finding_formats.add_option(parser)
+    parser.add_argument("--fix", action="store_true", help="apply safe fixes to the files")
+    parser.add_argument("--unsafe-fixes", action="store_true", help="apply unsafe fixes, too")
+    parser.add_argument("--diff", action="store_true", help="show what --fix would change")
+    parser.add_argument(
+        "--params",
+        "--param",
+        metavar="NAME=VALUE",
+        action="append",
+        help="value of a param; repeatable",
+    )
+    offline_options.add_now(parser)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Asked:
+    """What the options ask for."""
+
+    form: str
+    chosen: settings.Settings
+    fail_level: diagnostics.Severity
+    params: Mapping[str, str]
+    now: datetime.datetime
+    cluster: str | live_cluster.LiveCluster | None
+    prometheus: prom_settings.PrometheusSource | None
+
+    def check(self, texts: Sequence[source.SourceText]) -> checker.CheckResult:
+        """Return what the texts mean, or their errors."""
+        from policysched.lang.checking import checker  # noqa: PLC0415 - `--help` does without Lark
+
+        plugins = plugin_checks.installed(texts)
+        result = checker.check(texts, given=self.params, plugins=plugins, now=self.now.timestamp())
+        profiles = result.program.profiles if result.program else ()
+        if any(each.plugins or each.disabled for each in profiles):
+            return plugin_checks.tried(result, texts, self.params)
+        return result
+
+
+@dataclasses.dataclass(frozen=True)
+class _Known:
+    """What policies are compared with."""
+
+    cluster: cluster_facts.ClusterFacts | None
+    prometheus: prometheus_facts.PrometheusFacts | None
+
+
+def run(args: argparse.Namespace) -> int:
+    """Lint the texts, and fix them where that is asked for."""
+    gc.disable()  # a tenth of a short run goes into looking for garbage in what start-up makes
+    try:
+        asked = _asked(args)
+        with progress.reading("reading policies", args.paths):
+            files = policy_texts.read_files(args.paths)
+        texts = [text for file in files for text in file.texts]
+        known = _Known(_cluster(asked, texts), _prometheus(asked, texts))
+        if args.fix or args.unsafe_fixes or args.diff:
+            return _fix(asked, files, known, args)
+        return _lint(asked, texts, known)
+    finally:
+        gc.enable()
+
+
+def _asked(args: argparse.Namespace) -> _Asked:
+    """Return what the options ask for.
+
+    Raises:
+        UsageError: they make no sense together.
+        InputError: the settings cannot be read.
+    """
+    offline_options.refuse_empty(args, "config")
+    offline_options.refuse_empty(args, "prometheus")
+    form = finding_formats.chosen(args)
+    cluster = cluster_options.chosen(args)
+    if "-" in args.paths and cluster == "-":
+        raise errors.UsageError("stdin is either the cluster or policies; name a file for one")
+    if "-" in args.paths and _writes(args) and form not in finding_formats.FOR_PEOPLE:
+        raise errors.UsageError(
+            f"fixed policies of stdin are printed, so --format {form} cannot be"
+        )
+    chosen, level = _settings(args)
+    params = offline_options.params(args.params or ())
+    now = args.now or clocks.SystemClock().now()
+    return _Asked(form, chosen, level, params, now, cluster, _source(args))
+
+
+def _source(args: argparse.Namespace) -> prom_settings.PrometheusSource | None:
+    """Return the server to ask, if one is named.
+
+    Raises:
+        InputError: it is no address, or the settings about it are wrong.
+    """
+    if args.prometheus is None:
+        return None
+    from policysched.inputs import lint_settings  # noqa: PLC0415 - brings HTTP
+    from policysched.offline import lint_prometheus  # noqa: PLC0415 - brings HTTP
+
+    file = pathlib.Path(args.config) if args.config else None
+    return lint_prometheus.source(
+        args.prometheus, lint_settings.prometheus(file, pathlib.Path.cwd())
+    )
+
+
+def _writes(args: argparse.Namespace) -> bool:
+    return (args.fix or args.unsafe_fixes) and not args.diff
+
+
+def _cluster(
+    asked: _Asked, texts: Sequence[source.SourceText]
+) -> cluster_facts.ClusterFacts | None:
+    """Return the cluster to compare with, if one is named and the texts have no errors."""
+    if asked.cluster is None:
+        return None
+    from policysched.offline import lint_cluster  # noqa: PLC0415 - brings NumPy
+
+    with progress.shown("reading the cluster") as bar:
+        program = asked.check(texts).program
+        if program is None:
+            return None
+
+        def tell(resource: str, count: int) -> None:
+            bar.what, bar.done = f"reading {resource}", count
+
+        return lint_cluster.read(asked.cluster, program, asked.now, tell)
+
+
+def _prometheus(
+    asked: _Asked, texts: Sequence[source.SourceText]
+) -> prometheus_facts.PrometheusFacts | None:
+    """Return what a Prometheus says about the queries, if one is named."""
+    if asked.prometheus is None:
+        return None
+    from policysched.offline import lint_prometheus  # noqa: PLC0415 - brings HTTP
+
+    with progress.shown("asking Prometheus") as bar:
+
+        def tell(done: int, total: int) -> None:
+            bar.done, bar.total = done, total
+
+        now = clocks.SystemClock().now()  # what the server has by now, whatever --now says
+        found = lint_prometheus.read(asked.prometheus, asked.check(texts), now, tell)
+    if found.left_out:
+        output.note(f"{found.left_out} metrics were not asked about: there are too many")
+    return found.facts
+
+
+def _lint(
+    asked: _Asked,
+    texts: Sequence[source.SourceText],
+    known: _Known,
+    stream: TextIO | None = None,
+) -> int:
+    """Print the findings in texts; return the exit code."""
+    from policysched.lint import linter, settings  # noqa: PLC0415 - `--help` does without
+
+    with progress.shown("linting policies"):
+        result = asked.check(texts)
+        report = linter.lint(result, asked.chosen, known.cluster, known.prometheus)
+    shown = finding_formats.render(report, asked.form)
+    if shown:
+        finding_formats.write(shown, asked.form, stream)
+    if asked.form in finding_formats.FOR_PEOPLE:
+        _write_summary(report, asked.params)
+    if result.program is None:
+        return errors.EXIT_WRONG_INPUT
+    fails = any(settings.is_at_least(each.severity, asked.fail_level) for each in report.findings)
+    return errors.EXIT_FINDINGS if fails else errors.EXIT_OK
+
+
+def _fix(
+    asked: _Asked,
+    files: Sequence[policy_sources.PolicyFile],
+    known: _Known,
+    args: argparse.Namespace,
+) -> int:
+    """Fix what can be, or show it, and lint what remains; return the exit code."""
+    from policysched.cli.subcommands import lint_fixes  # noqa: PLC0415 - most runs fix nothing
+    from policysched.lint import fixing  # noqa: PLC0415 - as above
+
+    with progress.shown("fixing policies"):
+        fixed = fixing.fix(
+            [text for file in files for text in file.texts],
+            asked.params,
+            asked.chosen,
+            also_unsafe=args.unsafe_fixes,
+            cluster=known.cluster,
+            prometheus=known.prometheus,
+            now=asked.now.timestamp(),
+        )
+    new = {text.name: text.text for text in fixed}
+    if args.diff:
+        return max(lint_fixes.show(files, new), _refuse_errors(asked, fixed))
+    stream = sys.stderr if any(file.is_stdin for file in files) else None
+    texts, exit_code = lint_fixes.write(files, new)
+    return max(exit_code, _lint(asked, texts, known, stream))
+
+
+def _refuse_errors(asked: _Asked, texts: Sequence[source.SourceText]) -> int:
+    """Print the errors that fixes leave, without which nothing is fixed; return the exit code."""
+    if asked.check(texts).program is not None:
+        return errors.EXIT_OK
+    form = asked.form if asked.form in finding_formats.FOR_PEOPLE else finding_formats.FULL
+    return _lint(dataclasses.replace(asked, form=form), texts, _Known(None, None), sys.stderr)
+
+
+def _settings(args: argparse.Namespace) -> tuple[settings.Settings, diagnostics.Severity]:
+    """Return what is asked for by options, and what is not by the settings."""
+    from policysched.inputs import lint_settings  # noqa: PLC0415 - `--help` does without
+    from policysched.lang.diagnostics import diagnostics  # noqa: PLC0415 - as above
+
+    if args.config:
+        found = lint_settings.read(pathlib.Path(args.config))
+    else:
+        found = lint_settings.find(pathlib.Path.cwd())
+    chosen, level = found
+    select = _codes(args.select, "--select")
+    chosen = dataclasses.replace(
+        chosen,
+        select=select or chosen.select,
+        ignore=(*chosen.ignore, *_codes(args.ignore, "--ignore")),
+    )
+    if args.fail_level:
+        level = diagnostics.Severity(args.fail_level)
+    return chosen, level or diagnostics.Severity.WARNING
+
+
+def _codes(option: str | None, name: str) -> tuple[str, ...]:
+    from policysched.inputs import lint_settings  # noqa: PLC0415 - `--help` does without
+
+    if option is None:
+        return ()
+    try:
+        return lint_settings.codes([code.strip() for code in option.split(",")], name)
+    except errors.InputError as error:  # of a file of settings it is that, of an option it is not
+        raise errors.UsageError(str(error)) from None
+
+
+def _write_summary(report: linter.Report, params: Mapping[str, str]) -> None:
+    from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
+    from policysched.lint import fixing  # noqa: PLC0415 - as above
+
+    parts = [rendering.summary(report.findings) or "no findings"]
+    if report.silenced:
+        parts.append(f"{report.silenced} ignored")
+    fixable = fixing.count_safe(list(report.texts.values()), report.findings, params)
+    if fixable:
+        parts.append(f"{fixable} fixable by --fix")
+    output.write_report(", ".join(parts), sys.stderr)

@@ -1,0 +1,34 @@
+"""`policysched migrate`: policy files in the current version of the language."""
+
+from __future__ import annotations
+
+import argparse
+
+from policysched.cli.policy_files import policy_texts, rewriting
+
+_DESCRIPTION = """\
+Rewrite policy files of a former version of the language to the current one, in place; layout and
+comments stay. The files then say their version: `version 1`. One that says so already is left
+alone, one of a newer version is refused.
+"""
+_EPILOG = (
+    "exit codes: 0 fine, 1 --check or --diff found a file to migrate, "
+    "2 errors or unreadable, 3 usage"
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EPILOG
+    policy_texts.add_paths(parser)
+    mode = parser.add_mutually_exclusive_group()
+    rewriting.add_comparisons(mode)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Migrate each file."""
+    from policysched.lang.formatting import migration  # noqa: PLC0415 - `--help` does without Lark
+
+    migrating = rewriting.Rewriting("migrate", "migrated", migration.migrate, is_in_place=True)
+    return rewriting.run(migrating, args)

@@ -1,0 +1,244 @@
+"""`plan`: what a change of policies would do to the pods of a cluster, and by which rule.
+
+policysched plan --cluster FILE --from OLD --to NEW
+policysched plan --cluster FILE --to NEW --sweep POLICY/RULE.weight=0,20,50
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from policysched import clock as clocks
+from policysched import errors
+from policysched.cli.options import cluster_options, offline_options
+from policysched.cli.render import output, progress
+from policysched.cli.subcommands import plan_sweep
+
+if TYPE_CHECKING:
+    from policysched.inputs import dump_file, metrics_file
+    from policysched.planning import world
+
+_TEXT, _MARKDOWN = "text", "markdown"
+_UNSCHEDULABLE = "unschedulable"
+_GRAVITY = {
+    "never": (),
+    _UNSCHEDULABLE: ("unschedulable", "profileRemoved"),
+    "moved": ("unschedulable", "profileRemoved", "moved", "victims"),
+    "any": (
+        "unschedulable",
+        "profileRemoved",
+        "moved",
+        "schedulable",
+        "profileAdded",
+        "victims",
+        "nodes",
+        "reason",
+    ),
+}
+_GRAVITY_OF_BINDINGS = {
+    "never": (),
+    _UNSCHEDULABLE: ("unschedulable", "profileRemoved"),
+    "moved": ("unschedulable", "profileRemoved", "clusters", "replicas", "present"),
+    "any": (
+        "unschedulable",
+        "profileRemoved",
+        "clusters",
+        "replicas",
+        "present",
+        "schedulable",
+        "profileAdded",
+        "reason",
+    ),
+}
+_EPILOG = """\
+Of a Karmada control plane (Clusters and bindings in FILE) it tells what becomes of bindings.
+
+OLD and NEW are a .policy file, a folder of such files, or a ConfigMap manifest; `none` for no
+policy; or `git:REVISION:PATH`, the same at a revision of this git repository, in which `:PATH` may
+be left out where the other side names it. Exit code 1 if there is what --fail-on names, else 0.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.epilog = _EPILOG
+    _add_sides(parser)
+    _add_cluster(parser)
+    plan_sweep.add(parser)
+    parser.add_argument(
+        "--fail-on",
+        choices=tuple(_GRAVITY),
+        help="exit 1 if pods or bindings become unschedulable or lose their profile (the default), "
+        "move too, differ in any way",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=(_TEXT, output.HUMAN, output.WIDE, output.JSON, _MARKDOWN),
+        default=_TEXT,
+        help="text (the default), wide (tables as wide as they are, whatever the terminal), json, "
+        "or markdown for a comment on a pull request",
+    )
+
+
+def _add_sides(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what to compare")
+    group.add_argument(
+        "--from", dest="old", metavar="OLD", action="append", help="the policies as they are"
+    )
+    group.add_argument(
+        "--to", dest="new", metavar="NEW", action="append", help="the policies as they would be"
+    )
+    for dest, side in (("params", "both sides"), ("from_params", "OLD"), ("to_params", "NEW")):
+        group.add_argument(
+            f"--{dest.replace('_', '-')}",
+            dest=dest,
+            metavar="NAME=VALUE",
+            action="append",
+            default=[],
+            help=f"value of a param of {side}; repeatable",
+        )
+
+
+def _add_cluster(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what to decide on")
+    cluster_options.add(
+        group,
+        "what `kubectl get nodes,pods -A -o json` (or yaml) prints, of a Karmada API server "
+        "clusters,resourcebindings,clusterresourcebindings; `-` reads it from stdin",
+    )
+    group.add_argument("--metrics", metavar="FILE", help="values of metrics, as for `simulate`")
+    offline_options.add_now(group)
+    group.add_argument("--scheduler-name", metavar="N", help="profile that stands for all pods")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the plan, or what a sweep comes to."""
+    varied = plan_sweep.require(args)
+    if varied:
+        args.old = args.new
+    basis, metrics = _basis(args)
+    for warning in basis.new.policies.warnings:
+        output.write_findings(warning, sys.stderr)
+    offline_options.tell_names_unmeasured(basis.unmeasured())
+    where, dump = _dump(args)
+    offline_options.warn_of_unknown(metrics, "node", [each.name for each in dump.cluster.nodes])
+    clusters = [each.metadata.name for each in dump.plane.clusters]
+    offline_options.warn_of_unknown(metrics, "cluster", clusters)
+    if varied:
+        if dump.plane.clusters and not (dump.cluster.nodes or dump.cluster.pods):
+            raise errors.InputError(where, "has no Node and no Pod; --sweep is about pods")
+        return plan_sweep.run(args, varied, basis, dump.cluster, where)
+    report = _report(basis, dump, where)
+    _write(report, args.output)
+    fail_on = args.fail_on or _UNSCHEDULABLE
+    of_bindings = report.get("bindings", {}).get("summary", {})
+    if any(of_bindings.get(each) for each in _GRAVITY_OF_BINDINGS[fail_on]):
+        return errors.EXIT_FINDINGS
+    graves = _GRAVITY[fail_on]
+    is_grave = any(report["summary"][phase][each] for phase in _PHASES for each in graves)
+    return errors.EXIT_FINDINGS if is_grave else errors.EXIT_OK
+
+
+_PHASES = ("running", "pending")
+
+
+def _basis(args: argparse.Namespace) -> tuple[world.Basis, metrics_file.MetricsFile | None]:
+    """Return the options about policies, and the file of --metrics.
+
+    Raises:
+        UsageError: a side is missing, or both are read from standard input.
+    """
+    import dataclasses  # noqa: PLC0415 - `--help` does without
+
+    from policysched.planning import planning, sides, world  # noqa: PLC0415 - as above
+
+    offline_options.refuse_empty(args, "metrics", "scheduler_name")
+    for dest, option in (("old", "from"), ("new", "to")):
+        if not getattr(args, dest):
+            raise errors.UsageError(
+                f"--{option} is missing: policies, `git:REVISION:PATH` or `none`"
+            )
+    if [*args.old, *args.new, args.cluster].count("-") > 1:
+        raise errors.UsageError("stdin is read once; name files for the rest")
+    now = args.now or clocks.SystemClock().now()
+    old, new = sides.read(
+        sides.Named("from", args.old, offline_options.params(args.from_params)),
+        sides.Named("to", args.new, offline_options.params(args.to_params)),
+        offline_options.params(args.params),
+        args.scheduler_name,
+        now,
+    )
+    basis = world.Basis(old, new, now, scheduler_name=args.scheduler_name)
+    metrics = None
+    if args.metrics is not None:
+        metrics = planning.read_metrics(basis, args.metrics)
+        basis = dataclasses.replace(basis, samples=metrics.samples)
+    return basis, metrics
+
+
+def _dump(args: argparse.Namespace) -> tuple[str, dump_file.Dump]:
+    """Return what to decide on, and what to call it."""
+    from policysched.inputs import dump_file  # noqa: PLC0415 - as above
+
+    named = cluster_options.chosen(args)
+    if named is None:
+        raise errors.UsageError(
+            "--cluster is missing: a file, or `-` for stdin; --live reads a running cluster"
+        )
+    if not isinstance(named, str):
+        from policysched.inputs import live_cluster  # noqa: PLC0415 - with all that speaks HTTP
+
+        server, found = live_cluster.read(named)
+        return server, dump_file.Dump(found)
+    try:
+        with progress.reading("reading the cluster", [named]):
+            places = dump_file.read_all(named).places
+            where, dump = next(places)
+    except StopIteration:
+        raise errors.InputError("<stdin>", "holds no cluster") from None
+    if next(places, None) is not None:
+        raise errors.InputError("<stdin>", "holds several clusters; a plan is about one")
+    return where, dump
+
+
+def _report(basis: world.Basis, dump: dump_file.Dump, where: str) -> dict[str, Any]:
+    from policysched import process  # noqa: PLC0415 - as above
+    from policysched.planning import planning, report  # noqa: PLC0415 - as above
+
+    with progress.shown("reading") as bar, process.without_collections():
+
+        def begin(what: str, total: int) -> Callable[[int], None]:
+            bar.begin(what, total)
+            return bar.advance
+
+        plan = planning.make(basis, dump.cluster, where, begin)
+        told = report.as_json(plan, basis, where)
+        if dump.plane.clusters or dump.plane.bindings:
+            told["bindings"] = _of_bindings(basis, dump, begin)
+    return told
+
+
+def _of_bindings(
+    basis: world.Basis, dump: dump_file.Dump, begin: Callable[[str, int], Callable[[int], None]]
+) -> dict[str, Any]:
+    from policysched.planning import bindings, bindings_report  # noqa: PLC0415 - as above
+
+    advance = begin("bindings", len(dump.plane.bindings))
+    found = bindings.compare(basis, dump.plane, advance)
+    offline_options.tell_names_unmeasured(found.unmeasured, "cluster")
+    return bindings_report.as_json(found, basis)
+
+
+def _write(report: dict[str, Any], form: str) -> None:
+    from policysched.cli.reports import plan_markdown, plan_text  # noqa: PLC0415 - as above
+
+    if form == output.JSON:
+        output.write(output.as_json(report))
+    elif form == _MARKDOWN:
+        output.write(plan_markdown.text(report))
+    else:
+        output.write_report(plan_text.text(report))

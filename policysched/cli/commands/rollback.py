@@ -1,0 +1,132 @@
+"""`rollback`: write a former version of the policies back into their ConfigMap."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import TYPE_CHECKING
+
+from policysched import errors
+from policysched.cli.render import output
+
+if TYPE_CHECKING:
+    from policysched.reload import rollback
+
+_NAME = re.compile(r"[^/]+/[^/]+")
+_EPILOG = """\
+A scheduler that follows the ConfigMap (`run --policy-configmap`) keeps each version that it has
+used in the ConfigMap NAME-history, and takes what is written back like any other edit, even while
+reloads are frozen. Whatever wrote the bad version may write it again; --freeze holds it back until
+the annotation `policysched.io/freeze` is removed. Texts are kept, params are not: where these have
+changed, what is written back gets another hash.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "hash",
+        nargs="?",
+        default="",
+        metavar="HASH",
+        help="the version, or how its hash begins; default: the newest that is not there now",
+    )
+    parser.add_argument(
+        "--policy-configmap", metavar="NAMESPACE/NAME", required=True, help="the policies"
+    )
+    parser.add_argument(
+        "--history",
+        metavar="NAMESPACE/NAME",
+        help="where versions are kept (default: NAME-history beside the policies)",
+    )
+    parser.add_argument("--list", action="store_true", help="list the versions, and change nothing")
+    parser.add_argument(
+        "--freeze", action="store_true", help="hold back all other versions from then on"
+    )
+    parser.add_argument(
+        "--kubeconfig",
+        metavar="FILE",
+        help="default: $KUBECONFIG, the pod's service account, or ~/.kube/config",
+    )
+    parser.add_argument("--context", metavar="NAME", help="context of the kubeconfig")
+    output.add_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """List the versions, or go back to one."""
+    import asyncio  # noqa: PLC0415 - `--help` does without
+
+    for option in ("policy_configmap", "history"):
+        name = getattr(args, option)
+        if name is not None and not _NAME.fullmatch(name):
+            written = option.replace("_", "-")
+            raise errors.UsageError(f"--{written} is NAMESPACE/NAME, not `{name}`")
+    if args.list and (args.hash or args.freeze):
+        raise errors.UsageError("--list changes nothing: give no HASH and no --freeze")
+    asyncio.run(_run(args))
+    return errors.EXIT_OK
+
+
+async def _run(args: argparse.Namespace) -> None:
+    import random  # noqa: PLC0415 - `--help` does without these
+
+    from policysched import clock as clocks  # noqa: PLC0415 - as above
+    from policysched.kube import client, config_maps, kubeconfig  # noqa: PLC0415 - as above
+    from policysched.reload import rollback  # noqa: PLC0415 - as above
+
+    connection = await kubeconfig.load(args.kubeconfig, args.context, clocks.SystemClock())
+    async with client.ApiClient(connection, rng=random.Random()) as api:
+        history = args.history or f"{args.policy_configmap}-history"
+        back = rollback.Rollback(config_maps.ConfigMaps(api), args.policy_configmap, history)
+        if args.list:
+            _show(await back.look(), args)
+        else:
+            _tell(await back.go_back(args.hash, freeze=args.freeze), args)
+
+
+def _show(kept: rollback.Kept, args: argparse.Namespace) -> None:
+    if args.output == output.JSON:
+        output.write(output.as_json([_version(each, kept.in_use) for each in kept.versions]))
+        return
+    rows = [
+        (
+            key.hash,
+            key.loaded_at.isoformat(timespec="seconds"),
+            ", ".join(text.name.rpartition("/")[2] for text in former.texts),
+            "in use" if key.hash == kept.in_use else "",
+        )
+        for key, former in kept.versions
+    ]
+    output.write_report(output.table(("version", "loaded at", "keys", ""), rows))
+
+
+def _version(version: rollback.Version, in_use: str) -> dict[str, object]:
+    key, former = version
+    return {
+        "hash": key.hash,
+        "loadedAt": key.loaded_at.isoformat(),
+        "origin": former.origin,
+        "inUse": key.hash == in_use,
+        "texts": [
+            {"name": text.name.rpartition("/")[2], "text": text.text} for text in former.texts
+        ],
+    }
+
+
+def _tell(done: rollback.Done, args: argparse.Namespace) -> None:
+    key, _ = done.version
+    if args.output == output.JSON:
+        said = {"hash": key.hash, "isWritten": done.is_written, "isFrozen": done.is_frozen}
+        output.write(output.as_json(said))
+        return
+    loaded_at = key.loaded_at.isoformat(timespec="seconds")
+    if done.is_written:
+        did = f"wrote version {key.hash}, loaded at {loaded_at}, into"
+    else:
+        did = f"version {key.hash}, loaded at {loaded_at}, is already in"
+    output.write_report(f"{did} configmap {args.policy_configmap}")
+    if done.is_frozen:
+        output.write_report(
+            "other versions are held back while it is annotated policysched.io/freeze"
+        )

@@ -1,0 +1,104 @@
+"""`run`: schedule pods on a cluster until told to stop (SIGTERM or SIGINT)."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+from policysched import errors
+from policysched.cli.options import offline_options, run_flags
+from policysched.cli.render import output
+from policysched.observability import logs
+
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_MAX_NAME_CHARACTERS = 253
+_EPILOG = """\
+Without configuration and policies it does what kube-scheduler does by default, for pods whose
+schedulerName is `policysched`, or N; `--scheduler-name default-scheduler` takes the place of
+kube-scheduler. Profiles that policies declare serve the pods that name them.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "--kubeconfig",
+        metavar="FILE",
+        help="default: $KUBECONFIG, the pod's service account, or ~/.kube/config",
+    )
+    parser.add_argument("--context", metavar="NAME", help="context of the kubeconfig")
+    parser.add_argument(
+        "--scheduler-name",
+        metavar="N",
+        help="name of the profile where the policies declare none (default: policysched)",
+    )
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help="a PolicySchedulerConfiguration; the options below stand over what it says",
+    )
+    parser.add_argument(
+        "--metrics-file",
+        metavar="FILE",
+        help="values of metrics, as `explain --metrics` reads them; read again when it changes",
+    )
+    parser.add_argument(
+        "--print-config",
+        action="store_true",
+        help="print the configuration with all defaults and what the options say, without "
+        "secrets, and end",
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="write nothing: decide the pods that another scheduler serves, and say where it "
+        "differs; --scheduler-name default-scheduler for those of kube-scheduler",
+    )
+    run_flags.configure(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Schedule until the process is told to stop."""
+    import asyncio  # noqa: PLC0415 - `--help` does without all of these
+
+    from policysched import clock as clocks  # noqa: PLC0415 - as above
+    from policysched import process  # noqa: PLC0415 - as above
+
+    with process.without_collections():  # a twentieth of the start
+        from policysched.app import scheduler_service  # noqa: PLC0415 - as above
+        from policysched.config import config_printing, config_reading  # noqa: PLC0415 - as above
+
+    offline_options.refuse_empty(args, "kubeconfig", "context", "config", "metrics_file")
+    _check_name(args.scheduler_name)
+    if args.metrics_file and args.prometheus:
+        raise errors.UsageError("give either --metrics-file or --prometheus")
+    configuration = config_reading.effective(args.config, run_flags.given(args))
+    if args.print_config:
+        output.write(config_printing.as_yaml(configuration).rstrip())
+        return errors.EXIT_OK
+    clock = clocks.SystemClock()
+    logs.configure(clock, configuration.logging.level, form=configuration.logging.format)
+    options = scheduler_service.RunOptions(
+        kubeconfig=args.kubeconfig,
+        context=args.context,
+        scheduler_name=args.scheduler_name,
+        metrics_file=args.metrics_file,
+        dry_run=args.dry_run,
+    )
+    service = scheduler_service.Service(options, configuration, clock)
+    asyncio.run(service.run())
+    return errors.EXIT_OK
+
+
+def _check_name(name: str | None) -> None:
+    """Refuse a name that events and bindings could not bear.
+
+    Raises:
+        UsageError: it is no DNS subdomain.
+    """
+    is_name = name is None or (len(name) <= _MAX_NAME_CHARACTERS and _SUBDOMAIN.fullmatch(name))
+    if not is_name:
+        raise errors.UsageError(
+            f"--scheduler-name `{name}` is no name; use lowercase letters, digits, `-` and `.`"
+        )

@@ -1,0 +1,246 @@
+"""`test`: policy tests, small clusters and what policies are expected to do on them.
+
+policysched test PATH... [--run REGEX] [--coverage --threshold N] [--update] [--watch]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import re
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, TypeAlias
+
+from policysched import errors, int64
+from policysched.cli.render import output, progress
+from policysched.cli.reports import policytest_text
+from policysched.cli.options import seeds
+
+if TYPE_CHECKING:
+    from policysched.policytests import running
+
+_TEXT, _JSON, _JUNIT = "text", "json", "junit"
+_WATCH_SECONDS = 0.5
+_Times: TypeAlias = dict[str, int]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument(
+        "paths",
+        metavar="PATH",
+        nargs="+",
+        help="a file of tests, or a folder: all files below it that end in _test.yaml",
+    )
+    parser.add_argument("--run", metavar="REGEX", type=_regex, help="only tests of such a name")
+    parser.add_argument(
+        "--format", choices=(_TEXT, _JSON, _JUNIT), help="text (the default), json or junit"
+    )
+    output.add_option(parser)
+    _add_coverage(parser)
+    parser.add_argument(
+        "--update", action="store_true", help="write what happens into what tests expect"
+    )
+    parser.add_argument(
+        "--prometheus-bin",
+        metavar="PATH",
+        help="promtool, or the folder that it is in, for tests with `series`; default: the PATH",
+    )
+    parser.add_argument(
+        "--fuzz",
+        metavar="COUNT",
+        type=_count,
+        help="instead of the tests, try the policies of each file on so many generated clusters",
+    )
+    seeds.add_option(parser, "make the same clusters again; --fuzz tells the seed")
+    parser.add_argument(
+        "--watch", action="store_true", help="run again whenever a file that was read changes"
+    )
+
+
+def _add_coverage(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--coverage", action="store_true", help="tell which rules were exercised")
+    parser.add_argument(
+        "--threshold",
+        metavar="N",
+        type=_percent,
+        help="exit 1 if less than N percent of the branches of rules were taken",
+    )
+    parser.add_argument("--lcov", metavar="FILE", help="write the coverage as lcov's tracefile")
+    parser.add_argument("--cobertura", metavar="FILE", help="write the coverage as Cobertura's XML")
+
+
+def _regex(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        problem = f"`{text}` is no regular expression: {error}"
+        raise argparse.ArgumentTypeError(problem) from None
+
+
+def _percent(text: str) -> float:
+    try:
+        value = float(text.removesuffix("%"))
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 100:  # noqa: PLR2004 - percent
+        problem = f"`{text}` is no percentage from 0 to 100"
+        raise argparse.ArgumentTypeError(problem)
+    return value
+
+
+def _count(text: str) -> int:
+    count = int64.parse_digits(text)
+    if not count:
+        problem = f"`{text}` is no number of clusters"
+        raise argparse.ArgumentTypeError(problem)
+    return count
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the tests and tell what became of them."""
+    args.format = _format(args)
+    if args.seed is not None and args.fuzz is None:
+        raise errors.UsageError("--seed belongs to --fuzz")
+    if args.fuzz is not None:
+        from policysched.cli.subcommands import policytest_fuzz  # noqa: PLC0415 - only this option needs it
+
+        return policytest_fuzz.run(args)
+    if args.watch and args.format != _TEXT:
+        raise errors.UsageError("--watch tells people; it goes with --format text alone")
+    if args.watch and args.update:
+        raise errors.UsageError("--watch and --update exclude each other")
+    if args.watch:
+        watch(lambda: _run_once(args)[1], args.paths)
+    return _run_once(args)[0]
+
+
+def _format(args: argparse.Namespace) -> str:
+    """Return the format; `-o json` is `--format json`, all else of `-o` is text.
+
+    Raises:
+        UsageError: the options contradict each other.
+    """
+    asked: str | None = args.format
+    if args.output is None:
+        return asked or _TEXT
+    by_output = _JSON if args.output == output.JSON else _TEXT
+    if asked not in (None, by_output):
+        raise errors.UsageError(f"-o {args.output} and --format {asked} contradict each other")
+    return by_output
+
+
+def _run_once(args: argparse.Namespace) -> tuple[int, set[str]]:
+    """Run all tests; return the exit code and the files that were read."""
+    from policysched.policytests import running  # noqa: PLC0415 - `--help` does without NumPy
+
+    with progress.shown("running tests") as bar:
+        done = running.run(
+            args.paths,
+            args.run,
+            is_update=args.update,
+            prometheus_bin=args.prometheus_bin,
+            tell=lambda _: bar.advance(),
+        )
+    if args.update:
+        written = _update(done)
+        for path in written:
+            output.note(f"{path} is updated")
+        if written:
+            done = running.run(args.paths, args.run, prometheus_bin=args.prometheus_bin)
+    _tell(done, args)
+    _write_coverage(done, args)
+    return done.exit_code(args.threshold), done.inputs
+
+
+def _tell(done: running.Run, args: argparse.Namespace) -> None:
+    with_coverage = args.coverage or args.threshold is not None
+    if args.format == _JSON:
+        from policysched.policytests import reporting  # noqa: PLC0415 - only this form needs it
+
+        output.write(output.as_json(reporting.as_json(done, with_coverage=with_coverage)))
+    elif args.format == _JUNIT:
+        from policysched.cli.reports import policytest_junit  # noqa: PLC0415 - only this form needs it
+
+        output.choose(output.WIDE)
+        output.write(policytest_junit.document(done))
+    else:
+        text = policytest_text.text(done, threshold=args.threshold, with_coverage=with_coverage)
+        output.write_report(text)
+
+
+def _write_coverage(done: running.Run, args: argparse.Namespace) -> None:
+    from policysched.policytests import coverage_formats  # noqa: PLC0415 - as in `_run_once`
+
+    for path, make in (
+        (args.lcov, coverage_formats.lcov),
+        (args.cobertura, coverage_formats.cobertura),
+    ):
+        if path is not None:
+            _write(path, make(done.coverage))
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        with pathlib.Path(path).open("w", encoding="utf-8", newline="") as stream:
+            stream.write(text)
+    except OSError as error:
+        raise errors.InputError(path, f"cannot be written: {error.strerror}") from error
+
+
+def _update(done: running.Run) -> list[str]:
+    """Write what happened into the files; return those that changed."""
+    from policysched.cli.policy_files import rewriting  # noqa: PLC0415 - only this option needs it
+    from policysched.policytests import updating  # noqa: PLC0415 - as above
+
+    by_file: dict[str, list[running.Result]] = {}
+    for result in done.results:
+        if result.mismatches:
+            by_file.setdefault(result.case.suite.path, []).append(result)
+    suites = {path: results[0].case.suite for path, results in by_file.items()}
+    texts = {path: updating.updated(suites[path], each) for path, each in by_file.items()}
+    for path, text in texts.items():
+        rewriting.write(path, suites[path].text, text)
+    return list(by_file)
+
+
+# --- watching ------------------------------------------------------------------------------------
+
+
+def watch(
+    run_once: Callable[[], set[str]],
+    paths: Iterable[str],
+    wait: Callable[[float], None] = time.sleep,
+) -> None:
+    """Run the tests, and again whenever a file changes, until the user interrupts.
+
+    What an earlier run has read counts too: a file that is away for a moment comes back.
+    """
+    listed = list(paths)
+    inputs: set[str] = set()
+    while True:
+        inputs |= run_once()
+        output.note("waiting for changes; Ctrl-C ends it")
+        seen = _times(inputs, listed)
+        while _times(inputs, listed) == seen:
+            wait(_WATCH_SECONDS)
+
+
+def _times(inputs: set[str], paths: list[str]) -> _Times:
+    """Return when each file was last changed, of tests that have come since too."""
+    from policysched.policytests import suite  # noqa: PLC0415 - as in `_run_once`
+
+    try:
+        files = inputs | set(suite.discover(paths))
+    except errors.InputError:
+        files = inputs
+    return {file: _changed_at(file) for file in files}
+
+
+def _changed_at(file: str) -> int:
+    try:
+        return os.stat(file).st_mtime_ns  # noqa: PTH116 - it is asked often, of plain names
+    except OSError:
+        return 0

@@ -1,0 +1,122 @@
+"""`webhook`: refuse ConfigMaps of broken policies when they are applied."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+
+from policysched import errors
+from policysched.cli.options import offline_options
+from policysched.observability import logs
+
+_NAME = re.compile(r"[a-z0-9.-]+/[a-z0-9.-]+")
+_LABEL = re.compile(r"([^=\s]+)=([^=\s]*)")
+_DESCRIPTION = """\
+Serve a validating admission webhook: a ConfigMap whose policies have errors is refused by the API
+server, with the diagnostics of `policysched check`. It asks nothing of the cluster and needs no
+rights there.
+"""
+_EPILOG = """\
+Without --policy-configmap and --label, all ConfigMaps with keys that end in `.policy` are looked
+at. The API server posts to https://SERVICE/validate; /livez and /readyz are for probes.
+docs/operations.md has the ValidatingWebhookConfiguration.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "--secure-address",
+        metavar="HOST:PORT",
+        required=True,
+        help="where to listen, such as 0.0.0.0:9443",
+    )
+    for name, text in (("cert", "PEM certificates, the own one first"), ("key", "PEM key")):
+        parser.add_argument(
+            f"--{name}-file",
+            metavar="FILE",
+            required=True,
+            help=f"{text}; read again when it changes",
+        )
+    parser.add_argument(
+        "--policy-configmap",
+        metavar="NAMESPACE/NAME",
+        action="append",
+        help="look at this ConfigMap, which must hold policies; repeatable",
+    )
+    parser.add_argument(
+        "--label",
+        metavar="KEY=VALUE",
+        action="append",
+        help="look at ConfigMaps with this label, which must hold policies; repeatable",
+    )
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help="the configuration of the scheduler: params, profiles, plugins",
+    )
+    parser.add_argument(
+        "--params",
+        "--param",
+        metavar="NAME=VALUE",
+        action="append",
+        help="value of a param of the policies; repeatable",
+    )
+    parser.add_argument("--scheduler-name", metavar="N", help="what `run` is given, if anything")
+    parser.add_argument("--log-level", choices=logs.LEVELS, default="info", help="default: info")
+    parser.add_argument(
+        "--log-format", choices=("text", "json"), default="text", help="default: text"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until the process is told to stop."""
+    import asyncio  # noqa: PLC0415 - `--help` does without all of these
+
+    from policysched import clock as clocks  # noqa: PLC0415 - as above
+    from policysched.app import webhook  # noqa: PLC0415 - as above
+    from policysched.config import addresses, config_reading  # noqa: PLC0415 - as above
+    from policysched.reload import admission  # noqa: PLC0415 - as above
+
+    offline_options.refuse_empty(args, "cert_file", "key_file", "config", "scheduler_name")
+    chosen = admission.Chosen(_names(args.policy_configmap or ()), _labels(args.label or ()))
+    flags = [
+        config_reading.Flag("--params", ("params", name), value)
+        for name, value in offline_options.params(args.params or ()).items()
+    ]
+    options = webhook.WebhookOptions(
+        address=addresses.parse_address(args.secure_address),
+        cert_file=args.cert_file,
+        key_file=args.key_file,
+        configuration=config_reading.effective(args.config, flags),
+        scheduler_name=args.scheduler_name,
+        chosen=chosen,
+    )
+    clock = clocks.SystemClock()
+    logs.configure(clock, args.log_level, form=args.log_format)
+
+    async def serve() -> None:
+        await webhook.Webhook(options, clock).run()
+
+    asyncio.run(serve())
+    return errors.EXIT_OK
+
+
+def _names(given: Sequence[str]) -> frozenset[str]:
+    for name in given:
+        if not _NAME.fullmatch(name):
+            raise errors.UsageError(f"--policy-configmap `{name}` is not NAMESPACE/NAME")
+    return frozenset(given)
+
+
+def _labels(given: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for label in given:
+        match = _LABEL.fullmatch(label)
+        if match is None:
+            raise errors.UsageError(f"--label `{label}` is not KEY=VALUE")
+        found[match[1]] = match[2]
+    return found

@@ -1,0 +1,1 @@
+"""The parts of `demo`: an embedded cluster, the story that happens on it, and two views."""

@@ -1,0 +1,163 @@
+"""The embedded cluster of the demo: simulated API server, real scheduler, shipped policies."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import difflib
+import pathlib
+import random
+
+from policysched import clock as clocks
+from policysched import errors
+from policysched.cli.demo import facts
+from policysched.cluster import objects, snapshot
+from policysched.framework import handles, runtime
+from policysched.offline import pod_report
+from policysched.profiles import policies
+from policysched.scheduler import decisions, ports
+from policysched.scheduler import scheduler as schedulers
+from policysched.sim import (
+    api_server,
+    driver,
+    node_load,
+    node_state,
+    showcase,
+    virtual_time,
+)
+
+_START = datetime.datetime(2026, 3, 2, 9, 0, tzinfo=datetime.UTC)
+_SEED = 7
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Edit:
+    """A change of one line of a shipped policy."""
+
+    file: str
+    before: str
+    after: str
+
+
+class Stage:
+    """A cluster, and what happened on it since somebody last looked."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        """Start the scheduler with the policies in `folder` on a cluster without pods.
+
+        Raises:
+            InputError: a policy cannot be read or is wrong.
+        """
+        self._folder = folder
+        self._time = virtual_time.VirtualTime(clocks.ManualClock(_START))
+        rng = random.Random(_SEED)
+        self._server = api_server.ApiServer(self._time.clock, rng, self._time.sleep)
+        self._load = node_load.NodeLoad(self._time.clock, rng)
+        self._frameworks: dict[str, runtime.Framework] = {}
+        self._before_edit: dict[str, runtime.Framework] = {}
+        outside = ports.Outside(self._server, self._server, self._server, self._time.sleep)
+        self._scheduler = schedulers.Scheduler({}, outside, self._time.clock)
+        self._load_policies()
+        self._scheduler.decisions.listeners.append(self._hear)
+        self._decided: list[facts.Decided] = []
+        self._samples: node_load.Samples = {}
+        for node in showcase.nodes():
+            self._server.nodes.create(node)
+        showcase.set_background(self._load)
+        self._driver = driver.Driver(self._server, self._scheduler, self._time)
+        self._measure()
+
+    @property
+    def events(self) -> list[api_server.RecordedEvent]:
+        """Every Kubernetes event so far."""
+        return self._server.events
+
+    def nodes(self) -> list[node_state.NodeState]:
+        """Return the nodes as they are now."""
+        busy = self._samples.get(node_load.CPU_BUSY, {})
+        return node_state.node_states(self._server.nodes, self._server.pods, busy)
+
+    def pending(self) -> list[str]:
+        """Return the names of the pods without a node."""
+        return [pod.metadata.name for pod in self._server.pods if not pod.spec.node_name]
+
+    async def arrive(self, pod: objects.Pod) -> list[facts.Decided]:
+        """Create a pod and return what was decided thereupon."""
+        self._server.pods.create(pod)
+        return await self._settle()
+
+    async def edit(self, edit: Edit) -> tuple[list[str], list[facts.Decided]]:
+        """Edit a policy file and load it; return the diff and what was decided thereupon.
+
+        Raises:
+            InputError: the policy does not say any more what is to be changed.
+        """
+        file = self._folder / edit.file
+        old = file.read_text(encoding="utf-8")
+        if edit.before not in old:
+            raise errors.InputError(edit.file, f"does not say `{edit.before}`")
+        new = old.replace(edit.before, edit.after)
+        file.write_text(new, encoding="utf-8")
+        self._before_edit = self._frameworks
+        self._load_policies()
+        return _diff(old, new), await self._settle()
+
+    def _load_policies(self) -> None:
+        """Go by what is in the folder; without a random generator the first name wins a tie."""
+        self._policies = policies.load([str(self._folder)], {})
+        cache = self._scheduler.cache
+        handle = handles.Handle(
+            self._server,
+            cache.owners,
+            self._scheduler.preemptions,
+            cache.storage,
+            cache.budgets,
+        )
+        profiles = policies.require(policies.make(self._policies, handle))
+        self._frameworks = {
+            name: runtime.Framework(profile, None) for name, profile in profiles.by_name.items()
+        }
+        self._scheduler.set_profiles(
+            self._frameworks, profiles.annotation_keys, profiles.metric_needs
+        )
+
+    async def _settle(self) -> list[facts.Decided]:
+        """Let everything happen that can, and a little time go by."""
+        await self._driver.advance(2.0)
+        self._measure()
+        decided, self._decided = self._decided, []
+        return decided
+
+    def _measure(self) -> None:
+        self._samples = self._load.sample(self._server.nodes, self._server.pods)
+        self._scheduler.events.refresh_metrics(
+            {
+                metric.key: self._samples[metric.name]
+                for metric in self._policies.metrics
+                if metric.name in self._samples  # those of other policies have no source here
+            }
+        )
+
+    def _hear(
+        self,
+        decision: decisions.Decision,
+        _result: runtime.ScheduleResult,
+        snap: snapshot.Snapshot,
+    ) -> None:
+        """Explain a decision while the snapshot that it was made on is still there."""
+        info = self._scheduler.events.pods.current(decision.uid)
+        if info is None:
+            return
+        name = decision.scheduler_name
+        report = pod_report.report(self._frameworks[name], info, snap)
+        found = facts.decided(report, name, decision.node_name)
+        if name in self._before_edit:
+            best = self._before_edit[name].explain_pod(info, snap).best
+            found = dataclasses.replace(found, before_edit=best[0] if best else "")
+        self._decided.append(found)
+
+
+def _diff(old: str, new: str) -> list[str]:
+    """Return the changed lines with one line around them, without the head of a unified diff."""
+    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), n=1, lineterm="")
+    return [line for line in lines if line.strip() and not line.startswith(("---", "+++", "@@"))]

@@ -1,0 +1,122 @@
+"""The demo as plain text, for pipes, logs and small terminals."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from policysched import spelling
+from policysched.cli.demo import facts
+from policysched.cli.render import output
+from policysched.sim import node_state
+
+_BAR_WIDTH = 10
+_SHOWN_NAMES = 3
+_INDENT = "    "
+
+
+class TextView:
+    """Prints as it happens; nodes are printed once a chapter."""
+
+    def __init__(self, speed: float | None = None) -> None:
+        """Pause for people, `speed` times as fast as usual; None does not pause at all."""
+        self._speed = speed
+        self._nodes: Sequence[node_state.NodeState] = ()
+        self._pending: Sequence[str] = ()
+        self._has_begun = False
+
+    def chapter(self, number: int, title: str, text: str) -> None:
+        """Print the nodes as the last chapter left them, then the headline."""
+        if self._has_begun:
+            self._print_nodes()
+        else:
+            output.write_report(
+                "policysched demo: the shipped policies place pods on an embedded cluster"
+            )
+        self._has_begun = True
+        output.write_report(f"\n{number}. {title}: {text}\n")
+
+    def cluster(self, nodes: Sequence[node_state.NodeState], pending: Sequence[str]) -> None:
+        """Remember the nodes and who waits."""
+        self._nodes, self._pending = nodes, pending
+
+    def decided(self, found: facts.Decided) -> None:
+        """Print where a pod went and why."""
+        output.write_report(_headline(found))
+        if found.node is None:
+            output.write_report(_reasons(found))
+        elif found.runner_up is not None:
+            output.write_report(_points(found))
+        output.write_report("")
+
+    def edited(self, file: str, diff: Sequence[str]) -> None:
+        """Print the diff."""
+        output.write_report(
+            "\n".join([f"  {file} is edited:", *(_INDENT + line for line in diff), ""])
+        )
+
+    async def pause(self, seconds: float) -> None:
+        """Wait, unless nobody watches."""
+        if self._speed is not None:
+            await asyncio.sleep(seconds / self._speed)
+
+    def end(self, lines: Sequence[str]) -> None:
+        """Print the nodes once more, and the last words."""
+        self._print_nodes()
+        output.write_report("\n".join(["", *lines]))
+
+    def _print_nodes(self) -> None:
+        header = ("NODE", "ZONE", "CPU REQUESTED", "MEMORY", "GPU", "BUSY", "PODS")
+        rows = [
+            (
+                state.name,
+                state.zone,
+                f"{bar(state.cpu_share)} {state.cpu_share:4.0%}",
+                f"{state.memory_share:.0%}",
+                f"{state.gpus_requested}/{state.gpus}" if state.gpus else "-",
+                "-" if state.busy_share is None else f"{state.busy_share:.0%}",
+                " ".join([*notes(state), *state.pods]),
+            )
+            for state in self._nodes
+        ]
+        output.write_report(output.table(header, rows, "  "))
+        if self._pending:
+            output.write_report(f"  pending: {' '.join(self._pending)}")
+
+
+def bar(share: float, width: int = _BAR_WIDTH, full: str = "#", empty: str = ".") -> str:
+    """Return a bar of `width` characters for a share of 0..1."""
+    count = min(width, round(share * width))
+    return full * count + empty * (width - count)
+
+
+def notes(state: node_state.NodeState) -> list[str]:
+    """Return what keeps pods off a node."""
+    cordoned = ["(cordoned)"] if state.is_cordoned else []
+    return cordoned + [f"(taint {taint.rsplit('/', 1)[-1]})" for taint in state.taints]
+
+
+def _headline(found: facts.Decided) -> str:
+    if found.node is None:
+        return f"  {found.pod} ({found.profile}) fits nowhere\n    {found.message}"
+    choice = f"{found.feasible} of {found.node_count} nodes fit"
+    parts = [f"  {found.pod} ({found.profile}) -> {found.node}: {choice}"]
+    out = facts.exclusions(found)
+    parts += [f"not: {out}"] if out else []
+    parts += [found.edit_effect] if found.edit_effect else []
+    return "\n    ".join(parts)
+
+
+def _points(found: facts.Decided) -> str:
+    header = ("POINTS", found.node or "", f"next: {found.runner_up}")
+    shown = facts.within(found, len(found.points) + 2)
+    return output.table(header, [(p.rule, p.chosen, p.runner_up) for p in shown], _INDENT)
+
+
+def _reasons(found: facts.Decided) -> str:
+    header = ("NODES", "WHY NOT", "WHO SAYS SO", "WHICH")
+    rows = [
+        (len(e.nodes), e.reason, e.rule, spelling.join_names(e.nodes, _SHOWN_NAMES))
+        for e in found.excluded
+    ]
+    return output.table(header, rows, _INDENT)

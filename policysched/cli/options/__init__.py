@@ -1,0 +1,1 @@
+"""Options and arguments that commands share, or that fill a module: what they add and how they are read."""

@@ -1,0 +1,143 @@
+"""Options of Karmada's scheduler that change decisions, with its names."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+from policysched import clock as clocks
+from policysched import errors
+from policysched.cli.options import offline_options, run_flags
+from policysched.cli.render import progress
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from policysched.inputs import control_plane_file, object_lists
+    from policysched.karmada import algorithm as algorithms
+    from policysched.karmada.policies import cluster_policies
+    from policysched.profiles import cluster_profiles as texts
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    group = parser.add_argument_group("how to decide, as karmada-scheduler is told")
+    group.add_argument(
+        "--plugins",
+        metavar="NAMES",
+        default="*",
+        help="plugins, separated by commas: `*` for all, `-NAME` for all but one (default: *)",
+    )
+    group.add_argument(
+        "--enable-empty-workload-propagation",
+        default=False,
+        **run_flags.SWITCH,
+        help="name selected clusters that get no replicas, too",
+    )
+    group.add_argument(
+        "--feature-gates",
+        metavar="GATE=true,…",
+        default="",
+        help="gates of Karmada, AllAlpha and AllBeta; of use here are WorkloadAffinity, "
+        "PriorityBasedScheduling, MultiplePodTemplatesScheduling and "
+        "CustomizedClusterResourceModeling",
+    )
+
+
+def algorithm(
+    args: argparse.Namespace, policies: cluster_policies.ClusterPolicies | None = None
+) -> algorithms.Algorithm:
+    """Return what decides as the options and cluster policies say.
+
+    Raises:
+        UsageError: an option makes no sense.
+        ConfigurationError: a plugin of another package cannot be used.
+    """
+    from policysched.karmada import algorithm as algorithms  # noqa: PLC0415 - `--help` does without
+    from policysched.karmada import (  # noqa: PLC0415 - the same
+        capacity,
+        component_sets,
+        gates,
+        registry,
+    )
+
+    on = gates.parse(args.feature_gates)
+    plugins = registry.with_entry_points(
+        registry.built_in(with_workload_affinity=on.workload_affinity)
+    )
+    return algorithms.Algorithm(
+        registry.chosen(plugins, _words(args.plugins)),
+        estimator=functools.partial(
+            component_sets.room_for if on.component_sets else capacity.room_for,
+            with_models=on.resource_models,
+        ),
+        places_sets=on.component_sets,
+        with_empty_clusters=args.enable_empty_workload_propagation,
+        policies=policies,
+    )
+
+
+def warnings(args: argparse.Namespace) -> list[str]:
+    """Return what is said of names in `--plugins` that change nothing, as in Karmada.
+
+    Raises:
+        ConfigurationError: a plugin of another package has the name of a built-in one.
+    """
+    from policysched.karmada import registry  # noqa: PLC0415 - `--help` does without
+
+    known = registry.with_entry_points(registry.built_in(with_workload_affinity=True))
+    return [
+        f"--plugins: there is no plugin `{word.lstrip('-')}`, so `{word}` changes nothing"
+        for word in registry.unknown(known, _words(args.plugins))
+    ]
+
+
+def _words(plugins: str) -> list[str]:
+    return [word.strip() for word in plugins.split(",")]
+
+
+def policies(args: argparse.Namespace) -> texts.Loaded:
+    """Return the cluster policies that the options name, at the time that they name.
+
+    Raises:
+        InputError: a policy or a value of a metric is wrong.
+        UsageError: an option makes no sense.
+    """
+    from policysched.profiles import cluster_profiles as texts  # noqa: PLC0415 - slow
+
+    offline_options.refuse_empty(args, "metrics", "scheduler_name")
+    if args.cluster == "-" and "-" in (args.policies or ()):
+        raise errors.UsageError("stdin is either the cluster or policies; name a file for one")
+    if not args.policies:
+        if args.params or args.metrics:
+            raise errors.UsageError("params and metrics are of policies; name them by --policies")
+        return texts.Loaded(None, (), ())
+    loaded = texts.load(
+        texts.Inputs(
+            tuple(args.policies),
+            args.now or clocks.SystemClock().now(),
+            offline_options.params(args.params or ()),
+            args.metrics,
+            args.scheduler_name,
+        )
+    )
+    offline_options.tell(loaded.warnings)
+    offline_options.tell_names_unmeasured(loaded.unmeasured, "cluster")
+    return loaded
+
+
+def planes(
+    inputs: object_lists.Inputs[control_plane_file.ControlPlane],
+    args: argparse.Namespace,
+    loaded: texts.Loaded,
+) -> Iterator[control_plane_file.ControlPlane]:
+    """Yield each control plane; warn of unknown clusters in --metrics."""
+    found = progress.each(inputs.places, "reading the input", [args.cluster])
+    return offline_options.with_known_names(
+        (plane for _, plane in found),
+        lambda plane: [each.metadata.name for each in plane.clusters],
+        loaded.metrics,
+        "cluster",
+        are_lines=inputs.is_lines,
+    )

@@ -1,0 +1,109 @@
+"""Options of `karmada run` about estimators of member clusters, named as by karmada-scheduler."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING
+
+from policysched import errors, int64
+from policysched.cli.options import run_flags
+
+if TYPE_CHECKING:
+    import argparse
+
+    from policysched.karmada_loop import options
+
+_MAX_PORT = 65535
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    group = parser.add_argument_group("estimators of member clusters")
+    for name, text in (
+        ("enable-scheduler-estimator", "ask them how many replicas fit (default: false)"),
+        ("disable-scheduler-estimator-in-pull-mode", "not those of clusters in pull mode"),
+        ("insecure-skip-estimator-verify", "encrypt, but believe any certificate"),
+    ):
+        group.add_argument(f"--{name}", default=False, help=text, **run_flags.SWITCH)
+    for name, metavar, default, text in (
+        ("timeout", "DURATION", "3s", "for all answers about a binding together"),
+        ("service-namespace", "NAMESPACE", "karmada-system", "where their Services are"),
+        ("service-prefix", "PREFIX", "karmada-scheduler-estimator", "of `PREFIX-CLUSTER`"),
+        ("port", "PORT", "10352", "of the Services"),
+        ("ca-file", "FILE", "", "who vouches for them; none for no encryption"),
+        ("cert-file", "FILE", "", "certificate that is shown to them"),
+        ("key-file", "FILE", "", "key of the certificate"),
+    ):
+        said = f"{text} (default: {default})" if default else text
+        group.add_argument(
+            f"--scheduler-estimator-{name}", metavar=metavar, default=default, help=said
+        )
+
+
+def options_of(args: argparse.Namespace) -> options.EstimatorOptions | None:
+    """Return what the options say, None where estimators are not asked.
+
+    Raises:
+        UsageError: one makes no sense.
+        InputError: what asks them is not installed.
+    """
+    from policysched.karmada_loop import options  # noqa: PLC0415 - `--help` does without
+
+    said = options.EstimatorOptions(
+        timeout_seconds=_timeout_seconds(args.scheduler_estimator_timeout),
+        service_namespace=args.scheduler_estimator_service_namespace,
+        service_prefix=args.scheduler_estimator_service_prefix,
+        port=_port(args.scheduler_estimator_port),
+        with_pull_clusters=not args.disable_scheduler_estimator_in_pull_mode,
+        ca_file=args.scheduler_estimator_ca_file,
+        cert_file=args.scheduler_estimator_cert_file,
+        key_file=args.scheduler_estimator_key_file,
+        is_verified=not args.insecure_skip_estimator_verify,
+    )
+    if not args.enable_scheduler_estimator:
+        return None
+    if importlib.util.find_spec("grpclib") is None:
+        raise errors.InputError(
+            "--enable-scheduler-estimator",
+            "needs grpclib, which is not installed",
+            help='pip install "policysched[karmada]"',
+        )
+    return said
+
+
+def warnings(args: argparse.Namespace) -> list[str]:
+    """Return what is said of how estimators are believed."""
+    if not args.enable_scheduler_estimator:
+        return []
+    if args.insecure_skip_estimator_verify:
+        said = ["--insecure-skip-estimator-verify: whoever answers as an estimator is believed"]
+    elif not args.scheduler_estimator_ca_file:
+        return ["without --scheduler-estimator-ca-file estimators are asked without encryption"]
+    else:
+        said = []
+    if bool(args.scheduler_estimator_cert_file) != bool(args.scheduler_estimator_key_file):
+        said.append(
+            "no certificate is shown to estimators: --scheduler-estimator-cert-file and "
+            "--scheduler-estimator-key-file need each other"
+        )
+    return said
+
+
+def _timeout_seconds(text: str) -> float:
+    from policysched.config import durations  # noqa: PLC0415 - `--help` does without
+
+    seconds = 0.0 if text == "0" else durations.seconds(text)
+    if seconds is None:
+        raise errors.UsageError(
+            f"--scheduler-estimator-timeout: `{text}` is not a duration such as `3s` or `500ms`"
+        )
+    return seconds
+
+
+def _port(text: str) -> int:
+    port = int64.parse_digits(text)
+    if port is None or port > _MAX_PORT:
+        raise errors.UsageError(
+            f"--scheduler-estimator-port: `{text}` is not from 0 to {_MAX_PORT}"
+        )
+    return port

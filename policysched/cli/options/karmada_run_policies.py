@@ -1,0 +1,67 @@
+"""Options of `karmada run` that say which cluster policies it follows, and where metrics are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from policysched import errors
+from policysched.cli.options import offline_options, run_flags
+
+if TYPE_CHECKING:
+    import argparse
+
+    from policysched.config import config
+
+_FIELDS = ("policies", "params", "prometheus")
+"""What a configuration says to `karmada run`; all else is about pods, or an option here."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    group = parser.add_argument_group("cluster policies")
+    run_flags.add_followed_policies(group)
+    run_flags.add_prometheus(group)
+    group.add_argument(
+        "--metrics-file",
+        metavar="FILE",
+        help="values of metrics, as `karmada simulate --metrics` reads them; read again when it "
+        "changes",
+    )
+    group.add_argument(
+        "--config",
+        metavar="FILE",
+        help="a PolicySchedulerConfiguration with policies, params and prometheus, and nothing "
+        "else; the options stand over what it says",
+    )
+
+
+def configuration(args: argparse.Namespace) -> config.Config:
+    """Return what the options, and the file that they name, say of policies.
+
+    Raises:
+        UsageError: an option makes no sense.
+        InputError: the file cannot be read or is wrong.
+    """
+    from policysched.config import config, config_reading  # noqa: PLC0415 - `--help` does without
+
+    offline_options.refuse_empty(args, "config", "metrics_file")
+    if args.metrics_file and args.prometheus:
+        raise errors.UsageError("give either --metrics-file or --prometheus")
+    flags = run_flags.given_about_policies(args)
+    said = config_reading.effective(args.config, flags)
+    for field in config.Config.__struct_fields__:
+        if field not in _FIELDS and getattr(said, field) != getattr(config.Config(), field):
+            problem = f"{_on_the_wire(field)} is not for `karmada run`, which has options for it"
+            known = ", ".join(_FIELDS)
+            raise errors.ConfigurationError(str(args.config), problem, help=f"leave only {known}")
+    has_policies = said.policies.paths or said.policies.config_map
+    if not has_policies and (args.metrics_file or flags):
+        raise errors.UsageError(
+            "params and metrics are of policies; name them by --policies or --policy-configmap"
+        )
+    return said
+
+
+def _on_the_wire(field: str) -> str:
+    first, *rest = field.split("_")
+    return f"`{first}{''.join(word.capitalize() for word in rest)}`"

@@ -1,0 +1,260 @@
+"""Options that `explain` and `simulate` share: a cluster from a file, policies, metrics, a time."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import pathlib
+import re
+import sys
+from typing import TYPE_CHECKING, TypeVar
+
+from policysched import clock as clocks
+from policysched import errors, spelling
+from policysched.cli.options import cluster_options
+from policysched.cli.render import output, progress
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+    from policysched.inputs import metrics_file
+    from policysched.offline import sessions
+
+_ClusterT = TypeVar("_ClusterT")
+_PARAMS = re.compile(r",(?=[A-Za-z_]\w*=)")
+_MUCH_YAML_MEGABYTES = 20
+_PROFILES = """\
+A pod is decided by the profile that its schedulerName names. Where no profile has that name, the
+only profile decides, or the one called `policysched`; of several others none does, and the pod is
+left out, as `run` would leave it to another scheduler. --scheduler-name N decides all pods by
+profile N. Without policies, and for policies without a profile, there is one profile, called
+`policysched` or N: kube-scheduler's default plugins and all policies.
+"""
+
+
+def add(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
+    """Add the options; `is_again` for a form of a command that has them already."""
+    parser.epilog = _PROFILES
+    group = parser.add_argument_group("what to decide on")
+    default = argparse.SUPPRESS if is_again else None
+    cluster_options.add(
+        group,
+        "what `kubectl get nodes,pods -A -o json` (or yaml) prints, namespaces, services and "
+        "workloads too if wanted; `-` reads it from stdin, or JSON lines, one List a line",
+        default,
+    )
+    add_policies(group, default)
+    group.add_argument(
+        "--metrics",
+        metavar="FILE",
+        help="values of metrics, as YAML or JSON: `cpu_busy: {node-1: 91%%, node-2: _}`",
+        default=default,
+    )
+    add_now(group, default)
+    group.add_argument(
+        "--scheduler-name", metavar="N", help="profile that stands for all pods", default=default
+    )
+    output.add_option(parser, is_again=is_again)
+
+
+def add_policies(
+    group: argparse._ActionsContainer,
+    default: str | None = None,
+) -> None:
+    """Add the options that say which policies act."""
+    group.add_argument(
+        "--policies",
+        metavar="PATH",
+        action="append",
+        help="a .policy file, a folder of such files, or a ConfigMap manifest; repeatable",
+        default=default,
+    )
+    group.add_argument(
+        "--params",
+        "--param",
+        metavar="NAME=VALUE",
+        action="append",
+        help="value of a param of the policies; repeatable",
+        default=default,
+    )
+
+
+def add_now(group: argparse._ActionsContainer, default: str | None = None) -> None:
+    """Add the option that stands for the clock."""
+    group.add_argument(
+        "--now",
+        metavar="TIME",
+        type=_time,
+        help="the time that policies go by, such as 2026-03-02T10:00:00+01:00; default: now",
+        default=default,
+    )
+
+
+def inputs(args: argparse.Namespace) -> sessions.Inputs:
+    """Return what the options ask for.
+
+    Raises:
+        UsageError: an option is missing or has no such form.
+    """
+    from policysched.offline import sessions  # noqa: PLC0415 - `--help` does without NumPy
+
+    cluster = cluster_options.chosen(args)
+    if cluster is None:
+        raise errors.UsageError(
+            "--cluster is missing: a file, or `-` for stdin; --live reads a running cluster"
+        )
+    refuse_empty(args, "metrics", "scheduler_name")
+    if args.cluster == "-" and "-" in (args.policies or ()):
+        raise errors.UsageError("stdin is either the cluster or policies; name a file for one")
+    if isinstance(cluster, str):
+        _warn_of_much_yaml(cluster)
+    return sessions.Inputs(
+        cluster=cluster,
+        policies=tuple(args.policies or ()),
+        params=params(args.params or ()),
+        metrics=args.metrics,
+        now=args.now or clocks.SystemClock().now(),
+        scheduler_name=args.scheduler_name,
+    )
+
+
+def refuse_empty(args: argparse.Namespace, *names: str) -> None:
+    """Refuse options with an empty value: it comes from an unset variable, not from a wish.
+
+    Raises:
+        UsageError: one of the options is empty.
+    """
+    for name in names:
+        if getattr(args, name) == "":
+            raise errors.UsageError(f"--{name.replace('_', '-')} is empty")
+
+
+def _warn_of_much_yaml(cluster: str) -> None:
+    path = pathlib.Path(cluster)
+    if path.suffix in (".yaml", ".yml"):
+        try:
+            megabytes = path.stat().st_size / 1e6
+        except OSError:
+            return  # reading it says why
+        if megabytes > _MUCH_YAML_MEGABYTES:
+            output.note(f"{megabytes:,.0f} MB of YAML; JSON (`-o json`) is read much faster")
+
+
+def tell_warnings(session: sessions.Session) -> None:
+    """Tell what was found in the policies and is no error."""
+    tell(session.warnings)
+
+
+def tell(warnings: Sequence[str]) -> None:
+    """Tell rendered findings that are no errors."""
+    for warning in warnings:
+        output.write_findings(warning, sys.stderr)
+
+
+def tell_unmeasured(session: sessions.Session) -> None:
+    """Tell of metrics without any value: rules over them act as in an outage."""
+    tell_names_unmeasured(session.unmeasured)
+
+
+def tell_names_unmeasured(unmeasured: Sequence[str], what: str = "node") -> None:
+    """Tell of metrics without any value, by name."""
+    if unmeasured:
+        names = ", ".join(f"`{name}`" for name in unmeasured)
+        output.note(
+            f"no {what} has a sample of {names}: rules over them act as in an outage; "
+            f"--metrics FILE gives values"
+        )
+
+
+def with_known_names(
+    clusters: Iterable[_ClusterT],
+    names_of: Callable[[_ClusterT], Iterable[str]],
+    metrics: metrics_file.MetricsFile | None,
+    what: str = "node",
+    *,
+    are_lines: bool,
+) -> Iterator[_ClusterT]:
+    """Yield clusters; warn of nodes in a file of metrics that no cluster has.
+
+    Of JSON lines that is known in the end.
+    """
+    known: set[str] = set()
+    for cluster in clusters:
+        known.update(names_of(cluster))
+        if not are_lines:
+            warn_of_unknown(metrics, what, known)
+        yield cluster
+    if are_lines:
+        warn_of_unknown(metrics, what, known)
+
+
+def warn_of_unknown(
+    metrics: metrics_file.MetricsFile | None, what: str, known: Collection[str]
+) -> None:
+    """Warn of nodes, or clusters, in a file of metrics that are not known."""
+    named = frozenset() if metrics is None else metrics.named.get(what, frozenset())
+    unknown = sorted(named - set(known))
+    if metrics is not None and unknown:
+        advice = spelling.did_you_mean(unknown[0], known)
+        first = f"`{unknown[0]}`" + (f" ({advice})" if advice else "")
+        shown = output.names([first, *(f"`{name}`" for name in unknown[1:])])
+        output.warn(f"{metrics.path} names unknown {what}s, which are ignored: {shown}")
+
+
+def deciders(
+    session: sessions.Session, args: argparse.Namespace, rng: random.Random | None = None
+) -> Iterator[sessions.Decider]:
+    """Yield the decider of each cluster; warn of unknown nodes in --metrics."""
+    found = progress.each(session.deciders(rng), "reading the cluster", [args.cluster])
+    return with_known_names(
+        found,
+        lambda decider: decider.cluster.cache.nodes.names,
+        session.metrics,
+        are_lines=session.is_lines,
+    )
+
+
+def tell_left_out(decider: sessions.Decider) -> None:
+    """Tell of pods that no profile serves."""
+    left_out = decider.choice.left_out
+    if left_out:
+        names = ", ".join(f"`{name}` ({count:,})" for name, count in sorted(left_out.items()))
+        output.note(
+            f"{output.count(left_out.total(), 'pod')} left out, no profile serves their "
+            f"schedulerName: {names}; --scheduler-name selects one profile for all pods"
+        )
+
+
+def decided_by(files: Sequence[str], policies: Sequence[str], content_hash: str) -> str:
+    """Return a text that names the policies in force, their files and their hash."""
+    if not files:
+        return "decided without policies"
+    named = output.names(policies) or "no policy in force"
+    return f"decided by {named} of {', '.join(files)} (hash {content_hash})"
+
+
+def params(given: list[str] | tuple[str, ...]) -> dict[str, str]:
+    """Return `name=value` texts as a mapping; several may stand in one, joined by commas.
+
+    Raises:
+        UsageError: one of them has no `=`, or a name is given twice.
+    """
+    found: dict[str, str] = {}
+    for text in (part for joined in given for part in _PARAMS.split(joined)):
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise errors.UsageError(f"`{text}` is no param; write --params name=value")
+        if name in found:
+            raise errors.UsageError(f"the param `{name}` is given twice")
+        found[name] = value
+    return found
+
+
+def _time(text: str) -> datetime.datetime:
+    """Return an ISO time; without an offset it is UTC."""
+    time = clocks.parse(text)
+    if time is None:
+        problem = f"`{text}` is no time such as 2026-03-02T10:00:00+01:00"
+        raise argparse.ArgumentTypeError(problem)
+    return time

@@ -1,0 +1,309 @@
+"""Options of `run` that stand over fields of the configuration, each with its field.
+
+Names that kube-scheduler has too mean what they mean there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from policysched import booleans, errors
+from policysched.cli.options import offline_options
+from policysched.observability import logs
+
+if TYPE_CHECKING:
+    from policysched.config import config_reading
+
+
+def truth(text: str) -> bool:
+    """Return the value of a boolean flag.
+
+    Raises:
+        argparse.ArgumentTypeError: the text is no boolean.
+    """
+    value = booleans.parse(text)
+    if value is None:
+        raise argparse.ArgumentTypeError(f"`{text}` is neither `true` nor `false`; {booleans.HELP}")
+    return value
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Option:
+    """An option for one field.
+
+    Attributes:
+        name: without dashes; an alias may follow a blank.
+        path: of the field in a configuration.
+        help: what `--help` says.
+        parsing: further arguments of `add_argument`.
+    """
+
+    name: str
+    path: str
+    help: str
+    parsing: dict[str, Any]
+
+    @property
+    def dest(self) -> str:
+        """The attribute under which argparse keeps the value."""
+        return self.name.split()[0].replace("-", "_")
+
+    @property
+    def written(self) -> str:
+        """The option as people write it."""
+        return f"--{self.name.split()[0]}"
+
+
+def _option(name: str, path: str, text: str, **parsing: Any) -> Option:  # noqa: ANN401 - whatever argparse takes
+    return Option(name, path, text, parsing)
+
+
+SWITCH: dict[str, Any] = {
+    "metavar": "true|false",
+    "nargs": "?",
+    "const": True,
+    "type": truth,
+}
+OPTIONS: dict[str, list[Option]] = {
+    "policies": [
+        _option(
+            "policy-configmap",
+            "policies.configMap",
+            "a ConfigMap that is followed, instead of --policies; its keys ending in .policy count",
+            metavar="NAMESPACE/NAME",
+        ),
+        _option(
+            "on-bad-start",
+            "policies.onBadStart",
+            "with bad policies at the start: refuse to start, or go by the last good version kept "
+            "in the cluster; default: refuse",
+            choices=("refuse", "lastGood"),
+        ),
+        _option(
+            "lint-errors",
+            "policies.lintErrors",
+            "a version in which `policysched lint` finds errors: refuse it, or warn; "
+            "default: refuse",
+            choices=("refuse", "warn"),
+        ),
+    ],
+    "serving": [
+        _option(
+            "secure-address",
+            "serving.secureAddress",
+            "where to serve health, metrics and debugging by TLS, such as 0.0.0.0:10259 "
+            "(default: nowhere)",
+            metavar="HOST:PORT",
+        ),
+        _option(
+            "cert-file tls-cert-file",
+            "serving.certFile",
+            "PEM certificate; by default one is made at the start",
+            metavar="FILE",
+        ),
+        _option(
+            "key-file tls-private-key-file", "serving.keyFile", "PEM key of it", metavar="FILE"
+        ),
+        _option(
+            "metrics-address",
+            "serving.metricsAddress",
+            "where to serve metrics of its own in the clear, such as 127.0.0.1:9153 "
+            "(default: nowhere)",
+            metavar="HOST:PORT",
+        ),
+    ],
+    "leader election": [
+        _option(
+            "leader-elect",
+            "leaderElection.leaderElect",
+            "schedule only while holding a Lease; default: false",
+            **SWITCH,
+        ),
+        *(
+            _option(f"leader-elect-{name}", f"leaderElection.{field}", text, metavar=metavar)
+            for name, field, metavar, text in (
+                (
+                    *("lease-duration", "leaseDuration", "15s"),
+                    "after so long without a sign of the leader another takes over",
+                ),
+                (
+                    *("renew-deadline", "renewDeadline", "10s"),
+                    "so long a leader goes on that cannot renew its lease",
+                ),
+                (
+                    "retry-period",
+                    "retryPeriod",
+                    "2s",
+                    "how often the leader renews, and others try",
+                ),
+                (
+                    "resource-name",
+                    "resourceName",
+                    "NAME",
+                    "name of the Lease; default: policysched",
+                ),
+                (
+                    *("resource-namespace", "resourceNamespace", "NAMESPACE"),
+                    "default: the pod's own, else kube-system",
+                ),
+            )
+        ),
+    ],
+    "requests to the API server": [
+        _option(
+            "kube-api-qps",
+            "clientConnection.qps",
+            "limit of requests a second (default: none)",
+            metavar="N",
+            type=float,
+        ),
+        _option(
+            "kube-api-burst",
+            "clientConnection.burst",
+            "how many may come at once; default: twice as many as in a second",
+            metavar="N",
+            type=int,
+        ),
+    ],
+    "logs": [
+        _option("log-level", "logging.level", "default: info", choices=logs.LEVELS),
+        _option("log-format", "logging.format", "default: text", choices=("text", "json")),
+    ],
+}
+"""By group of `--help`."""
+
+
+_OF_POLICIES = "policies"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    for title, options in OPTIONS.items():
+        group = parser.add_argument_group(title)
+        if title == _OF_POLICIES:
+            offline_options.add_policies(group)
+        _add(group, options)
+    parser.add_argument(
+        "--feature-gates",
+        metavar="NAME=true|false",
+        action="append",
+        help="switches of `features` in the configuration; repeatable, or joined by commas",
+    )
+    add_prometheus(parser.add_argument_group("metrics"))
+
+
+def add_followed_policies(group: argparse._ActionsContainer) -> None:
+    """Add those options that say which policies are followed, and how."""
+    offline_options.add_policies(group)
+    _add(group, OPTIONS[_OF_POLICIES])
+
+
+def _add(group: argparse._ActionsContainer, options: Iterable[Option]) -> None:
+    for option in options:
+        names = [f"--{name}" for name in option.name.split()]
+        group.add_argument(*names, dest=option.dest, help=option.help, **option.parsing)
+
+
+def add_prometheus(group: argparse._ActionsContainer) -> None:
+    """Add the option that says where metrics come from."""
+    group.add_argument(
+        "--prometheus",
+        metavar="[NAME=]URL",
+        action="append",
+        help="where metrics come from; repeatable, NAME is what `source` of a metric says; "
+        "credentials, TLS and headers are in --config",
+    )
+
+
+def given(args: argparse.Namespace) -> list[config_reading.Flag]:
+    """Return what the options say.
+
+    Raises:
+        UsageError: an option is empty, or its form is wrong.
+    """
+    from policysched.config import config_reading  # noqa: PLC0415 - `--help` does without
+
+    found = given_about_policies(args)
+    for name, switch in _gates(args.feature_gates or ()):
+        value = _switch(name, switch)
+        found.append(config_reading.Flag("--feature-gates", ("features", name), value))
+    for title, options in OPTIONS.items():
+        if title != _OF_POLICIES:
+            found += _said(args, options)
+    return found
+
+
+def given_about_policies(args: argparse.Namespace) -> list[config_reading.Flag]:
+    """Return what the options say of policies, their params and their metrics; see `given`."""
+    from policysched.config import config_reading  # noqa: PLC0415 - `--help` does without
+    from policysched.promapi import settings  # noqa: PLC0415 - as above
+
+    flag = config_reading.Flag
+    found = _source(args)
+    for name, value in offline_options.params(args.params or ()).items():
+        found.append(flag("--params", ("params", name), value))
+    for text in args.prometheus or ():
+        name, server = settings.from_option(text)
+        found.append(flag("--prometheus", ("prometheus", name), {"url": server.url}))
+    return found + _said(args, OPTIONS[_OF_POLICIES])
+
+
+def _said(args: argparse.Namespace, options: Iterable[Option]) -> list[config_reading.Flag]:
+    from policysched.config import config_reading  # noqa: PLC0415 - `--help` does without
+
+    found = []
+    for option in options:
+        value = getattr(args, option.dest)
+        if value == "":
+            raise errors.UsageError(f"{option.written} is empty")
+        if value is not None:
+            path = tuple(option.path.split("."))
+            found.append(config_reading.Flag(option.written, path, value))
+    return found
+
+
+def _gates(given: Iterable[str]) -> Iterable[tuple[str, str]]:
+    """Yield names and values of switches, as they are joined by commas.
+
+    Raises:
+        UsageError: one has no value.
+    """
+    for text in (part for joined in given for part in joined.split(",")):
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            problem = f"`{text}` is no switch; write NAME=true or NAME=false"
+            raise errors.UsageError(f"--feature-gates: {problem}")
+        yield name, value
+
+
+def _switch(name: str, text: str) -> bool:
+    try:
+        return truth(text)
+    except argparse.ArgumentTypeError as error:
+        raise errors.UsageError(f"--feature-gates: {name}: {error}") from error
+
+
+def _source(args: argparse.Namespace) -> list[config_reading.Flag]:
+    """Return what takes the place of the policies that a file names.
+
+    Raises:
+        UsageError: two sources are given.
+    """
+    from policysched.config import config_reading  # noqa: PLC0415 - `--help` does without
+
+    if args.policies and args.policy_configmap:
+        raise errors.UsageError("give either --policies or --policy-configmap")
+    if "" in (args.policies or ()):
+        raise errors.UsageError("a path of policies is empty; `.` is the current folder")
+    flag = config_reading.Flag
+    if args.policies:
+        return [
+            flag("--policies", ("policies", "configMap"), None),
+            flag("--policies", ("policies", "paths"), list(args.policies)),
+        ]
+    if args.policy_configmap:
+        return [flag("--policy-configmap", ("policies", "paths"), None)]
+    return []

@@ -1,0 +1,215 @@
+"""What commands that rewrite policy files have in common: refusing, comparing, showing, writing."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import stat
+import sys
+from typing import TYPE_CHECKING, Protocol
+
+from policysched import errors
+from policysched.cli.render import output, progress
+from policysched.cli.policy_files import policy_texts
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Mapping, Sequence
+
+    from policysched.inputs import policy_sources
+    from policysched.lang import source
+    from policysched.lang.diagnostics import diagnostics
+
+
+class Outcome(Protocol):
+    """What became of a text, or why nothing did."""
+
+    @property
+    def text(self) -> str | None:
+        """None if it has errors, or the result could not be proven."""
+        ...
+
+    @property
+    def diagnostics(self) -> tuple[diagnostics.Diagnostic, ...]:
+        """The errors."""
+        ...
+
+    @property
+    def problem(self) -> str:
+        """A defect of our own, or ""."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Rewriting:
+    """A command that makes one text of another.
+
+    Attributes:
+        command: its name.
+        done: what it has done to a text, in a word.
+        rewrite: does it.
+        is_in_place: whether files are changed; else the result is printed, as that of stdin is.
+    """
+
+    command: str
+    done: str
+    rewrite: Callable[[source.SourceText], Outcome]
+    is_in_place: bool
+
+
+def add_comparisons(mode: argparse._MutuallyExclusiveGroup) -> None:
+    """Add the options that change and print nothing."""
+    mode.add_argument("--check", action="store_true", help="name the files that would change")
+    mode.add_argument("--diff", action="store_true", help="show what would change")
+
+
+def run(rewriting: Rewriting, args: argparse.Namespace) -> int:
+    """Rewrite each file; one that cannot be rewritten does not keep the others from it."""
+    with progress.reading("reading policies", args.paths):
+        files = policy_texts.read_files(args.paths)
+    with progress.shown(f"{rewriting.command}: files", len(files)) as bar:
+        results = [[rewriting.rewrite(text) for text in file.texts] for file in bar.track(files)]
+    exit_codes = [
+        max(_tell(file, outcomes), _deliver(rewriting, file, outcomes, args))
+        for file, outcomes in zip(files, results, strict=True)
+    ]
+    return max(exit_codes, default=errors.EXIT_OK)
+
+
+def _tell(file: policy_sources.PolicyFile, outcomes: Sequence[Outcome]) -> int:
+    """Tell why texts are left as they are."""
+    from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
+
+    exit_code = errors.EXIT_OK
+    for text, outcome in zip(file.texts, outcomes, strict=True):
+        for finding in outcome.diagnostics:
+            output.write_findings(rendering.render(finding, {text.name: text}) + "\n", sys.stderr)
+        if outcome.text is None:
+            tell_unchanged(text.name, outcome.problem or "it has errors")
+            exit_code = errors.EXIT_WRONG_INPUT
+    return exit_code
+
+
+def tell_unchanged(name: str, reason: str) -> None:
+    """Tell why a text is left as it is."""
+    output.complain(f"`{name}` is left as it is: {reason}")
+
+
+def _deliver(
+    rewriting: Rewriting,
+    file: policy_sources.PolicyFile,
+    outcomes: Sequence[Outcome],
+    args: argparse.Namespace,
+) -> int:
+    """Compare, print or write the file with its new texts."""
+    pairs = zip(file.texts, outcomes, strict=True)
+    new = {text.name: outcome.text for text, outcome in pairs if outcome.text is not None}
+    if not new:
+        return errors.EXIT_WRONG_INPUT
+    content, is_whole = with_texts(file, new)
+    is_changed = content != file.content
+    exit_code = errors.EXIT_OK if is_whole else errors.EXIT_WRONG_INPUT
+    if args.check:
+        if is_changed:
+            output.write(file.name)
+        return max(exit_code, errors.EXIT_FINDINGS if is_changed else errors.EXIT_OK)
+    if args.diff:
+        output.write_diff(diff(file, content, rewriting.done))
+        return max(exit_code, errors.EXIT_FINDINGS if is_changed else errors.EXIT_OK)
+    if not rewriting.is_in_place or file.is_stdin:
+        output.write_source(content)
+    elif is_changed:
+        write(file.name, file.content, content)
+        output.write(f"{rewriting.done} {file.name}")
+    return exit_code
+
+
+def with_texts(file: policy_sources.PolicyFile, new: Mapping[str, str]) -> tuple[str, bool]:
+    """Return a file with new texts, and whether it has all of them.
+
+    Of a manifest those that are no literal blocks stay as they are, and it is told why.
+    """
+    try:
+        return file.with_texts(new), True
+    except errors.InputError as error:
+        if len(file.texts) == 1:
+            tell_unchanged(file.name, str(error))
+            return file.content, False
+    able: dict[str, str] = {}
+    for text in file.texts:
+        one = {text.name: new.get(text.name, text.text)}
+        try:
+            file.with_texts(one)
+        except errors.InputError as error:
+            tell_unchanged(text.name, str(error))
+        else:
+            able |= one
+    return file.with_texts(able), False
+
+
+def diff(file: policy_sources.PolicyFile, content: str, how: str) -> list[str]:
+    """Return the lines of a unified diff; `how` says in a word what was done to the file."""
+    import difflib  # noqa: PLC0415 - most runs do without
+
+    lines = difflib.unified_diff(
+        file.content.splitlines(keepends=True),
+        content.splitlines(keepends=True),
+        fromfile=file.name,
+        tofile=f"{file.name} ({how})",
+    )
+    unended = "\n\\ No newline at end of file\n"
+    return [line if line.endswith("\n") else line + unended for line in lines]
+
+
+def write(name: str, before: str, content: str) -> None:
+    """Replace a file at once: whoever reads it meanwhile sees the old or the new text whole.
+
+    `before` is what was read, without a byte order mark, which stays.
+
+    Raises:
+        InputError: it cannot be written, or is not what it was when it was read.
+    """
+    import tempfile  # noqa: PLC0415 - most runs do without
+
+    target = pathlib.Path(name).resolve()  # a link stays a link
+    try:
+        mark = _mark(target, name, before)
+        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            _fill(descriptor, mark + content, target.stat())
+            pathlib.Path(temporary).replace(target)
+        except BaseException:  # an interrupt leaves nothing behind either
+            pathlib.Path(temporary).unlink()
+            raise
+    except OSError as error:
+        raise errors.InputError(name, f"cannot be written: {error.strerror}") from error
+
+
+def _mark(target: pathlib.Path, name: str, before: str) -> str:
+    """Return the byte order mark that a file begins with, or "".
+
+    Raises:
+        InputError: somebody has edited the file since it was read.
+    """
+    now = target.read_bytes().decode("utf-8", errors="replace")
+    for mark in ("", "\ufeff"):
+        if now == mark + before:
+            return mark
+    raise errors.InputError(name, "has changed since it was read, so it is not written")
+
+
+def _fill(descriptor: int, content: str, like: os.stat_result) -> None:
+    """Write a new file that has the owner and mode of the one it replaces.
+
+    Raises:
+        OSError: among others, for someone who may not give the file to its owner.
+    """
+    with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+        own = os.fstat(file.fileno())
+        if (own.st_uid, own.st_gid) != (like.st_uid, like.st_gid):
+            os.fchown(file.fileno(), like.st_uid, like.st_gid)
+        os.fchmod(file.fileno(), stat.S_IMODE(like.st_mode))  # last: chown clears setuid bits
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())  # a crash of the machine leaves the old text or the new one

@@ -1,0 +1,1 @@
+"""How commands print: streams, styles, tables, folding, findings, progress."""

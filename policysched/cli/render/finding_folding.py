@@ -1,0 +1,77 @@
+"""Rendered findings on a narrow terminal, see `lang.rendering`: marks stay below what they mark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from policysched.cli.render import folding
+
+_GUTTER = re.compile(r" *\d* \| ")
+_MARK = re.compile(r"(?P<signs> *(?:\^+|-+))(?: (?P<label>.*))?")
+
+
+def fold_findings(text: str, room: int) -> str:
+    """Return rendered findings whose lines take no more than `room` columns."""
+    folded: list[str] = []
+    lines = text.split("\n")
+    while lines:
+        count = _count_snippet(lines)
+        folded += _fold_snippet(lines[:count], room) if count else _fold_line(lines[0], room)
+        lines = lines[max(count, 1) :]
+    return "\n".join(folded)
+
+
+def _fold_line(line: str, room: int) -> list[str]:
+    return folding.fold_text(line, room).split("\n")
+
+
+def _count_snippet(lines: Sequence[str]) -> int:
+    """Return how many lines a source line takes that comes first, with its marks; 0 for none."""
+    gutter = _GUTTER.match(lines[0])
+    if gutter is None or not gutter[0].strip(" |"):
+        return 0
+    count = 1
+    while count < len(lines) and lines[count].startswith(_without_number(gutter[0])):
+        count += 1
+    return count
+
+
+def _without_number(gutter: str) -> str:
+    return " " * (len(gutter) - 2) + "| "
+
+
+def _fold_snippet(lines: Sequence[str], room: int) -> list[str]:
+    """Return a source line and its marks, both cut at the same columns."""
+    shown = [line.expandtabs() for line in lines]
+    if all(folding.columns(line) <= room for line in shown):
+        return list(lines)
+    gutter = _GUTTER.match(shown[0])
+    head = gutter[0] if gutter else ""
+    blank = _without_number(head)
+    source, *below = (line[len(head) :] for line in shown)
+    marks = [mark for mark in map(_MARK.fullmatch, below) if mark]
+    width = max(room - len(head), 1)
+    missing = max((len(mark["signs"]) for mark in marks), default=0) - folding.columns(source)
+    folded: list[str] = []
+    start = 0
+    for part in folding.cut(source + " " * missing, width):
+        end = start + folding.columns(part)
+        folded.append(((blank if start else head) + part).rstrip())
+        for mark in marks:
+            folded += [blank + line for line in _mark_lines(mark, start, end, width)]
+        start = end
+    return folded
+
+
+def _mark_lines(mark: re.Match[str], start: int, end: int, width: int) -> list[str]:
+    """Return the signs of a mark between two columns, with the label behind the last of them."""
+    signs = mark["signs"][start:end]
+    if not signs.strip():
+        return []
+    label = mark["label"]
+    if not label or len(mark["signs"]) > end:
+        return [signs]
+    if len(signs) + 1 + folding.columns(label) <= width:
+        return [f"{signs} {label}"]
+    return [signs, *folding.fold(label, width)]

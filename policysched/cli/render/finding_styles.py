@@ -1,0 +1,38 @@
+"""Styles of rendered findings, see `lang.rendering` and `lint.formats.concise`."""
+
+from __future__ import annotations
+
+import re
+
+from policysched.cli.render import styles
+
+_SEVERITIES = {"error": styles.BAD, "warning": styles.WARNING, "info": styles.NOTE}
+_HEAD = re.compile(r"^(error|warning|info)(\[\w+\]): (.*)$")
+_CONCISE = re.compile(r"^(.*?: )(\w+ (error|warning|info)): ")
+_GUTTER = re.compile(r"^( *(?:-->|:::)| *\d* \|| += (?:help|note):)")
+_MARKED = re.compile(r"(?<= \| )(\s*)(\^+.*|-+.*)$")
+
+
+def styled(text: str) -> str:
+    """Return the text with the styles of findings; other lines stay as they are."""
+    lines = []
+    severity = styles.BAD
+    for line in text.split("\n"):
+        head = _HEAD.match(line)
+        if head:
+            severity = _SEVERITIES[head[1]]
+            message = styles.styled(head[3], styles.HEADING)
+            lines.append(f"{styles.styled(head[1] + head[2], severity)}: {message}")
+        else:
+            lines.append(_line(line, severity))
+    return "\n".join(lines)
+
+
+def _line(line: str, severity: str) -> str:
+    concise = _CONCISE.match(line)
+    if concise:
+        word = styles.styled(concise[2], _SEVERITIES[concise[3]])
+        return f"{concise[1]}{word}{line[concise.end(2) :]}"
+    if line.lstrip().startswith("|"):
+        line = _MARKED.sub(lambda mark: mark[1] + styles.styled(mark[2], severity), line)
+    return _GUTTER.sub(lambda gutter: styles.styled(gutter[1], styles.NOTE), line)

@@ -1,0 +1,90 @@
+"""Folds long lines at blanks, and words that are too long at signs within them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from policysched import display_width
+from policysched.cli.render import styles
+
+_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^A-Z/.,:;=_-]*[/.,:;=_-]*")
+_START = re.compile(r" *(?:- )?")
+_HANGING = 2
+
+
+def columns(text: str) -> int:
+    """Return how many columns of a terminal a text takes."""
+    return display_width.columns(styles.without_marks(text))
+
+
+def fold_text(text: str, room: int) -> str:
+    """Return a text whose lines take no more than `room` columns; further lines are set in."""
+    return "\n".join(line for long in text.split("\n") for line in _fold_line(long, room))
+
+
+def _fold_line(line: str, room: int) -> list[str]:
+    if columns(line) <= room:
+        return [line]
+    start = _START.match(line)
+    head = start[0] if start else ""
+    hang = " " * min(len(head) + (0 if head.endswith("- ") else _HANGING), room // 2)
+    first, *rest = fold(line[len(head) :], max(room - max(len(hang), len(head)), 1))
+    return [head + first, *(hang + each for each in rest)]
+
+
+def fold(text: str, room: int) -> list[str]:
+    """Return a text as lines of at most `room` columns, without losing anything but blanks."""
+    lines: list[str] = []
+    line = ""
+    for word in text.split(" "):
+        together = f"{line} {word}" if line else word
+        if columns(together) <= room:
+            line = together
+            continue
+        if line:
+            lines.append(line)
+        *full, line = _break_word(word, room)
+        lines += full
+    return [*lines, line]
+
+
+def _break_word(word: str, room: int) -> list[str]:
+    """Return a word in parts that fit, ended behind a sign or before a capital if possible."""
+    parts = [""]
+    for piece in _pieces(word, room):
+        if columns(parts[-1] + piece) <= room:
+            parts[-1] += piece
+        else:
+            parts.append(piece)
+    return parts
+
+
+def _pieces(word: str, room: int) -> Iterator[str]:
+    for piece in _PIECE.findall(word):
+        yield from cut(piece, room)
+
+
+def cut(text: str, room: int) -> Iterator[str]:
+    """Yield a text in parts of at most `room` columns, each but the last as long as possible."""
+    while columns(text) > room:
+        count = max(_longest_beginning(text, room), 1)
+        yield text[:count]
+        text = text[count:]
+    yield text
+
+
+def _longest_beginning(text: str, room: int) -> int:
+    """Return how many characters from the beginning fit into `room` columns."""
+    taken = 0
+    for number, character in enumerate(text):
+        taken += columns(character)
+        if taken > room:
+            return number
+    return len(text)
+
+
+def longest_piece(text: str) -> int:
+    """Return the columns of the longest part of a text that folding leaves whole."""
+    pieces = (piece for word in text.split(" ") for piece in _PIECE.findall(word))
+    return max(map(columns, pieces), default=0)

@@ -1,0 +1,183 @@
+"""How commands print: reports for people, JSON for programs, notes on stderr."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TextIO
+
+from policysched import control_characters, spelling
+from policysched.cli.render import folding, styles, tables, terminal
+from policysched.cli import program
+
+HUMAN = "human"
+JSON = "json"
+WIDE = "wide"
+_MAX_NAMES = 6
+_DIFF_STYLES = {"+": styles.GOOD, "-": styles.BAD, "@": styles.NOTE}
+_is_wide = False
+_indent_columns = 0
+
+
+def add_option(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
+    """Add `-o`; left out it is None, so that a command can choose by its input.
+
+    `is_again` is for a form of a command that has the option already.
+    """
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=(HUMAN, WIDE, JSON),
+        default=argparse.SUPPRESS if is_again else None,
+        help="human (the default), wide (tables as wide as they are, whatever the terminal), or "
+        "json; JSON lines are answered by JSON lines",
+    )
+
+
+def choose(form: str | None) -> None:
+    """Fold reports to the terminal's width from now on, unless `form` is `wide`."""
+    global _is_wide  # noqa: PLW0603 - the tables of a command are made in many places
+    _is_wide = form == WIDE
+
+
+def write(text: str, stream: TextIO | None = None) -> None:
+    """Print a text and hand it on at once: a reader may wait for each line.
+
+    Control characters are written out, as JSON does; styles are colours on a terminal.
+    """
+    stream = stream or sys.stdout
+    text = control_characters.escape(text)
+    shown = styles.with_colours if terminal.has_colours(stream) else styles.without_marks
+    print(shown(text), file=stream, flush=True)
+
+
+def write_report(text: str, stream: TextIO | None = None) -> None:
+    """Print a text for people, its lines folded to the terminal's width."""
+    room = _room(stream)
+    write(text if room is None else folding.fold_text(text, room), stream)
+
+
+def write_findings(text: str, stream: TextIO | None = None) -> None:
+    """Print rendered findings, folded to the terminal's width.
+
+    The severity, the place and the marks under the source are coloured.
+    """
+    room = _room(stream)
+    if room is not None:
+        from policysched.cli.render import finding_folding  # noqa: PLC0415 - few runs are at a terminal
+
+        text = finding_folding.fold_findings(text, room)
+    if terminal.has_colours(stream or sys.stdout):
+        from policysched.cli.render import finding_styles  # noqa: PLC0415 - as above
+
+        text = finding_styles.styled(text)
+    write(text, stream)
+
+
+def write_source(text: str) -> None:
+    """Print the text of a file, ended as it is: to pipes and files exactly, for `patch` or `fmt`.
+
+    A terminal gets control characters written out.
+    """
+    if sys.stdout.isatty():
+        text = "\n".join(map(_escape_source_line, text.split("\n")))
+    sys.stdout.write(text)
+
+
+def _escape_source_line(line: str) -> str:
+    return control_characters.escape(line.removesuffix("\r"))
+
+
+def write_diff(lines: Sequence[str]) -> None:
+    """Print the lines of a unified diff, each with its line end."""
+    if lines and terminal.has_colours(sys.stdout):
+        plain = [line.removesuffix("\n").removesuffix("\r") for line in lines]
+        write("\n".join(styles.styled(line, _DIFF_STYLES.get(line[:1], "")) for line in plain))
+    else:
+        write_source("".join(lines))
+
+
+def complain(text: str) -> None:
+    """Print an error on stderr, behind the name of the program."""
+    head = styles.styled(f"{program.name()}:", styles.BAD)
+    write_findings(f"{head} {program.rename(text)}", sys.stderr)
+
+
+def warn(text: str) -> None:
+    """Print a warning on stderr."""
+    _write_aside(styles.styled("warning:", styles.WARNING), text)
+
+
+def note(text: str) -> None:
+    """Print something on the side, on stderr."""
+    _write_aside(styles.styled("note:", styles.NOTE), text)
+
+
+def _write_aside(kind: str, text: str) -> None:
+    line = f"{program.name()}: {kind} {program.rename(text)}"
+    write_report(line, sys.stderr)
+
+
+def as_json(value: object) -> str:
+    """Return a value as one line of JSON; a name of a file that is no UTF-8 has `?` in it."""
+    import orjson  # noqa: PLC0415 - `--help` does without
+
+    try:
+        text = orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:
+        import json  # noqa: PLC0415 - hardly ever needed
+
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        text = text.encode("utf-8", "replace").decode()
+    return control_characters.escape(styles.escape_marks(text))
+
+
+def write_json_array(values: Iterable[object]) -> None:
+    """Print values as one JSON array, each on a line of its own as soon as it is known."""
+    before = "["
+    for value in values:
+        print(before, as_json(value), sep="", end="", flush=True)
+        before = ",\n"
+    write("[]" if before == "[" else "]")
+
+
+def table(
+    header: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    indent: str = "",
+    styles_of_rows: Sequence[str] = (),
+) -> str:
+    """Return aligned columns, folded to the terminal's width; without a line for an empty header.
+
+    Columns of numbers alone, or of nothing, are aligned to the right.
+    """
+    return tables.lay_out(header, rows, indent, _room(), styles_of_rows)
+
+
+@contextlib.contextmanager
+def set_in(indent: str) -> Iterator[None]:
+    """Leave room for an indent in front of the tables that are made in the block."""
+    global _indent_columns  # noqa: PLW0603 - as in `choose`
+    _indent_columns += len(indent)
+    try:
+        yield
+    finally:
+        _indent_columns -= len(indent)
+
+
+def _room(stream: TextIO | None = None) -> int | None:
+    """Return how many columns reports may take, None for any number."""
+    columns = None if _is_wide else terminal.columns(stream or sys.stdout)
+    return None if columns is None else max(columns - _indent_columns, 1)
+
+
+def names(listed: Sequence[str]) -> str:
+    """Return names joined by commas, many of them cut short."""
+    return spelling.join_names(listed, _MAX_NAMES)
+
+
+def count(number: int, noun: str) -> str:
+    """Return `1 pod`, `2 pods`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

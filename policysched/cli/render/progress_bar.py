@@ -1,0 +1,71 @@
+"""How a progress bar looks: what is done, a bar, how many of how many, how long it took so far."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import Protocol
+
+from rich import console, progress, progress_bar
+
+_REDRAW_SECONDS = 0.1
+
+
+class Work(Protocol):
+    """What is drawn; see `policysched.cli.render.progress.Bar`."""
+
+    what: str
+    total: int | None
+    done: int
+
+
+class _Console(console.Console):
+    """A console that leaves the cursor alone: a process that is killed could not bring it back."""
+
+    def show_cursor(self, show: bool = True) -> bool:  # noqa: FBT001, FBT002 - the signature is rich's
+        return False
+
+
+class _Bar(progress.BarColumn):
+    """A bar; nothing where nobody knows the total."""
+
+    def render(self, task: progress.Task) -> progress_bar.ProgressBar:
+        found = super().render(task)
+        found.width = found.width if task.total else 0
+        return found
+
+
+class _Count(progress.ProgressColumn):
+    """`120/3,000`, or `120` where nobody knows the total; empty before the first step."""
+
+    def render(self, task: progress.Task) -> str:
+        if task.total is None:
+            return f"{task.completed:,.0f}" if task.completed else ""
+        return f"{task.completed:,.0f}/{task.total:,.0f}"
+
+
+def draw(work: Work, over: threading.Event) -> None:
+    """Draw a bar until it is `over`, then erase it."""
+    with contextlib.suppress(OSError), _progress() as drawn:  # a terminal that goes away
+        task = drawn.add_task(work.what, total=work.total)
+        while True:
+            if drawn.tasks[0].description != work.what:
+                drawn.reset(task)
+            drawn.update(task, description=work.what, total=work.total, completed=work.done)
+            drawn.refresh()
+            if over.wait(_REDRAW_SECONDS):
+                return
+
+
+def _progress() -> progress.Progress:
+    return progress.Progress(
+        progress.TextColumn("{task.description}", markup=False),
+        _Bar(bar_width=30),
+        _Count(),
+        progress.TimeElapsedColumn(),
+        console=_Console(stderr=True, highlight=False),
+        auto_refresh=False,
+        transient=True,
+        redirect_stdout=False,  # it would send stdout to the terminal, wherever it really goes
+        redirect_stderr=False,
+    )

@@ -1,0 +1,1 @@
+"""Reports of `explain`, `plan` and `test` as text, Markdown and JUnit XML."""

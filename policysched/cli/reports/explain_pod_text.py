@@ -1,0 +1,197 @@
+"""The report of `explain pod`, for people: what `explain --all` says of a pod, and what follows.
+
+Everything is drawn from the JSON form (schemas/explain.schema.json), so that both say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from policysched import amounts, units
+from policysched.cli.reports import explain_metrics_text, explain_text
+from policysched.cli.render import output
+
+Report: TypeAlias = Mapping[str, Any]
+
+_INDENT = "  "
+_ITEM = "  - "
+_MOST_REASONS = 20
+_MOST_FLIPS = 5
+_MOST_EDITS = 10
+_NEVER_EDITED = frozenset(
+    {"DynamicResources", "NodeVolumeLimits", "VolumeBinding", "VolumeRestrictions", "VolumeZone"}
+)
+_UNITS = {str(unit): unit for unit in units.NAMES}
+
+
+def text(report: Report, *, all_nodes: bool = False) -> str:
+    """Return why each node fits or not, why the best one wins and what would change that.
+
+    It is about a page, whatever the size of the cluster; `all_nodes` adds a line about each node.
+    """
+    nodes: Mapping[str, Any] = report["nodes"]
+    parts = [explain_text.head(report)]
+    parts += _placed(report)
+    parts += explain_text.gate(report)
+    if report["message"]:
+        parts.append(_INDENT + report["message"])
+    rejected = {name: verdict for name, verdict in nodes.items() if not verdict["ok"]}
+    if rejected:
+        parts += ["", explain_text.reasons(rejected, None if all_nodes else _MOST_REASONS)]
+    if report["scores"]:
+        parts += ["", *explain_text.winner(report), "", _points(report["ranking"])]
+        parts += _flips(report)
+    else:
+        parts += _help(report)
+    parts += explain_metrics_text.of_pod(report)
+    parts += explain_text.shadows(report)
+    if all_nodes:
+        parts += ["", _every_node(report)]
+    return "\n".join(parts)
+
+
+def node_text(report: Report, node: str) -> str:
+    """Return everything about one pod on one node, and what would let it fit there."""
+    parts = [explain_text.node_text(report, node), *_placed(report)]
+    if not report["nodes"][node]["ok"]:
+        parts += _help(report, f"on {node}")
+    return "\n".join(parts)
+
+
+def _placed(report: Report) -> list[str]:
+    """Return where a pod is, and whether it would be put there again; its own requests aside."""
+    placed = report.get("placed")
+    if placed is None:
+        return []
+    node, best = placed["node"], report["best"]
+    if not placed["exists"]:
+        said = f"it is on {node}, a node that the cluster does not have"
+    elif not placed["fits"]:
+        said = f"it is on {node}, where it would not be put now: {_first_reason(report, node)}"
+    elif not placed["best"]:
+        said = f"it is on {node}, where it fits, but it would go to {output.names(best)} now"
+    elif len(best) > 1:
+        said = f"it is on {node}, and could be put there again: {len(best):,} nodes are as good"
+    else:
+        said = f"it is on {node}, and would be put there again"
+    return [f"{_INDENT}{said} (as if it were not there)"]
+
+
+def _first_reason(report: Report, node: str) -> str:
+    verdict = report["nodes"].get(node)
+    return ", ".join(verdict["reasons"]) if verdict else "see its verdict"
+
+
+# --- why there -----------------------------------------------------------------------------------
+
+
+def _points(ranking: Sequence[Report]) -> str:
+    """Return how the points of the winner and the runner-up came about, side by side."""
+    header = ["RULE", "WEIGHT"]
+    for each in ranking:
+        header += [f"{each['node']}: RAW", "NORMALISED", "POINTS"]
+    of_rules = [{rule["rule"]: rule for rule in each["rules"]} for each in ranking]
+    rows: list[list[object]] = []
+    for name in sorted(of_rules[0]):
+        row: list[object] = [name, of_rules[0][name]["weight"]]
+        for rules in of_rules:
+            row += [_raw(rules[name]), rules[name]["normalised"], rules[name]["points"]]
+        rows.append(row)
+    total: list[object] = ["total", ""]
+    for each in ranking:
+        total += ["", "", each["total"]]
+    return output.table(header, [*rows, total], _INDENT)
+
+
+def _raw(rule: Report) -> str:
+    raw = rule["raw"]
+    if raw is None:
+        return "_"
+    if "unit" in rule and rule["unit"] in _UNITS:
+        return amounts.text(raw, _UNITS[rule["unit"]])
+    return f"{raw:,}" if isinstance(raw, int) else f"{raw:,.6g}"
+
+
+def _flips(report: Report) -> list[str]:
+    """Return the smallest changes that make other nodes win."""
+    if len(report["scores"]) == len(report["best"]):
+        return []
+    flips = report["flips"]
+    if not flips:
+        return ["", f"{_INDENT}no single change of a weight, a metric or requests {_not(report)}"]
+    lines = [
+        f"{_ITEM}{flip['text']}: {output.names(flip['winners'])}" for flip in flips[:_MOST_FLIPS]
+    ]
+    return ["", f"{_INDENT}the smallest changes by which another node would win:", *lines]
+
+
+def _not(report: Report) -> str:
+    return "flips it" if report["triedAll"] else "was found in time that flips it"
+
+
+# --- what would help -----------------------------------------------------------------------------
+
+
+def _help(report: Report, where: str = "") -> list[str]:
+    """Return the edits by which the pod would fit, or what stands in the way of all."""
+    parts: list[str] = []
+    edits = report.get("edits", [])
+    place = f" {where}" if where else ""
+    if edits:
+        parts += ["", f"{_INDENT}it would fit{place} by one of these edits alone:"]
+        shown = edits[:_MOST_EDITS]
+        parts += [_ITEM + (each["text"] if where else _edit(each)) for each in shown]
+        rest = len(edits) - _MOST_EDITS
+        parts += [f"{_INDENT}and {output.count(rest, 'more edit')}: -o json"] if rest > 0 else []
+    nearest = report.get("nearest")
+    if nearest is not None:
+        parts += ["", f"{_INDENT}no single edit of pod, nodes or policies {_helps(report)}{place}"]
+        if any(each["by"] in _NEVER_EDITED for each in nearest["obstacles"]):
+            parts[-1] += "; volumes and device claims are not edited"
+    if nearest is not None and not where:
+        parts.append(f"{_INDENT}the fewest obstacles are on {_alike(nearest)}:")
+        parts += [
+            f"{_ITEM}{each['by']}: {explain_text.reason_text(each)}"
+            for each in nearest["obstacles"]
+        ]
+    preemption = report.get("preemption")
+    if preemption is not None:
+        victims = output.names(preemption["victims"]) or "nobody"
+        parts += ["", f"{_INDENT}preemption would make room on {preemption['node']}: {victims}"]
+    return parts
+
+
+def _alike(nearest: Report) -> str:
+    """Return the node with the fewest obstacles and those like it."""
+    named = ", ".join([nearest["node"], *nearest["alike"]])
+    return f"{named}, and {nearest['more']:,} more like it" if nearest["more"] else named
+
+
+def _helps(report: Report) -> str:
+    return "lets it fit" if report["triedAll"] else "was found in time that lets it fit"
+
+
+def _edit(edit: Report) -> str:
+    nodes: Sequence[str] = edit["nodes"]
+    if edit["target"] == "node":
+        more = f", and {edit['more']:,} more like it" if edit["more"] else ""
+        return f"{edit['text']}: {' or '.join(nodes)}{more}"
+    return f"{edit['text']}: fits on {output.count(len(nodes), 'node')}, {output.names(nodes)}"
+
+
+# --- every node ----------------------------------------------------------------------------------
+
+
+def _every_node(report: Report) -> str:
+    """Return a line about each node: its points, or everything that rejects it."""
+    scores: Mapping[str, Any] = report["scores"]
+    rows = [
+        (name, scores[name]["total"] if name in scores else "", _verdict(verdict))
+        for name, verdict in report["nodes"].items()
+    ]
+    return output.table(("NODE", "POINTS", "REJECTED BY"), rows, _INDENT)
+
+
+def _verdict(verdict: Report) -> str:
+    return "; ".join(f"{explain_text.who(each)}: {each['reason']}" for each in verdict["all"])

@@ -1,0 +1,179 @@
+"""The report of `explain` about one pod, for people.
+
+Everything is drawn from the JSON form (schemas/explain.schema.json), so that both say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from policysched.cli.reports import explain_metrics_text
+from policysched.cli.render import output, styles
+
+Report: TypeAlias = Mapping[str, Any]
+Points: TypeAlias = Mapping[str, int | float]
+
+_SHOWN_NODES = 5
+"""Columns of the score table; the best nodes, as many as fit on a screen."""
+_INDENT = "  "
+
+
+def pod_text(report: Report) -> str:
+    """Return why each node fits or not, and the points of the best ones."""
+    nodes: Mapping[str, Any] = report["nodes"]
+    parts = [head(report)]
+    parts += gate(report)
+    if report["message"]:
+        parts.append(_INDENT + report["message"])
+    rejected = {name: verdict for name, verdict in nodes.items() if not verdict["ok"]}
+    if rejected:
+        parts += ["", reasons(rejected)]
+    if report["scores"]:
+        parts += ["", *winner(report), "", score_table(report["scores"], _ranking(report))]
+    parts += explain_metrics_text.of_pod(report)
+    parts += shadows(report)
+    return "\n".join(parts)
+
+
+def head(report: Report) -> str:
+    """Return on how many nodes a pod fits."""
+    text = f"{report['pod']} fits on {report['feasible']:,} of {len(report['nodes']):,} nodes"
+    return styles.styled(text, styles.GOOD if report["feasible"] else styles.BAD)
+
+
+def node_text(report: Report, node: str) -> str:
+    """Return everything about one pod on one node."""
+    verdict = report["nodes"][node]
+    if verdict["ok"] and not report["scores"]:
+        head = styles.styled(
+            f"{report['pod']} would fit on {node}, but is not placed", styles.WARNING
+        )
+        return "\n".join([head, *gate(report), _INDENT + report["message"]])
+    if verdict["ok"]:
+        ranking = _ranking(report)
+        rank = ranking.index(node) + 1
+        head = f"{report['pod']} fits on {node}: rank {rank:,} of {len(ranking):,} by points"
+        shown = [node, *(name for name in ranking if name != node)]
+        parts = [
+            styles.styled(head, styles.GOOD),
+            *gate(report),
+            "",
+            score_table(report["scores"], shown),
+        ]
+        return "\n".join([*parts, *explain_metrics_text.of_node(report, node)])
+    rows = [(who(failure), failure["code"], reason_text(failure)) for failure in verdict["all"]]
+    head = styles.styled(f"{report['pod']} does not fit on {node}", styles.BAD)
+    table = output.table(("REJECTED BY", "CODE", "REASON"), rows, _INDENT)
+    measured = explain_metrics_text.of_node(report, node)
+    return "\n".join([head, *gate(report), "", table, *measured])
+
+
+def reason_text(failure: Mapping[str, Any]) -> str:
+    """Return the reason with the numbers and names behind it."""
+    evidence = failure.get("evidence") or failure.get("measured")
+    return f"{failure['reason']}: {evidence}" if evidence else failure["reason"]
+
+
+def shadows(report: Report) -> list[str]:
+    """Return a line about each shadow policy that has a say about the pod."""
+    lines = [
+        f"{_INDENT}shadow policy {each['policy']}: {shadow_text(each)}"
+        for each in report.get("shadow", ())
+    ]
+    return ["", *lines] if lines else []
+
+
+def shadow_text(verdict: Mapping[str, Any]) -> str:
+    """Return what a shadow policy would have made of a pod."""
+    node, message = verdict["node"], verdict["message"]
+    return {
+        "sameNode": "the same node",
+        "otherNode": f"it would go to {node}",
+        "newlySchedulable": f"it would be placed, on {node}",
+        "newlyUnschedulable": f"it would stay pending: {message}",
+        "stillUnschedulable": f"it would stay pending as well: {message}",
+        "failed": f"failed: {message}",
+    }[verdict["outcome"]]
+
+
+def gate(report: Report) -> list[str]:
+    """Return what holds a pod back, if anything does."""
+    gate = report.get("gated")
+    if gate is None:
+        return []
+    reasons = ", ".join(gate["reasons"])
+    return [f"{_INDENT}but it is held back by {gate['plugin']}: {reasons}"]
+
+
+# --- why not -------------------------------------------------------------------------------------
+
+
+def reasons(rejected: Mapping[str, Any], most: int | None = None) -> str:
+    """Return a table of every reason and the nodes that it excludes, the most frequent first.
+
+    No more than `most` of them are shown, if that is given.
+    """
+    which: dict[tuple[str, str], list[str]] = {}
+    for name, verdict in rejected.items():
+        for failure in verdict["all"]:
+            which.setdefault((who(failure), failure["reason"]), []).append(name)
+    rows = [
+        (f"{len(names):,}", *key, output.names(names))
+        for key, names in sorted(which.items(), key=lambda item: (-len(item[1]), item[0]))
+    ]
+    shown = rows if most is None else rows[:most]
+    table = output.table(("NODES", "REJECTED BY", "REASON", "WHICH"), shown, _INDENT)
+    rest = len(rows) - len(shown)
+    return f"{table}\n{_INDENT}and {output.count(rest, 'more reason')}" if rest else table
+
+
+def who(failure: Mapping[str, Any]) -> str:
+    """Return the plugin, for a rule of a policy its name and line."""
+    if failure["rule"]:
+        return f"{failure['policy']}/{failure['rule']} (line {failure['line']})"
+    return failure["plugin"] or "(PreFilter)"
+
+
+# --- why there -----------------------------------------------------------------------------------
+
+
+def _ranking(report: Report) -> list[str]:
+    scores: Mapping[str, Points] = report["scores"]
+    return sorted(scores, key=lambda name: (-scores[name]["total"], name))
+
+
+def winner(report: Report) -> list[str]:
+    """Return lines about the best nodes, the runner-up and what makes the difference."""
+    best: Sequence[str] = report["best"]
+    scores: Mapping[str, Points] = report["scores"]
+    total = scores[best[0]]["total"]
+    if len(best) > 1:
+        head = f"{_INDENT}best: {len(best):,} nodes with {total} points each, one at random"
+        return [f"{head}: {output.names(best)}"]
+    ranking = _ranking(report)
+    if len(ranking) == 1:
+        return [f"{_INDENT}best: {best[0]}, the only one that fits"]
+    runner_up = ranking[1]
+    lead = difference(scores[best[0]], scores[runner_up])
+    return [
+        f"{_INDENT}best: {best[0]} with {total} points",
+        f"{_INDENT}runner-up: {runner_up} with {scores[runner_up]['total']} points ({lead})",
+    ]
+
+
+def difference(winner: Points, other: Points) -> str:
+    """Return what each rule gives another node more or less, the weightiest first."""
+    differences = {rule: round(other[rule] - winner[rule], 2) for rule in winner if rule != "total"}
+    ordered = sorted(differences.items(), key=lambda item: (-abs(item[1]), item[0]))
+    return ", ".join(f"{rule} {points:+,}" for rule, points in ordered if points)
+
+
+def score_table(scores: Mapping[str, Points], ranking: Sequence[str]) -> str:
+    """Return the weighted points rule by rule; nodes as columns, in the order of `ranking`."""
+    shown = ranking[:_SHOWN_NODES]
+    rules = sorted(rule for rule in scores[shown[0]] if rule != "total")
+    rows = [(rule, *(scores[name][rule] for name in shown)) for rule in [*rules, "total"]]
+    text = output.table(("POINTS", *shown), rows, _INDENT)
+    rest = len(ranking) - len(shown)
+    return f"{text}\n{_INDENT}and {output.count(rest, 'more node')}" if rest > 0 else text

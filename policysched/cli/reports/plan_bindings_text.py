@@ -1,0 +1,80 @@
+"""What a plan says of bindings, as text for people and as Markdown."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from policysched.cli.reports import explain_binding_text, plan_words
+from policysched.cli.render import output, styles
+
+Report: TypeAlias = dict[str, Any]
+
+_HEADS = {
+    "unschedulable": ("binding becomes unschedulable", "bindings become unschedulable"),
+    "profileRemoved": ("binding loses its profile", "bindings lose their profile"),
+    "clusters": ("binding would get other clusters", "bindings would get other clusters"),
+    "replicas": ("binding would get other replicas", "bindings would get other replicas"),
+    "schedulable": ("binding becomes schedulable", "bindings become schedulable"),
+    "profileAdded": ("binding gets a profile", "bindings get a profile"),
+    "reason": (
+        "binding stays unplaced for another reason",
+        "bindings stay unplaced for another reason",
+    ),
+    "present": ("binding leaves clusters that it has", "bindings leave clusters that they have"),
+}
+HEADER = ("BINDING", "NOW", "FROM", "TO", "CAUSE")
+
+
+def text(bindings: Report) -> list[str]:
+    """Return the parts of a text about bindings, without the sentence."""
+    parts = []
+    if bindings["edits"]:
+        rows = [
+            (each["change"], each["name"], plan_words.edit_words(each, plan_words.WIDTH))
+            for each in bindings["edits"]
+        ]
+        table = output.table(("", "", ""), rows, "  ")
+        parts.append(f"edits of cluster policies\n{table}")
+    for outcome, changed in by_outcome(bindings):
+        shown = [_row(each) for each in changed[: plan_words.SHOWN]]
+        table = output.table(HEADER, shown, "  ")
+        rest = len(changed) - plan_words.SHOWN
+        more = [f"  and {rest:,} more; `-o json` tells all"] if rest > 0 else []
+        title = styles.styled(head(outcome, len(changed)), plan_words.STYLES.get(outcome, ""))
+        parts.append("\n".join([title, table, *more]))
+    return parts
+
+
+def numbers(bindings: Report) -> str:
+    """Return what changes for bindings, in numbers."""
+    counts = bindings["summary"]
+    said = [head(each, counts[each]) for each in _HEADS if counts[each]]
+    said = said or ["nothing changes for any binding"]
+    moving = counts["movesNow"]
+    tail = f"; {moving:,} of them at the next attempt already" if moving else ""
+    left = counts["unserved"]
+    tail += f"; {output.count(left, 'binding')} of other schedulers left out" if left else ""
+    return f"{output.count(counts['bindings'], 'binding')}: {', '.join(said)}{tail}"
+
+
+def by_outcome(bindings: Report) -> list[tuple[str, list[Report]]]:
+    """Return the changes by outcome, the gravest first."""
+    changes = bindings["changes"]
+    found = ((each, [c for c in changes if c["outcome"] == each]) for each in _HEADS)
+    return [(outcome, changed) for outcome, changed in found if changed]
+
+
+def head(outcome: str, number: int) -> str:
+    """Return how many bindings have an outcome, in words."""
+    return f"{number:,} {_HEADS[outcome][number != 1]}"
+
+
+def _row(change: Report) -> tuple[str, ...]:
+    return (change["binding"], *cells(change), plan_words.cause_words(change["cause"]))
+
+
+def cells(change: Report) -> tuple[str, str, str]:
+    """Return where a binding is, and where it goes by the old and the new policies."""
+    places = (change["present"], change["from"]["clusters"], change["to"]["clusters"])
+    now, old, new = (explain_binding_text.targets(each) or "-" for each in places)
+    return now, old, new

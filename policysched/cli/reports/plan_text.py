@@ -1,0 +1,133 @@
+"""A plan as text for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+from policysched.cli.render import output, styles
+from policysched.cli.reports import plan_bindings_text, plan_words
+
+Report: TypeAlias = dict[str, Any]
+
+_HEADS = {
+    "unschedulable": ("pod becomes unschedulable", "pods become unschedulable"),
+    "profileRemoved": ("pod loses its profile", "pods lose their profile"),
+    "moved": ("pod would move", "pods would move"),
+    "schedulable": ("pod becomes schedulable", "pods become schedulable"),
+    "profileAdded": ("pod gets a profile", "pods get a profile"),
+    "victims": ("pod stays, its evictions change", "pods stay, their evictions change"),
+    "reason": ("pod stays pending for another reason", "pods stay pending for another reason"),
+    "nodes": ("pod stays, other nodes take it", "pods stay, other nodes take them"),
+}
+LISTED = (
+    "unschedulable",
+    "profileRemoved",
+    "moved",
+    "schedulable",
+    "profileAdded",
+    "victims",
+    "reason",
+)
+"""Outcomes whose pods are listed."""
+
+
+def text(report: Report) -> str:
+    """Return what a plan says."""
+    parts = [summary(report)]
+    if report["edits"]:
+        rows = [
+            (each["change"], each["name"], plan_words.edit_words(each, plan_words.WIDTH))
+            for each in report["edits"]
+        ]
+        parts.append("edits\n" + output.table(("", "", ""), rows, "  "))
+    parts += [_verdicts(report[key], words) for key, words in _VERDICTS if report[key]]
+    for outcome in LISTED:
+        changed = [each for each in report["changes"] if each["outcome"] == outcome]
+        if changed:
+            parts.append(_changes(outcome, changed))
+    if "bindings" in report:
+        parts += plan_bindings_text.text(report["bindings"])
+    return "\n\n".join(parts)
+
+
+_VERDICTS = (("rejects", "newly keeps pods off"), ("admits", "no longer keeps pods off"))
+
+
+def summary(report: Report) -> str:
+    """Return one sentence about both sides."""
+    return f"{report['from']} → {report['to']}, {'. '.join(all_numbers(report))}"
+
+
+def all_numbers(report: Report) -> list[str]:
+    """Return what changes for pods, and for bindings where the cluster has any of Karmada."""
+    counts, bindings = report["summary"], report.get("bindings")
+    has_pods = counts["running"]["pods"] or counts["pending"]["pods"] or counts["unserved"]
+    said = [numbers(report)] if has_pods or bindings is None else []
+    return said if bindings is None else [*said, plan_bindings_text.numbers(bindings)]
+
+
+def numbers(report: Report) -> str:
+    """Return what changes, in numbers."""
+    counts = report["summary"]
+    looked_at = (
+        f"{output.count(counts['running']['pods'], 'running pod')} and "
+        f"{counts['pending']['pods']:,} pending"
+    )
+    said = [f"{number:,} {words(each, number)}" for each, number in _totals(counts)]
+    said = said or ["nothing changes for any pod"]
+    lost = counts["nodeLost"]
+    tail = f"; the present node of {output.count(lost, 'pod')} no longer takes it" if lost else ""
+    left = counts["unserved"]
+    tail += f"; {output.count(left, 'pod')} of other schedulers left out" if left else ""
+    return f"{looked_at}: {', '.join(said)}{tail}"
+
+
+def words(outcome: str, number: int) -> str:
+    """Return what an outcome is called for a number of pods."""
+    return _HEADS[outcome][number != 1]
+
+
+def _totals(counts: Report) -> Iterable[tuple[str, int]]:
+    for outcome in _HEADS:
+        number = counts["running"][outcome] + counts["pending"][outcome]
+        if number:
+            yield outcome, number
+
+
+def rule_name(verdict: Report) -> str:
+    """Return who says a verdict."""
+    if verdict["rule"] is not None:
+        return f"{verdict['policy']}/{verdict['rule']}"
+    return str(verdict["plugin"]) or "scheduler"
+
+
+def _verdicts(verdicts: list[Report], head: str) -> str:
+    lines = [
+        f"  {rule_name(each)} {head} {output.names(each['nodes'])} "
+        f"({output.count(each['pods'], 'pod')}): {each['reason']}"
+        for each in verdicts[: plan_words.SHOWN]
+    ]
+    return "\n".join(["nodes", *lines, *_more(len(verdicts))])
+
+
+def _changes(outcome: str, changed: list[Report]) -> str:
+    rows = [
+        (
+            each["pod"],
+            each["phase"] if each["node"] is None else each["node"],
+            plan_words.fate_words(each["from"]),
+            plan_words.fate_words(each["to"]),
+            plan_words.cause_words(each["cause"]),
+        )
+        for each in changed[: plan_words.SHOWN]
+    ]
+    head = f"{len(changed):,} {words(outcome, len(changed))}"
+    table = output.table(("POD", "NOW", "FROM", "TO", "CAUSE"), rows, "  ")
+    head = styles.styled(head, plan_words.STYLES.get(outcome, ""))
+    return "\n".join([head, table, *_more(len(changed))])
+
+
+def _more(number: int) -> list[str]:
+    rest = number - plan_words.SHOWN
+    return [f"  and {rest:,} more; `-o json` tells all"] if rest > 0 else []

@@ -1,0 +1,103 @@
+"""What texts and tables about plans have in common: edits and causes in a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from policysched.cli.render import styles
+
+Report: TypeAlias = dict[str, Any]
+
+SHOWN = 10
+"""Rows of a list for people."""
+WIDTH = 78
+STYLES = {
+    "unschedulable": styles.BAD,
+    "moved": styles.WARNING,
+    "victims": styles.WARNING,
+    "schedulable": styles.GOOD,
+}
+"""Words for the categories of pods and bindings."""
+_ARROW = " → "
+_CONTEXT = 2
+"""Words that are shown before those that differ."""
+
+
+def edit_words(edit: Report, width: int) -> str:
+    """Return what an edit did and in which profiles; what is long is cut."""
+    profiles = cut(_profile_words(edit.get("profiles", ())), width // 2)
+    return _change_words(edit, width - len(profiles)) + profiles
+
+
+def _change_words(edit: Report, width: int) -> str:
+    """Return what an edit did; what is long is cut, but not the words that differ."""
+    if edit["note"]:
+        note = cut(f"({edit['note']})", width)
+        rule = edit["new"] or edit["old"]
+        return f"{cut(rule, max(width - len(note), width // 3))} {note}"
+    if edit["change"] != "changed":
+        return cut(edit["new"] or edit["old"], width)
+    said = _ARROW.join((edit["old"], edit["new"]))
+    if len(said) <= width:
+        return said
+    half = (width - len(_ARROW)) // 2
+    return _ARROW.join(cut(each, half) for each in _differing(edit["old"], edit["new"]))
+
+
+def _profile_words(names: Sequence[str]) -> str:
+    """Return the profiles of an edit that was not made in all of them."""
+    said = ", ".join(f"`{name}`" for name in names)
+    return f" (profile{'s'[: len(names) - 1]} {said})" if names else ""
+
+
+def _differing(old: str, new: str) -> tuple[str, str]:
+    """Return the words that two texts do not share at their ends, with some before them."""
+    before, after = old.split(), new.split()
+    shortest = min(len(before), len(after))
+    pairs = zip(before, after, strict=False)
+    head = next((at for at, pair in enumerate(pairs) if pair[0] != pair[1]), shortest)
+    backwards = zip(reversed(before), reversed(after), strict=False)
+    tail = next((at for at, pair in enumerate(backwards) if pair[0] != pair[1]), shortest)
+    tail = min(tail, shortest - head)
+    first = max(head - _CONTEXT, 0)
+    start, end = ["…"] if first else [], ["…"] if tail else []
+    shown = ([*start, *each[first : len(each) - tail], *end] for each in (before, after))
+    was, now = (" ".join(each) for each in shown)
+    return was, now
+
+
+def cause_words(cause: Report | None) -> str:
+    """Return a cause in a few words."""
+    if cause is None:
+        return ""
+    names = ", ".join(cause["edits"])
+    match cause["kind"]:
+        case "edit":
+            said = names
+        case "together":
+            said = f"{names} together"
+        case "several":
+            said = f"each of {names}"
+        case "earlierPods":
+            said = "pods placed before it"
+        case "profile":
+            return str(cause["how"])
+        case _:
+            said = "unknown"
+    return f"{said}: {cause['how']}" if cause["how"] else said
+
+
+def fate_words(fate: Report) -> str:
+    """Return the node of a pod, a dash for none, and the pods that are evicted for it."""
+    return f"{fate['node'] or '-'}{eviction_words(fate)}"
+
+
+def eviction_words(fate: Report) -> str:
+    """Return the pods that are evicted for a pod; "" for none."""
+    return f", evicts {', '.join(fate['victims'])}" if fate["victims"] else ""
+
+
+def cut(line: str, width: int = WIDTH) -> str:
+    """Return a line, a long one cut short."""
+    return line if len(line) <= width else line[: width - 1] + "…"

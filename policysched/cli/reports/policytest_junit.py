@@ -1,0 +1,69 @@
+"""The report of `test` as JUnit's XML, which CI servers read."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+from policysched import control_characters
+from policysched.cli.reports import policytest_text
+from policysched.cli.render import styles
+
+if TYPE_CHECKING:
+    from policysched.policytests import running
+
+
+def document(run: running.Run) -> str:
+    """Return a testsuite for each file; one that could not be run is a test in error."""
+    root = ElementTree.Element("testsuites", _counts(run.results, len(run.problems)))
+    for file, grouped in itertools.groupby(run.results, key=lambda r: r.case.suite.path):
+        results = list(grouped)
+        suite = ElementTree.SubElement(
+            root, "testsuite", {"name": _clean(file), **_counts(results)}
+        )
+        for result in results:
+            _case(suite, result)
+    for file, problem in run.problems.items():
+        name = _clean(file)
+        suite = ElementTree.SubElement(root, "testsuite", {"name": name, **_counts([], 1)})
+        case = ElementTree.SubElement(suite, "testcase", {"name": name, "classname": name})
+        _add(case, "error", problem.splitlines()[0], problem)
+    ElementTree.indent(root)
+    text = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}'
+
+
+def _counts(results: list[running.Result], further_errors: int = 0) -> dict[str, str]:
+    statuses = [result.status for result in results]
+    return {
+        "tests": str(len(results) + further_errors),
+        "failures": str(statuses.count("fail")),
+        "errors": str(statuses.count("error") + further_errors),
+        "skipped": str(statuses.count("skip")),
+    }
+
+
+def _case(suite: ElementTree.Element, result: running.Result) -> None:
+    each = result.case
+    said = {
+        "name": _clean(each.name),
+        "classname": _clean(each.suite.path),
+        "line": str(each.line()),
+    }
+    case = ElementTree.SubElement(suite, "testcase", said)
+    if result.status == "skip":
+        ElementTree.SubElement(case, "skipped", {"message": _clean(result.problem)})
+    elif result.status != "pass":
+        kind = "failure" if result.status == "fail" else "error"
+        lines = list(policytest_text.details(result))
+        _add(case, kind, " ".join(lines[:2]), "\n".join(lines))
+
+
+def _add(case: ElementTree.Element, kind: str, message: str, text: str) -> None:
+    ElementTree.SubElement(case, kind, {"message": _clean(message)}).text = _clean(text)
+
+
+def _clean(text: str) -> str:
+    """Return a text without signs that XML cannot have."""
+    return control_characters.replace_for_xml(styles.without_marks(text))

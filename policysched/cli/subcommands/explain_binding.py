@@ -1,0 +1,125 @@
+"""`explain binding`: where bindings of a Karmada control plane would go, and why.
+
+policysched explain binding [NAMESPACE/]NAME --cluster FILE|- [--policies PATH] [--metrics FILE]
+policysched explain binding [NAMESPACE/]NAME --kubeconfig FILE
+policysched explain binding --all --cluster FILE|-
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from policysched import errors
+from policysched.cli.options import cluster_options, karmada_options
+from policysched.cli.reports import explain_binding_text
+from policysched.cli import fast_exit
+from policysched.cli.render import output, progress
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from policysched.inputs import control_plane_file, object_lists
+
+_DESCRIPTION = """\
+Say where a ResourceBinding or ClusterResourceBinding of a Karmada control plane would go if it were
+scheduled now: what each filter and score, also of cluster policies, says of each cluster, which
+clusters are chosen and how replicas are divided. --cluster is what `kubectl get
+clusters,resourcebindings,clusterresourcebindings -A -o json` prints at the Karmada API server.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add what this form has besides the options of `explain`."""
+    parser.description = _DESCRIPTION
+    parser.add_argument(
+        "binding",
+        metavar="[NAMESPACE/]NAME",
+        nargs="?",
+        help="without a namespace: a ClusterResourceBinding, or one in `default`",
+    )
+    parser.add_argument(
+        "--all", dest="all_bindings", action="store_true", help="explain every binding, each alone"
+    )
+    karmada_options.add(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the explanation."""
+    if args.all:
+        raise errors.UsageError("--all stands for pods there; write `explain binding --all`")
+    if args.decisions is not None:
+        raise errors.UsageError("--decisions are about pods; a binding is explained by --cluster")
+    if bool(args.binding) == args.all_bindings:
+        raise errors.UsageError(
+            "say which bindings: `binding [NAMESPACE/]NAME`, or `binding --all`"
+        )
+    inputs = _inputs(args)
+    loaded = karmada_options.policies(args)
+    algorithm = karmada_options.algorithm(args, loaded.policies)
+    for warning in karmada_options.warnings(args):
+        output.note(warning)
+    from policysched.karmada import snapshot  # noqa: PLC0415 - as above
+    from policysched.offline import binding_explaining  # noqa: PLC0415 - `--help` does without NumPy
+
+    as_json = (args.output or (output.JSON if inputs.is_lines else output.HUMAN)) == output.JSON
+    for plane in karmada_options.planes(inputs, args, loaded):
+        if not inputs.is_lines:
+            fast_exit.hold(plane)
+        clusters = snapshot.of(plane.clusters, plane.bindings)
+        wanted = (
+            plane.bindings if args.all_bindings else [binding_explaining.find(plane, args.binding)]
+        )
+        with progress.shown("explaining bindings", len(wanted), unless_printing=True) as bar:
+            reports = bar.track(
+                binding_explaining.report(algorithm, each, clusters) for each in wanted
+            )
+            _write(reports, as_json=as_json, is_lines=inputs.is_lines)
+    return errors.EXIT_OK
+
+
+def _inputs(args: argparse.Namespace) -> object_lists.Inputs[control_plane_file.ControlPlane]:
+    """Return the control planes that the options name.
+
+    Raises:
+        UsageError: none is named.
+        InputError: there is none.
+    """
+    from policysched.inputs import (  # noqa: PLC0415 - `--help` does without NumPy
+        control_plane_file,
+        object_lists,
+    )
+
+    named = cluster_options.chosen(args)
+    if named is None:
+        raise errors.UsageError(
+            "--cluster is missing: a file, or `-` for stdin; --live reads a running control plane"
+        )
+    if isinstance(named, str):
+        return control_plane_file.read_all(named)
+    from policysched.inputs import live_control_plane  # noqa: PLC0415 - brings HTTP
+
+    return object_lists.Inputs(iter([live_control_plane.read(named)]))
+
+
+def _write(
+    reports: Iterator[explain_binding_text.Report], *, as_json: bool, is_lines: bool
+) -> None:
+    """Print reports as they come; one line for a control plane that was a line."""
+    if as_json and is_lines:
+        output.write(output.as_json(list(reports)))
+    elif as_json:
+        output.write_json_array(reports)
+    else:
+        _write_texts(reports)
+
+
+def _write_texts(reports: Iterator[explain_binding_text.Report]) -> None:
+    count = 0
+    for report in reports:
+        if count:
+            output.write("")
+        output.write_report(explain_binding_text.text(report))
+        count += 1
+    if not count:
+        output.write("no bindings to explain")

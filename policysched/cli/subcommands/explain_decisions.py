@@ -1,0 +1,86 @@
+"""`explain` of decisions that a running scheduler has made.
+
+policysched explain --decisions URL|FILE --all
+policysched explain --decisions URL|FILE pod NAMESPACE/NAME
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from policysched import errors
+from policysched.cli.reports import decision_text
+from policysched.cli.options import offline_options
+from policysched.cli.render import output
+
+_ACCESS = ("token_file", "ca_file")
+_CLUSTER = ("cluster", "live", "kubeconfig", "context")
+_OFFLINE = (*_CLUSTER, "policies", "params", "metrics", "now", "scheduler_name")
+_OF_NODES = ("node", "all_nodes")
+
+
+def add_options(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
+    """Add the options; `is_again` for a form of a command that has them already."""
+    group = parser.add_argument_group("what was decided, in place of --cluster")
+    default = argparse.SUPPRESS if is_again else None
+    group.add_argument(
+        "--decisions",
+        metavar="URL|FILE",
+        help="the secure port of a running scheduler, such as https://127.0.0.1:10259, or what its "
+        "page /debug/decisions says; `-` for stdin",
+        default=default,
+    )
+    group.add_argument(
+        "--token-file", metavar="FILE", help="a bearer token for the URL", default=default
+    )
+    group.add_argument(
+        "--ca-file",
+        metavar="FILE",
+        help="certificates to trust for the URL; default: the system's",
+        default=default,
+    )
+    group.add_argument(
+        "--insecure-skip-tls-verify",
+        action="store_true",
+        help="take the certificate of the URL as it is",
+        default=default,
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the decisions.
+
+    Raises:
+        UsageError: other options exclude this.
+        InputError: there are no decisions to be had.
+    """
+    from policysched.observability import decision_source  # noqa: PLC0415 - as for `explain`
+
+    offline_options.refuse_empty(args, "decisions", *_ACCESS)
+    _refuse_offline_options(args)
+    pod = _key(args.pod) if args.form == "pod" else None
+    access = decision_source.Access(
+        args.token_file, args.ca_file, is_unverified=bool(args.insecure_skip_tls_verify)
+    )
+    found = decision_source.read(args.decisions, pod, access)
+    if pod is not None and not found:
+        advice = "only the latest decisions are kept: `decisions.kept` of the configuration"
+        raise errors.InputError(f"`{pod}`", "no decision about such a pod is kept", help=advice)
+    if args.output == output.JSON:
+        output.write_json_array(found)
+    else:
+        text = "\n\n".join(map(decision_text.text, found))
+        output.write_report(text or "no decisions are kept")
+    return errors.EXIT_OK
+
+
+def _refuse_offline_options(args: argparse.Namespace) -> None:
+    for name in (*_OFFLINE, *_OF_NODES):
+        if getattr(args, name, None):
+            raise errors.UsageError(
+                f"--decisions and --{name.replace('_', '-')} exclude each other"
+            )
+
+
+def _key(pod: str) -> str:
+    return pod if "/" in pod else f"default/{pod}"

@@ -1,0 +1,289 @@
+"""`karmada run`: schedule the bindings of a Karmada control plane until told to stop.
+
+policysched karmada run --kubeconfig FILE [--scheduler-name N] [--leader-elect-resource-name N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from policysched import errors, server_urls
+from policysched.cli.options import karmada_options, karmada_run_estimators, karmada_run_policies, offline_options, run_flags
+from policysched.observability import logs
+
+if TYPE_CHECKING:
+    from policysched.config import addresses, election_config
+    from policysched.karmada import work_queue
+    from policysched.karmada_loop import options
+
+_log = logging.getLogger("policysched")
+
+_DESCRIPTION = """\
+Schedule ResourceBindings and ClusterResourceBindings whose schedulerName is N, as karmada-scheduler
+does, until SIGTERM or SIGINT. Options that karmada-scheduler has mean what they mean there.
+"""
+_EPILOG = """\
+Beside karmada-scheduler, give both --scheduler-name and --leader-elect-resource-name; policies name
+the scheduler in spec.schedulerName.
+"""
+
+_DEFAULT_NAME = "default-scheduler"
+_DEFAULT_LEASE = "karmada-scheduler"
+_OFF = "0"
+_ALL_OF_IPV4 = "0.0.0.0"  # noqa: S104 - what `:PORT` asks for; it is not the default
+
+_DEBUG_VERBOSITY = 4  # klog's convention
+_REMOVED = ("bind-address", "secure-port")
+"""Options that karmada-scheduler had until v1.11."""
+_OF_GO = ("enable-pprof", "profiling-bind-address")
+
+_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
+_MAX_NAME_CHARACTERS = 128  # of an event's source, as far as all versions of the API take it
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.description, parser.epilog = _DESCRIPTION, _EPILOG
+    parser.add_argument(
+        "--kubeconfig",
+        metavar="FILE",
+        help="of the Karmada API server; default: $KUBECONFIG, the pod's service account, or "
+        "~/.kube/config",
+    )
+    parser.add_argument("--context", metavar="NAME", help="context of the kubeconfig")
+    parser.add_argument("--master", metavar="URL", help="address that stands over the kubeconfig's")
+    parser.add_argument(
+        "--scheduler-name",
+        metavar="N",
+        default=_DEFAULT_NAME,
+        help=f"whose bindings are scheduled (default: {_DEFAULT_NAME})",
+    )
+    karmada_options.add(parser)
+    karmada_run_policies.add(parser)
+    karmada_run_estimators.add(parser)
+    _add_election(parser)
+    _add_limits(parser)
+    _add_addresses(parser)
+    group = parser.add_argument_group("logs")
+    group.add_argument("--log-level", choices=logs.LEVELS, default="info", help="default: info")
+    group.add_argument(
+        "--log-format", choices=("text", "json"), default="text", help="default: text"
+    )
+    group.add_argument("--v", "-v", metavar="N", type=int, default=0, help="4 and more: debug")
+    _add_ignored(parser)
+
+
+def _add_election(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("leader election")
+    group.add_argument(
+        "--leader-elect",
+        default=True,
+        help="schedule only while holding a Lease (default: true)",
+        **run_flags.SWITCH,
+    )
+    for name, metavar, default, text in (
+        ("resource-name", "NAME", _DEFAULT_LEASE, "name of the Lease"),
+        ("resource-namespace", "NAMESPACE", "karmada-system", "where it is"),
+        ("lease-duration", "15s", "15s", "after so long without a sign another takes over"),
+        ("renew-deadline", "10s", "10s", "so long a leader goes on that cannot renew its lease"),
+        ("retry-period", "2s", "2s", "how often the leader renews, and others try"),
+    ):
+        group.add_argument(
+            f"--leader-elect-{name}",
+            metavar=metavar,
+            default=default,
+            help=f"{text} (default: {default})",
+        )
+
+
+def _add_limits(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("limits")
+    for name, kind, default, text in (
+        ("kube-api-qps", float, 40.0, "requests a second; -1 for no limit"),
+        ("kube-api-burst", int, 60, "how many may come at once"),
+        ("rate-limiter-qps", int, 10, "bindings a second that are tried again"),
+        ("rate-limiter-bucket-size", int, 100, "how many of these may come at once"),
+    ):
+        group.add_argument(
+            f"--{name}", metavar="N", type=kind, default=default, help=f"{text} ({default:g})"
+        )
+    for pause, duration, text in (
+        ("base-delay", "5ms", "pause after the first failure of a binding"),
+        ("max-delay", "1000s", "longest pause"),
+    ):
+        group.add_argument(
+            f"--rate-limiter-{pause}",
+            metavar="DURATION",
+            default=duration,
+            help=f"{text} (default: {duration})",
+        )
+    group.add_argument(
+        "--writes-at-once",
+        metavar="N",
+        type=int,
+        default=64,
+        help="how many bindings are being written at once (default: 64)",
+    )
+
+
+def _add_addresses(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("pages", "HOST:PORT, :PORT for all of IPv4, or 0 for nowhere")
+    for name, default, text in (
+        ("metrics-bind-address", "127.0.0.1:8080", "metrics"),
+        ("health-probe-bind-address", "127.0.0.1:10351", "/healthz, /livez and /readyz"),
+    ):
+        group.add_argument(
+            f"--{name}", metavar="ADDRESS", default=default, help=f"{text} (default: {default})"
+        )
+
+
+def _add_ignored(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("of karmada-scheduler, not of use here")
+    for name in (*_REMOVED, *_OF_GO):
+        group.add_argument(f"--{name}", nargs="?", const="true", help=argparse.SUPPRESS)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Schedule until the process is told to stop."""
+    import asyncio  # noqa: PLC0415 - `--help` does without all of these
+
+    from policysched import clock as clocks  # noqa: PLC0415 - as above
+    from policysched.app import karmada_service  # noqa: PLC0415 - as above
+
+    offline_options.refuse_empty(args, "kubeconfig", "context", "master")
+    said = options_of(args)
+    algorithm = karmada_options.algorithm(args)
+    clock = clocks.SystemClock()
+    level = "debug" if args.v >= _DEBUG_VERBOSITY else args.log_level
+    logs.configure(clock, level, form=args.log_format)
+    for warning in warnings(args):
+        _log.warning("%s", warning)
+    asyncio.run(karmada_service.Service(said, algorithm, clock).run())
+    return errors.EXIT_OK
+
+
+def options_of(args: argparse.Namespace) -> options.Options:
+    """Return what the options say.
+
+    Raises:
+        UsageError: one makes no sense.
+    """
+    from policysched.karmada import gates  # noqa: PLC0415 - as above
+    from policysched.karmada_loop import options  # noqa: PLC0415 - `--help` does without
+
+    name = args.scheduler_name
+    if len(name) > _MAX_NAME_CHARACTERS or not _NAME.fullmatch(name):
+        raise errors.UsageError(
+            f"--scheduler-name `{name}` is no name; use letters, digits, `-`, `_` and `.`"
+        )
+    if not _is_server(args.master):
+        raise errors.UsageError(
+            f"--master: {server_urls.quoted(args.master)} is not the address of a server; write https://HOST:PORT"
+        )
+    is_rate = math.isfinite(args.kube_api_qps) and args.kube_api_qps != 0.0
+    if not is_rate or args.kube_api_burst < 1 or args.writes_at_once < 1:
+        raise errors.UsageError(
+            "--kube-api-qps, --kube-api-burst and --writes-at-once must be more than 0; "
+            "`--kube-api-qps=-1` is for no limit"
+        )
+    return options.Options(
+        kubeconfig=args.kubeconfig,
+        context=args.context,
+        master=args.master,
+        scheduler_name=name,
+        election=_election(args),
+        qps=None if args.kube_api_qps < 0 else args.kube_api_qps,
+        burst=args.kube_api_burst,
+        retry=_retry(args),
+        writes_at_once=args.writes_at_once,
+        metrics_address=_address("--metrics-bind-address", args.metrics_bind_address),
+        health_address=_address("--health-probe-bind-address", args.health_probe_bind_address),
+        configuration=karmada_run_policies.configuration(args),
+        metrics_file=args.metrics_file,
+        estimators=karmada_run_estimators.options_of(args),
+        by_priority=gates.parse(args.feature_gates).priorities,
+    )
+
+
+def _is_server(address: str | None) -> bool:
+    return address is None or server_urls.split(address) is not None
+
+
+def _election(args: argparse.Namespace) -> election_config.LeaderElectionConfig:
+    from policysched.config import election_config, election_faults  # noqa: PLC0415 - `--help` does without
+
+    config = election_config.LeaderElectionConfig(
+        leader_elect=args.leader_elect,
+        lease_duration=args.leader_elect_lease_duration,
+        renew_deadline=args.leader_elect_renew_deadline,
+        retry_period=args.leader_elect_retry_period,
+        resource_name=args.leader_elect_resource_name,
+        resource_namespace=args.leader_elect_resource_namespace,
+    )
+    if config.leader_elect and not (config.resource_name and config.resource_namespace):
+        raise errors.UsageError("the Lease needs a name and a namespace")
+    for _, problem in election_faults.find_problems(config):
+        raise errors.UsageError(f"leader election: {problem}")
+    return config
+
+
+def _retry(args: argparse.Namespace) -> work_queue.RetryTimes:
+    from policysched.config import durations  # noqa: PLC0415 - `--help` does without
+    from policysched.karmada import work_queue  # noqa: PLC0415 - as above
+
+    base = durations.seconds(args.rate_limiter_base_delay)
+    longest = durations.seconds(args.rate_limiter_max_delay)
+    if not base or not longest or base > longest:
+        raise errors.UsageError(
+            "--rate-limiter-base-delay and --rate-limiter-max-delay are durations such as `5ms` "
+            "and `1000s`, the first one the shorter"
+        )
+    if args.rate_limiter_qps < 1 or args.rate_limiter_bucket_size < 1:
+        raise errors.UsageError(
+            "--rate-limiter-qps and --rate-limiter-bucket-size must be more than 0"
+        )
+    return work_queue.RetryTimes(
+        base, longest, float(args.rate_limiter_qps), args.rate_limiter_bucket_size
+    )
+
+
+def _address(option: str, text: str) -> addresses.Address | None:
+    from policysched.config import addresses  # noqa: PLC0415 - `--help` does without
+
+    if text in ("", _OFF):
+        return None
+    try:
+        return addresses.parse_address(_ALL_OF_IPV4 + text if text.startswith(":") else text)
+    except errors.UsageError as error:
+        raise errors.UsageError(f"{option}: {error}") from error
+
+
+def warnings(args: argparse.Namespace) -> list[str]:
+    """Return what is said of options that change nothing, or not what they seem to."""
+    given = _given(args)
+    said = [
+        f"--{name} is ignored: karmada-scheduler has not had it since v1.12"
+        for name in _REMOVED
+        if name in given
+    ]
+    said += [
+        f"--{name} is ignored: it is about the profiler of Go" for name in _OF_GO if name in given
+    ]
+    said += karmada_options.warnings(args)
+    said += karmada_run_estimators.warnings(args)
+    is_second = args.scheduler_name != _DEFAULT_NAME
+    if args.leader_elect and is_second and args.leader_elect_resource_name == _DEFAULT_LEASE:
+        said.append(
+            f"the Lease {_DEFAULT_LEASE} is that of {_DEFAULT_NAME}: only one of both schedules; "
+            "give --leader-elect-resource-name"
+        )
+    return said
+
+
+def _given(args: argparse.Namespace) -> set[str]:
+    values: dict[str, Any] = vars(args)
+    return {name.replace("_", "-") for name, value in values.items() if value is not None}

@@ -1,0 +1,108 @@
+"""`karmada simulate`: where the bindings of a control plane would go.
+
+policysched karmada simulate --cluster FILE|- [--policies PATH] [--metrics FILE] [-o json]
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from policysched import errors
+from policysched.cli.options import karmada_options, offline_options
+from policysched.cli.render import output, progress, styles
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from policysched.offline import binding_simulating
+
+_DESCRIPTION = """\
+Say for each ResourceBinding and ClusterResourceBinding where it would go if it were scheduled now,
+each considered alone.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.description = _DESCRIPTION
+    parser.add_argument(
+        "--cluster",
+        metavar="FILE",
+        required=True,
+        help="what `kubectl get clusters,resourcebindings,clusterresourcebindings -A -o json` (or "
+        "yaml) prints at the Karmada API server; `-` reads it from stdin, or JSON lines, one List "
+        "a line",
+    )
+    offline_options.add_policies(group := parser.add_argument_group("cluster policies"))
+    group.add_argument(
+        "--metrics",
+        metavar="FILE",
+        help="values of metrics, as YAML or JSON: `api_errors: {member1: 2%%, member2: _}`",
+    )
+    offline_options.add_now(group)
+    group.add_argument(
+        "--scheduler-name", metavar="N", help="profile whose cluster policies are in force"
+    )
+    karmada_options.add(parser)
+    output.add_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print where each binding goes."""
+    from policysched.inputs import control_plane_file  # noqa: PLC0415 - slow
+    from policysched.offline import binding_simulating  # noqa: PLC0415 - slow
+
+    loaded = karmada_options.policies(args)
+    algorithm = karmada_options.algorithm(args, loaded.policies)
+    for warning in karmada_options.warnings(args):
+        output.note(warning)
+    inputs = control_plane_file.read_all(args.cluster)
+    as_json = (args.output or (output.JSON if inputs.is_lines else output.HUMAN)) == output.JSON
+    for plane in karmada_options.planes(inputs, args, loaded):
+        with progress.shown("placing bindings", len(plane.bindings)) as bar:
+            outcomes = list(bar.track(binding_simulating.simulate(algorithm, plane)))
+        if as_json:
+            output.write(output.as_json([outcome.as_json() for outcome in outcomes]))
+        else:
+            policies = loaded.policies.in_force if loaded.policies else ()
+            files = args.policies or ()
+            decided = offline_options.decided_by(files, policies, loaded.content_hash)
+            output.write_report(_text(outcomes, decided))
+    return errors.EXIT_OK
+
+
+def _text(outcomes: Sequence[binding_simulating.Outcome], decided: str) -> str:
+    """Return a line for each binding, how many are placed, and what decided."""
+    if not outcomes:
+        return "no bindings to schedule"
+    placed = sum(outcome.failure is None for outcome in outcomes)
+    summary = f"{placed:,} of {output.count(len(outcomes), 'binding')} placed"
+    style = styles.GOOD if placed == len(outcomes) else styles.BAD
+    return "\n".join([_table(outcomes), "", styles.styled(summary, style), "", decided])
+
+
+def _table(outcomes: Sequence[binding_simulating.Outcome]) -> str:
+    """Return a row for each binding; with its term of clusterAffinities if any has some."""
+    terms = [each.decision.observed_affinity for each in outcomes]
+    columns = {
+        "BINDING": [each.binding.key for each in outcomes],
+        "CLUSTERS": [_targets(each) or "-" for each in outcomes],
+        "AFFINITY": [term or "-" for term in terms],
+        "WHY NOT": [_why(each) for each in outcomes],  # last, for it may be long
+    }
+    if not any(terms):
+        del columns["AFFINITY"]
+    rows = list(zip(*columns.values(), strict=True))
+    bad = [styles.BAD * (each.failure is not None) for each in outcomes]
+    return output.table(list(columns), rows, "", bad)
+
+
+def _targets(outcome: binding_simulating.Outcome) -> str:
+    return ", ".join(
+        f"{each.name}:{each.replicas}" if each.replicas else each.name for each in outcome.targets
+    )
+
+
+def _why(outcome: binding_simulating.Outcome) -> str:
+    return outcome.failure.text if outcome.failure else ""

@@ -1,0 +1,185 @@
+"""`plan --sweep`: a table of what becomes of a cluster when weights and params are varied."""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+from typing import TYPE_CHECKING, Any
+
+from policysched import errors
+from policysched.cli.render import output, progress
+
+if TYPE_CHECKING:
+    from policysched.inputs import cluster_file
+    from policysched.planning import axes, sweep, world
+
+_ALL, _PENDING = "all", "pending"
+_HOT = 0.8
+_MARKDOWN = "markdown"
+_WRITTEN = "as written"
+_COLUMNS = ("CPU CV", "SPREAD", "MEMORY CV", "SPREAD", "HOT", "PENDING", "BROKEN", "MOVED")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    group = parser.add_argument_group("what to vary")
+    group.add_argument(
+        "--sweep",
+        metavar="WHAT=V,V",
+        action="append",
+        help="instead of a plan: simulate NEW with each weight of a rule "
+        "(`web/low-cpu.weight=0,20,50`) or value of a param (`params.hot=60%%,80%%`); repeatable, "
+        "all combinations are tried",
+    )
+    group.add_argument(
+        "--place",
+        choices=(_ALL, _PENDING),
+        help="which pods a sweep places: all, as if created again (the default), or those pending",
+    )
+    group.add_argument("--hot", type=_share, metavar="SHARE", help="a node is hot from here (80%%)")
+    group.add_argument("--plot", metavar="FILE.svg", help="draw the results of one or two --sweep")
+
+
+def require(args: argparse.Namespace) -> list[axes.Axis]:
+    """Return what is to be varied, before anything is read; nothing without --sweep.
+
+    Raises:
+        UsageError: options exclude each other, or a --sweep makes no sense.
+    """
+    from policysched.planning import axes, plot  # noqa: PLC0415 - `--help` does without NumPy
+
+    alone, without = ("--place", "--hot", "--plot"), ("--from", "--from-params", "--fail-on")
+    given = {
+        "--place": args.place,
+        "--hot": args.hot,
+        "--plot": args.plot,
+        "--from": args.old,
+        "--from-params": args.from_params,
+        "--fail-on": args.fail_on,
+    }
+    for option in without if args.sweep else alone:
+        if given[option]:
+            what = "is about plans, not about --sweep" if args.sweep else "goes with --sweep alone"
+            raise errors.UsageError(f"{option} {what}")
+    varied = axes.parse(args.sweep or ())
+    if args.plot is not None:
+        plot.require(varied)
+    return varied
+
+
+def run(
+    args: argparse.Namespace,
+    varied: list[axes.Axis],
+    basis: world.Basis,
+    objects: cluster_file.ClusterObjects,
+    where: str,
+) -> int:
+    """Print the table, and draw it if asked to."""
+    from policysched import process  # noqa: PLC0415 - `--help` does without NumPy
+    from policysched.planning import axes, plot, sweep  # noqa: PLC0415 - as above
+
+    points = list(axes.points(varied))
+    settings = sweep.Settings(places_all=args.place != _PENDING, hot=args.hot or _HOT)
+    sweeping = sweep.Sweep(basis, objects, where, settings)
+    with progress.shown("sweeping", len(points) + 1) as bar, process.without_collections():
+        results = list(sweeping.results(points, bar.advance))
+    report = _report(settings, basis, where, varied, results)
+    if args.output == output.JSON:
+        output.write(output.as_json(report))
+    elif args.output == _MARKDOWN:
+        output.write(_markdown(report))
+    else:
+        output.write_report(_text(report))
+    if args.plot is not None:
+        _save(args.plot, plot.draw(varied, results))
+    return errors.EXIT_OK
+
+
+def _save(path: str, picture: str) -> None:
+    try:
+        pathlib.Path(path).write_text(picture, encoding="utf-8")
+    except OSError as error:
+        raise errors.InputError(path, f"cannot be written: {error.strerror}") from error
+
+
+def _report(
+    settings: sweep.Settings,
+    basis: world.Basis,
+    where: str,
+    varied: list[axes.Axis],
+    results: list[sweep.Result],
+) -> dict[str, Any]:
+    return {
+        "to": basis.new.name,
+        "cluster": where,
+        "now": basis.now.isoformat(),
+        "place": _ALL if settings.places_all else _PENDING,
+        "hot": settings.hot,
+        "axes": [{"name": axis.name, "values": list(axis.values)} for axis in varied],
+        "written": _result(results[0]),
+        "points": [{"values": dict(each.point or {}), **_result(each)} for each in results[1:]],
+    }
+
+
+def _result(result: sweep.Result) -> dict[str, Any]:
+    return {
+        **{
+            name: {
+                "mean": round(each.mean, 6),
+                "variation": round(each.variation, 6),
+                "spread": round(each.spread, 6),
+            }
+            for name, each in result.balance.by_resource.items()
+        },
+        "hotNodes": result.balance.hot_nodes,
+        "pending": result.pending,
+        "broken": result.broken,
+        "moved": result.moved,
+    }
+
+
+def _markdown(report: dict[str, Any]) -> str:
+    header, rows = _table(report)
+    lines = [header, tuple("---" for _ in header), *rows]
+    return "\n".join("| " + " | ".join(_cell(c) for c in line) + " |" for line in lines)
+
+
+def _text(report: dict[str, Any]) -> str:
+    return output.table(*_table(report))
+
+
+def _table(report: dict[str, Any]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the header, and a row for the policies as written and for each combination."""
+    names = [axis["name"] for axis in report["axes"]]
+    written = (_WRITTEN, *("" for _ in names[1:]))
+    rows = [
+        (*written, *_cells(report["written"])),
+        *((*(each["values"][name] for name in names), *_cells(each)) for each in report["points"]),
+    ]
+    return (*names, *_COLUMNS), rows
+
+
+def _cell(words: str) -> str:
+    return words.replace("|", "\\|")
+
+
+def _cells(result: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        f"{result['cpu']['variation']:.3f}",
+        f"{result['cpu']['spread']:.1%}",
+        f"{result['memory']['variation']:.3f}",
+        f"{result['memory']['spread']:.1%}",
+        *(f"{result[key]:,}" for key in ("hotNodes", "pending", "broken", "moved")),
+    )
+
+
+def _share(text: str) -> float:
+    """Return a share such as 80% or 0.8."""
+    try:
+        number = float(text.removesuffix("%"))
+    except ValueError:
+        number = -1.0
+    share = number / 100 if text.endswith("%") else number
+    if not 0 < share <= 1:
+        raise argparse.ArgumentTypeError(f"`{text}` is no share such as 80%")
+    return share

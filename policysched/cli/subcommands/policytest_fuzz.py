@@ -1,0 +1,41 @@
+"""`test --fuzz`: policies on generated clusters."""
+
+from __future__ import annotations
+
+import argparse
+
+from policysched import errors
+from policysched.cli.render import output, progress
+from policysched.cli.options import seeds
+
+_OF_TESTS = ("update", "watch", "coverage", "lcov", "cobertura", "run")
+"""Options that say nothing about generated clusters."""
+
+
+def run(args: argparse.Namespace) -> int:
+    """Try the policies of every file; print the first counterexample of each.
+
+    Raises:
+        UsageError: an option is given that says nothing about generated clusters.
+        InputError: a file or its policies make no sense.
+    """
+    from policysched.policytests import fuzzing, suite  # noqa: PLC0415 - `--help` does without NumPy
+
+    if args.format != "text":
+        raise errors.UsageError("--fuzz prints counterexamples as text; it has no other --format")
+    if any(getattr(args, each) for each in _OF_TESTS) or args.threshold is not None:
+        raise errors.UsageError("--fuzz runs no tests; it goes with --seed alone")
+    seed = seeds.draw() if args.seed is None else args.seed
+    paths = suite.discover(args.paths)
+    found = []
+    with progress.shown("generated clusters", len(paths) * args.fuzz) as bar:
+        for path in paths:
+            example = fuzzing.fuzz(path, args.fuzz, seed, bar.advance)
+            found += [example] if example is not None else []
+    for example in found:
+        output.write(f"FAIL {example.path}: {example.problem}")
+        if example.test:
+            output.write(f"# seed {seed}: {example.problem}\n{example.test}")
+    tried = f"{output.count(len(paths), 'file')}, {output.count(args.fuzz, 'cluster')} each"
+    output.write(f"{tried}, seed {seed}: {output.count(len(found), 'counterexample')}")
+    return errors.EXIT_FINDINGS if found or not paths else errors.EXIT_OK

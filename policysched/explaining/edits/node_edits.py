@@ -1,0 +1,195 @@
+"""Edits of nodes: uncordon, remove a taint, add a label; each node alone."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+
+from msgspec import structs
+
+from policysched.cluster import objects
+from policysched.explaining import edit, trials
+from policysched.explaining.facts import obstacles
+from policysched.explaining.edits import selector_edits
+from policysched.plugins import names, node_unschedulable
+from policysched.plugins.kernels import tolerations
+
+MOST_NODES = 5
+"""On how many nodes an edit is tried; of the others only the number is told."""
+_MOST_LABELS = 10
+_MOST_VALUES = 3
+_OF_KUBELETS = frozenset(
+    {"kubernetes.io", "node.kubernetes.io", "topology.kubernetes.io", "beta.kubernetes.io"}
+)
+"""Prefixes of labels that kubelets and clouds set: nobody gives them other values."""
+_CORDON_TAINT = node_unschedulable.TAINT.key
+
+Supposing = Callable[[str], AbstractContextManager[None]]
+"""Supposes the edit of the node with a name."""
+
+
+def find(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
+    """Yield the single edits of single nodes by which the pod fits there."""
+    yield from _uncordon(tried, known)
+    yield from _untaint(tried, known)
+    yield from _label(tried, known)
+
+
+def helped(
+    tried: trials.Trials, said: edit.Edit, nodes: Sequence[str], suppose: Supposing
+) -> Iterator[edit.Edit]:
+    """Yield the edit with the nodes on which it lets the pod fit, if there are any."""
+    able = []
+    for node in nodes[:MOST_NODES]:
+        if tried.is_over:
+            break
+        with suppose(node):
+            if node in tried.fits():
+                able.append(node)
+    if able:
+        yield said.helping(able, max(0, len(nodes) - MOST_NODES))
+
+
+def _edit(kind: str, what: str, before: str | None, after: str | None, text: str) -> edit.Edit:
+    return edit.Edit("node", kind, what, before, after, text, edit.CHANGES_NODE)
+
+
+def _uncordon(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
+    """Uncordon nodes; the taint that says the same goes with it."""
+    cordoned = [
+        node
+        for node in known.of_nodes(names.NODE_UNSCHEDULABLE, names.TAINT_TOLERATION)
+        if tried.node(node).spec.unschedulable
+    ]
+
+    def uncordoned(name: str) -> AbstractContextManager[None]:
+        node = tried.node(name)
+        taints = tuple(taint for taint in node.spec.taints if taint.key != _CORDON_TAINT)
+        spec = structs.replace(node.spec, unschedulable=False, taints=taints)
+        return tried.nodes([structs.replace(node, spec=spec)])
+
+    said = _edit("uncordon", "spec.unschedulable", "true", None, "uncordon a node")
+    yield from helped(tried, said, cordoned, uncordoned)
+
+
+def _untaint(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
+    """Remove the only taint that the pod does not tolerate."""
+    own = tried.framework.profile.tolerations(tried.info.shape, tried.snapshot())
+    having: defaultdict[objects.Taint, list[str]] = defaultdict(list)
+    for name in known.of_nodes(names.TAINT_TOLERATION):
+        repelling = [t for t in tried.node(name).spec.taints if tolerations.repels((t,), own)]
+        if len(repelling) == 1 and repelling[0].key != _CORDON_TAINT:
+            having[repelling[0]].append(name)
+    for taint, nodes in having.items():
+        yield from _without_taint(tried, nodes, taint)
+
+
+def untainted(tried: trials.Trials, nodes: Sequence[str], key: str) -> Iterator[edit.Edit]:
+    """Yield the edits that remove one taint with a key of one of the nodes, if they help."""
+    having: defaultdict[objects.Taint, list[str]] = defaultdict(list)
+    for name in nodes:
+        for taint in tried.node(name).spec.taints:
+            if taint.key == key:
+                having[taint].append(name)
+    for taint, tainted in having.items():
+        yield from _without_taint(tried, tainted, taint)
+
+
+def _without_taint(
+    tried: trials.Trials, nodes: Sequence[str], taint: objects.Taint
+) -> Iterator[edit.Edit]:
+    def without(name: str) -> AbstractContextManager[None]:
+        node = tried.node(name)
+        taints = tuple(each for each in node.spec.taints if each != taint)
+        spec = structs.replace(node.spec, taints=taints)
+        return tried.nodes([structs.replace(node, spec=spec)])
+
+    written = str(taint)
+    said = _edit("taint", "spec.taints", written, None, f"remove the taint {written} of a node")
+    yield from helped(tried, said, nodes, without)
+
+
+def _label(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
+    """Add a label that the pod's node selection or its topologies ask for."""
+    alone = known.of_nodes(names.NODE_AFFINITY)
+    for key, value in list(dict.fromkeys(_asked_labels(tried.info.pod)))[:_MOST_LABELS]:
+        yield from labelled(tried, alone, key, value)
+    for key in _topology_keys(tried.info.pod):
+        yield from in_a_domain(tried, known.only(names.INTER_POD_AFFINITY), key)
+
+
+def in_a_domain(tried: trials.Trials, nodes: Sequence[str], key: str) -> Iterator[edit.Edit]:
+    """Yield the edits that help of nodes in no domain: a label that puts one into a domain."""
+    outside = [name for name in nodes if key not in tried.node(name).metadata.labels]
+    if outside:
+        for value in selector_edits.vocabulary(tried).common_values(key)[:_MOST_VALUES]:
+            yield from labelled(tried, outside, key, value)
+
+
+def labelled(
+    tried: trials.Trials, alone: Sequence[str], key: str, value: str | None
+) -> Iterator[edit.Edit]:
+    """Yield the edits that help of a label of one of the nodes `alone`; None removes it."""
+    if value is not None and value.startswith("-"):
+        return  # values of labels begin with a letter or a digit
+    having: defaultdict[str | None, list[str]] = defaultdict(list)
+    for name in alone:
+        having[tried.node(name).metadata.labels.get(key)].append(name)
+
+    def relabelled(name: str) -> AbstractContextManager[None]:
+        return tried.nodes([trials.relabelled(tried.node(name), {key: value})])
+
+    written = None if value is None else f"{key}={value}"
+    without = having.pop(None, [])
+    if written is not None:
+        text = f"add the label {written} to a node"
+        said = _edit("label", "metadata.labels", None, written, text)
+        yield from helped(tried, said, without, relabelled)
+    if key.rpartition("/")[0] in _OF_KUBELETS:
+        return
+    for before in sorted(set(having) - {value}, key=str)[:_MOST_VALUES]:
+        text = f"change the label {key} of a node from {before} to {value}"
+        if value is None:
+            text = f"remove the label {key}={before} of a node"
+        said = _edit("label", "metadata.labels", f"{key}={before}", written, text)
+        yield from helped(tried, said, having[before], relabelled)
+
+
+def satisfying_value(operator: str, values: Sequence[str]) -> str | None:
+    """Return a value of a label that satisfies a requirement, None if it must not be there."""
+    match operator:
+        case "In" if values:
+            return values[0]
+        case "Exists":
+            return "true"
+        case "Gt" | "Lt" if values and values[0].lstrip("-").isdecimal():
+            return str(int(values[0]) + (1 if operator == "Gt" else -1))
+        case _:
+            return None
+
+
+def values_to_try(operator: str, values: Sequence[str]) -> list[str | None]:
+    """Return values of a label of which one satisfies a requirement and another does not."""
+    present = ["true"] if operator == "DoesNotExist" else []
+    return list(dict.fromkeys((satisfying_value(operator, values), *values[:1], *present, None)))
+
+
+def _topology_keys(pod: objects.Pod) -> list[str]:
+    """Return the labels that a node needs for required terms and constraints of the pod."""
+    affinity = pod.spec.affinity or objects.Affinity()
+    near = affinity.pod_affinity or objects.PodAffinity()
+    terms = near.required_during_scheduling_ignored_during_execution
+    constraints = pod.spec.topology_spread_constraints
+    hard = [c.topology_key for c in constraints if c.when_unsatisfiable == "DoNotSchedule"]
+    return list(dict.fromkeys([*(term.topology_key for term in terms), *hard]))
+
+
+def _asked_labels(pod: objects.Pod) -> Iterator[tuple[str, str | None]]:
+    """Yield labels of which each satisfies one requirement of the pod; None for no such label."""
+    yield from pod.spec.node_selector.items()
+    affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
+    required = affinity and affinity.required_during_scheduling_ignored_during_execution
+    for term in required.node_selector_terms if required else ():
+        for each in term.match_expressions:
+            yield each.key, satisfying_value(each.operator, each.values)

@@ -1,0 +1,263 @@
+"""Edits of the pod itself: node selection, tolerations, requests, ports, affinity, spread."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from msgspec import structs
+
+from policysched.cluster import objects
+from policysched.explaining.edits import affinity_edits, request_edits, selector_edits, spread_edits
+from policysched.explaining import edit, trials
+from policysched.explaining.facts import obstacles
+from policysched.plugins import inter_pod_affinity, names
+from policysched.plugins.kernels import tolerations
+
+_MOST_TAINTS = 10
+_MOST_LABELS = 10
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Proposal:
+    """An edit that is to be tried, and the pod as it would be."""
+
+    said: edit.Edit
+    pod: objects.Pod
+
+
+def find(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
+    """Yield the single edits of the pod by which it fits."""
+    yield from request_edits.find(tried, known)
+    if known.may_help(names.POD_TOPOLOGY_SPREAD):
+        yield from _spreads(tried)
+    for plugin, propose in _PROPOSING.items():
+        if not known.may_help(plugin):
+            continue
+        for proposal in propose(tried, known):
+            if tried.is_over:
+                return
+            nodes = tried.fits(proposal.pod)
+            if nodes:
+                yield proposal.said.helping(nodes)
+
+
+def respecified(pod: objects.Pod, **changes: object) -> objects.Pod:
+    """Return a pod with another spec."""
+    return structs.replace(pod, spec=structs.replace(pod.spec, **changes))
+
+
+# --- node selection ------------------------------------------------------------------------------
+
+
+def _node_selection(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[Proposal]:
+    del known
+    pod = tried.info.pod
+    words = selector_edits.vocabulary(tried)
+    for said, selector in selector_edits.of_node_selector(pod.spec.node_selector, words):
+        yield Proposal(said, respecified(pod, node_selector=selector))
+    affinity = pod.spec.affinity or objects.Affinity()
+    node_affinity = affinity.node_affinity or objects.NodeAffinity()
+    required = node_affinity.required_during_scheduling_ignored_during_execution
+    if required is None:
+        return
+    for said, other in selector_edits.of_required(
+        required, words, selector_edits.node_names(tried)
+    ):
+        changed = structs.replace(
+            node_affinity, required_during_scheduling_ignored_during_execution=other
+        )
+        edited = structs.replace(affinity, node_affinity=changed)
+        yield Proposal(said, respecified(pod, affinity=edited))
+
+
+# --- taints --------------------------------------------------------------------------------------
+
+
+def _tolerations(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[Proposal]:
+    """Propose tolerations of the taints that most nodes have without another obstacle."""
+    pod = tried.info.pod
+    own = tried.framework.profile.tolerations(tried.info.shape, tried.snapshot())
+    several = [
+        [taint for taint in tried.node(node).spec.taints if tolerations.repels((taint,), own)]
+        for node in known.only(names.TAINT_TOLERATION)
+    ]
+    counts = Counter(taint for taints in several for taint in taints)
+    ordered = sorted(counts, key=lambda taint: (-counts[taint], taint.key, taint.value))
+    for taint in ordered[:_MOST_TAINTS]:
+        operator = "Equal" if taint.value else "Exists"
+        added = objects.Toleration(taint.key, operator, taint.value, taint.effect)
+        said = edit.Edit(
+            "pod",
+            "toleration",
+            "spec.tolerations",
+            None,
+            str(taint),
+            f"add a toleration of the taint {taint} to the pod",
+            edit.ADJUSTS_POD,
+        )
+        more = (*pod.spec.tolerations, added)
+        yield Proposal(said, respecified(pod, tolerations=more))
+    yield from _wide_tolerations(pod, several)
+
+
+def _wide_tolerations(
+    pod: objects.Pod, several: Sequence[Sequence[objects.Taint]]
+) -> Iterator[Proposal]:
+    """Propose single tolerations of several taints, for nodes that have more than one."""
+    keys = [{taint.key for taint in taints} for taints in several if len(taints) > 1]
+    wide = [(key, "with the key ") for key in sorted(set[str]().union(*keys))[:_MOST_TAINTS]]
+    for key, place in [*wide, ("", "")] if keys else []:
+        written = f"{{key: {key}, operator: Exists}}" if key else "{operator: Exists}"
+        text = f"add a toleration of all taints {place}{key}".rstrip() + " to the pod"
+        said = edit.Edit(
+            "pod", "toleration", "spec.tolerations", None, written, text, edit.DROPS_OF_POD
+        )
+        added = (*pod.spec.tolerations, objects.Toleration(key, "Exists", "", ""))
+        yield Proposal(said, respecified(pod, tolerations=added))
+
+
+# --- ports, affinity, spread ---------------------------------------------------------------------
+
+
+def _host_ports(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[Proposal]:
+    del known
+    pod = tried.info.pod
+    for field, containers in (
+        ("containers", pod.spec.containers),
+        ("init_containers", pod.spec.init_containers),
+    ):
+        for at, container in enumerate(containers):
+            for port in container.ports:
+                if not port.host_port:
+                    continue
+                others = tuple(each for each in container.ports if each != port)
+                changed = _with(containers, at, structs.replace(container, ports=others))
+                said = _dropped(
+                    "hostPort",
+                    f"container {container.name}",
+                    f"{port.host_port}/{port.protocol}",
+                    f"drop host port {port.host_port}/{port.protocol} of container "
+                    f"{container.name}",
+                )
+                yield Proposal(said, respecified(pod, **{field: changed}))
+
+
+def _with(items: Sequence[objects.Container], at: int, item: objects.Container) -> object:
+    return (*items[:at], item, *items[at + 1 :])
+
+
+def _pod_affinity(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[Proposal]:
+    pod = tried.info.pod
+    affinity = pod.spec.affinity or objects.Affinity()
+    for field, written in (
+        ("pod_affinity", "podAffinity"),
+        ("pod_anti_affinity", "podAntiAffinity"),
+    ):
+        held: objects.PodAffinity = getattr(affinity, field) or objects.PodAffinity()
+        terms = held.required_during_scheduling_ignored_during_execution
+        for at, term in enumerate(terms):
+            left = structs.replace(
+                held,
+                required_during_scheduling_ignored_during_execution=(
+                    *terms[:at],
+                    *terms[at + 1 :],
+                ),
+            )
+            for corrected, other in (
+                affinity_edits.of_term(tried, term) if field == "pod_affinity" else ()
+            ):
+                several = (*terms[:at], other, *terms[at + 1 :])
+                near = structs.replace(
+                    held, required_during_scheduling_ignored_during_execution=several
+                )
+                edited = structs.replace(affinity, **{field: near})
+                yield Proposal(corrected, respecified(pod, affinity=edited))
+            place = f"required {written} term {at + 1} (topologyKey {term.topology_key})"
+            said = _dropped(written, f"spec.affinity.{written}", place, f"drop the {place}")
+            edited = structs.replace(affinity, **{field: left})
+            yield Proposal(said, respecified(pod, affinity=edited))
+
+    if any(
+        inter_pod_affinity.REASON_EXISTING in answer.reasons
+        for answers in known.answers.values()
+        for answer in answers
+    ):
+        yield from _labels(pod)
+
+
+def _labels(pod: objects.Pod) -> Iterator[Proposal]:
+    """Propose to drop labels, by which placed pods may know the pods that they keep away."""
+    for key, value in list(pod.metadata.labels.items())[:_MOST_LABELS]:
+        others = {each: v for each, v in pod.metadata.labels.items() if each != key}
+        metadata = structs.replace(pod.metadata, labels=others)
+        said = _dropped("label", f"metadata.labels[{key}]", value, f"drop the label {key}={value}")
+        yield Proposal(said, structs.replace(pod, metadata=metadata))
+
+
+def _dropped(kind: str, what: str, before: str, text: str) -> edit.Edit:
+    return edit.Edit("pod", kind, what, before, None, text, edit.DROPS_OF_POD)
+
+
+def _spreads(tried: trials.Trials) -> Iterator[edit.Edit]:
+    """Yield for each hard spread constraint the fields that let the pod fit."""
+    pod = tried.info.pod
+    constraints = pod.spec.topology_spread_constraints
+    words = selector_edits.vocabulary(tried)
+    for at, constraint in enumerate(constraints):
+        if constraint.when_unsatisfiable != "DoNotSchedule":
+            continue
+
+        def fits(
+            fields: Mapping[str, object],
+            at: int = at,
+            constraint: objects.TopologySpreadConstraint = constraint,
+        ) -> tuple[str, ...]:
+            other = structs.replace(constraint, **fields)
+            several = (*constraints[:at], other, *constraints[at + 1 :])
+            edited = respecified(pod, topology_spread_constraints=several)
+            return () if tried.is_over else tried.fits(edited)
+
+        what = f"spec.topologySpreadConstraints[{at}] ({constraint.topology_key})"
+        for near in words.keys_like(constraint.topology_key):
+            nodes = fits({"topology_key": near})
+            if nodes:
+                before = constraint.topology_key
+                text = f"topologyKey of {what}: did you mean {near}? no node has the label {before}"
+                said = edit.Edit("pod", "topologySpread", what, before, near, text, edit.CORRECTS)
+                yield said.helping(nodes)
+        yield from _relaxed(tried, constraint, what, fits)
+
+
+def _relaxed(
+    tried: trials.Trials,
+    constraint: objects.TopologySpreadConstraint,
+    what: str,
+    fits: spread_edits.Fits,
+) -> Iterator[edit.Edit]:
+    found = [(each, edit.ADJUSTS_POD) for each in spread_edits.find_relaxations(constraint, fits)]
+    for key in constraint.match_label_keys:
+        others = tuple(each for each in constraint.match_label_keys if each != key)
+        without = ("matchLabelKeys", key, "", fits({"match_label_keys": others}))
+        found.append((spread_edits.Relaxation(*without), edit.DROPS_OF_POD))
+    soft = fits({"when_unsatisfiable": "ScheduleAnyway"})
+    said = ("whenUnsatisfiable", "DoNotSchedule", "ScheduleAnyway", soft)
+    found.append((spread_edits.Relaxation(*said), edit.DROPS_OF_POD))
+    for each, effort in found:
+        if not each.nodes or tried.is_over:
+            continue
+        text = f"{each.field} of {what} from {each.before} to {each.after}"
+        if not each.after:
+            text = f"drop {each.before} from the {each.field} of {what}"
+        after = each.after or None
+        edited = edit.Edit("pod", "topologySpread", what, each.before, after, text, effort)
+        yield edited.helping(each.nodes)
+
+
+_PROPOSING: dict[str, Callable[[trials.Trials, obstacles.Obstacles], Iterator[Proposal]]] = {
+    names.NODE_AFFINITY: _node_selection,
+    names.TAINT_TOLERATION: _tolerations,
+    names.NODE_PORTS: _host_ports,
+    names.INTER_POD_AFFINITY: _pod_affinity,
+}

@@ -1,0 +1,62 @@
+"""Placed pods that are removed: they have a host port of the pod, or are kept apart from it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from policysched.cluster import pod_shape, what_if
+from policysched.compiler.rules import pod_affinity
+from policysched.explaining import edit, trials
+from policysched.explaining.edits import node_edits
+from policysched.explaining.facts import obstacles
+from policysched.lang.checked import checked_expr
+from policysched.plugins import names
+
+_MOST_PODS = 20
+"""How many pods are tried; those of the nodes themselves come first."""
+
+
+def find(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
+    """Yield the single placed pods without which the pod fits."""
+    for info, node in _candidates(tried, _nodes(tried, known)[: node_edits.MOST_NODES]):
+        if tried.is_over:
+            return
+        fitting = _fits_without(tried, info, node)
+        if fitting:
+            text = f"remove the pod {info.key} from {node}"
+            said = edit.Edit("node", "pod", "pods", info.key, None, text, edit.CHANGES_NODE)
+            yield said.helping(fitting)
+
+
+def _nodes(tried: trials.Trials, known: obstacles.Obstacles) -> list[str]:
+    """Return the nodes that placed pods make unfit by more than what they request."""
+    rules = (
+        plugin.head.name
+        for plugin in tried.framework.profile.plugins
+        if isinstance(plugin, pod_affinity.RequiredPodAntiAffinity | pod_affinity.RepellingPods)
+    )
+    whom = {names.NODE_PORTS, names.INTER_POD_AFFINITY, *rules}
+    room = (rule.head.name for rule in known.readers(checked_expr.NodeResource))
+    nodes = known.only(*whom, names.NODE_RESOURCES_FIT, *room)
+    return [node for node in nodes if known.by_node[node] & whom]
+
+
+def _candidates(tried: trials.Trials, nodes: list[str]) -> list[tuple[pod_shape.PodInfo, str]]:
+    """Return pods with their nodes: those of `nodes`, then others, which may share a domain."""
+    if not nodes:
+        return []
+    snap = tried.snapshot()
+    first = [snap.nodes.row_of[name] for name in nodes]
+    others = (row for row in range(snap.size) if snap.is_alive[row] and row not in first)
+    found = (
+        (info, snap.nodes.names[row]) for row in (*first, *others) for info in snap.placed.on(row)
+    )
+    return list(itertools.islice(found, _MOST_PODS))
+
+
+def _fits_without(tried: trials.Trials, info: pod_shape.PodInfo, node: str) -> tuple[str, ...]:
+    snap = tried.snapshot()
+    with what_if.WhatIf(snap) as supposed:
+        supposed.take_off([(info, snap.nodes.row_of[node])])
+        return tried.fits()

@@ -1,0 +1,301 @@
+"""Requests and limits of the pod that are changed: the amount nearest to the present one."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import numpy as np
+from msgspec import structs
+
+from policysched import amounts
+from policysched.cluster import columns, objects, pod_requests, pod_shape
+from policysched.explaining.numbers import amount_search
+from policysched.explaining import edit, trials
+from policysched.explaining.facts import obstacles, pod_requirements, rule_values
+from policysched.lang.checked import checked_expr, checked_selector
+from policysched.plugins import names
+
+_OTHER_AMOUNT = 1_000_000_000
+"""Of a resource that is not requested, to see how rules follow it."""
+_LARGEST = 2.0**62
+_UNLIMITED = 2**62
+_MOST_CONTAINERS = 3
+"""How many containers are named of which each alone may change."""
+
+_Kind = Literal["requests", "limits"]
+_READERS: dict[_Kind, type[checked_expr.PodRequests | checked_expr.PodLimits]] = {
+    "requests": checked_expr.PodRequests,
+    "limits": checked_expr.PodLimits,
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _ContainerAmount:
+    """A request or limit of a container, or of the pod as a whole.
+
+    Attributes:
+        pod: that has it.
+        kind: which of both.
+        field: of the spec: `containers`, `init_containers` or `resources`.
+        at: which container.
+        resource: its name.
+    """
+
+    pod: objects.Pod
+    kind: _Kind
+    field: str
+    at: int
+    resource: str
+
+    @property
+    def _resources(self) -> objects.ResourceRequirements:
+        if self.field == "resources":
+            return self.pod.spec.resources or objects.ResourceRequirements()
+        container: objects.Container = getattr(self.pod.spec, self.field)[self.at]
+        return container.resources
+
+    def _amounts(self, kind: _Kind) -> objects.ResourceList:
+        return self._resources.requests if kind == "requests" else self._resources.limits
+
+    @property
+    def written(self) -> str | None:
+        """The amount as the pod has it, None for nothing."""
+        found = self._amounts(self.kind).get(self.resource)
+        return None if found is None else str(found)
+
+    @property
+    def amount(self) -> int:
+        """Milli-CPU, bytes or pieces."""
+        return pod_requests.amount(self.resource, self.written or 0)
+
+    @property
+    def present(self) -> int:
+        """The amount from which the search begins: no limit is more than any limit."""
+        return self.amount or (_UNLIMITED if self.kind == "limits" else 0)
+
+    def allows(self, amount: int) -> bool:
+        """Return whether the request does not exceed the limit with another amount."""
+        if self.kind == "requests":
+            limit = self._amounts("limits").get(self.resource)
+            return limit is None or amount <= pod_requests.amount(self.resource, limit)
+        request = self._amounts("requests").get(self.resource, 0)
+        return amount >= max(1, pod_requests.amount(self.resource, request))
+
+    @property
+    def owner(self) -> str:
+        """Whose request it is."""
+        if self.field == "resources":
+            return "the pod"
+        return f"container {getattr(self.pod.spec, self.field)[self.at].name}"
+
+    def with_amount(self, amount: int) -> objects.Pod:
+        """Return a pod that has another amount."""
+        text = amounts.quantity_text(self.resource, amount)
+        changes = {self.kind: {**self._amounts(self.kind), self.resource: text}}
+        resources = structs.replace(self._resources, **changes)
+        changed: object = resources
+        if self.field != "resources":
+            several: tuple[objects.Container, ...] = getattr(self.pod.spec, self.field)
+            container = structs.replace(several[self.at], resources=resources)
+            changed = (*several[: self.at], container, *several[self.at + 1 :])
+        spec = structs.replace(self.pod.spec, **{self.field: changed})
+        return structs.replace(self.pod, spec=spec)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Readings:
+    """The rules in the way that read requests, or limits.
+
+    Attributes:
+        kind: which of both.
+        compares: comparisons of their conditions that read the pod.
+        numbers: requirements of their selectors.
+        nodes: the nodes on which nothing else is in the way.
+    """
+
+    kind: _Kind
+    compares: tuple[checked_expr.Compare, ...]
+    numbers: tuple[checked_selector.NumberRequirement, ...]
+    nodes: list[str]
+
+    def reads(self, resource: str) -> bool:
+        """Return whether a rule in the way reads the amount of a resource."""
+        return resource in self.resources()
+
+    def resources(self) -> list[str]:
+        """Return the resources that the rules read."""
+        every = (each for compare in self.compares for each in checked_expr.walk(compare))
+        reader = _READERS[self.kind]
+        read = (each.resource for each in every if isinstance(each, reader))
+        return list(dict.fromkeys([*read, *(n.resource for n in self.numbers if n.resource)]))
+
+
+def find(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
+    """Yield for each resource the nearest request, and limit, with which the pod fits."""
+    for kind in _READERS:
+        found = _find_readings(tried, known, kind)
+        asked = tried.info.shape.requests.amounts if kind == "requests" else ()
+        for resource in dict.fromkeys((*asked, *found.resources())) if found.nodes else ():
+            yield from _find_edits(tried, found, resource)
+
+
+def _find_readings(tried: trials.Trials, known: obstacles.Obstacles, kind: _Kind) -> _Readings:
+    rules = known.readers(_READERS[kind])
+    numbers = {
+        name: [
+            each
+            for each in requirements
+            if isinstance(each, checked_selector.NumberRequirement)
+            and each.resource is not None
+            and each.amount == kind
+        ]
+        for name, requirements in pod_requirements.find_by_rule(tried, known).items()
+    }
+    whom = {rule.head.name for rule in rules} | {name for name, has in numbers.items() if has}
+    fit = {names.NODE_RESOURCES_FIT} if kind == "requests" else set[str]()
+    nodes = known.only(*whom, *fit) if whom | fit else []
+    compares = (
+        each
+        for rule in rules
+        for each in checked_expr.walk(rule.condition.source)
+        if isinstance(each, checked_expr.Compare) and checked_expr.reads_pod(each)
+    )
+    every = tuple(dict.fromkeys(each for has in numbers.values() for each in has))
+    return _Readings(kind, tuple(compares), every, nodes)
+
+
+def _find_edits(tried: trials.Trials, found: _Readings, resource: str) -> Iterator[edit.Edit]:
+    """Yield the edits of single containers, the one with the largest amount first."""
+    wanted = _total(tried.info.shape, found.kind, resource) or 0
+    totals: list[int] | None = None
+    for asked in _editable(tried.info.pod, found.kind, resource)[:_MOST_CONTAINERS]:
+        if tried.is_over:
+            return
+        if totals is None:
+            totals = [
+                *(_free(tried, found.nodes, resource) if found.kind == "requests" else ()),
+                *_threshold_totals(tried, found, asked),
+            ]
+        others = wanted - asked.amount
+        proposals = [0, *(max(0, total - others) for total in totals)]
+        probes = amount_search.probes_near(resource, wanted) if found.reads(resource) else []
+        amount = _find_amount(tried, asked, proposals, [each - others for each in probes])
+        if amount is not None:
+            totals.append(others + amount)
+            yield _edit_of(asked, amount).helping(tried.fits(asked.with_amount(amount)))
+
+
+def _total(shape: pod_shape.PodShape, kind: _Kind, resource: str) -> int | None:
+    """Return the request of the whole pod, or its limit; None for no limit."""
+    if kind == "requests":
+        return shape.requests.amounts.get(resource, 0)
+    return pod_requests.limit(shape.limits, resource)
+
+
+def _editable(pod: objects.Pod, kind: _Kind, resource: str) -> list[_ContainerAmount]:
+    """Return the amounts that may be edited, the largest first; one of 0 if there is none."""
+    of_pod = _ContainerAmount(pod, kind, "resources", 0, resource)
+    if of_pod.written is not None:
+        return [of_pod]
+    every = [
+        _ContainerAmount(pod, kind, field, at, resource)
+        for field in ("containers", "init_containers")
+        for at in range(len(getattr(pod.spec, field)))
+    ]
+    if kind == "limits":  # the pod has one only if each container has one
+        every = [each for each in every if each.amount == 0] or every
+    holding = [each for each in every if each.amount > 0] or every[:1]
+    return sorted(holding, key=lambda each: -each.amount)
+
+
+def _find_amount(
+    tried: trials.Trials, asked: _ContainerAmount, proposals: Sequence[int], probes: Sequence[int]
+) -> int | None:
+    def fits(amount: int) -> bool:
+        return (
+            asked.allows(amount)
+            and not tried.is_over
+            and bool(tried.fits(asked.with_amount(amount)))
+        )
+
+    step = amount_search.step_of(asked.resource, max(asked.amount, *proposals))
+    amount = amount_search.find_nearest(fits, asked.present, proposals, step, probes)
+    return None if tried.is_over else amount
+
+
+def _edit_of(asked: _ContainerAmount, amount: int) -> edit.Edit:
+    before, after = asked.written, amounts.quantity_text(asked.resource, amount)
+    noun = asked.kind.removesuffix("s")
+    verb = "lower" if amount < asked.present else "raise"
+    if asked.kind == "limits" and before is None:
+        verb = "set"
+    change = f"of {asked.owner}" + (f" from {before}" if before is not None else "")
+    text = f"{verb} the {asked.resource} {noun} {change} to {after}"
+    what = f"{asked.owner}: resources.{asked.kind}[{asked.resource}]"
+    return edit.Edit("pod", asked.kind, what, before, after, text, edit.ADJUSTS_POD)
+
+
+# --- amounts at which something changes ----------------------------------------------------------
+
+
+def _free(tried: trials.Trials, nodes: list[str], resource: str) -> list[int]:
+    """Return the free amounts of a resource on the nodes, the largest first."""
+    columns = tried.decider.cluster.cache.nodes
+    rows = np.array([columns.row_of[name] for name in nodes], np.intp)
+    at = columns.resource_column(resource)
+    free = np.unique(columns.allocatable[rows, at] - columns.requested[rows, at])
+    return [int(amount) for amount in free[free > 0][::-1]]
+
+
+def _threshold_totals(tried: trials.Trials, found: _Readings, asked: _ContainerAmount) -> list[int]:
+    """Return the amounts of the whole pod at which comparisons of rules change, by their slope.
+
+    A comparison that is linear in the amount turns exactly there, others somewhere near.
+    """
+    start = asked.amount or _OTHER_AMOUNT
+    bases = [start, start // 2 if start > 1 else _OTHER_AMOUNT]
+    if asked.kind == "requests":
+        bases[0] = asked.amount
+    step = amount_search.step_of(asked.resource, max(bases))
+    turns: set[float] = {each.value for each in found.numbers if each.resource == asked.resource}
+    for compare in found.compares:
+        turns.update(_turns(tried, found, asked, compare, bases))
+    several: set[int] = set()
+    for turn in turns:
+        several.update((math.floor(turn) - step, math.floor(turn), math.ceil(turn)))
+        several.add(math.ceil(turn) + step)
+    return sorted(several, reverse=True)
+
+
+def _turns(
+    tried: trials.Trials,
+    found: _Readings,
+    asked: _ContainerAmount,
+    compare: checked_expr.Compare,
+    bases: Sequence[int],
+) -> Iterator[float]:
+    """Yield the amounts of the whole pod at which both sides of a comparison are equal."""
+    shapes = [tried.decider.cluster.shapes.info(asked.with_amount(base)).shape for base in bases]
+    here, there = (_total(shape, asked.kind, asked.resource) for shape in shapes)
+    if here is None or there is None or here == there:
+        return
+    before, after = (_difference(tried, compare, found.nodes, shape) for shape in shapes)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        roots = here - before * (there - here) / (after - before)
+    yield from np.unique(roots[np.abs(roots) < _LARGEST]).tolist()
+
+
+def _difference(
+    tried: trials.Trials,
+    compare: checked_expr.Compare,
+    nodes: list[str],
+    shape: pod_shape.PodShape,
+) -> columns.FloatArray:
+    left, right = (
+        rule_values.evaluate_on_nodes(tried, side, nodes, shape)
+        for side in (compare.left, compare.right)
+    )
+    return left - right

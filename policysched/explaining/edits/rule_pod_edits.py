@@ -1,0 +1,148 @@
+"""Edits of the pod's labels, annotations and priority that rules in the way read."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+from msgspec import structs
+
+from policysched.cluster import objects
+from policysched.explaining import edit, trials
+from policysched.explaining.edits import node_edits
+from policysched.explaining.facts import obstacles, pod_requirements, rule_values
+from policysched.lang.checked import checked_expr, checked_selector
+
+_MOST_KEYS = 10
+_MOST_PRIORITIES = 12
+_HIGHEST_PRIORITY = 1_000_000_000
+"""Of classes that users define; those above are the cluster's own."""
+
+_Pair = checked_selector.LabelRequirement | checked_selector.AnnotationRequirement
+
+
+def find(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
+    """Yield the single edits of what rules read of the pod by which it fits."""
+    by_rule = pod_requirements.find_by_rule(tried, known)
+    read = dict.fromkeys(
+        each
+        for name, requirements in by_rule.items()
+        if known.may_help(name)
+        for each in requirements
+    )
+    pairs = [each for each in read if isinstance(each, _Pair)]
+    for change in dict.fromkeys(_changes(tried.info.pod, pairs[:_MOST_KEYS])):
+        nodes = () if tried.is_over else tried.fits(change.apply_to(tried.info.pod))
+        if nodes:
+            yield change.edit_of(tried.info.pod).helping(nodes)
+    numbers = (each for each in read if isinstance(each, checked_selector.NumberRequirement))
+    turns = {each.value for each in numbers if each.resource is None}
+    yield from _other_priority(tried, turns | set(_turns_of_rules(tried, known)))
+
+
+# --- labels and annotations ----------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Change:
+    """Another value of a label or annotation, None to drop it."""
+
+    noun: Literal["label", "annotation"]
+    key: str
+    value: str | None
+
+    @property
+    def _field(self) -> Literal["labels", "annotations"]:
+        return "labels" if self.noun == "label" else "annotations"
+
+    def value_in(self, pod: objects.Pod) -> str | None:
+        """Return the value that a pod has, None for none."""
+        having: dict[str, str] = getattr(pod.metadata, self._field)
+        return having.get(self.key)
+
+    def apply_to(self, pod: objects.Pod) -> objects.Pod:
+        """Return a pod with the change."""
+        having: dict[str, str] = getattr(pod.metadata, self._field)
+        changed = {key: value for key, value in having.items() if key != self.key}
+        if self.value is not None:
+            changed[self.key] = self.value
+        metadata = structs.replace(pod.metadata, **{self._field: changed})
+        return structs.replace(pod, metadata=metadata)
+
+    def edit_of(self, pod: objects.Pod) -> edit.Edit:
+        """Return the edit of a pod."""
+        before, what = self.value_in(pod), f"metadata.{self._field}[{self.key}]"
+        effort = edit.DROPS_OF_POD if self.value is None else edit.ADJUSTS_POD
+        if self.value is None:
+            text = f"drop the {self.noun} {self.key}={before}"
+        elif before is None:
+            text = f"add the {self.noun} {self.key}={self.value} to the pod"
+        else:
+            text = f"change the {self.noun} {self.key} of the pod from {before} to {self.value}"
+        return edit.Edit("pod", self.noun, what, before, self.value, text, effort)
+
+
+def _changes(pod: objects.Pod, pairs: list[_Pair]) -> Iterator[_Change]:
+    for each in pairs:
+        is_label = isinstance(each, checked_selector.LabelRequirement)
+        noun: Literal["label", "annotation"] = "label" if is_label else "annotation"
+        for value in node_edits.values_to_try(each.operator, each.values):
+            change = _Change(noun, each.key, value)
+            if change.value_in(pod) != value:
+                yield change
+
+
+# --- priority ------------------------------------------------------------------------------------
+
+
+def _turns_of_rules(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[float]:
+    """Yield the priorities at which comparisons of conditions change, by their slope."""
+    for rule in known.readers(checked_expr.PodPriority):
+        nodes = known.only(rule.head.name)
+        for compare in checked_expr.walk(rule.condition.source):
+            if isinstance(compare, checked_expr.Compare):
+                yield from _turns(tried, compare, nodes)
+
+
+def _turns(
+    tried: trials.Trials, compare: checked_expr.Compare, nodes: list[str]
+) -> Iterator[float]:
+    shapes = [
+        tried.decider.cluster.shapes.info(_with_priority(tried.info.pod, priority)).shape
+        for priority in (0, 1)
+    ]
+    at_zero, at_one = (
+        rule_values.evaluate_on_nodes(tried, compare.left, nodes, shape)
+        - rule_values.evaluate_on_nodes(tried, compare.right, nodes, shape)
+        for shape in shapes
+    )
+    with np.errstate(all="ignore"):
+        roots = -at_zero / (at_one - at_zero)
+    yield from np.unique(roots[np.isfinite(roots)]).tolist()
+
+
+def _other_priority(tried: trials.Trials, turns: set[float]) -> Iterator[edit.Edit]:
+    """Yield the nearest priority at which the pod fits."""
+    before = tried.info.pod.spec.priority or 0
+    wholes = {n for turn in turns for n in (math.floor(turn), math.ceil(turn))}
+    priorities = {n + more for n in wholes for more in (-1, 0, 1)} - {before}
+    nearest = sorted(priorities, key=lambda priority: (abs(priority - before), priority))
+    for after in nearest[:_MOST_PRIORITIES]:
+        if tried.is_over:
+            return
+        if abs(after) > _HIGHEST_PRIORITY:
+            continue
+        nodes = tried.fits(_with_priority(tried.info.pod, after))
+        if nodes:
+            verb = "raise" if after > before else "lower"
+            text = f"{verb} the priority of the pod from {before} to {after} (priorityClassName)"
+            said = (str(before), str(after), text, edit.ADJUSTS_POD)
+            yield edit.Edit("pod", "priority", "spec.priority", *said).helping(nodes)
+            return
+
+
+def _with_priority(pod: objects.Pod, priority: int) -> objects.Pod:
+    return structs.replace(pod, spec=structs.replace(pod.spec, priority=priority))

@@ -1,0 +1,78 @@
+"""Edits that relax topology spread constraints of a pod or of a rule."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from typing import Protocol, TypeAlias
+
+from policysched.explaining.numbers import search
+
+_MOST_SKEW = 1_000
+_HONOR, _IGNORE = "Honor", "Ignore"
+
+
+class Spread(Protocol):
+    """A constraint, with the defaults of Kubernetes for fields that are None."""
+
+    @property
+    def max_skew(self) -> int:
+        """The largest difference between domains."""
+        ...
+
+    @property
+    def min_domains(self) -> int | None:
+        """How many domains there must be, 1 by default."""
+        ...
+
+    @property
+    def node_affinity_policy(self) -> str | None:
+        """Whether nodes count that the pod does not select, `Honor` by default."""
+        ...
+
+    @property
+    def node_taints_policy(self) -> str | None:
+        """Whether nodes count whose taints the pod does not tolerate, `Ignore` by default."""
+        ...
+
+
+Fits: TypeAlias = Callable[[Mapping[str, object]], tuple[str, ...]]
+"""Returns the nodes on which the pod fits with other values of fields."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Relaxation:
+    """A field with another value, and the nodes on which the pod fits then."""
+
+    field: str
+    before: str
+    after: str
+    nodes: tuple[str, ...]
+
+
+def find_relaxations(spread: Spread, fits: Fits) -> Iterator[Relaxation]:
+    """Yield single fields that let the pod fit: policies, and the nearest numbers."""
+    yield from _number(fits, "maxSkew", "max_skew", spread.max_skew, 1, _MOST_SKEW)
+    least = spread.min_domains or 1
+    yield from _number(fits, "minDomains", "min_domains", least, -1, least - 1)
+    affinity, taints = spread.node_affinity_policy or _HONOR, spread.node_taints_policy or _IGNORE
+    yield from _toggle_policy(fits, "nodeAffinityPolicy", "node_affinity_policy", affinity)
+    yield from _toggle_policy(fits, "nodeTaintsPolicy", "node_taints_policy", taints)
+
+
+def _number(
+    fits: Fits, field: str, name: str, before: int, sign: int, most: int
+) -> Iterator[Relaxation]:
+    steps = search.fewest_steps(lambda count: bool(fits({name: before + sign * count})), most)
+    if steps is not None:
+        after = before + sign * steps
+        nodes = fits({name: after})
+        if nodes:
+            yield Relaxation(field, str(before), str(after), nodes)
+
+
+def _toggle_policy(fits: Fits, field: str, name: str, before: str) -> Iterator[Relaxation]:
+    after = _IGNORE if before == _HONOR else _HONOR
+    nodes = fits({name: after})
+    if nodes:
+        yield Relaxation(field, before, after, nodes)

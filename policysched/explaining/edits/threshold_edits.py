@@ -1,0 +1,178 @@
+"""Thresholds of `reject` rules that are relaxed: the nearest number that lets the pod fit."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from policysched import units
+from policysched.cluster import columns
+from policysched.compiler.rewrites import tree
+from policysched.explaining.numbers import amounts_text
+from policysched.explaining import edit, rule_trials, trials
+from policysched.explaining.facts import obstacles, rule_values
+from policysched.lang.checked import checked, checked_expr
+
+_MOST_THRESHOLDS = 4
+_MOST_CLOSER = 3
+
+_Leaf = checked_expr.Const | checked_expr.NodeLabelNumber
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Threshold:
+    """A constant that a condition compares with.
+
+    Attributes:
+        rule: that has the condition.
+        constant: as it is.
+        is_term: whether it is compared as it is, or as a summand; a factor need not be whole.
+    """
+
+    rule: checked.RejectRule
+    constant: checked_expr.Const
+    is_term: bool
+
+    def with_value(self, value: float) -> checked.RejectRule:
+        """Return the rule with another threshold."""
+        changed = dataclasses.replace(self.constant, value=value)
+        condition = _replaced(self.rule.condition, self.constant, changed)
+        return dataclasses.replace(self.rule, condition=condition)
+
+    def step_at(self, value: float) -> float:
+        """Return the distance of numbers of three digits around a value; of counts 1 at least."""
+        step = amounts_text.step(value, self.constant.unit)
+        is_count = self.is_term and value.is_integer() and self.constant.value.is_integer()
+        return max(step, 1.0) if is_count and not self.constant.unit.is_ratio else step
+
+    def near(self, value: float) -> list[float]:
+        """Return numbers of three digits around a value, the nearest to the constant first."""
+        step = self.step_at(value)
+        count = round(value / step, 6)  # 8Gi in steps of 0.01Gi are 800 of them
+        counts = {math.floor(count) - 1, math.floor(count), math.ceil(count), math.ceil(count) + 1}
+        found = [_rounded(count * step, self.constant.unit) for count in counts]
+        return sorted(found, key=lambda number: abs(number - self.constant.value))
+
+    def step_nearer(self, value: float) -> float:
+        """Return the number next to a threshold that is nearer to the one that there is."""
+        step = math.copysign(self.step_at(value), self.constant.value - value)
+        return _rounded(value + step, self.constant.unit)
+
+    def edit_to(self, value: float) -> edit.Edit:
+        """Return the edit that sets another threshold."""
+        unit = self.constant.unit
+        before, after = (amounts_text.canonical(v, unit) for v in (self.constant.value, value))
+        text = f"threshold from {before} to {after}"
+        return rule_trials.edit_of(self.rule, "threshold", before, after, text, edit.RELAXES_RULE)
+
+
+def find(
+    tried: trials.Trials, known: obstacles.Obstacles, rule: checked.RejectRule
+) -> Iterator[edit.Edit]:
+    """Yield the nearest threshold for each constant of a condition, if one lets the pod fit."""
+    nodes = known.only(rule.head.name)
+    for compare in checked_expr.walk(rule.condition):
+        if not isinstance(compare, checked_expr.Compare) or compare.comparator in ("=", "!="):
+            continue
+        for constant in _written_constants(compare):
+            is_term = any(_is_term(side, constant) for side in (compare.left, compare.right))
+            values = turning_values(tried, compare, constant, nodes)
+            yield from _relaxed(tried, _Threshold(rule, constant, is_term), values)
+
+
+def turning_values(
+    tried: trials.Trials, compare: checked_expr.Compare, leaf: _Leaf, nodes: list[str]
+) -> list[float]:
+    """Return the values of a constant or label at which both sides are equal on nodes.
+
+    The sides differ by a linear function of most constants, also of a factor; of others the
+    values are guesses, which the engine refuses.
+    """
+
+    def difference(value: float) -> columns.FloatArray:
+        other = checked_expr.Const(value, leaf.unit, leaf.span)
+        sides = (_replaced(side, leaf, other) for side in (compare.left, compare.right))
+        left, right = (
+            rule_values.evaluate_on_nodes(tried, side, nodes, tried.info.shape) for side in sides
+        )
+        return left - right
+
+    at_zero = difference(0.0)
+    slope = difference(1.0) - at_zero
+    with np.errstate(all="ignore"):
+        turns = -at_zero / slope
+    return [float(value) for value in np.unique(turns[np.isfinite(turns)])]
+
+
+def _relaxed(
+    tried: trials.Trials, threshold: _Threshold, values: list[float]
+) -> Iterator[edit.Edit]:
+    """Yield the nearest threshold, in three digits, that lets the pod fit."""
+
+    def fits(value: float) -> tuple[str, ...]:
+        return rule_trials.fits_with(tried, threshold.rule, threshold.with_value(value))
+
+    present = threshold.constant.value
+    for value in sorted(values, key=lambda v: abs(v - present))[:_MOST_THRESHOLDS]:
+        for candidate in threshold.near(value):
+            nodes = fits(candidate)
+            if not nodes:
+                continue
+            closest, gained = _closer(threshold, candidate, nodes, fits)
+            if not tried.is_over:
+                yield threshold.edit_to(closest).helping(gained)
+            return
+
+
+def _closer(
+    threshold: _Threshold,
+    value: float,
+    nodes: tuple[str, ...],
+    fits: Callable[[float], tuple[str, ...]],
+) -> tuple[float, tuple[str, ...]]:
+    """Go step by step towards the threshold as it is, as long as the pod fits."""
+    for _ in range(_MOST_CLOSER):
+        nearer = threshold.step_nearer(value)
+        found = fits(nearer)
+        if not found:
+            break
+        value, nodes = nearer, found
+    return value, nodes
+
+
+def _rounded(value: float, unit: units.Unit) -> float:
+    """Return the number that is read if a value is written out."""
+    scale = amounts_text.scale(value, unit)
+    return float(f"{value / scale:.9g}") * scale
+
+
+def _written_constants(expr: checked_expr.TypedExpr) -> Iterator[checked_expr.Const]:
+    """Yield the constants of the text; those of conversions share the place of their parent."""
+    for child in checked_expr.children(expr):
+        if isinstance(child, checked_expr.Const):
+            if child.span != expr.span:
+                yield child
+        else:
+            yield from _written_constants(child)
+
+
+def _is_term(expr: checked_expr.TypedExpr, constant: checked_expr.Const) -> bool:
+    match expr:
+        case checked_expr.Arithmetic(operator="+" | "-", left=left, right=right):
+            return _is_term(left, constant) or _is_term(right, constant)
+        case _:
+            return expr is constant
+
+
+def _replaced(
+    expr: checked_expr.TypedExpr, old: _Leaf, new: checked_expr.Const
+) -> checked_expr.TypedExpr:
+    """Return an expression with a constant at the place of `old`."""
+
+    def change(each: checked_expr.TypedExpr) -> checked_expr.TypedExpr:
+        return new if each == old and each.span == old.span else each
+
+    return tree.bottom_up(expr, change)

@@ -1,0 +1,79 @@
+"""The requirements of rules on the pod: `pod(…)`, `for pods where …`, pods that a rule repels."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from policysched.explaining.facts import obstacles
+from policysched.explaining import trials
+from policysched.lang.checked import checked, checked_expr, checked_selector
+
+
+def find_by_rule(
+    tried: trials.Trials, known: obstacles.Obstacles
+) -> dict[str, tuple[checked_selector.Requirement, ...]]:
+    """Return for each rule in the way its requirements on the pod, if it has any.
+
+    Of the pods that a policy is for only numbers count: labels say which pods they are.
+    """
+    program = tried.decider.policy_set.program
+    if program is None:
+        return {}
+    whom = known.everyone()
+    policies = [policy for each in program.profiles for policy in each.policies]
+    found: dict[str, dict[checked_selector.Requirement, None]] = {}
+    for policy in policies:
+        for rule in policy.rules:
+            if rule.head.name in whom:
+                scopes = (policy.scope.where, *_disabling(policies, rule))
+                numbers = (
+                    leaf
+                    for scope in scopes
+                    for leaf in checked_selector.walk_requirements(scope)
+                    if isinstance(leaf, checked_selector.NumberRequirement)
+                )
+                several = (
+                    leaf
+                    for each in _selectors(policy, rule)
+                    for leaf in checked_selector.walk_requirements(each)
+                )
+                found.setdefault(rule.head.name, {}).update(dict.fromkeys((*numbers, *several)))
+    return {name: tuple(several) for name, several in found.items() if several}
+
+
+def with_requirement(
+    selector: checked_selector.Selector,
+    old: checked_selector.Requirement,
+    new: checked_selector.Requirement,
+) -> checked_selector.Selector:
+    """Return a selector with another requirement at the place of `old`."""
+    match selector:
+        case checked_selector.AllOf(operands=operands) | checked_selector.AnyOf(operands=operands):
+            several = tuple(with_requirement(each, old, new) for each in operands)
+            return dataclasses.replace(selector, operands=several)
+        case checked_selector.Negation(operand=operand):
+            return dataclasses.replace(selector, operand=with_requirement(operand, old, new))
+        case _:
+            return new if selector == old else selector
+
+
+def _selectors(
+    policy: checked.CheckedPolicy, rule: checked.Rule
+) -> Iterator[checked_selector.Selector]:
+    if isinstance(rule, checked.PodAffinityRule) and rule.anti:
+        # Placed pods repel the pods of the set.
+        yield policy.scope.where if rule.pods.selector is None else rule.pods.selector
+    for expr in checked.expressions(rule):
+        for each in checked_expr.walk(expr):
+            if isinstance(each, checked_expr.PodTest):
+                yield each.selector
+
+
+def _disabling(
+    policies: list[checked.CheckedPolicy], rule: checked.Rule
+) -> Iterator[checked_selector.Selector]:
+    """Yield the selectors of the pods for which other policies disable a rule."""
+    for policy in policies:
+        if any(each.rule == rule.head.name for each in policy.disables):
+            yield policy.scope.where

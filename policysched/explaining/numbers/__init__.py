@@ -1,0 +1,1 @@
+"""Find the nearest amount, or the fewest steps, and write amounts exactly."""

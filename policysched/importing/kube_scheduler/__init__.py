@@ -1,0 +1,1 @@
+"""Sources of kube-scheduler: configuration files, the command line, the legacy Policy API."""

@@ -1,0 +1,203 @@
+"""The command line of kube-scheduler, any version up to 1.36."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from policysched.config import durations
+from policysched.importing.kube_scheduler import feature_gates, kube_scheduler_config, serving
+from policysched.importing.result import findings, outcome, profile_plan
+from policysched.importing.reading import flag_values, flags
+
+PROGRAM = "kube-scheduler"
+_MULTI_CALL = "hyperkube"
+_PROVIDERS = {"DefaultProvider": "LeastAllocated", "ClusterAutoscalerProvider": "MostAllocated"}
+_LOGGING = (
+    *("v", "vmodule", "log", "logging", "logtostderr", "alsologtostderr", "stderrthreshold"),
+    *("skip-headers", "skip-log-headers", "one-output", "add-dir-header", "add_dir_header"),
+)
+_SERVING = (
+    *("address", "port", "bind-address", "secure-port", "cert-dir", "tls", "profiling"),
+    *("contention-profiling", "authentication", "authorization", "client-ca-file", "requestheader"),
+    *("http2", "permit", "show-hidden-metrics", "disabled-metrics", "allow-metric-labels"),
+    *("disable-http2-serving", "min-compatibility-version", "emulated-version"),
+)
+_HARD_WEIGHT = "hard-pod-affinity-symmetric-weight"
+_GROUPS = {
+    "leaderElection": {
+        "leader-elect": "leaderElect",
+        "leader-elect-lease-duration": "leaseDuration",
+        "leader-elect-renew-deadline": "renewDeadline",
+        "leader-elect-retry-period": "retryPeriod",
+        "leader-elect-resource-namespace": "resourceNamespace",
+    },
+    "clientConnection": {"kube-api-qps": "qps", "kube-api-burst": "burst"},
+}
+"""Group of the configuration → flag → field."""
+_OVERRIDES_FILE = ("leaderElection",)
+"""Groups whose flags override the file of `--config`, as in kube-scheduler."""
+_OWN_LEASE = (
+    *("leader-elect-resource-lock", "leader-elect-resource-name"),
+    *("lock-object-name", "lock-object-namespace"),
+)
+_OPERATIONS = "operations, not placement: see `policysched run --help` and docs/import.md"
+_NAMES_FILE = "import it too; what is here holds for the default profile"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Files:
+    """Files and ConfigMaps that a command line refers to.
+
+    Attributes:
+        configs: `--config`, and `--policy-config-file`, with where that is said.
+        config_maps: `--policy-configmap`, likewise.
+        scheduler_name: what a legacy Policy's profile is called.
+    """
+
+    configs: tuple[flags.Flag, ...]
+    config_maps: tuple[flags.Flag, ...]
+    scheduler_name: str
+
+
+def is_one(words: Sequence[str]) -> bool:
+    """Return whether words are a command line of kube-scheduler."""
+    bases = [word.rsplit("/", 1)[-1] for word in words[:2]]
+    return PROGRAM in bases or bases == [_MULTI_CALL, "scheduler"]
+
+
+def files(found: Sequence[flags.Flag]) -> Files:
+    """Return what the command line refers to."""
+    names = [flag.value for flag in found if flag.name == "scheduler-name"]
+    return Files(
+        tuple(flag for flag in found if flag.name in ("config", "policy-config-file")),
+        tuple(flag for flag in found if flag.name == "policy-configmap"),
+        names[-1] if names else kube_scheduler_config.DEFAULT_NAME,
+    )
+
+
+def read(
+    found: Sequence[flags.Flag], at: findings.Place, made: outcome.Outcome, *, has_files: bool
+) -> None:
+    """Add what the flags say; files that they name are read by who calls.
+
+    Args:
+        found: see `flags`.
+        at: the place of the command line.
+        made: the outcome.
+        has_files: whether the profile comes from a file that is imported too.
+    """
+    names = files(found).scheduler_name
+    for name, fields in _GROUPS.items():
+        group = _group(found, fields)
+        if name not in _OVERRIDES_FILE:
+            in_file = made.config.get(name, {})
+            group = {field: given for field, given in group.items() if field not in in_file}
+        made.offer_group(name, group)
+    serving.from_flags(found, made)
+    for flag in found:
+        _flag(flag, made)
+    provider = _last(found, "algorithm-provider")
+    hard_weight = _last(found, _HARD_WEIGHT)
+    if has_files:
+        for ignored in (provider, hard_weight):
+            if ignored is not None:
+                problem = f"`--{ignored.name}` does not count beside a file"
+                made.report.note(ignored.at, problem, "kube-scheduler goes by the file")
+        return
+    version = "v1beta1" if provider or hard_weight else "v1"
+    plan = profile_plan.Plan(names, version, at)
+    _provide(plan, provider, made)
+    if hard_weight is not None:
+        affinity = plan.choices["InterPodAffinity"]
+        affinity.args = {"hardPodAffinityWeight": _number(hard_weight.value)}
+        affinity.comment = f"{hard_weight.at.comment} --{hard_weight.name}"
+    made.add_plan(plan)
+
+
+def _last(found: Sequence[flags.Flag], name: str) -> flags.Flag | None:
+    return next((flag for flag in reversed(found) if flag.name == name), None)
+
+
+def _provide(plan: profile_plan.Plan, provider: flags.Flag | None, made: outcome.Outcome) -> None:
+    if provider is None:
+        return
+    strategy = _PROVIDERS.get(provider.value)
+    if strategy is None:
+        problem = f"there is no algorithm provider `{provider.value}`; the default one is written"
+        made.report.warn(provider.at, problem, f"there are {', '.join(_PROVIDERS)}")
+        return
+    if strategy != "LeastAllocated":
+        fit = plan.choices["NodeResourcesFit"]
+        fit.args = {"scoringStrategy": {"type": strategy}}
+        fit.comment = f"{provider.at.comment} --algorithm-provider {provider.value}"
+
+
+def _group(
+    found: Sequence[flags.Flag], fields: Mapping[str, str]
+) -> dict[str, tuple[findings.Place, object]]:
+    """Return what flags say about a group of the configuration."""
+    group: dict[str, tuple[findings.Place, object]] = {}
+    for flag in found:
+        field = fields.get(flag.name)
+        if field is not None:
+            value = flag.is_on if flag.name in flags.SWITCHES else _number(flag.value)
+            group[field] = (flag.at, value)
+    return group
+
+
+def _flag(flag: flags.Flag, made: outcome.Outcome) -> None:
+    report = made.report
+    match flag.name:
+        case "kubeconfig":
+            made.run_options["--kubeconfig"] = flag.value
+        case "feature-gates":
+            feature_gates.read(flag.value, flag.at, made)
+        case name if name in _OWN_LEASE:
+            kube_scheduler_config.tell_own_lease(f"--{name}={flag.value}", flag.at, report)
+        case "pod-max-in-unschedulable-pods-duration":
+            made.offer("podMaxInUnschedulablePodsSeconds", flag.at, _seconds(flag.value))
+        case "master":
+            problem = f"`--master {flag.value}` cannot be given"
+            report.warn(flag.at, problem, "name the server in a kubeconfig")
+        case name if name in _KNOWN | serving.FLAGS or any(
+            name in group for group in _GROUPS.values()
+        ):
+            pass
+        case name if _begins(name, _LOGGING):
+            report.note(flag.at, f"`--{name}` is left out", "see `policysched run --log-level`")
+        case name if _begins(name, _SERVING):
+            report.note(flag.at, f"`--{name}` is left out", _OPERATIONS)
+        case name:
+            problem = f"`--{name}` has no counterpart"
+            report.warn(flag.at, problem, "see whether it changes where pods go")
+
+
+_KNOWN = frozenset(
+    {
+        *("scheduler-name", "algorithm-provider", "config", "policy-config-file"),
+        *("policy-configmap", "policy-configmap-namespace", "use-legacy-policy-config"),
+        _HARD_WEIGHT,
+    }
+)
+
+
+def _begins(name: str, known: Sequence[str]) -> bool:
+    return any(name == each or name.startswith(f"{each}-") for each in known)
+
+
+def _number(text: str) -> int | float | str:
+    """Return a number of bounded size, the text if it is none."""
+    found = flag_values.number(text)
+    return text if found is None else found
+
+
+def _seconds(text: str) -> float | str:
+    """Return the seconds of a Go duration of one or more parts, the text if it is none."""
+    found = durations.seconds(text)
+    return text if found is None else found
+
+
+def tell_unread(flag: flags.Flag, report: findings.Report) -> None:
+    """Tell of a file or ConfigMap that is named and not part of the input."""
+    report.warn(flag.at, f"`--{flag.name}` names `{flag.value}`, which is not read", _NAMES_FILE)

@@ -1,0 +1,52 @@
+"""Extenders: servers that kube-scheduler asks; policysched asks none."""
+
+from __future__ import annotations
+
+from policysched import server_urls
+from policysched.importing.reading import fields
+from policysched.importing.result import findings
+
+_ADVICE = "write as a policy what it decides, or as a plugin in Python"
+_TAS_ADVICE = "import its TASPolicy objects, they say what it decides"
+
+
+def read(given: fields.Fields, report: findings.Report) -> list[str]:
+    """Report each extender, and return the resources that only extenders know about.
+
+    Pods request these resources although no node has them, so NodeResourcesFit has to overlook
+    them (`framework/plugins/noderesources/fit.go`, by `ignoredByScheduler`).
+
+    Raises:
+        InputError: the address of an extender is not the URL of a server.
+    """
+    ignored: list[str] = []
+    for extender in given.objects("extenders"):
+        url = _address(extender)
+        verbs = [
+            verb.removesuffix("Verb")
+            for verb in ("filterVerb", "prioritizeVerb", "preemptVerb", "bindVerb")
+            if extender.take(verb)
+        ]
+        for resource in extender.objects("managedResources"):
+            name = resource.text("name")
+            if resource.flag("ignoredByScheduler", default=False):
+                ignored.append(name)
+            resource.skip("name")
+        extender.plain()  # told as a whole
+        does = f" ({', '.join(verbs)})" if verbs else ""
+        advice = _TAS_ADVICE if "tas-service" in url or "telemetry" in url else _ADVICE
+        report.warn(extender.place, f"the extender {url}{does} cannot be asked", advice)
+    return list(dict.fromkeys(ignored))
+
+
+def _address(extender: fields.Fields) -> str:
+    """Return the URL of an extender for messages, without a password."""
+    url = extender.text("urlPrefix")
+    if not url:
+        return "without an address"
+    if server_urls.split(url) is None:
+        place = extender.at("urlPrefix")
+        wanted = "the URL of a server, `http[s]://HOST[:PORT][/PATH]`"
+        problem = f"`{place.name}` must be {wanted}, not {server_urls.quoted(url)}"
+        raise findings.MalformedFieldError(place, problem)
+    return server_urls.quoted(url)

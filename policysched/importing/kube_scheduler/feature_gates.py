@@ -1,0 +1,67 @@
+"""Feature gates of kube-scheduler: what policysched always does, and what it never does.
+
+Source: `pkg/features/kube_features.go` of Kubernetes 1.18 to 1.36.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from policysched import booleans, errors
+from policysched.config import config
+from policysched.importing.result import findings, outcome
+
+_SWITCHES: dict[str, bool] = msgspec.to_builtins(config.Features())
+"""Those that are switches here too, with their defaults."""
+
+_ALWAYS_ON = frozenset(
+    {
+        *("EvenPodsSpread", "DefaultPodTopologySpread", "MinDomainsInPodTopologySpread"),
+        *("NodeInclusionPolicyInPodTopologySpread", "MatchLabelKeysInPodTopologySpread"),
+        *("MatchLabelKeysInPodAffinity", "PodAffinityNamespaceSelector", "PodOverhead"),
+        *(
+            "NonPreemptingPriority",
+            "PodPriority",
+            "PodSchedulingReadiness",
+            "TaintNodesByCondition",
+        ),
+        *("PodDisruptionBudget", "CSIMigration", "ReadWriteOncePod"),
+        *("LocalStorageCapacityIsolation", "CSIStorageCapacity", "SidecarContainers"),
+        *("TaintTolerationComparisonOperators", "AttachVolumeLimit", "VolumeScheduling"),
+        *("InPlacePodVerticalScaling", "PodLevelResources", "SchedulerAsyncPreemption"),
+    }
+)
+_NO_MATTER = frozenset({"SchedulerAsyncAPICalls"})
+"""How fast, not where."""
+
+_ADVICE = "make sure that no pod depends on it"
+
+
+def read(text: str, at: findings.Place, made: outcome.Outcome) -> None:
+    """Set switches, and report other gates whose value differs from the behaviour of policysched.
+
+    Raises:
+        InputError: a gate is neither on nor off.
+    """
+    report, switches = made.report, {}
+    for entry in text.split(","):
+        name, _, value = (part.strip() for part in entry.strip().strip('"').partition("="))
+        if not name and not value:
+            continue
+        is_on = booleans.parse(value)
+        if is_on is None:
+            problem = f"the feature gate `{name}={value}` is neither `true` nor `false`"
+            raise errors.InputError(f"{at.where}:{at.line}", problem, help=booleans.HELP)
+        if name in _SWITCHES:
+            switches[name] = (at, is_on)
+        elif name in _ALWAYS_ON and is_on:
+            continue
+        elif name in _NO_MATTER:
+            report.note(at, f"the feature gate {name}={value} has no counterpart", "it is left out")
+        elif name in _ALWAYS_ON:
+            report.warn(at, f"the feature {name} cannot be switched off", _ADVICE)
+        else:
+            report.warn(at, f"the feature gate {name}={value} has no counterpart", _ADVICE)
+    made.offer_group(
+        "features", {name: each for name, each in switches.items() if each[1] != _SWITCHES[name]}
+    )

@@ -1,0 +1,257 @@
+"""KubeSchedulerConfiguration, v1beta1 to v1 (`kubescheduler.config.k8s.io`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from policysched import errors
+from policysched.importing.kube_scheduler import extenders, plugin_arguments, plugin_points, serving
+from policysched.importing.reading import fields
+from policysched.importing.result import findings, outcome, profile_plan
+from policysched.importing.facts import plugin_facts
+from policysched.plugins import registry
+
+KIND = "KubeSchedulerConfiguration"
+GROUP = "kubescheduler.config.k8s.io/"
+DEFAULT_NAME = "default-scheduler"
+_ALL_NODES = 100
+_SCORES_ALL = "policysched always considers and scores every node; expect the better node"
+_AT_ONCE = "policysched computes all nodes at once"
+
+
+def read(given: fields.Fields, made: outcome.Outcome) -> None:
+    """Add the profiles and the configuration.
+
+    Raises:
+        InputError: the version is none of `plugin_facts.VERSIONS`, or a field has a wrong type.
+    """
+    version = _version(given)
+    ignored = extenders.read(given, made.report)
+    percentage = given.whole("percentageOfNodesToScore")
+    _note_percentage(given, percentage)
+    profiles = given.objects("profiles")
+    for profile in profiles:
+        _profile(profile, version, ignored, made)
+    if not profiles:
+        plan = profile_plan.Plan(DEFAULT_NAME, version, given.place)
+        _plugins(plan, None, ignored, made)
+        made.add_plan(plan)
+    _configuration(given, made)
+    given.finish()
+
+
+def _version(given: fields.Fields) -> str:
+    api_version = given.text("apiVersion")
+    given.skip("kind")
+    version = api_version.removeprefix(GROUP)
+    if version not in plugin_facts.VERSIONS:
+        where = f"{given.place.where}:{given.at('apiVersion').line}"
+        known = ", ".join(plugin_facts.VERSIONS)
+        problem = f"`{api_version}` is no version that can be read"
+        raise errors.InputError(where, problem, help=f"there are {known} of {GROUP[:-1]}")
+    return version
+
+
+# ---------------------------------------------------------------------------- profiles
+
+
+def _profile(
+    profile: fields.Fields, version: str, ignored: list[str], made: outcome.Outcome
+) -> None:
+    name = profile.text("schedulerName", DEFAULT_NAME)
+    _note_percentage(profile, profile.whole("percentageOfNodesToScore"))
+    plan = profile_plan.Plan(name, version, profile.place)
+    _plugins(plan, profile, ignored, made)
+    made.add_plan(plan)
+
+
+def _plugins(
+    plan: profile_plan.Plan,
+    profile: fields.Fields | None,
+    ignored: list[str],
+    made: outcome.Outcome,
+) -> None:
+    args = plugin_arguments.read(profile, plan.version) if profile is not None else {}
+    given = profile.object("plugins") if profile is not None else None
+    points = plugin_points.resolve(given, plan.version)
+    for name in plugin_facts.DECIDES:
+        _choose(plan, name, points, made)
+    for name, settings in args.items():
+        if name in plan.choices:
+            plan.choices[name].args = dict(settings.value)
+            plan.choices[name].comment = plan.choices[name].comment or settings.place.comment
+            plan.choices[name].args_at = settings.place
+    _resource_scores(plan, points, args)
+    _strangers(plan, points, args, made)
+    _gone(points, made)
+    if ignored:
+        plan.ignore_resources(ignored, "resources of extenders")
+
+
+def _choose(
+    plan: profile_plan.Plan, name: str, points: plugin_points.PluginPoints, made: outcome.Outcome
+) -> None:
+    """Set whether a built-in plugin is on and whether it scores; report other combinations."""
+    wanted = plugin_facts.DECIDES[name]
+    if name == "NodeResourcesFit" and plan.version == "v1beta1":
+        wanted = frozenset({"filter"})
+    enabled = points.of(name)
+    deciding = enabled & wanted
+    choice = plan.choices[name]
+    if name in points.places or deciding != wanted:
+        choice.comment, choice.at = points.comment(name), points.place(name, plan.at)
+    choice.weight = points.weights["score"].get(name, choice.weight)
+    choice.is_on = bool(deciding)
+    choice.scores = "score" in deciding or "score" not in wanted
+    if name in ("PrioritySort", "DefaultBinder") and not choice.is_on:
+        _keep(plan, name, points, made)
+    elif deciding and wanted - deciding - {"score"}:
+        _tell_half(plan, name, points, made)
+    prepares = "preFilter" in plugin_facts.POINTS[name] and name in _NEED_PRE_FILTER
+    if prepares and "filter" in enabled and "preFilter" not in enabled:
+        problem = f"`{name}` filters without its preFilter, at which kube-scheduler fails pods"
+        made.report.warn(
+            points.place(name, plan.at), problem, "here the plugin is whole; disable it if unwanted"
+        )
+
+
+_NEED_PRE_FILTER = frozenset({"NodePorts", "NodeResourcesFit", "PodTopologySpread"}) | {
+    *("InterPodAffinity", "VolumeBinding")
+}
+
+
+def _keep(
+    plan: profile_plan.Plan, name: str, points: plugin_points.PluginPoints, made: outcome.Outcome
+) -> None:
+    plan.choices[name].is_on = True
+    problem = f"`{name}` is disabled, but every profile needs it; it stays on"
+    made.report.warn(points.place(name, plan.at), problem, "install a plugin that takes its place")
+
+
+def _tell_half(
+    plan: profile_plan.Plan, name: str, points: plugin_points.PluginPoints, made: outcome.Outcome
+) -> None:
+    missing = sorted(plugin_facts.DECIDES[name] - points.of(name) - {"score"})
+    problem = f"`{name}` is on without {' and '.join(missing)}; here it is on as a whole"
+    advice = f"write `disable {name}` if what it filters is not wanted either"
+    made.report.warn(points.place(name, plan.at), problem, advice)
+
+
+def _resource_scores(
+    plan: profile_plan.Plan,
+    points: plugin_points.PluginPoints,
+    args: dict[str, plugin_arguments.Given],
+) -> None:
+    scores = [
+        profile_plan.ResourceScore(
+            plugin_facts.RESOURCE_STRATEGIES[name],
+            weight,
+            points.comment(name),
+            plugin_arguments.as_strategy(args.get(name)),
+            points.place(name, plan.at),
+        )
+        for name, weight in points.weights["score"].items()
+        if name in plugin_facts.RESOURCE_STRATEGIES
+    ]
+    has_own = plan.version != "v1beta1" and "NodeResourcesFit" in points.weights["score"]
+    if not has_own or scores:
+        profile_plan.add_resource_scores(plan, scores, replaces_fit=not has_own)
+
+
+def _strangers(
+    plan: profile_plan.Plan,
+    points: plugin_points.PluginPoints,
+    args: dict[str, plugin_arguments.Given],
+    made: outcome.Outcome,
+) -> None:
+    """Add plugins of other packages that are installed here, and tell of those that are not."""
+    installed = registry.with_entry_points().names()
+    for name, place in points.strangers.items():
+        if name in installed:
+            weight = points.weights["score"].get(name, 1)
+            settings = args.get(name)
+            own = dict(settings.value) if settings else None
+            plan.others[name] = profile_plan.Choice(
+                weight, args=own, comment=place.comment, at=place
+            )
+            continue
+        problem = f"the plugin `{name}` is not installed here"
+        advice = "write it as a policy, or install a policysched plugin of this name"
+        made.report.warn(place, problem, advice)
+    for name, settings in args.items():
+        known = name in plan.choices or name in plan.others or settings.is_strategy
+        if not known:
+            problem = f"the arguments of `{name}` are left out with the plugin"
+            advice = plugin_facts.GONE.get(name, "write as a policy what they say")
+            made.report.warn(settings.place, problem, advice)
+
+
+def _gone(points: plugin_points.PluginPoints, made: outcome.Outcome) -> None:
+    """Tell of plugins that the source names and Kubernetes has removed."""
+    for name, advice in plugin_facts.GONE.items():
+        place = points.places.get(name)
+        if place is None:
+            continue
+        if points.of(name):
+            problem = f"Kubernetes has removed the plugin `{name}`"
+        elif name in plugin_facts.IN_TREE_LIMITS and points.of("NodeVolumeLimits"):
+            problem = f"`{name}` cannot be off by itself"
+        else:
+            continue
+        made.report.warn(place, problem, advice)
+
+
+# ---------------------------------------------------------------------------- everything else
+
+
+def _note_percentage(given: fields.Fields, percentage: int | None) -> None:
+    if percentage is not None and percentage != _ALL_NODES:
+        problem = f"`percentageOfNodesToScore: {percentage}` has no counterpart"
+        given.report.note(given.at("percentageOfNodesToScore"), problem, _SCORES_ALL)
+
+
+def _configuration(given: fields.Fields, made: outcome.Outcome) -> None:
+    backoffs = {
+        name: (given.at(name), given.whole(name))
+        for name in ("podInitialBackoffSeconds", "podMaxBackoffSeconds")
+    }
+    made.offer_all({name: said for name, said in backoffs.items() if said[1] is not None})
+    if "parallelism" in given:
+        problem = f"`parallelism: {given.whole('parallelism')}` has no counterpart"
+        given.report.note(given.at("parallelism"), problem, _AT_ONCE)
+    for name in ("leaderElection", "clientConnection"):
+        inner = given.object(name)
+        if inner is not None:
+            _offer_each(name, inner, made)
+    serving.from_fields(given, made)
+    if "delayCacheUntilActive" in given and given.flag("delayCacheUntilActive", default=False):
+        problem = "`delayCacheUntilActive: true` has no counterpart"
+        given.report.warn(
+            given.at("delayCacheUntilActive"), problem, "a standby of policysched keeps its cache"
+        )
+
+
+def _offer_each(name: str, inner: fields.Fields, made: outcome.Outcome) -> None:
+    """Pass on the fields of a group that the configuration has too."""
+    group: dict[str, tuple[findings.Place, Any]] = {}
+    for key in inner.keys():  # noqa: SIM118 - Fields is no mapping
+        value: Any = inner.flag(key, default=False) if key in _BOOLEANS else inner.take(key)
+        at = inner.at(key)
+        if (name, key) == ("clientConnection", "kubeconfig"):
+            if value:
+                made.run_options["--kubeconfig"] = str(value)
+        elif (name, key) in _OWN_LEASE:
+            tell_own_lease(f"{name}.{key}: {value}", at, made.report)
+        elif value != "":
+            group[key] = (at, value)
+    made.offer_group(name, group)
+
+
+def tell_own_lease(what: str, at: findings.Place, report: findings.Report) -> None:
+    """Tell that the lease of kube-scheduler is not taken over."""
+    problem = f"`{what}` is left out: policysched has a lease of its own"
+    report.note(at, problem, "schedulers that share a lease take turns, and pods stay Pending")
+
+
+_BOOLEANS = frozenset({"leaderElect"})
+_OWN_LEASE = {("leaderElection", "resourceName"), ("leaderElection", "resourceLock")}

@@ -1,0 +1,271 @@
+"""Policy (`kind: Policy`, `apiVersion: v1`): predicates and priorities, until Kubernetes 1.22."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from policysched import spelling
+from policysched.importing.kube_scheduler import extenders
+from policysched.importing.reading import fields
+from policysched.importing.result import findings, outcome, policy_text, profile_plan
+from policysched.importing.facts import legacy_facts, plugin_facts
+from policysched.lang.syntax import syntax, syntax_expr
+
+KIND = "Policy"
+API_VERSIONS = ("", "v1", "kubescheduler.config.k8s.io/v1")
+_FILTERS = ("NodeAffinity", "InterPodAffinity", "NodeResourcesFit", "PodTopologySpread")
+_ALWAYS_ALL = "policysched always knows every reason"
+
+
+@dataclasses.dataclass(slots=True)
+class _Reading:
+    """What a Policy asks for.
+
+    Attributes:
+        filters: plugin → the comment about who asked for its filter.
+        scores: plugin → (weight, comment, place).
+        resource_scores: scores by requests.
+    """
+
+    plan: profile_plan.Plan
+    made: outcome.Outcome
+    filters: dict[str, str] = dataclasses.field(default_factory=dict)
+    scores: dict[str, tuple[int, str, findings.Place]] = dataclasses.field(default_factory=dict)
+    resource_scores: list[profile_plan.ResourceScore] = dataclasses.field(default_factory=list)
+
+
+def read(given: fields.Fields, made: outcome.Outcome, scheduler_name: str) -> None:
+    """Add a profile of this name, and a policy for what no plugin does.
+
+    Raises:
+        InputError: a field has the wrong type.
+    """
+    given.skip("kind", "apiVersion")
+    plan = profile_plan.Plan(scheduler_name, "v1beta1", given.place)
+    reading = _Reading(plan, made)
+    _predicates(given, reading)
+    _priorities(given, reading)
+    _choose(reading)
+    hard_weight = given.whole("hardPodAffinitySymmetricWeight")
+    affinity = plan.choices["InterPodAffinity"]
+    if hard_weight is not None and affinity.is_on:
+        affinity.args = {"hardPodAffinityWeight": hard_weight}
+        affinity.args_at = given.at("hardPodAffinitySymmetricWeight")
+        affinity.comment = affinity.args_at.comment
+    ignored = extenders.read(given, made.report)
+    if ignored:
+        plan.ignore_resources(ignored, "resources of extenders")
+    if given.flag("alwaysCheckAllPredicates", default=False):
+        at = given.at("alwaysCheckAllPredicates")
+        made.report.note(at, "`alwaysCheckAllPredicates` changes nothing", _ALWAYS_ALL)
+    given.finish()
+    made.add_plan(plan)
+
+
+# ---------------------------------------------------------------------------- predicates
+
+
+def _predicates(given: fields.Fields, reading: _Reading) -> None:
+    for plugin in legacy_facts.MANDATORY:
+        reading.filters[plugin] = ""
+    if "predicates" not in given:
+        for name in legacy_facts.DEFAULT_PREDICATES:
+            reading.filters |= dict.fromkeys(legacy_facts.PREDICATES[name], "")
+    for predicate in given.objects("predicates"):
+        _predicate(predicate, reading)
+
+
+def _predicate(predicate: fields.Fields, reading: _Reading) -> None:
+    name = predicate.text("name")
+    argument = predicate.object("argument")
+    plugins = legacy_facts.PREDICATES.get(name)
+    if argument is not None:
+        _custom_predicate(name, argument, reading)
+    elif plugins is not None:
+        for plugin in plugins:
+            reading.filters[plugin] = f"{predicate.place.comment} {name}"
+    else:
+        _unknown("predicate", name, predicate.place, tuple(legacy_facts.PREDICATES), reading)
+
+
+def _custom_predicate(name: str, argument: fields.Fields, reading: _Reading) -> None:
+    presence = argument.object("labelsPresence")
+    if presence is not None:
+        labels = presence.texts("labels")
+        operator: Any = "Exists" if presence.flag("presence", default=False) else "DoesNotExist"
+        if labels:
+            node = syntax.NodeAffinity(
+                policy_text.SPAN,
+                "required",
+                policy_text.every([policy_text.requirement(each, operator) for each in labels]),
+                (),
+            )
+            comment = f"{presence.place.comment}, {name}"
+            rule = profile_plan.Rule(node, comment, at=presence.place)
+            reading.plan.rules.append(rule)
+    affinity = argument.object("serviceAffinity")
+    if affinity is not None:
+        labels = affinity.texts("labels")
+        problem = f"`{name}` keeps the pods of a service on equal {', '.join(labels)}"
+        reading.made.report.warn(affinity.place, problem, plugin_facts.GONE["ServiceAffinity"])
+
+
+# ---------------------------------------------------------------------------- priorities
+
+
+def _priorities(given: fields.Fields, reading: _Reading) -> None:
+    if "priorities" not in given:
+        for name, weight in legacy_facts.DEFAULT_PRIORITIES.items():
+            _known_priority(name, weight, "", given.place, reading)
+    for priority in given.objects("priorities"):
+        name = priority.text("name")
+        weight = priority.whole("weight") or 0
+        argument = priority.object("argument")
+        comment = f"{priority.place.comment} {name}"
+        if weight <= 0:
+            problem = f"`{name}` has the weight {weight}, which kube-scheduler refuses"
+            reading.made.report.warn(priority.place, problem, "leave it out or give it a weight")
+            if argument is not None:
+                argument.plain()
+        elif argument is not None:
+            _custom_priority(name, weight, argument, priority.place, reading)
+        elif not _known_priority(name, weight, comment, priority.place, reading):
+            _other_priority(name, priority.place, weight, reading)
+
+
+def _known_priority(
+    name: str, weight: int, comment: str, place: findings.Place, reading: _Reading
+) -> bool:
+    if name in legacy_facts.STRATEGIES:
+        strategy = legacy_facts.STRATEGIES[name]
+        args = _RATIO_DEFAULT if strategy == "RequestedToCapacityRatio" else {}
+        reading.resource_scores.append(
+            profile_plan.ResourceScore(strategy, weight, comment, dict(args), place)
+        )
+        return True
+    plugin = legacy_facts.PRIORITIES.get(name)
+    if plugin is not None:
+        reading.scores[plugin] = (weight, comment, place)
+    return plugin is not None
+
+
+_RATIO_DEFAULT = {
+    "requestedToCapacityRatio": {
+        "shape": [{"utilization": 0, "score": 10}, {"utilization": 100, "score": 0}]
+    }
+}
+"""Without arguments it prefers empty nodes (`requested_to_capacity_ratio.go` of 1.17)."""
+
+
+def _other_priority(name: str, place: findings.Place, weight: int, reading: _Reading) -> None:
+    report = reading.made.report
+    if name == legacy_facts.CONSTANT:
+        report.note(place, f"`{name}` gives every node the same", "it is left out")
+    elif name in legacy_facts.GONE_PRIORITIES:
+        plugin = legacy_facts.GONE_PRIORITIES[name]
+        problem = f"`{name}` has no counterpart: Kubernetes has removed {plugin}"
+        report.warn(place, problem, plugin_facts.GONE[plugin])
+    elif name in legacy_facts.SELECTOR_SPREAD:
+        spread = (weight, f"{place.comment} {name}", place)
+        reading.scores.setdefault("PodTopologySpread", spread)
+        problem = f"`{name}` is gone; PodTopologySpread with its default constraints stands for it"
+        report.warn(place, problem, "points differ; write `topologySpread` for what must be even")
+    else:
+        known = (
+            *legacy_facts.PRIORITIES,
+            *legacy_facts.STRATEGIES,
+            *legacy_facts.SELECTOR_SPREAD,
+        )
+        _unknown("priority", name, place, known, reading)
+
+
+def _custom_priority(
+    name: str,
+    weight: int,
+    argument: fields.Fields,
+    place: findings.Place,
+    reading: _Reading,
+) -> None:
+    preference = argument.object("labelPreference")
+    if preference is not None:
+        label = preference.text("label")
+        operator: Any = "Exists" if preference.flag("presence", default=False) else "DoesNotExist"
+        test = syntax_expr.NodeTest(policy_text.SPAN, policy_text.requirement(label, operator))
+        comment = f"{preference.place.comment}, {name}"
+        node = syntax.Score(policy_text.SPAN, test, ())
+        reading.plan.rules.append(profile_plan.Rule(node, comment, weight, place))
+    spread = argument.object("serviceAntiAffinity")
+    if spread is not None:
+        problem = f"`{name}` spreads the pods of a service by `{spread.text('label')}`"
+        reading.made.report.warn(spread.place, problem, plugin_facts.GONE["ServiceAntiAffinity"])
+    ratio = argument.object("requestedToCapacityRatioArguments")
+    if ratio is not None:
+        _ratio(ratio, weight, place, reading)
+
+
+def _ratio(ratio: fields.Fields, weight: int, place: findings.Place, reading: _Reading) -> None:
+    shape = [
+        {"utilization": point.whole("utilization") or 0, "score": point.whole("score") or 0}
+        for point in ratio.objects("shape")
+    ]
+    resources = [
+        {"name": each.text("name"), "weight": each.whole("weight") or 1}
+        for each in ratio.objects("resources")
+    ]
+    args: dict[str, Any] = {"resources": resources} if resources else {}
+    args |= {"requestedToCapacityRatio": {"shape": shape}}
+    reading.resource_scores.append(
+        profile_plan.ResourceScore(
+            "RequestedToCapacityRatio", weight, ratio.place.comment, args, place
+        )
+    )
+
+
+def _unknown(
+    kind: str,
+    name: str,
+    place: findings.Place,
+    known: tuple[str, ...],
+    reading: _Reading,
+) -> None:
+    advice = spelling.did_you_mean(name, known) or "write a rule that does what it did"
+    reading.made.report.warn(place, f"the {kind} `{name}` is not known", advice)
+
+
+# ---------------------------------------------------------------------------- plugins
+
+
+def _choose(reading: _Reading) -> None:
+    """Switch each plugin to what predicates and priorities ask for."""
+    for name, decides in plugin_facts.DECIDES.items():
+        if name not in _COVERED:
+            continue
+        choice = reading.plan.choices[name]
+        is_filter, is_score = name in reading.filters, name in reading.scores
+        choice.comment = reading.filters.get(name) or ""
+        if is_score:
+            choice.weight, comment, place = reading.scores[name]
+            choice.comment, choice.at = comment or choice.comment, place
+            if not is_filter and name in _FILTERS:
+                _tell_filter(name, place, reading)
+        choice.is_on = is_filter or is_score
+        choice.scores = is_score or "score" not in decides
+        if not choice.is_on:
+            choice.comment = "no predicate or priority asks for it"
+        elif not choice.scores:
+            choice.comment = f"{choice.comment or 'a predicate by default'}, but no priority"
+    profile_plan.add_resource_scores(reading.plan, reading.resource_scores, replaces_fit=True)
+
+
+def _tell_filter(name: str, place: findings.Place, reading: _Reading) -> None:
+    problem = f"`{name}` only scores here; policysched's filters too"
+    advice = f"write `disable {name}` if pods must go where it does not let them"
+    reading.made.report.warn(place, problem, advice)
+
+
+_COVERED = frozenset(
+    {plugin for plugins in legacy_facts.PREDICATES.values() for plugin in plugins}
+    | set(legacy_facts.PRIORITIES.values())
+)
+"""Plugins that a Policy decides about; others did not exist then, or are no matter of it."""

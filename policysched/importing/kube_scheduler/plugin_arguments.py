@@ -1,0 +1,102 @@
+"""`pluginConfig`: arguments of plugins, brought into the form that policysched's plugins take."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from policysched import errors
+from policysched.importing.reading import fields
+from policysched.importing.result import findings, policy_text
+from policysched.importing.facts import plugin_facts
+from policysched.inputs import plain_yaml
+from policysched.lang.words import numerals
+
+_KNOWN: dict[str, tuple[str, ...]] = {
+    "DefaultPreemption": ("minCandidateNodesPercentage", "minCandidateNodesAbsolute"),
+    "DynamicResources": ("filterTimeout", "bindingTimeout"),
+    "InterPodAffinity": ("hardPodAffinityWeight", "ignorePreferredTermsOfExistingPods"),
+    "NodeAffinity": ("addedAffinity",),
+    "NodeResourcesBalancedAllocation": ("resources",),
+    "NodeResourcesFit": ("ignoredResources", "ignoredResourceGroups", "scoringStrategy"),
+    "NodeResourcesLeastAllocated": ("resources",),
+    "NodeResourcesMostAllocated": ("resources",),
+    "PodTopologySpread": ("defaultConstraints", "defaultingType"),
+    "RequestedToCapacityRatio": ("resources", "shape"),
+    "VolumeBinding": ("bindTimeoutSeconds",),
+}
+_NOT_HERE = "does not exist in policysched"
+_ADVICE = "leave it out, or write as a policy what it is for"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Given:
+    """Arguments of one plugin, without what policysched's does not take."""
+
+    name: str
+    place: findings.Place
+    value: Mapping[str, Any]
+
+    @property
+    def is_strategy(self) -> bool:
+        """Whether they belong to a former plugin that is a strategy now."""
+        return self.name in plugin_facts.RESOURCE_STRATEGIES
+
+
+def read(profile: fields.Fields, version: str) -> dict[str, Given]:
+    """Return the arguments by plugin.
+
+    Raises:
+        InputError: a field has the wrong type, or a number that no policy can write.
+    """
+    found = {}
+    for entry in profile.objects("pluginConfig"):
+        name = entry.text("name")
+        args = entry.object("args")
+        if args is None:
+            continue
+        args.skip("apiVersion", "kind")
+        known = _KNOWN.get(name)
+        value = (
+            {key: args.take(key) for key in known if key in args}
+            if known is not None
+            else dict(args.plain())
+        )
+        args.finish(_NOT_HERE, _ADVICE)
+        _refuse_long_numbers(value, args.place)
+        if value:
+            found[name] = Given(name, args.place, _adapted(name, value, version))
+    return found
+
+
+def _refuse_long_numbers(value: plain_yaml.Value, place: findings.Place) -> None:
+    """Refuse numbers of more digits than a policy may have."""
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, inner in items:
+            _refuse_long_numbers(inner, place.at(key))
+        return
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and len(policy_text.number_text(value)) > numerals.MAX_DIGITS:
+        problem = f"`{place.name}` has more than {numerals.MAX_DIGITS} digits"
+        raise errors.InputError(f"{place.where}:{place.line}", problem)
+
+
+def as_strategy(given: Given | None) -> dict[str, Any]:
+    """Return the arguments of a former plugin as part of a `scoringStrategy`."""
+    if given is None:
+        return {}
+    value = dict(given.value)
+    shape = value.pop("shape", None)
+    if shape is not None:
+        value["requestedToCapacityRatio"] = {"shape": shape}
+    return value
+
+
+def _adapted(name: str, value: dict[str, Any], version: str) -> dict[str, Any]:
+    """Say what a version took for granted: constraints alone meant a list of them in v1beta1."""
+    is_old_list = version == "v1beta1" and value.get("defaultConstraints")
+    if name == "PodTopologySpread" and is_old_list:
+        return {"defaultingType": "List"} | value
+    return value

@@ -1,0 +1,114 @@
+"""Ports, certificates and logs of kube-scheduler."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from policysched.config import durations
+from policysched.importing.reading import fields, flags
+from policysched.importing.result import findings, outcome
+
+_ANY_HOST = "0.0.0.0"  # noqa: S104 - kube-scheduler's default, when one of the two is given
+_SECURE_PORT = "10259"
+_PLAIN_PORT = "10251"
+_BIND = "bind-address"
+_PORT = "secure-port"
+_OLD_BIND = "address"
+_OLD_PORT = "port"
+_SERVING = "operations, not placement: set the ports and profiling of `policysched run`"
+
+_FIELDS: Mapping[str, str] = {"tls-cert-file": "certFile", "tls-private-key-file": "keyFile"}
+_PATHS = "authorization-always-allow-paths"
+_CACHES: Mapping[str, str] = {
+    "authentication-token-webhook-cache-ttl": "authentication",
+    "authorization-webhook-cache-authorized-ttl": "authorization",
+}
+"""Flag → group of `serving` that has `cacheSeconds`."""
+_LOG_FORMAT = "logging-format"
+
+FLAGS = frozenset({*_FIELDS, *_CACHES, _BIND, _PORT, _OLD_BIND, _OLD_PORT, _PATHS, _LOG_FORMAT})
+"""What `from_flags` takes."""
+
+_Group = dict[str, tuple[findings.Place, Any]]
+
+
+def address(host: str, port: str) -> str:
+    """Return an address as policysched writes it, "" for port 0, which means nowhere."""
+    if port == "0":
+        return ""
+    try:
+        is_v6 = ipaddress.ip_address(host).version == 6  # noqa: PLR2004 - the version of IP
+    except ValueError:
+        is_v6 = False  # whatever it is, the configuration says what is wrong with it
+    return f"[{host}]:{port}" if is_v6 else f"{host}:{port}"
+
+
+def from_flags(found: Sequence[flags.Flag], made: outcome.Outcome) -> None:
+    """Add what the flags of a command line say of it."""
+    by_name = {flag.name: flag for flag in found}
+    group: _Group = {}
+    for field, bind, port, default in (
+        ("secureAddress", _BIND, _PORT, _SECURE_PORT),
+        ("metricsAddress", _OLD_BIND, _OLD_PORT, _PLAIN_PORT),
+    ):
+        given = [by_name[name] for name in (bind, port) if name in by_name]
+        if given:
+            host = by_name[bind].value if bind in by_name else _ANY_HOST
+            number = by_name[port].value if port in by_name else default
+            _put(group, field, given[0].at, address(host, number))
+    for name, field in _FIELDS.items():
+        if name in by_name:
+            _put(group, field, by_name[name].at, by_name[name].value)
+    for name, inner in _CACHES.items():
+        if name in by_name:
+            _put_into(group, inner, "cacheSeconds", by_name[name], _seconds(by_name[name].value))
+    if _PATHS in by_name:
+        paths = [path for path in by_name[_PATHS].value.split(",") if path]
+        _put_into(group, "authorization", "alwaysAllowPaths", by_name[_PATHS], paths)
+    made.offer_group("serving", group)
+    if _LOG_FORMAT in by_name:
+        flag = by_name[_LOG_FORMAT]
+        made.offer_group("logging", {"format": (flag.at, flag.value)})
+
+
+def _seconds(text: str) -> float | str:
+    found = durations.seconds(text)
+    return text if found is None else found
+
+
+def _put(group: _Group, field: str, at: findings.Place, value: str) -> None:
+    if value:
+        group[field] = (at, value)
+
+
+def _put_into(group: _Group, name: str, field: str, flag: flags.Flag, value: object) -> None:
+    _, inner = group.get(name, (flag.at, {}))
+    group[name] = (flag.at, {**inner, field: value})
+
+
+def from_fields(given: fields.Fields, made: outcome.Outcome) -> None:
+    """Add what a KubeSchedulerConfiguration says: addresses without TLS, until v1beta1."""
+    group: _Group = {}
+    for name in ("metricsBindAddress", "healthzBindAddress"):
+        value = str(given.take(name) or "")
+        host, _, port = value.rpartition(":")
+        if not port or port == "0":
+            continue
+        if group:
+            problem = f"`{name}: {value}` is left out"
+            advice = "one address serves health and metrics"
+            if group["metricsAddress"][1] != address(_host(host), port):
+                given.report.note(given.at(name), problem, advice)
+            continue
+        _put(group, "metricsAddress", given.at(name), address(_host(host), port))
+    made.offer_group("serving", group)
+    for name in ("enableProfiling", "enableContentionProfiling"):
+        if name in given:
+            is_on = given.flag(name, default=False)
+            given.report.note(given.at(name), f"`{name}: {is_on}` is left out", _SERVING)
+
+
+def _host(text: str) -> str:
+    return text.strip("[]") or _ANY_HOST

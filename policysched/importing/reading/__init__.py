@@ -1,0 +1,1 @@
+"""Read mappings and flags strictly: whatever is not used is reported."""

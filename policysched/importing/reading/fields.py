@@ -1,0 +1,145 @@
+"""Reading a mapping of which nothing may be lost: what nobody took is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from policysched import int64
+from policysched.importing.result import findings
+from policysched.inputs import plain_yaml
+
+_T = TypeVar("_T")
+
+
+class Fields:
+    """The fields of a mapping, taken one by one.
+
+    Attributes:
+        place: of the mapping.
+        report: where findings go.
+    """
+
+    def __init__(
+        self, value: plain_yaml.Value, place: findings.Place, report: findings.Report
+    ) -> None:
+        """Read `value`.
+
+        Raises:
+            InputError: it is no mapping.
+        """
+        self.place = place
+        self.report = report
+        if not isinstance(value, Mapping):
+            raise self._wrong(place, "a mapping")
+        self._value = value
+        self._taken: set[str] = set()
+        self._inner: list[Fields] = []
+
+    def __contains__(self, key: str) -> bool:
+        """Return whether the field is there and is not null."""
+        return self._value.get(key) is not None
+
+    def at(self, key: str) -> findings.Place:
+        """Return the place of a field."""
+        return self.place.at(key)
+
+    # ------------------------------------------------------------------------ taking
+
+    def take(self, key: str) -> plain_yaml.Value:
+        """Return a field, None if it is not there; it will not be reported."""
+        self._taken.add(key)
+        return self._value.get(key)
+
+    def skip(self, *keys: str) -> None:
+        """Leave fields that say nothing about scheduling."""
+        self._taken.update(keys)
+
+    def text(self, key: str, default: str = "") -> str:
+        """Return a field that is text.
+
+        Raises:
+            InputError: it is something else.
+        """
+        return self._typed(key, str, "text", default)
+
+    def flag(self, key: str, *, default: bool) -> bool:
+        """Return a field that is true or false; see `text`."""
+        return self._typed(key, bool, "true or false", default)
+
+    def whole(self, key: str) -> int | None:
+        """Return a field that is a whole number; see `text`."""
+        value = self.take(key)
+        if value is None:
+            return None
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise self._wrong(self.at(key), "a whole number")
+        if not int64.fits(value):
+            raise self._wrong(self.at(key), "a number of at most 64 bits")
+        return value
+
+    def items(self, key: str) -> list[tuple[plain_yaml.Value, findings.Place]]:
+        """Return the elements of a list with their places; see `text`."""
+        listed: list[plain_yaml.Value] = self._typed(key, list, "a list", [])
+        return [(value, self.at(key).at(index)) for index, value in enumerate(listed)]
+
+    def texts(self, key: str) -> list[str]:
+        """Return a list of texts; see `text`."""
+        found = self.items(key)
+        for value, place in found:
+            if not isinstance(value, str):
+                raise self._wrong(place, "text")
+        return [value for value, _ in found]
+
+    def objects(self, key: str) -> list[Fields]:
+        """Return a list of mappings; see `text`."""
+        return [self._child(value, place) for value, place in self.items(key)]
+
+    def object(self, key: str) -> Fields | None:
+        """Return a field that is a mapping, None if it is not there; see `text`."""
+        value = self.take(key)
+        return None if value is None else self._child(value, self.at(key))
+
+    def labels(self, key: str) -> dict[str, str]:
+        """Return a mapping of texts; see `text`."""
+        found = self.object(key)
+        return {} if found is None else {name: found.text(name) for name in found.keys()}  # noqa: SIM118 - Fields is no mapping
+
+    def keys(self) -> list[str]:
+        """Return the names of all fields that are not null."""
+        return [key for key, value in self._value.items() if value is not None]
+
+    def plain(self) -> Mapping[str, plain_yaml.Value]:
+        """Return everything at once, to be passed on as it is."""
+        self._taken.update(self._value)
+        return self._value
+
+    # ------------------------------------------------------------------------ what is left
+
+    def finish(
+        self, problem: str = "is not known", advice: str = "see whether it is misspelt"
+    ) -> None:
+        """Report every field that nobody took, here and in what was read from here."""
+        for key in self.keys():
+            if key not in self._taken:
+                self._taken.add(key)  # told once
+                self.report.warn(self.at(key), f"`{self.at(key).name}` {problem}", advice)
+        for inner in self._inner:
+            inner.finish(problem, advice)
+
+    def _child(self, value: plain_yaml.Value, place: findings.Place) -> Fields:
+        inner = Fields(value, place, self.report)
+        self._inner.append(inner)
+        return inner
+
+    def _typed(self, key: str, kind: type[_T], wanted: str, default: _T) -> _T:
+        value = self.take(key)
+        if value is None:
+            return default
+        if not isinstance(value, kind):
+            raise self._wrong(self.at(key), wanted)
+        return value
+
+    def _wrong(self, place: findings.Place, wanted: str) -> findings.MalformedFieldError:
+        name = f"`{place.name}`" if place.path else "it"
+        return findings.MalformedFieldError(place, f"{name} must be {wanted}")

@@ -1,0 +1,85 @@
+"""Flags of a command line as Kubernetes programs take them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from policysched import booleans, errors
+from policysched.importing.result import findings
+from policysched.importing.reading import flag_values
+
+SWITCHES = frozenset(
+    {
+        *("leader-elect", "profiling", "contention-profiling", "use-legacy-policy-config"),
+        *("logtostderr", "alsologtostderr", "skip-headers", "skip-log-headers", "one-output"),
+        *("authentication-skip-lookup", "authentication-tolerate-lookup-failure", "version"),
+        *("permit-address-sharing", "permit-port-sharing", "help", "log-flush-on-exit"),
+        *("disable-http2-serving", "allow-verification-with-non-compliant-keys", "add-dir-header"),
+        *("log-json-split-stream", "log-text-split-stream"),
+    }
+)
+"""Flags that need no value."""
+BOOLEANS = SWITCHES - {"version"}  # which also takes `raw`
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Flag:
+    """`--name=value`, or `--name value`; without dashes, value "true" for a switch alone."""
+
+    name: str
+    value: str
+    at: findings.Place
+
+    @property
+    def is_on(self) -> bool | None:
+        """The value of a boolean flag; None if it is no boolean."""
+        return booleans.parse(self.value)
+
+
+def read(words: Sequence[tuple[str, findings.Place]]) -> list[Flag]:
+    """Return the flags among the words of a command line, what comes before them apart.
+
+    Raises:
+        InputError: a flag has a value that kube-scheduler refuses.
+    """
+    found: list[Flag] = []
+    rest = list(words)
+    while rest:
+        text, at = rest.pop(0)
+        if not text.startswith("-"):
+            continue
+        name, equals, value = text.lstrip("-").partition("=")
+        if not equals and name not in SWITCHES and rest and not rest[0][0].startswith("-"):
+            value = rest.pop(0)[0]
+        flag = Flag(name, value if equals or value else "true", at)
+        _check_boolean(flag, text, rest)
+        _check_type(flag)
+        found.append(flag)
+    return found
+
+
+def _check_boolean(flag: Flag, text: str, following: Sequence[tuple[str, findings.Place]]) -> None:
+    """Refuse a boolean flag that kube-scheduler does not start with."""
+    if flag.name not in BOOLEANS:
+        return
+    where = f"{flag.at.where}:{flag.at.line}"
+    if flag.is_on is None:
+        raise errors.InputError(
+            where, f"`{text}` is neither `true` nor `false`", help=booleans.HELP
+        )
+    if "=" not in text and following and booleans.parse(following[0][0]) is not None:
+        problem = (
+            f"`{text} {following[0][0]}` is `{text}` and an argument: a boolean flag needs `=`"
+        )
+        raise errors.InputError(where, problem, help=f"write `{text}={following[0][0]}`")
+
+
+def _check_type(flag: Flag) -> None:
+    """Refuse a flag of another type that kube-scheduler does not start with."""
+    wanted = flag_values.TYPES.get(flag.name)
+    if wanted is None or wanted.takes(flag.value):
+        return
+    where = f"{flag.at.where}:{flag.at.line}"
+    problem = f"`--{flag.name}={flag.value}` is not {wanted.name}"
+    raise errors.InputError(where, problem, help=wanted.help)

@@ -1,0 +1,1 @@
+"""The result of an import: policies, profiles, configuration, findings."""

@@ -1,0 +1,268 @@
+"""Keeps the parts of an import that the language accepts; the others become findings.
+
+The text is checked as `policysched check` and `run` would. A statement with an error is left out, a
+policy whose scope has one as a whole, until no error remains.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from policysched import errors
+from policysched.framework import handles
+from policysched.importing.result import findings, policy_text
+from policysched.inputs import plain_yaml
+from policysched.lang import source
+from policysched.lang.checking import checker
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.syntax import syntax
+from policysched.profiles import plugin_sets, policies
+
+POLICY_NAME = "imported.policy"
+_NO_SCOPE = "the policy is left out, since it would select other pods"
+_LEFT_OUT = "it is left out"
+_UNREADABLE = "this cannot be written in the language"
+
+
+class _Refusal(NamedTuple):
+    """An error in the text, with the item and statement that it is in.
+
+    Attributes:
+        statement: its number in the item; None for the item as a whole.
+        word: the words in the text that the error is about, "" if unknown.
+        option: the name of the option of the rule that the error is in, "" if it is in none.
+    """
+
+    item: int
+    statement: int | None
+    problem: str
+    word: str = ""
+    option: str = ""
+
+
+def keep_accepted(
+    items: Sequence[policy_text.Item], report: findings.Report
+) -> list[policy_text.Item]:
+    """Return the items of a policy, and warn of those left out.
+
+    Raises:
+        InputError: a plugin refuses its arguments, or an error is in none of the items, such as
+            profiles that do not fit together.
+    """
+    kept = list(items)
+    while refusals := _find_refusals(kept):
+        for each in refusals:
+            _warn(kept[each.item], each, report)
+        kept = _without(kept, refusals)
+    return kept
+
+
+def _argument_error(item: policy_text.Item, refusal: _Refusal) -> errors.InputError:
+    """Return the error for arguments of a plugin; kube-scheduler would not start with them."""
+    at = item.at
+    if isinstance(item, policy_text.Block) and refusal.statement is not None:
+        at = item.statements[refusal.statement].at or at
+    problem = f"`{at.name}`: {refusal.problem}" if at.path else refusal.problem
+    return errors.InputError(f"{at.where}:{at.line}", problem)
+
+
+def _warn(item: policy_text.Item, refusal: _Refusal, report: findings.Report) -> None:
+    at, advice = item.at, _LEFT_OUT
+    if isinstance(item, policy_text.Block) and refusal.statement is not None:
+        statement = item.statements[refusal.statement]
+        at = statement.at or at
+        advice = _NO_SCOPE if isinstance(statement.node, syntax.Scope) else _LEFT_OUT
+    exact = _find_leaf(at, refusal.word, refusal.option) or at
+    owner = item.owner if isinstance(item, policy_text.Block) else "a metric"
+    name = f"`{exact.name}` of {owner}" if exact.path else owner
+    report.warn(exact, f"{name}: {refusal.problem}", advice)
+
+
+def _find_leaf(at: findings.Place, word: str, option: str) -> findings.Place | None:
+    """Return the place of a key or scalar under `at` that is the word, None for none.
+
+    Of several it is the first one in a field that is called like the option, else the first one.
+    """
+    value: plain_yaml.Value = at.document.value
+    for key in at.path:
+        match value:
+            case Mapping():
+                value = value.get(str(key))
+            case list() if isinstance(key, int) and key < len(value):
+                value = value[key]
+            case _:
+                return None
+    paths = [path for path, text in _leaves(value, ()) if text == word]
+    in_option = [path for path in paths if option in path]
+    return next((at.at(*path) for path in (*in_option, *paths)), None)
+
+
+def _leaves(
+    value: plain_yaml.Value, path: plain_yaml.Path
+) -> Iterator[tuple[plain_yaml.Path, str]]:
+    match value:
+        case Mapping():
+            for key, inner in value.items():
+                yield (*path, key), str(key)
+                yield from _leaves(inner, (*path, key))
+        case list():
+            for number, inner in enumerate(value):
+                yield from _leaves(inner, (*path, number))
+        case _:
+            yield path, str(value)
+
+
+# ---------------------------------------------------------------------------- leaving out
+
+
+def _without(
+    items: Sequence[policy_text.Item], refusals: Sequence[_Refusal]
+) -> list[policy_text.Item]:
+    """Return the items without refused parts, and without policies that then have no rule."""
+    gone = {(each.item, each.statement) for each in refusals}
+    kept: list[policy_text.Item] = []
+    dropped: set[str] = set()
+    for number, item in enumerate(items):
+        left = _left_of(item, number, gone)
+        if left is not None:
+            kept.append(left)
+        elif isinstance(item, policy_text.Block):
+            dropped.add(item.name)
+    return [_without_names(each, dropped) for each in kept]
+
+
+def _left_of(
+    item: policy_text.Item, number: int, gone: set[tuple[int, int | None]]
+) -> policy_text.Item | None:
+    if (number, None) in gone:
+        return None
+    if not isinstance(item, policy_text.Block):
+        return item
+    lost = [each for n, each in enumerate(item.statements) if (number, n) in gone]
+    left = tuple(each for n, each in enumerate(item.statements) if (number, n) not in gone)
+    has_scope = not any(isinstance(each.node, syntax.Scope) for each in lost)
+    has_rules = any(not isinstance(each.node, syntax.Scope) for each in left)
+    is_needed = item.keyword == "profile" or (has_scope and has_rules)
+    return dataclasses.replace(item, statements=left) if is_needed else None
+
+
+def _without_names(item: policy_text.Item, dropped: set[str]) -> policy_text.Item:
+    """Return a profile that no longer lists policies that are gone."""
+    if not isinstance(item, policy_text.Block) or not dropped:
+        return item
+    statements = []
+    for each in item.statements:
+        node = each.node
+        if isinstance(node, syntax.ProfilePolicies):
+            names = tuple(name for name in node.names if name.text not in dropped)
+            if not names:
+                continue
+            node = dataclasses.replace(node, names=names)
+        statements.append(dataclasses.replace(each, node=node))
+    return dataclasses.replace(item, statements=tuple(statements))
+
+
+# ---------------------------------------------------------------------------- finding errors
+
+
+def _find_refusals(items: Sequence[policy_text.Item]) -> list[_Refusal]:
+    try:
+        text = policy_text.render((), items)
+    except ValueError:
+        unreadable = list(_find_unreadable(items))
+        if not unreadable:
+            raise
+        return unreadable
+    checked = source.SourceText(POLICY_NAME, text)
+    try:
+        policy_set = policies.from_sources([checked], {})
+    except policies.PolicyError as error:
+        located = _Located(items, error.result)
+        return [
+            located.refusal(each.span, each.message, checked.slice(each.span))
+            for each in error.result.diagnostics
+            if each.severity is diagnostics.Severity.ERROR
+        ]
+    made = policies.make(policy_set, handles.Handle())
+    if not isinstance(made, list):
+        return []
+    refusal = _Located(items, checker.check([checked])).refusal_of_fault(made[0])
+    raise _argument_error(items[refusal.item], refusal)
+
+
+def _find_unreadable(items: Sequence[policy_text.Item]) -> Iterator[_Refusal]:
+    """Yield the statements whose trees make no text that reads as they do."""
+    for number, item in enumerate(items):
+        if not isinstance(item, policy_text.Block):
+            if not _is_readable(item):
+                yield _Refusal(number, None, _UNREADABLE)
+            continue
+        if not _is_readable(dataclasses.replace(item, statements=())):
+            yield _Refusal(number, None, _UNREADABLE)
+            continue
+        for n, each in enumerate(item.statements):
+            if not _is_readable(dataclasses.replace(item, statements=(each,))):
+                yield _Refusal(number, n, _UNREADABLE)
+
+
+def _is_readable(item: policy_text.Item) -> bool:
+    try:
+        policy_text.render((), [item])
+    except ValueError:
+        return False
+    return True
+
+
+class _Located:
+    """Finds the statement that a place in the text is in."""
+
+    def __init__(self, items: Sequence[policy_text.Item], result: checker.CheckResult) -> None:
+        """Pair the items with their parsed form, which follows `version`."""
+        self._where = items[0].at.where if items else POLICY_NAME
+        self._spans: list[tuple[int, int | None, source.Span]] = []
+        self._options: list[tuple[source.Span, str]] = []
+        read = result.parsed[0].file.items[1:]
+        for number, (_, node) in enumerate(zip(items, read, strict=True)):
+            statements = node.statements if isinstance(node, syntax.Policy | syntax.Profile) else ()
+            self._spans += [(number, n, each.span) for n, each in enumerate(statements)]
+            self._options += [
+                (clause.span, clause.keyword)
+                for each in statements
+                if isinstance(each, syntax.PodAffinity | syntax.TopologySpread)
+                for clause in each.clauses
+            ]
+            self._spans.append((number, None, node.span))
+            if isinstance(node, syntax.Profile):
+                self._spans.append((number, None, node.name.span))
+
+    def refusal(self, span: source.Span, problem: str, word: str) -> _Refusal:
+        """Return the error at a span, in the innermost statement or item."""
+        for item, statement, around in self._spans:
+            if around.start <= span.start < around.end:
+                return _Refusal(item, statement, problem, _unquoted(word), self._option(span))
+        raise self._unplaced(problem)
+
+    def refusal_of_fault(self, fault: plugin_sets.Fault) -> _Refusal:
+        """Return the error of a plugin, which names its place as text."""
+        for item, statement, around in self._spans:
+            if str(around) == fault.where:
+                return _Refusal(item, statement, fault.problem)
+        raise self._unplaced(str(fault))
+
+    def _option(self, span: source.Span) -> str:
+        inside = (name for around, name in self._options if around.start <= span.start < around.end)
+        return next(inside, "")
+
+    def _unplaced(self, problem: str) -> errors.InputError:
+        return errors.InputError(self._where, f"cannot be converted to a policy: {problem}")
+
+
+def _unquoted(word: str) -> str:
+    try:
+        text = json.loads(word) if word.startswith('"') else word
+    except ValueError:
+        text = word.strip('"')
+    return str(text)

@@ -1,0 +1,135 @@
+"""What an import has made so far."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from policysched.importing.facts import config_fields, plugin_facts
+from policysched.importing.result import findings, policy_text, profile_plan
+
+IMPLIED = "policysched"
+"""Name of a profile that no source names: what `run` takes where nothing is said."""
+
+Offered: TypeAlias = tuple[findings.Place, object]
+"""A value of a field, and where it stands."""
+
+
+@dataclasses.dataclass(slots=True)
+class Outcome:
+    """Collects policies, profiles, configuration and options of `run`.
+
+    Attributes:
+        metrics: by name.
+        policies: in the order of the input; they act in all profiles.
+        plans: profiles by name.
+        ignored_resources: those that pods request for the sake of another scheduler's extension.
+        config: fields of the configuration file.
+        run_options: what `policysched run` is to be given, as written on a command line.
+        names: of policies.
+        report: what is not expressed.
+    """
+
+    report: findings.Report = dataclasses.field(default_factory=findings.Report)
+    metrics: dict[str, policy_text.MetricItem] = dataclasses.field(default_factory=dict)
+    policies: list[policy_text.Block] = dataclasses.field(default_factory=list)
+    plans: dict[str, profile_plan.Plan] = dataclasses.field(default_factory=dict)
+    ignored_resources: list[str] = dataclasses.field(default_factory=list)
+    config: dict[str, Any] = dataclasses.field(default_factory=dict)
+    run_options: dict[str, str] = dataclasses.field(default_factory=dict)
+    names: policy_text.Names = dataclasses.field(default_factory=policy_text.Names)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to write."""
+        return not (self.policies or self.plans or self.config or self.run_options)
+
+    def add_plan(self, plan: profile_plan.Plan) -> None:
+        """Add a profile; of two with one name the first stays, and that is told."""
+        if plan.name in self.plans:
+            problem = f"the profile `{plan.name}` is already there; this one is left out"
+            self.report.warn(plan.at, problem, "import the two apart, or give one another name")
+            return
+        self.plans[plan.name] = plan
+
+    def items(self, at: findings.Place) -> list[policy_text.Item]:
+        """Return everything that stands in the policy text.
+
+        Where there are profiles, or one is needed for `ignored_resources`, all policies act in
+        each; without any, the text has one implied profile.
+
+        Args:
+            at: the place of a profile that nobody wrote.
+        """
+        if self.ignored_resources and not self.plans:
+            self.add_plan(profile_plan.Plan(IMPLIED, plugin_facts.NEWEST, at))
+        acting = [block.name for block in self.policies]
+        blocks: list[policy_text.Block] = []
+        for plan in self.plans.values():
+            if self.ignored_resources:
+                plan.ignore_resources(self.ignored_resources, "no node has this resource")
+            blocks += plan.blocks(acting, self.names, self.report)
+        return [*self.metrics.values(), *self.policies, *blocks]
+
+    def offer(self, name: str, at: findings.Place, value: object) -> None:
+        """Set a field of the configuration, or tell that it does not take the value."""
+        self.offer_all({name: (at, value)})
+
+    def offer_all(self, given: Mapping[str, Offered]) -> None:
+        """Set fields of the configuration, and tell of those that it does not take."""
+        fitting, problems = _fit(given, lambda fields: fields)
+        self.config |= fitting
+        for name, problem in problems.items():
+            at, value = given[name]
+            told = f"`{name}: {value}` cannot be set: {problem}"
+            self.report.warn(at, told, config_fields.ADVICE)
+
+    def offer_group(self, name: str, group: Mapping[str, Offered]) -> None:
+        """Add fields to a group of the configuration, and note which it does not take."""
+        known = self.config.get(name, {})
+        fitting, problems = _fit(group, lambda fields: {name: known | fields})
+        if fitting:
+            self.config[name] = known | fitting
+        for key, problem in problems.items():
+            at, value = group[key]
+            told = f"`{name}.{key}: {value}` cannot be set: {problem}"
+            self.report.note(at, told, config_fields.ADVICE)
+
+    def elect_by_default(self) -> None:
+        """Set `leaderElect`, which kube-scheduler defaults to true, if no source does."""
+        said = self.config.get("leaderElection", {})
+        self.config["leaderElection"] = {"leaderElect": True} | said
+
+
+def _fit(
+    given: Mapping[str, Offered], whole: Callable[[dict[str, Any]], dict[str, Any]]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the fields that fit together, in the order of the input, and why others do not.
+
+    Whether a field fits may depend on others, wherever these stand: a certificate on its key,
+    `burst` on `qps`, a duration on the longer one. So all are tried together, then all but one,
+    and then they are added one by one as long as one fits to those before.
+
+    Args:
+        given: what there is.
+        whole: makes a configuration of fields.
+    """
+    values = {name: value for name, (_, value) in given.items()}
+    without_one = [{k: v for k, v in values.items() if k != name} for name in values]
+    together = (each for each in (values, *without_one) if not config_fields.refusal(whole(each)))
+    fitting = dict(next(together, {}))
+    problems: dict[str, str] = {}
+    is_growing = True
+    while is_growing:
+        is_growing = False
+        for name in [each for each in values if each not in fitting]:
+            problem = config_fields.refusal(whole(fitting | {name: values[name]}))
+            if problem is None:
+                fitting[name] = values[name]
+                problems.pop(name, None)
+                is_growing = True
+            else:
+                problems[name] = problem
+    ordered = {name: value for name, value in values.items() if name in fitting}
+    return ordered, {name: problems[name] for name in values if name in problems}

@@ -1,0 +1,304 @@
+"""Policy text from syntax trees, with comments that say where each statement comes from.
+
+Trees are printed by the formatter's own printer, so that no quoting or precedence is decided twice,
+and the whole is proven by the formatter: what it returns parses to these trees.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import decimal
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias, cast
+
+from policysched import control_characters
+from policysched.importing.result import findings
+from policysched.inputs import plain_yaml
+from policysched.lang import source
+from policysched.lang.foreign import foreign_fields
+from policysched.lang.formatting import formatter, layout
+from policysched.lang.parsing import parser
+from policysched.lang.syntax import printing, syntax, syntax_clause, syntax_expr
+from policysched.lang.words import vocabulary
+
+SPAN = source.Span("import", 0, 0, 1, 1)
+"""Of trees that nobody wrote."""
+
+_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
+_ARGUMENT_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9-]+")
+_MAX_NAME = 63
+_TAKEN = frozenset({*vocabulary.POD_FIELDS, *vocabulary.NODE_FIELDS, *vocabulary.RESERVED_NAMES})
+"""Words that mean something else where a label may stand; between quotes they are labels."""
+_CONSTANTS = ("true", "false", "null")
+
+
+# ---------------------------------------------------------------------------- words
+
+
+def word(text: str) -> syntax_expr.Value:
+    """Return a word, between quotes where it could be read as something else."""
+    is_taken = text in _TAKEN or foreign_fields.resembles_field(text)
+    is_plain = _WORD.fullmatch(text) is not None and not is_taken
+    return syntax_expr.Value(SPAN, text, quoted=not is_plain)
+
+
+def keyword(text: str) -> syntax_expr.Value:
+    """Return a word of the language, or a name that is known to be one."""
+    return syntax_expr.Value(SPAN, text)
+
+
+def string(text: str) -> syntax_expr.Value:
+    """Return a text between quotes."""
+    return syntax_expr.Value(SPAN, control_characters.blank_line(text), quoted=True)
+
+
+def numeral(text: object) -> syntax_expr.Numeral:
+    """Return a number as it is to be written."""
+    return syntax_expr.Numeral(SPAN, str(text))
+
+
+def number(text: object) -> syntax_expr.Number:
+    """Return a number as an expression."""
+    return syntax_expr.Number(SPAN, numeral(text))
+
+
+class Names:
+    """Names of policies, profiles' rules and metrics, each given once."""
+
+    def __init__(self) -> None:
+        self._given: set[str] = set()
+
+    def take(self, wanted: str, fallback: str = "imported") -> str:
+        """Return a DNS label like `wanted` that nobody else has."""
+        base = _NOT_IN_NAMES.sub("-", wanted.lower()).strip("-")[:_MAX_NAME].strip("-") or fallback
+        name, number_ = base, 1
+        while name in self._given:
+            number_ += 1
+            suffix = f"-{number_}"
+            name = base[: _MAX_NAME - len(suffix)].rstrip("-") + suffix
+        self._given.add(name)
+        return name
+
+
+# ---------------------------------------------------------------------------- selectors
+
+
+def requirement(
+    key: str, operator: syntax_expr.Operator, values: Sequence[str] = ()
+) -> syntax_expr.Requirement:
+    """Return a requirement on a label; `In` and `NotIn` of one value become `=` and `!=`."""
+    return _requirement(word(key), operator, values)
+
+
+def field_requirement(
+    name: str, operator: syntax_expr.Operator, values: Sequence[str] = ()
+) -> syntax_expr.Requirement:
+    """Return a requirement on a reserved field such as `nodeName`."""
+    return _requirement(keyword(name), operator, values)
+
+
+def _requirement(
+    subject: syntax_expr.Value, operator: syntax_expr.Operator, values: Sequence[str]
+) -> syntax_expr.Requirement:
+    if len(values) == 1 and operator in ("In", "NotIn"):
+        operator = "=" if operator == "In" else "!="
+    if operator in ("Gt", "Lt"):
+        written = tuple(keyword(value) for value in values)
+    else:
+        written = tuple(word(value) for value in values)
+    return syntax_expr.Requirement(
+        SPAN, syntax_expr.Subject(SPAN, subject), operator, written, SPAN
+    )
+
+
+def every(operands: Sequence[syntax_expr.Selector]) -> syntax_expr.Selector:
+    """Join one or more selectors by `and`."""
+    flat: list[syntax_expr.Selector] = []
+    for each in operands:
+        flat += each.operands if isinstance(each, syntax_expr.SelectorAnd) else [each]
+    return flat[0] if len(flat) == 1 else syntax_expr.SelectorAnd(SPAN, tuple(flat))
+
+
+def some(operands: Sequence[syntax_expr.Selector]) -> syntax_expr.Selector:
+    """Join one or more selectors by `or`."""
+    return operands[0] if len(operands) == 1 else syntax_expr.SelectorOr(SPAN, tuple(operands))
+
+
+# ---------------------------------------------------------------------------- clauses
+
+
+def amount(name: str, value: object) -> syntax_clause.AmountClause:
+    """Return `weight 5`, `maxSkew 2`."""
+    return syntax_clause.AmountClause(SPAN, name, numeral(value))
+
+
+def option(name: str, value: str) -> syntax_clause.WordClause:
+    """Return `topologyKey zone`."""
+    return syntax_clause.WordClause(SPAN, name, word(value))
+
+
+def choice(name: str, value: str) -> syntax_clause.WordClause:
+    """Return `prefer low`, `as NAME`, `whenUnsatisfiable ScheduleAnyway`."""
+    return syntax_clause.WordClause(SPAN, name, keyword(value))
+
+
+def listed(name: str, values: Iterable[str]) -> syntax_clause.WordsClause:
+    """Return `matchLabelKeys (a, b)`."""
+    return syntax_clause.WordsClause(SPAN, name, tuple(word(value) for value in values))
+
+
+def missing(action: str, points: int | None = None) -> syntax_clause.MissingClause:
+    """Return `missing allow`, `missing score 0`."""
+    written = None if points is None else numeral(points)
+    return syntax_clause.MissingClause(SPAN, "missing", keyword(action), written)
+
+
+# ---------------------------------------------------------------------------- blocks
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement and, if not empty, the comment before it.
+
+    Attributes:
+        at: where the source has it; None if only the block around it has a place.
+    """
+
+    node: syntax.Statement | syntax.ProfileStatement
+    comment: str = ""
+    at: findings.Place | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Block:
+    """A policy or a profile.
+
+    Attributes:
+        at: where the source has it.
+        owner: the object that it is made from, as people call it.
+    """
+
+    keyword: Literal["policy", "profile"]
+    name: str
+    statements: tuple[Statement, ...]
+    comment: str
+    at: findings.Place
+    owner: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MetricItem:
+    """A metric and the comment before it.
+
+    Attributes:
+        at: where the source names it.
+    """
+
+    node: syntax.Metric
+    comment: str
+    at: findings.Place
+
+
+Item: TypeAlias = Block | MetricItem
+
+
+def render(header: Iterable[str], items: Sequence[Item], footer: Iterable[str] = ()) -> str:
+    """Return the canonical text of the items, under comments and above some.
+
+    Raises:
+        ValueError: the trees make no text; a defect of who made them.
+    """
+    lines = [_comment(line) for line in header]
+    lines += ["", "version 1", ""]
+    for item in items:
+        lines += [*_item_lines(item), ""]
+    lines += [_comment(line) for line in footer]
+    text = source.SourceText("import.policy", "\n".join(lines) + "\n")
+    parsed = parser.parse(text)
+    result = formatter.format_text(text)
+    if result.text is None or parsed.file.items[1:] != tuple(_tree(item) for item in items):
+        raise ValueError(f"the imported policy is not what was meant:\n{text.text}")
+    return result.text
+
+
+def _tree(item: Item) -> syntax.Item:
+    """Return what the parser has to find."""
+    if isinstance(item, MetricItem):
+        return item.node
+    nodes = tuple(each.node for each in item.statements)
+    if item.keyword == "profile":
+        return syntax.Profile(SPAN, word(item.name), cast("Any", nodes))
+    return syntax.Policy(SPAN, "policy", keyword(item.name), cast("Any", nodes))
+
+
+def _comment(text: str) -> str:
+    return f"# {control_characters.blank_line(text)}".rstrip()
+
+
+def _item_lines(item: Item) -> list[str]:
+    before = [_comment(item.comment)] if item.comment else []
+    if isinstance(item, MetricItem):
+        return [*before, *layout.item_lines(item.node)]
+    return [*before, f"{item.keyword} {_block_name(item)} {{", *_body(item), "}"]
+
+
+def _block_name(block: Block) -> str:
+    return printing.value(word(block.name) if block.keyword == "profile" else keyword(block.name))
+
+
+def _body(block: Block) -> list[str]:
+    lines = []
+    for each in block.statements:
+        if each.comment:
+            lines.append(_comment(each.comment))
+        lines.append(_statement(each.node))
+    return lines
+
+
+def _statement(node: syntax.Statement | syntax.ProfileStatement) -> str:
+    match node:
+        case (
+            syntax.ProfilePolicies()
+            | syntax.UsePlugin()
+            | syntax.DisablePlugins()
+            | syntax.BuiltinWeight()
+            | syntax.OnOutage()
+            | syntax.ProfileParam()
+        ):
+            return printing.profile_statement(node)
+        case _:
+            return printing.statement(node)
+
+
+# ---------------------------------------------------------------------------- plugin arguments
+
+
+def arguments(value: Mapping[str, plain_yaml.Value]) -> syntax.ArgsObject:
+    """Return plugin arguments; numbers and constants unquoted, other texts as need be."""
+    entries = tuple((_argument_word(key), _argument(each)) for key, each in value.items())
+    return syntax.ArgsObject(SPAN, entries)
+
+
+def _argument(value: plain_yaml.Value) -> syntax.ArgsValue:
+    if isinstance(value, Mapping):
+        return arguments(value)
+    if isinstance(value, (list, tuple)):
+        return syntax.ArgsList(SPAN, tuple(_argument(each) for each in value))
+    if value is None or isinstance(value, bool):
+        constant = {None: "null", True: "true", False: "false"}[value]
+        return syntax.ArgsScalar(SPAN, keyword(constant))
+    if isinstance(value, (int, float)):
+        return syntax.ArgsScalar(SPAN, keyword(number_text(value)))
+    return syntax.ArgsScalar(SPAN, _argument_word(value))
+
+
+def number_text(value: float) -> str:
+    """Return a number as the language writes it, without an exponent."""
+    return format(decimal.Decimal(str(value)), "f")
+
+
+def _argument_word(text: str) -> syntax_expr.Value:
+    is_plain = _ARGUMENT_WORD.fullmatch(text) is not None and text not in _CONSTANTS
+    return syntax_expr.Value(SPAN, text, quoted=not is_plain)

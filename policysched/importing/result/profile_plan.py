@@ -1,0 +1,257 @@
+"""A profile in the making: which plugins are on, which of them score, how much, with which args."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from policysched.importing.result import findings, policy_text
+from policysched.importing.facts import plugin_facts
+from policysched.lang.checking import clauses
+from policysched.lang.syntax import syntax, syntax_expr
+from policysched.plugins import defaults
+
+_OLD_DEFAULT = "the default weight until v1beta2"
+_TOO_HEAVY = "weigh the others less, so that none needs more than 100"
+
+
+@dataclasses.dataclass(slots=True)
+class Choice:
+    """What a profile says about one plugin.
+
+    Attributes:
+        weight: of its score.
+        comment: where that was said, "" for a default.
+        at: the same as a place, None for a default.
+        args_at: where the arguments are, if that is elsewhere.
+    """
+
+    weight: int = 1
+    is_on: bool = True
+    scores: bool = True
+    args: dict[str, Any] | None = None
+    comment: str = ""
+    at: findings.Place | None = None
+    args_at: findings.Place | None = None
+
+
+@dataclasses.dataclass(slots=True)
+class Rule:
+    """A rule that stands for a plugin that policysched does not have.
+
+    Attributes:
+        node: the statement; a `weight` clause is added where there is a weight.
+        weight: of its score, None for a filter.
+        at: where the source has it.
+    """
+
+    node: syntax.Score | syntax.NodeAffinity
+    comment: str
+    weight: int | None = None
+    at: findings.Place | None = None
+
+
+@dataclasses.dataclass(slots=True)
+class Plan:
+    """One profile.
+
+    Attributes:
+        name: its schedulerName.
+        version: whose default weights it starts from.
+        at: where it is described.
+        choices: by name of the built-in plugin.
+        others: further plugins that are installed.
+        rules: what a policy says instead of plugins.
+    """
+
+    name: str
+    version: str
+    at: findings.Place
+    choices: dict[str, Choice] = dataclasses.field(default_factory=dict)
+    others: dict[str, Choice] = dataclasses.field(default_factory=dict)
+    rules: list[Rule] = dataclasses.field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Start with the default plugins and the weights of the version."""
+        weights = defaults.DEFAULT_WEIGHTS | plugin_facts.score_weights(self.version)
+        self.choices = {name: Choice(weights[name]) for name in plugin_facts.POINTS}
+
+    def ignore_resources(self, names: Iterable[str], comment: str) -> None:
+        """Let NodeResourcesFit overlook resources that pods ask for and no node has."""
+        fit = self.choices["NodeResourcesFit"]
+        args = dict(fit.args or {})
+        args["ignoredResources"] = list(dict.fromkeys([*args.get("ignoredResources", []), *names]))
+        fit.args = args
+        fit.comment = (f"{fit.comment}; " if fit.comment else "") + comment
+
+    def blocks(
+        self, policies: Iterable[str], names: policy_text.Names, report: findings.Report
+    ) -> list[policy_text.Block]:
+        """Return the policy that holds the rules, if there are any, and the profile.
+
+        Args:
+            policies: others that act in the profile.
+            names: gives the policy its name.
+            report: where too great weights are told.
+        """
+        self._scale(report)
+        acting, found = list(policies), []
+        if self.rules:
+            acting.append(names.take(f"{self.name}-rules"))
+            found.append(self._policy(acting[-1]))
+        statements = tuple(self._statements(acting))
+        comment = f"from {self.at.comment}"
+        owner = f"the profile {self.name}"
+        block = policy_text.Block("profile", self.name, statements, comment, self.at, owner)
+        return [*found, block]
+
+    # ------------------------------------------------------------------------ weights
+
+    def _scale(self, report: findings.Report) -> None:
+        """Divide all weights by what they have in common if one is more than a policy may say."""
+        scoring = [
+            choice
+            for name, choice in (*self.choices.items(), *self.others.items())
+            if choice.is_on
+            and choice.scores
+            and (name in self.others or plugin_facts.is_scorer(name))
+        ]
+        weighted: list[Choice | Rule] = [*scoring, *(r for r in self.rules if r.weight)]
+        if max((each.weight or 1 for each in weighted), default=1) <= clauses.MAX_WEIGHT:
+            return
+        common = functools.reduce(math.gcd, (each.weight or 1 for each in weighted))
+        for each in weighted:
+            each.weight = (each.weight or 1) // common
+            if common > 1:
+                each.comment = f"{each.comment or 'default'}; all weights divided by {common}"
+            if each.weight > clauses.MAX_WEIGHT:
+                problem = f"the weight {each.weight * common} is too much; 100 is written"
+                at = each.at.at("weight") if each.at else self.at
+                report.warn(at, problem, _TOO_HEAVY)
+                each.weight = clauses.MAX_WEIGHT
+
+    # ------------------------------------------------------------------------ text
+
+    def _statements(self, policies: list[str]) -> list[policy_text.Statement]:
+        found = []
+        if policies:
+            names = tuple(policy_text.keyword(name) for name in policies)
+            found.append(policy_text.Statement(syntax.ProfilePolicies(policy_text.SPAN, names)))
+        off: dict[tuple[str, bool], list[str]] = {}
+        for name, choice in (*self.choices.items(), *self.others.items()):
+            found += self._plugin(name, choice)
+            has_no_scores = plugin_facts.is_scorer(name) and not choice.scores
+            if not choice.is_on or has_no_scores:
+                off.setdefault((choice.comment, choice.is_on), []).append(name)
+        return [*found, *(_disabled(*key, listed) for key, listed in off.items())]
+
+    def _plugin(self, name: str, choice: Choice) -> list[policy_text.Statement]:
+        if not choice.is_on:
+            return []
+        can_score = plugin_facts.is_scorer(name)
+        default = defaults.DEFAULT_WEIGHTS.get(name, 0)
+        weight = choice.weight if choice.scores and choice.weight != default else None
+        if name in self.choices and not can_score:
+            weight = None
+        if weight is None and not choice.args and name not in self.others:
+            return []
+        weights = () if weight is None else (policy_text.numeral(weight),)
+        args = (policy_text.arguments(choice.args),) if choice.args else ()
+        use = syntax.UsePlugin(policy_text.SPAN, policy_text.keyword(name), weights, args)
+        at = choice.args_at or choice.at
+        return [policy_text.Statement(use, choice.comment or _OLD_DEFAULT, at)]
+
+    def _policy(self, name: str) -> policy_text.Block:
+        scope = syntax.Scope(policy_text.SPAN, "pods", None, None)
+        statements = [policy_text.Statement(scope)]
+        for rule in self.rules:
+            node = rule.node
+            if rule.weight is not None:
+                weight = policy_text.amount("weight", rule.weight)
+                node = dataclasses.replace(node, clauses=(*node.clauses, weight))
+            statements.append(policy_text.Statement(node, rule.comment, rule.at))
+        comment = f"rules of `{self.name}`"
+        owner = f"the profile {self.name}"
+        return policy_text.Block("policy", name, tuple(statements), comment, self.at, owner)
+
+
+def _disabled(comment: str, scores_only: bool, names: Iterable[str]) -> policy_text.Statement:  # noqa: FBT001 - half of a key
+    listed = tuple(policy_text.keyword(name) for name in names)
+    node = syntax.DisablePlugins(policy_text.SPAN, listed, scores_only=scores_only)
+    return policy_text.Statement(node, comment)
+
+
+# ---------------------------------------------------------------------------- resource strategies
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ResourceScore:
+    """A score by requested resources, as a plugin of its own.
+
+    Attributes:
+        strategy: of NodeResourcesFit.
+        args: what stands in its `scoringStrategy` beside the type.
+        at: where the source has it.
+    """
+
+    strategy: str
+    weight: int
+    comment: str
+    args: dict[str, Any] = dataclasses.field(default_factory=dict)
+    at: findings.Place | None = None
+
+    @property
+    def as_args(self) -> dict[str, Any]:
+        """The same as `scoringStrategy` of NodeResourcesFit."""
+        return {"type": self.strategy, **self.args}
+
+    def as_rule(self) -> Rule:
+        """The same as a `score` rule."""
+        resources = self.args.get("resources") or []
+        arguments = [_pair(_resource(each["name"]), each.get("weight") or 1) for each in resources]
+        ratio = self.args.get("requestedToCapacityRatio")
+        if ratio:
+            points = tuple(
+                _pair(policy_text.number(f"{each['utilization']}%"), each["score"] * 10)
+                for each in ratio["shape"]
+            )
+            shape = syntax_expr.Call(policy_text.SPAN, policy_text.keyword("shape"), points)
+            arguments.append(syntax_expr.Argument(policy_text.SPAN, None, shape))
+        call = syntax_expr.Call(
+            policy_text.SPAN, policy_text.keyword(self.strategy), tuple(arguments)
+        )
+        node = syntax.Score(policy_text.SPAN, call, ())
+        return Rule(node, self.comment, self.weight, self.at)
+
+
+def add_resource_scores(plan: Plan, scores: list[ResourceScore], *, replaces_fit: bool) -> None:
+    """Score by resources: the first strategy is NodeResourcesFit's own, others become rules.
+
+    Args:
+        plan: the profile.
+        scores: at most one of each strategy, in the order of the source.
+        replaces_fit: NodeResourcesFit had no score of its own in the source.
+    """
+    fit = plan.choices["NodeResourcesFit"]
+    rest = list(scores)
+    if replaces_fit:
+        fit.scores = False
+        if scores and fit.is_on:
+            own = rest.pop(0)
+            fit.scores, fit.weight, fit.comment, fit.at = True, own.weight, own.comment, own.at
+            if own.strategy != "LeastAllocated" or own.args:
+                fit.args = (fit.args or {}) | {"scoringStrategy": own.as_args}
+    plan.rules += [each.as_rule() for each in rest]
+
+
+def _pair(key: syntax_expr.Expr, value: object) -> syntax_expr.Argument:
+    return syntax_expr.Argument(policy_text.SPAN, key, policy_text.number(value))
+
+
+def _resource(name: str) -> syntax_expr.Expr:
+    if name in ("cpu", "memory"):
+        return syntax_expr.Ref(policy_text.SPAN, policy_text.keyword(name))
+    return syntax_expr.Text(policy_text.SPAN, policy_text.string(name))

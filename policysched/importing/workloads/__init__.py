@@ -1,0 +1,1 @@
+"""Pods and their owners: placement fields as rules."""

@@ -1,0 +1,154 @@
+"""nodeSelector, node affinity and tolerations of a pod, as rules."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from policysched.importing.reading import fields
+from policysched.importing.workloads import label_terms
+from policysched.importing.result import policy_text
+from policysched.lang.syntax import syntax, syntax_expr
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+SCORE_WEIGHT = 2
+"""Of NodeAffinity, InterPodAffinity and PodTopologySpread: one preferred term gives up to 200."""
+
+_MAX_WEIGHT = 100
+_NOTHING = "a term that matches no node is left out; kube-scheduler would leave the pod Pending"
+_TOGETHER = (
+    "in a pod they share 200 points; here each gives 100 times its weight, in the same proportion"
+)
+
+
+def of_selector(spec: fields.Fields) -> list[policy_text.Statement]:
+    """Return the rule of `nodeSelector`."""
+    required = label_terms.labels(spec.labels("nodeSelector"))
+    if not required:
+        return []
+    node = syntax.NodeAffinity(policy_text.SPAN, "required", policy_text.every(required), ())
+    at = spec.at("nodeSelector")
+    return [policy_text.Statement(node, at.comment, at)]
+
+
+def of_affinity(given: fields.Fields) -> list[policy_text.Statement]:
+    """Return the rules of `nodeAffinity`."""
+    found = []
+    required = given.object(REQUIRED)
+    if required is not None:
+        found += _required(required)
+    preferred = given.objects(PREFERRED)
+    weights = proportion([weight_of(each) for each in preferred])
+    if len(preferred) > 1:
+        tell_proportion(given, PREFERRED)
+    for term, weight in zip(preferred, weights, strict=True):
+        inner = term.object("preference")
+        if inner is None:
+            continue
+        selector = label_terms.node_term(inner)
+        if isinstance(selector, label_terms.Match):
+            inner.report.warn(inner.place, "the preference matches nothing", "it is left out")
+            continue
+        clause = (policy_text.amount("weight", weight),)
+        node = syntax.NodeAffinity(policy_text.SPAN, "preferred", selector, clause)
+        found.append(policy_text.Statement(node, term.place.comment, term.place))
+    return found
+
+
+def _required(required: fields.Fields) -> list[policy_text.Statement]:
+    selectors = []
+    for term in required.objects("nodeSelectorTerms"):
+        selector = label_terms.node_term(term)
+        if isinstance(selector, label_terms.Match):
+            term.report.warn(term.place, _NOTHING, "write what nodes are wanted")
+        else:
+            selectors.append(selector)
+    if not selectors:
+        return []
+    node = syntax.NodeAffinity(policy_text.SPAN, "required", policy_text.some(selectors), ())
+    return [policy_text.Statement(node, required.place.comment, required.place)]
+
+
+def weight_of(term: fields.Fields) -> int:
+    """Return the weight of a preferred term, and warn of one that no API server would accept."""
+    given = term.whole("weight")
+    weight = 1 if given is None else min(max(given, 1), _MAX_WEIGHT)
+    if given not in (None, weight):
+        problem = f"the weight {given} is not from 1 to {_MAX_WEIGHT}; {weight} is taken"
+        term.report.warn(term.at("weight"), problem, "give the term a weight in this range")
+    return weight
+
+
+def proportion(weights: list[int]) -> list[int]:
+    """Return the weights of terms in a policy.
+
+    One term weighs what the plugin does, whatever its weight in the pod, as points are normalised.
+    Several get the smallest weights in exactly their proportion.
+    """
+    if len(weights) <= 1:
+        return [SCORE_WEIGHT] * len(weights)
+    common = math.gcd(*weights)
+    return [weight // common for weight in weights]
+
+
+def tell_proportion(given: fields.Fields, name: str) -> None:
+    """Tell that several preferred terms weigh more than in a pod."""
+    problem = "several preferred terms weigh more in a policy"
+    given.report.warn(given.at(name), problem, _TOGETHER)
+
+
+# ---------------------------------------------------------------------------- tolerations
+
+
+def of_tolerations(spec: fields.Fields) -> list[policy_text.Statement]:
+    """Return the rules of `tolerations`, one for each."""
+    found = []
+    for toleration in spec.objects("tolerations"):
+        pattern = _pattern(toleration)
+        if pattern is not None:
+            node = syntax.Tolerate(policy_text.SPAN, (pattern,), ())
+            found.append(policy_text.Statement(node, toleration.place.comment, toleration.place))
+    return found
+
+
+def _pattern(given: fields.Fields) -> syntax_expr.Toleration | None:
+    key, effect = given.text("key"), given.text("effect")
+    operator, value = given.text("operator", "Equal"), given.text("value")
+    given.skip("tolerationSeconds")  # of NoExecute, which is told
+    if not key:
+        problem = "a toleration of every taint cannot be said by a policy"
+        given.report.warn(given.place, problem, "leave it in the pod, or tolerate key by key")
+        return None
+    if effect in ("NoExecute", ""):
+        problem = f"a policy cannot make a pod tolerate `{key}:NoExecute`"
+        given.report.warn(given.place, problem, "leave this toleration in the pod")
+        if effect:
+            return None
+    unknown = [("operator", operator)] if operator not in _SIGNS else []
+    unknown += [("effect", effect)] if effect not in _EFFECTS else []
+    for field, written in unknown:
+        problem = f"`{written}` is no {field} of tolerations"
+        given.report.warn(given.at(field), problem, "the toleration is left out")
+    return None if unknown else _toleration(key, operator, value, effect)
+
+
+_EFFECTS = frozenset({"", "NoSchedule", "PreferNoSchedule"})
+_SIGNS: dict[str, Literal["=", "Gt", "Lt"] | None] = {
+    "Equal": "=",
+    "Exists": None,
+    "Gt": "Gt",
+    "Lt": "Lt",
+}
+
+
+def _toleration(key: str, operator: str, value: str, effect: str) -> syntax_expr.Toleration:
+    is_number = operator in ("Gt", "Lt")
+    written = policy_text.keyword(value) if is_number else policy_text.word(value)
+    return syntax_expr.Toleration(
+        policy_text.SPAN,
+        policy_text.word(key),
+        _SIGNS[operator],
+        None if operator == "Exists" else written,
+        policy_text.keyword(effect) if effect else None,
+    )

@@ -1,0 +1,132 @@
+"""Pod affinity, anti-affinity and topology spread of a pod, as rules."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from policysched.importing.reading import fields
+from policysched.importing.workloads import label_terms, node_rules
+from policysched.importing.result import policy_text
+from policysched.lang.syntax import syntax, syntax_clause
+
+_Kind = Literal["podAffinity", "podAntiAffinity"]
+_TERM_FIELDS = ("matchLabelKeys", "mismatchLabelKeys")
+_SPREAD_HELP = (
+    "the fullest domain gets none, however even they are; change the weight if that is too much"
+)
+_NONE_HELP = "write a labelSelector"
+
+
+def of_affinity(kind: _Kind, given: fields.Fields) -> list[policy_text.Statement]:
+    """Return the rules of `podAffinity` or `podAntiAffinity`."""
+    found = []
+    required = given.objects(node_rules.REQUIRED)
+    if kind == "podAffinity" and len(required) > 1:
+        problem = "each term of podAffinity is a rule of its own here"
+        advice = "kube-scheduler counts only pods that match all of the terms"
+        given.report.warn(given.at(node_rules.REQUIRED), problem, advice)
+    for term in required:
+        found += _rule(kind, "required", term, term, None)
+    preferred = given.objects(node_rules.PREFERRED)
+    if len(preferred) > 1:
+        node_rules.tell_proportion(given, node_rules.PREFERRED)
+    weights = node_rules.proportion([node_rules.weight_of(each) for each in preferred])
+    for weighted, weight in zip(preferred, weights, strict=True):
+        inner = weighted.object("podAffinityTerm")
+        if inner is not None:
+            found += _rule(kind, "preferred", inner, weighted, weight)
+    return found
+
+
+def _rule(
+    kind: _Kind,
+    strength: Literal["required", "preferred"],
+    term: fields.Fields,
+    whole: fields.Fields,
+    weight: int | None,
+) -> list[policy_text.Statement]:
+    pods = _pods(term)
+    clauses = [
+        policy_text.option("topologyKey", term.text("topologyKey")),
+        *_namespaces(term),
+        *_label_keys(term),
+    ]
+    if weight is not None:
+        clauses.append(policy_text.amount("weight", weight))
+    if pods is None:
+        return []
+    node = syntax.PodAffinity(policy_text.SPAN, kind, strength, pods, tuple(clauses))
+    return [policy_text.Statement(node, whole.place.comment, whole.place)]
+
+
+def _pods(term: fields.Fields) -> syntax.PodSet | None:
+    selector = label_terms.label_selector(term.object("labelSelector"))
+    if selector is label_terms.Match.NONE:
+        problem = "a term without labelSelector matches no pod; it is left out"
+        term.report.warn(term.place, problem, _NONE_HELP)
+        return None
+    where = None if isinstance(selector, label_terms.Match) else selector
+    return syntax.PodSet(policy_text.SPAN, "pods", where)
+
+
+def _namespaces(term: fields.Fields) -> list[syntax_clause.Clause]:
+    names = term.texts("namespaces")
+    given = term.object("namespaceSelector")
+    selector = label_terms.label_selector(given)
+    if selector is label_terms.Match.ALL:
+        everywhere = (policy_text.keyword("all"),)
+        return [syntax_clause.WordsClause(policy_text.SPAN, "namespaces", everywhere, is_all=True)]
+    clauses: list[syntax_clause.Clause] = []
+    if names:
+        clauses.append(policy_text.listed("namespaces", names))
+    if not isinstance(selector, label_terms.Match):
+        clauses.append(
+            syntax_clause.SelectorClause(policy_text.SPAN, "namespaceSelector", selector)
+        )
+    return clauses
+
+
+def _label_keys(term: fields.Fields) -> list[syntax_clause.Clause]:
+    found: list[syntax_clause.Clause] = []
+    for name in _TERM_FIELDS:
+        keys = term.texts(name)
+        if keys:
+            found.append(policy_text.listed(name, keys))
+    return found
+
+
+def of_spread(spec: fields.Fields) -> list[policy_text.Statement]:
+    """Return the rules of `topologySpreadConstraints`."""
+    found = []
+    for constraint in spec.objects("topologySpreadConstraints"):
+        pods = _pods(constraint)
+        clauses = _spread_clauses(constraint)
+        if pods is not None:
+            node = syntax.TopologySpread(policy_text.SPAN, pods, clauses)
+            found.append(policy_text.Statement(node, constraint.place.comment, constraint.place))
+    return found
+
+
+def _spread_clauses(given: fields.Fields) -> tuple[syntax_clause.Clause, ...]:
+    clauses: list[syntax_clause.Clause] = [
+        policy_text.option("topologyKey", given.text("topologyKey")),
+    ]
+    skew = given.whole("maxSkew")
+    clauses.append(policy_text.amount("maxSkew", 1 if skew is None else skew))
+    when = given.text("whenUnsatisfiable", "DoNotSchedule")
+    clauses.append(policy_text.option("whenUnsatisfiable", when))
+    domains = given.whole("minDomains")
+    if domains is not None:
+        clauses.append(policy_text.amount("minDomains", domains))
+    for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
+        honor = given.text(name)
+        if honor:
+            clauses.append(policy_text.option(name, honor))
+    keys = given.texts("matchLabelKeys")
+    if keys:
+        clauses.append(policy_text.listed("matchLabelKeys", keys))
+    if when == "ScheduleAnyway":
+        problem = "`ScheduleAnyway` gives other points than in a pod, in the same order"
+        given.report.warn(given.at("whenUnsatisfiable"), problem, _SPREAD_HELP)
+        clauses.append(policy_text.amount("weight", node_rules.SCORE_WEIGHT))
+    return tuple(clauses)

@@ -1,0 +1,117 @@
+"""Pods and their owners: what their manifests say about placement becomes a policy of its own."""
+
+from __future__ import annotations
+
+from policysched.importing.reading import fields
+from policysched.importing.workloads import label_terms, node_rules, pod_fields, pod_rules
+from policysched.importing.result import outcome, policy_text
+from policysched.lang.syntax import syntax, syntax_expr
+
+TEMPLATES: dict[str, tuple[str, ...]] = {
+    "Pod": (),
+    "Deployment": ("spec", "template"),
+    "ReplicaSet": ("spec", "template"),
+    "ReplicationController": ("spec", "template"),
+    "StatefulSet": ("spec", "template"),
+    "DaemonSet": ("spec", "template"),
+    "Job": ("spec", "template"),
+    "CronJob": ("spec", "jobTemplate", "spec", "template"),
+}
+"""Kind → the path to its pod."""
+
+_JOB_LABEL = "batch.kubernetes.io/job-name"
+_NO_LABELS = "give its pods a label that no others have"
+
+
+def read(given: fields.Fields, made: outcome.Outcome) -> None:
+    """Add the policy of one manifest.
+
+    Raises:
+        InputError: a field has the wrong type.
+    """
+    kind = given.text("kind")
+    metadata = given.object("metadata")
+    name = metadata.text("name") if metadata else ""
+    namespace = metadata.text("namespace", "default") if metadata else "default"
+    owner = f"{kind} {namespace}/{name or 'unnamed'}"
+    pod = _pod(given, kind)
+    spec = pod.object("spec") if pod is not None else None
+    told = len(made.report.findings)
+    statements = _distinct(_statements(spec)) if spec is not None else []
+    if spec is not None:
+        is_running = kind == "Pod" and metadata is not None and "uid" in metadata
+        pod_fields.report_left(spec, is_running=is_running, served=frozenset(made.plans))
+    _report_claim_templates(given)
+    if not statements:
+        if told == len(made.report.findings):
+            problem = f"the {owner} says nothing about placement"
+            made.report.note(given.place, problem, "it is left out")
+        return
+    where = _labels(given, kind, name)
+    if where is None:
+        problem = f"the pods of {owner} have no labels, so no policy can choose them"
+        made.report.warn(given.place, problem, _NO_LABELS)
+        return
+    names = syntax.NamespaceScope(policy_text.SPAN, (policy_text.word(namespace),), None)
+    scope = syntax.Scope(policy_text.SPAN, "pods", names, where)
+    block = policy_text.Block(
+        "policy",
+        made.names.take(name or kind),
+        (policy_text.Statement(scope), *statements),
+        f"from the {owner}, {given.place.comment}; its pods need not say this any more",
+        given.place,
+        f"the {owner}",
+    )
+    made.policies.append(block)
+
+
+def _report_claim_templates(given: fields.Fields) -> None:
+    """Report the claims that a StatefulSet makes for each of its pods."""
+    spec = given.object("spec")
+    if spec is not None:
+        pod_fields.report_claim_templates(spec)
+
+
+def _pod(given: fields.Fields, kind: str) -> fields.Fields | None:
+    pod: fields.Fields | None = given
+    for key in TEMPLATES[kind]:
+        pod = pod.object(key) if pod is not None else None
+    return pod
+
+
+def _statements(spec: fields.Fields) -> list[policy_text.Statement]:
+    found = node_rules.of_selector(spec)
+    affinity = spec.object("affinity")
+    if affinity is not None:
+        node = affinity.object("nodeAffinity")
+        found += node_rules.of_affinity(node) if node is not None else []
+        together = affinity.object("podAffinity")
+        found += pod_rules.of_affinity("podAffinity", together) if together is not None else []
+        apart = affinity.object("podAntiAffinity")
+        found += pod_rules.of_affinity("podAntiAffinity", apart) if apart is not None else []
+        affinity.finish()
+    return [*found, *pod_rules.of_spread(spec), *node_rules.of_tolerations(spec)]
+
+
+def _distinct(statements: list[policy_text.Statement]) -> list[policy_text.Statement]:
+    """Return each rule once, as a policy cannot have two equal ones.
+
+    What is required or tolerated twice is so once. Terms preferred twice were told of already: all
+    of several preferred terms weigh otherwise than in a pod.
+    """
+    return list({each.node: each for each in reversed(statements)}.values())[::-1]
+
+
+def _labels(given: fields.Fields, kind: str, name: str) -> syntax_expr.Selector | None:
+    """Return what the pods have in common: the owner's selector, else the labels of its pods."""
+    spec = given.object("spec")
+    if spec is not None and kind not in ("Pod", "Job", "CronJob", "ReplicationController"):
+        selector = label_terms.label_selector(spec.object("selector"))
+        if not isinstance(selector, label_terms.Match):
+            return selector
+    if kind == "Job" and name:
+        return policy_text.requirement(_JOB_LABEL, "=", (name,))
+    pod = _pod(given, kind)
+    metadata = pod.object("metadata") if pod is not None else None
+    labels = label_terms.labels(metadata.labels("labels")) if metadata is not None else []
+    return policy_text.every(labels) if labels else None

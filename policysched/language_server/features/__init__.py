@@ -1,0 +1,1 @@
+"""What an editor can ask for: completion, hover, fixes, names, outline, colours."""

@@ -1,0 +1,108 @@
+"""Edits that an editor offers: fixes of findings, all safe ones, comments that silence."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Literal, TypeAlias
+
+from policysched.lang import source
+from policysched.lang.diagnostics import diagnostics, fixes
+from policysched.lang.syntax import syntax, syntax_expr
+from policysched.language_server.texts import differences
+from policysched.language_server.project import programs
+
+Kind: TypeAlias = Literal["quickfix", "source.fixAll"]
+_REASON = "say why"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Action:
+    """Edits under a title.
+
+    Attributes:
+        finding: what they are for; None for those of a whole text.
+        is_preferred: whether the editor may apply them unasked where it is told to fix something.
+    """
+
+    title: str
+    kind: Kind
+    edits: tuple[diagnostics.Edit, ...]
+    finding: diagnostics.Diagnostic | None = None
+    is_preferred: bool = False
+
+
+def actions(program: programs.Program, text: str, start: int, end: int) -> Iterator[Action]:
+    """Yield what is offered for a stretch of a text; `fix_all` is for all of it."""
+    here = [
+        each
+        for each in program.report.findings
+        if each.span.file == text and each.span.start <= end and start <= each.span.end
+    ]
+    for finding in here:
+        if finding.fix is not None:
+            yield _fix(program, finding, finding.fix)
+    for finding in here:
+        if finding.code in diagnostics.LINT_CODES and finding.code != "PS803":
+            yield _silencing(program, finding)
+
+
+def _fix(
+    program: programs.Program, finding: diagnostics.Diagnostic, fix: diagnostics.Fix
+) -> Action:
+    title = fixes.title(fix, program.result.texts)
+    title += "" if fix.safe else f" (unsafe, {finding.code})"
+    return Action(title, "quickfix", fix.edits, finding, is_preferred=fix.safe)
+
+
+def _silencing(program: programs.Program, finding: diagnostics.Diagnostic) -> Action:
+    """Return a comment of its own line in front of the statement that a finding is in."""
+    text = program.result.texts[finding.span.file]
+    begin = _statement_start(program, finding.span)
+    line, column = text.position(begin)
+    line_start = text.line_start(line)
+    blanks = text.text[line_start:begin]
+    indent = blanks if not blanks.strip() else " " * (column - 1)
+    comment = f"{indent}# policysched: ignore[{finding.code}] {_REASON}\n"
+    edit = diagnostics.Edit(text.span(line_start, line_start), comment)
+    return Action(f"Ignore {finding.code} here, with a reason", "quickfix", (edit,), finding)
+
+
+def _statement_start(program: programs.Program, span: source.Span) -> int:
+    """Return where the innermost item or statement begins that a place is in."""
+    nodes: list[syntax_expr.Node] = []
+    for item in program.parsed[span.file].file.items:
+        inner = item.statements if isinstance(item, syntax.Policy | syntax.Profile) else ()
+        nodes += (item, *inner)
+    around = [each.span.start for each in nodes if each.span.start <= span.start <= each.span.end]
+    return around[-1] if around else program.result.texts[span.file].line_start(span.line)
+
+
+def fix_all(program: programs.Program, text: str) -> Iterator[Action]:
+    """Yield the safe fixes of a text as one action, if there are any."""
+    if not any(
+        each.fix is not None and each.fix.safe and each.span.file == text
+        for each in program.report.findings
+    ):
+        return
+    before = program.result.texts[text]
+    edits = _fixed(program, before)
+    if edits:
+        yield Action("Fix all that is safe to fix", "source.fixAll", tuple(edits))
+
+
+def _fixed(program: programs.Program, before: source.SourceText) -> Sequence[diagnostics.Edit]:
+    if before.name in program.fixed:
+        return differences.edits(before, program.fixed[before.name])
+    taken: list[diagnostics.Edit] = []  # of a program with errors, what `check` can fix
+    for finding in program.report.findings:
+        fix = finding.fix
+        if fix is None or not fix.safe or any(each.span.file != before.name for each in fix.edits):
+            continue
+        if not any(_touch(edit, other) for edit in fix.edits for other in taken):
+            taken += fix.edits
+    return taken
+
+
+def _touch(one: diagnostics.Edit, other: diagnostics.Edit) -> bool:
+    return one.span.start <= other.span.end and other.span.start <= one.span.end

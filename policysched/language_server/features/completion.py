@@ -1,0 +1,134 @@
+"""What may be written at a place: words of the language, names, and words of the cluster.
+
+Words of the language are those terminals that the parser takes there, less those that the statement
+has no use for; everything else follows from what stands before the cursor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.words import syntax_words, vocabulary
+from policysched.language_server.features import completion_words, proposals
+from policysched.language_server.words import contexts, word_docs
+from policysched.language_server.project import programs
+
+_ONCE = frozenset({"description", "owner", "mode", "for"})
+"""Statements that a policy has once."""
+MAX_ITEMS = 500
+_STATEMENT_TERMINALS = frozenset(
+    {
+        *syntax_words.POLICY_STATEMENTS,
+        *syntax_words.CLUSTER_STATEMENTS,
+        *syntax_words.PROFILE_STATEMENTS,
+    }
+)
+_CLAUSE_WORDS = frozenset(
+    word
+    for table in (syntax_words.CLAUSES, syntax_words.METRIC_OPTIONS)
+    for words in table.values()
+    for word in words
+)
+TRIGGERS = (" ", "(", ",", "=", ":", "$", "`", "[", '"')
+"""Characters behind which an editor asks by itself."""
+
+
+def complete(program: programs.Program, text: str, offset: int) -> proposals.Proposals:
+    """Return what may be written at an offset of a text of the program."""
+    context = contexts.at(program.scan(text), offset)
+    found = {each.text: each for each in _proposals(program, text, context, offset)}
+    ordered = sorted(found.values(), key=lambda each: (each.rank, each.text))
+    return proposals.Proposals(context.start, context.end, tuple(ordered[:MAX_ITEMS]))
+
+
+def _proposals(
+    program: programs.Program, text: str, context: contexts.Context, offset: int
+) -> Iterator[proposals.Proposal]:
+    match context.inside:
+        case "comment":
+            yield from _codes(program, text, offset)
+        case "query":
+            yield from completion_words.of_queries(program, text, context.start)
+        case "string":
+            yield from completion_words.of_strings(program, context)
+        case _:
+            expected = list(completion_words.expected(program, context))
+            yield from expected
+            if not completion_words.is_only(context):
+                yield from _keywords(context)
+
+
+def _codes(program: programs.Program, text: str, offset: int) -> Iterator[proposals.Proposal]:
+    """Yield codes inside of the brackets of `ignore[…]`, those found in the text first."""
+    before = program.result.texts[text].text[:offset].rpartition("\n")[2]
+    if before.rfind("ignore[") <= before.rfind("]"):
+        return
+    here = {each.code for each in program.report.findings if each.span.file == text}
+    for code, title in (diagnostics.CODES | diagnostics.LINT_CODES).items():
+        yield proposals.Proposal(code, "code", title, rank=0 if code in here else 5)
+
+
+def _keywords(context: contexts.Context) -> Iterator[proposals.Proposal]:
+    for terminal in sorted(context.accepts):
+        for word in syntax_words.KEYWORDS.get(terminal, ()):
+            if _fits(context, terminal, word):
+                is_operator = terminal in syntax_words.LABEL_OPERATORS
+                yield proposals.Proposal(
+                    word,
+                    "operator" if is_operator else "keyword",
+                    doc=word_docs.of(word, context.statement),
+                    rank=2 if is_operator else _rank(context, word),
+                )
+
+
+def _fits(context: contexts.Context, terminal: str, word: str) -> bool:
+    """Return whether a word that the grammar takes here is of use here."""
+    if not _is_of_item(context, terminal, word):
+        return False
+    takes = syntax_words.ALLOWED_CLAUSES.get(_clause_table(context))
+    starts_statement = terminal in _STATEMENT_TERMINALS and word not in (takes or ())
+    if starts_statement and context.before and not _is_part(context, word):
+        return context.is_first_on_line or context.word() in ("{", "}")
+    if word not in _CLAUSE_WORDS or takes is None:
+        return True
+    used = {each.text for each in context.before}
+    return word in takes and (word not in used or word == "missing")
+
+
+def _is_of_item(context: contexts.Context, terminal: str, word: str) -> bool:
+    """Return whether check takes a word in this item, where the grammar takes it in several."""
+    if word == "version":
+        return context.is_at_start
+    if word in _ONCE and terminal in _STATEMENT_TERMINALS:
+        return word not in context.statements
+    used = {each.text for each in context.before}
+    if context.item == "metric" and word in ("node", "cluster"):
+        is_option = "NAME" not in context.accepts
+        return not is_option or used.isdisjoint({"node", "cluster"})
+    is_about_clusters = context.item == "clusterPolicy"
+    if "NAME" in context.accepts and terminal in ("NODE", "POD", "CLUSTER"):
+        return context.item not in ("policy", "clusterPolicy") or (
+            (terminal == "CLUSTER") == is_about_clusters
+        )
+    return True
+
+
+def _is_part(context: contexts.Context, word: str) -> bool:
+    """Return whether a word that can begin a statement goes on with this one: `missing score`."""
+    return (context.word(), word) in {("missing", "score"), ("by", "score")}
+
+
+def _rank(context: contexts.Context, word: str) -> int:
+    return 3 if word in syntax_words.ALLOWED_CLAUSES.get(_clause_table(context), ()) else 4
+
+
+def _clause_table(context: contexts.Context) -> str:
+    if context.item == "metric":
+        return "metric"
+    if (
+        context.statement == "score"
+        and context.word(len(context.before) - 1) in vocabulary.STRATEGIES
+    ):
+        return "score strategy"
+    return context.statement

@@ -1,0 +1,21 @@
+"""Canonical form of a text, or of some of its lines."""
+
+from __future__ import annotations
+
+from policysched.lang import source
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.formatting import formatter
+from policysched.language_server.texts import differences
+
+
+def edits(text: source.SourceText) -> list[diagnostics.Edit]:
+    """Return what `policysched fmt` would change; nothing in a text with syntax errors."""
+    result = formatter.format_text(text)
+    if result.text is None:
+        return []
+    return differences.edits(text, result.text)
+
+
+def edits_between(text: source.SourceText, start: int, end: int) -> list[diagnostics.Edit]:
+    """Return what would be changed in a stretch of the text, whole lines and what they begin."""
+    return [each for each in edits(text) if each.span.start <= end and start <= each.span.end]

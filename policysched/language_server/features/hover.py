@@ -1,0 +1,145 @@
+"""What a word of a policy means: of the language, a name, a label on the cluster, a code."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+from policysched import errors
+from policysched.lang.checked import checked_selector
+from policysched.lang.diagnostics import code_pages, diagnostics
+from policysched.lang.parsing import scanner
+from policysched.language_server.features import completion_words, selections
+from policysched.language_server.words import names, vocabulary, word_docs
+from policysched.language_server.project import programs
+from policysched.promql import query_words
+
+_MAX_VALUES = 10
+_CODE = re.compile(r"\bPS\d{3}\b")
+_QUERY_WORD = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Hover:
+    """What to show, and the stretch of the text that it is about."""
+
+    start: int
+    end: int
+    markdown: str
+
+
+def hover(program: programs.Program, text: str, offset: int) -> Hover | None:
+    """Return what is to be said about a place of a text of the program."""
+    scan = program.scan(text)
+    comment = next((each for each in scan.comments if each.start <= offset <= each.end), None)
+    if comment is not None:
+        return _of_code(comment, offset)
+    named = program.index.at(text, offset)
+    if named is not None and named.symbol.kind != "text":
+        return Hover(named.span.start, named.span.end, _of_name(program, named.symbol))
+    lexeme = scan.at(offset)
+    if lexeme is None or not lexeme.start <= offset <= lexeme.end:
+        lexeme = scan.before(offset)
+    if lexeme is None or not lexeme.start <= offset <= lexeme.end:
+        return None
+    if lexeme.kind in ("promql", "open_promql"):
+        return _of_query(program, lexeme, offset)
+    return _of_word(program, scan, lexeme)
+
+
+def page(code: str) -> str:
+    """Return the page of a diagnostic, as Markdown; "" for a code that there is not."""
+    if code not in diagnostics.CODES and code not in diagnostics.LINT_CODES:
+        return ""
+    try:
+        return code_pages.page(code)
+    except errors.MissingResourceError:
+        return ""
+
+
+def _of_code(comment: scanner.Lexeme, offset: int) -> Hover | None:
+    for match in _CODE.finditer(comment.text):
+        start, end = comment.start + match.start(), comment.start + match.end()
+        if start <= offset <= end and (shown := page(match.group())):
+            return Hover(start, end, shown)
+    return None
+
+
+# ---------------------------------------------------------------------------- names
+
+
+def _of_name(program: programs.Program, symbol: names.Symbol) -> str:
+    definition = program.index.definition(symbol)
+    if definition is None:
+        return f"{symbol.kind} `{symbol.own_name}`: not defined"
+    uses = len(program.index.of(symbol)) - 1
+    facts = [f"**{symbol.kind}** `{symbol.own_name}`", *_facts(program, symbol)]
+    facts.append(f"used {uses} time{'' if uses == 1 else 's'}")
+    shown = completion_words.definition(program, definition)
+    return ", ".join(facts) + f"\n\n{shown}"
+
+
+def _facts(program: programs.Program, symbol: names.Symbol) -> list[str]:
+    checked = program.result.program
+    if checked is None:
+        return []
+    if symbol.kind == "metric":
+        metric = next((each for each in checked.metrics if each.name == symbol.name), None)
+        if metric is not None:
+            age = f"missing when older than {metric.max_age_seconds:g} s"
+            return [f"in {metric.unit}", f"every {metric.refresh_seconds:g} s", age]
+    if symbol.kind == "param":
+        param = next((each for each in checked.params if each.name == symbol.name), None)
+        if param is not None:
+            return [param.type]
+    if symbol.kind == "policy":
+        return selections.facts_of_policy(program, symbol.name)
+    return []
+
+
+# ---------------------------------------------------------------------------- words
+
+
+def _of_query(program: programs.Program, lexeme: scanner.Lexeme, offset: int) -> Hover | None:
+    for match in _QUERY_WORD.finditer(lexeme.text):
+        start, end = lexeme.start + match.start(), lexeme.start + match.end()
+        if start <= offset <= end:
+            word = match.group()
+            doc = query_words.FUNCTIONS.get(word) or program.words.meanings.get(word, "")
+            if not doc and word in program.known.words.series:
+                doc = "a series that Prometheus has"
+            return Hover(start, end, f"`{word}`: {doc}") if doc else None
+    return None
+
+
+def _of_word(program: programs.Program, scan: scanner.Scan, lexeme: scanner.Lexeme) -> Hover | None:
+    before = scan.before(lexeme.start)
+    doc = word_docs.of(lexeme.text, before.text if before is not None else "")
+    found = selections.at(program, scan.source.name, lexeme.start)
+    if found is None:
+        return Hover(lexeme.start, lexeme.end, doc) if doc else None
+    is_operator = lexeme.text in word_docs.OPERATORS
+    lines = [doc] if doc and is_operator else []
+    counted = selections.count(program, found)
+    if counted:
+        lines.append(f"`{selections.written(program, found)}`: {counted}")
+    lines += _of_label(program, found)
+    start, end = (lexeme.start, lexeme.end) if is_operator else (found.span.start, found.span.end)
+    return Hover(start, end, "\n\n".join(lines)) if lines else None
+
+
+def _of_label(program: programs.Program, found: selections.Found) -> list[str]:
+    requirement = found.selector
+    domain = _LABELLED.get(found.about)
+    if not isinstance(requirement, checked_selector.LabelRequirement) or domain is None:
+        return []
+    values = program.known.words.of(domain).get(requirement.key)
+    if values is None:
+        return []
+    shown = ", ".join(f"`{each}`" for each in sorted(values)[:_MAX_VALUES])
+    more = ", …" if len(values) > _MAX_VALUES else ""
+    return [f"Values of `{requirement.key}` on the {found.about}: {shown}{more}"]
+
+
+_LABELLED: dict[str, vocabulary.Domain] = {"nodes": "node", "clusters": "cluster"}
+"""What selectors are about → whose labels are known."""

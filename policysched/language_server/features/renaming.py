@@ -1,0 +1,67 @@
+"""Another name for something, everywhere at once, or why that cannot be."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from policysched.lang import source
+from policysched.lang.checking import checker
+from policysched.lang.diagnostics import diagnostics
+from policysched.language_server.words import names
+from policysched.language_server.project import programs
+from policysched.lint import fixing
+
+_RENAMED = ("let", "param", "metric", "policy", "rule")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why something cannot be renamed."""
+
+    reason: str
+
+
+def target(program: programs.Program, text: str, offset: int) -> names.Occurrence | None:
+    """Return the name at a place that could be another."""
+    found = program.index.at(text, offset)
+    if found is None or found.symbol.kind not in _RENAMED:
+        return None
+    return found if program.index.definition(found.symbol) is not None else None
+
+
+def rename(
+    program: programs.Program, text: str, offset: int, new: str
+) -> list[diagnostics.Edit] | Refusal:
+    """Return the edits of all texts, or why there are none.
+
+    Nothing is renamed where the result would have errors that were not there, or where parts of the
+    texts cannot be read: the name might be used there.
+    """
+    found = target(program, text, offset)
+    if found is None:
+        return Refusal("nothing here has a name that could be changed")
+    problem = names.problem_of(found.symbol, new)
+    if problem:
+        return Refusal(problem)
+    if any(result.damaged for result in program.result.parsed):
+        return Refusal("some statements cannot be read; mend them first, the name may be in them")
+    edits = [diagnostics.Edit(each.span, new) for each in program.index.of(found.symbol)]
+    return _new_error(program, edits) or edits
+
+
+def _new_error(program: programs.Program, edits: list[diagnostics.Edit]) -> Refusal | None:
+    renamed = [
+        source.SourceText(
+            text.name,
+            fixing.apply(text.text, (each for each in edits if each.span.file == text.name)),
+        )
+        for text in program.texts
+    ]
+    after = checker.check(renamed, plugins=program.known.plugins)
+    before = len(_errors(program.result.diagnostics))
+    errors = _errors(after.diagnostics)
+    return Refusal(errors[0].message) if len(errors) > before else None
+
+
+def _errors(found: tuple[diagnostics.Diagnostic, ...]) -> list[diagnostics.Diagnostic]:
+    return [each for each in found if each.severity is diagnostics.Severity.ERROR]

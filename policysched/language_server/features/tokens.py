@@ -1,0 +1,145 @@
+"""What each word of a text is, for colours: keyword, operator, label, name, number, query."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
+
+from policysched.lang.parsing import scanner
+from policysched.lang.words import syntax_words
+from policysched.lang.words import vocabulary as language
+from policysched.language_server.words import names
+from policysched.language_server.project import programs
+from policysched.promql import query_words
+
+Kind: TypeAlias = Literal[
+    "keyword",
+    "operator",
+    "comment",
+    "string",
+    "number",
+    "variable",
+    "parameter",
+    "class",
+    "function",
+    "property",
+    "enumMember",
+    "regexp",
+]
+KINDS: tuple[Kind, ...] = (
+    *("keyword", "operator", "comment", "string", "number", "variable", "parameter", "class"),
+    *("function", "property", "enumMember", "regexp"),
+)
+_NAMES: dict[names.Kind, Kind] = {
+    "let": "variable",
+    "metric": "variable",
+    "param": "parameter",
+    "policy": "class",
+    "profile": "class",
+    "rule": "function",
+    "text": "string",
+}
+_KEYWORDS = frozenset(word for words in syntax_words.KEYWORDS.values() for word in words)
+_OPERATORS = frozenset(word for words in syntax_words.LABEL_OPERATORS.values() for word in words)
+_VALUES = frozenset(
+    {
+        *language.MODES,
+        *language.DIRECTIONS,
+        *language.WHEN_UNSATISFIABLE,
+        *language.NODE_INCLUSION,
+        *language.OUTAGE_ACTIONS,
+        *language.TAINT_EFFECTS,
+        *language.METRIC_UNITS,
+        *language.PARAM_TYPES,
+    }
+)
+_FUNCTIONS = frozenset(
+    {*language.FUNCTIONS, *language.STRATEGIES, *language.NORMALIZATIONS, "requests", "limits"}
+)
+_QUERY = re.compile(
+    r"""(?P<comment>\#[^\n]*)
+      | (?P<string>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')
+      | (?P<parameter>\$[A-Za-z_]\w*)
+      | (?P<word>[A-Za-z_:][A-Za-z0-9_:]*)
+      | (?P<number>[0-9][0-9A-Za-z_.]*)""",
+    re.VERBOSE,
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Token:
+    """A stretch of a text and what it is."""
+
+    start: int
+    end: int
+    kind: Kind
+
+
+def tokens(program: programs.Program, text: str) -> list[Token]:
+    """Return the words of a text in their order; none overlap."""
+    scan = program.scan(text)
+    named = {each.span.start: each for each in program.index.occurrences if each.span.file == text}
+    found = [Token(each.start, each.end, "comment") for each in scan.comments]
+    before = ""
+    for lexeme in scan.lexemes:
+        found += _of(lexeme, before, named)
+        before = lexeme.text
+    return sorted(found, key=lambda each: each.start)
+
+
+def _of(lexeme: scanner.Lexeme, before: str, named: dict[int, names.Occurrence]) -> Iterator[Token]:
+    match lexeme.kind:
+        case "promql" | "open_promql":
+            yield from _of_query(lexeme)
+        case "string" | "open_string":
+            yield Token(lexeme.start, lexeme.end, "string")
+        case "word":
+            if before == "disable" and "." in lexeme.text and lexeme.start in named:
+                middle = lexeme.start + lexeme.text.index(".")
+                yield Token(lexeme.start, middle, "class")
+                yield Token(middle + 1, lexeme.end, "function")
+            else:
+                yield Token(lexeme.start, lexeme.end, _word(lexeme, before, named))
+        case _:
+            if lexeme.text not in "{}()[],:":
+                yield Token(lexeme.start, lexeme.end, "operator")
+
+
+def _word(lexeme: scanner.Lexeme, before: str, named: dict[int, names.Occurrence]) -> Kind:
+    occurrence = named.get(lexeme.start)
+    if occurrence is not None:
+        return _NAMES[occurrence.symbol.kind]
+    word = lexeme.text
+    if word in _OPERATORS:
+        return "operator"
+    if word in _KEYWORDS and before not in ("where", "(", ",", "topologyKey"):
+        return "keyword"
+    if word in _VALUES:
+        return "enumMember"
+    if word in _FUNCTIONS:
+        return "function"
+    return "number" if word[0].isdigit() else "property"
+
+
+def _of_query(lexeme: scanner.Lexeme) -> Iterator[Token]:
+    for match in _QUERY.finditer(lexeme.text):
+        start, end = lexeme.start + match.start(), lexeme.start + match.end()
+        match match.lastgroup:
+            case "comment":
+                yield Token(start, end, "comment")
+            case "string":
+                yield Token(start, end, "string")
+            case "parameter":
+                yield Token(start, end, "parameter")
+            case "number":
+                yield Token(start, end, "number")
+            case _:
+                yield Token(start, end, _query_word(match.group()))
+
+
+def _query_word(word: str) -> Kind:
+    if word in query_words.FUNCTIONS:
+        return "function"
+    return "keyword" if word in query_words.KEYWORDS else "variable"

@@ -1,0 +1,102 @@
+"""Texts that are checked together, and what can be said about them; everything on demand."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+from policysched.lang import source
+from policysched.lang.checking import checker
+from policysched.lang.parsing import parser, scanner
+from policysched.language_server.words import names, vocabulary
+from policysched.lint import fixing, linter, settings, subject
+
+if TYPE_CHECKING:
+    from policysched.lint.facts import cluster_facts  # brings NumPy
+
+
+@dataclasses.dataclass(frozen=True)
+class Known:
+    """What is known besides the texts.
+
+    Attributes:
+        cluster: its nodes and pods, None if none was named.
+        words: label keys and the like that are worth proposing.
+        plugins: names of plugins, None if that is not known.
+        now_seconds: since the epoch; rules that have expired by then are warned of.
+    """
+
+    cluster: cluster_facts.ClusterFacts | None = None
+    words: vocabulary.Vocabulary = dataclasses.field(default_factory=vocabulary.Vocabulary)
+    plugins: Collection[str] | None = None
+    now_seconds: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """Texts that form one namespace: the files of a folder, the keys of a manifest.
+
+    Attributes:
+        chosen: settings of lint.
+        known: what is known of the cluster and of Prometheus.
+    """
+
+    texts: tuple[source.SourceText, ...]
+    chosen: settings.Settings = dataclasses.field(default_factory=settings.Settings)
+    known: Known = dataclasses.field(default_factory=Known)
+
+    @functools.cached_property
+    def result(self) -> checker.CheckResult:
+        """What `check` says."""
+        return checker.check(self.texts, plugins=self.known.plugins, now=self.known.now_seconds)
+
+    @functools.cached_property
+    def report(self) -> linter.Report:
+        """What `lint` says, with what `check` says."""
+        return linter.lint(self.result, self.chosen, self.known.cluster)
+
+    @functools.cached_property
+    def index(self) -> names.Index:
+        """Where names are defined and used."""
+        return names.index(self.result.parsed)
+
+    @functools.cached_property
+    def about(self) -> subject.Subject | None:
+        """Its selectors; None if it has errors."""
+        if self.result.program is None:
+            return None
+        return subject.Subject(
+            self.result.program, self.result.parsed, self.result.texts, self.known.cluster
+        )
+
+    @functools.cached_property
+    def parsed(self) -> Mapping[str, parser.ParseResult]:
+        """What was read, by the name of the text."""
+        return {result.text.name: result for result in self.result.parsed}
+
+    @functools.cached_property
+    def fixed(self) -> Mapping[str, str]:
+        """The texts with all safe fixes applied, by name; as they are if there are errors."""
+        if self.result.program is None:
+            return {}
+        fixed = fixing.fix(
+            self.texts, {}, self.chosen, also_unsafe=False, cluster=self.known.cluster
+        )
+        return {text.name: text.text for text in fixed}
+
+    @functools.cached_property
+    def words(self) -> vocabulary.Vocabulary:
+        """What is worth proposing: of the cluster, and what the policies themselves say."""
+        return self.known.words.joined(vocabulary.of_policies(self.result.parsed))
+
+    def scan(self, name: str) -> scanner.Scan:
+        """Return the lexemes of a text."""
+        if name not in self._scans:
+            self._scans[name] = scanner.Scan(self.result.texts[name])
+        return self._scans[name]
+
+    @functools.cached_property
+    def _scans(self) -> dict[str, scanner.Scan]:
+        return {}

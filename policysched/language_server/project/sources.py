@@ -1,0 +1,108 @@
+"""Reads what proposals and counts are made of: a cluster file, a live cluster, a Prometheus."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import pathlib
+
+from policysched import errors
+from policysched.inputs import dump_file
+from policysched.language_server.project import options
+from policysched.language_server.words import vocabulary
+from policysched.lint.facts import cluster_facts
+from policysched.offline import lint_cluster
+
+_KINDS = ("nodes", "pods", "namespaces")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Loaded:
+    """What could be read.
+
+    Attributes:
+        name: of the cluster.
+        objects: of the cluster, None if none is named or it cannot be read.
+        words: of the cluster and of Prometheus.
+        problems: what could not be read, and why.
+    """
+
+    name: str = ""
+    objects: dump_file.Dump | None = None
+    words: vocabulary.Vocabulary = dataclasses.field(default_factory=vocabulary.Vocabulary)
+    problems: tuple[str, ...] = ()
+
+
+def load(wanted: options.Options, root: pathlib.Path) -> Loaded:
+    """Return what the settings name; relative paths count from `root`. It may take a while."""
+    problems: list[str] = []
+    name, objects = "", None
+    words = vocabulary.Vocabulary()
+    try:
+        name, objects = _cluster(wanted, root)
+        if objects is not None:
+            words = vocabulary.of_cluster(objects)
+    except errors.PolicySchedError as error:
+        problems.append(str(error))
+    if wanted.prometheus:
+        try:
+            words = words.joined(_series(wanted.prometheus))
+        except errors.PolicySchedError as error:
+            problems.append(f"{wanted.prometheus}: {error}")
+    return Loaded(name, objects, words, tuple(problems))
+
+
+def stamp(wanted: options.Options, root: pathlib.Path) -> tuple[int, int] | None:
+    """Return what differs once the cluster file has changed; None if there is none."""
+    if not wanted.cluster:
+        return None
+    try:
+        found = pathlib.Path(_path(wanted.cluster, root)).stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def _path(written: str, root: pathlib.Path) -> str:
+    return str(root / pathlib.Path(written).expanduser())
+
+
+def _cluster(wanted: options.Options, root: pathlib.Path) -> tuple[str, dump_file.Dump | None]:
+    if wanted.cluster:
+        return wanted.cluster, dump_file.read(_path(wanted.cluster, root))
+    if wanted.kubeconfig or wanted.context:
+        from policysched.inputs import live_cluster  # noqa: PLC0415 - brings HTTP, which files do without
+
+        named = wanted.kubeconfig and _path(wanted.kubeconfig, root)
+        chosen = live_cluster.LiveCluster(named, wanted.context)
+        server, found = live_cluster.read(chosen, live_cluster.Reading(kinds=_KINDS))
+        return server, dump_file.Dump(found)
+    return "", None
+
+
+def _series(url: str) -> vocabulary.Vocabulary:
+    from policysched.promapi import (  # noqa: PLC0415 - brings HTTP, most run without
+        series_names,
+        settings,
+    )
+
+    source = settings.PrometheusSource(url)
+    problem = settings.problem(source)
+    if problem:
+        raise errors.InputError("settings: prometheus", problem)
+    found = series_names.read(source)
+    meanings = {name: text for name, text in found.items() if text}
+    return vocabulary.Vocabulary(series=frozenset(found), meanings=meanings)
+
+
+def facts(
+    loaded: Loaded, annotations: frozenset[str], now: datetime.datetime
+) -> cluster_facts.ClusterFacts | None:
+    """Return the cluster as lint compares policies with it.
+
+    Raises:
+        InputError: an object is there twice, or holds a text that is no quantity.
+    """
+    if loaded.objects is None:
+        return None
+    return lint_cluster.facts(loaded.name, loaded.objects, annotations, now)

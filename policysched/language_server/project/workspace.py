@@ -1,0 +1,192 @@
+"""The documents that are open, the programs that they belong to, and what is known besides."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+from collections.abc import Iterator, Sequence
+
+from policysched import clock as clocks
+from policysched import errors
+from policysched.inputs import lint_settings, policy_sources
+from policysched.lang import limits, source
+from policysched.lang.parsing import parser
+from policysched.lang.syntax import syntax
+from policysched.language_server.texts import documents, positions
+from policysched.language_server.project import options, programs, sources
+from policysched.lint import settings
+from policysched.offline import lint_cluster
+from policysched.plugins import registry
+
+
+class Workspace:
+    """Everything that the server remembers.
+
+    Args:
+        clock: says when a rule has expired.
+        root: the folder that is open; relative paths of settings count from it.
+    """
+
+    def __init__(self, clock: clocks.Clock, root: pathlib.Path | None = None) -> None:
+        self.clock = clock
+        self.root = root or pathlib.Path.cwd()
+        self.options = options.Options()
+        self.loaded = sources.Loaded()
+        self.encoding = positions.Encoding.UTF_16
+        self._documents: dict[str, documents.Document] = {}
+        self._folders: dict[pathlib.Path, tuple[source.SourceText, ...]] = {}
+        self._settings: dict[pathlib.Path, settings.Settings] = {}
+        self._programs: dict[str, programs.Program] = {}
+        self._known: dict[frozenset[str], programs.Known] = {}
+        self._plugins = registry.with_entry_points().names()
+
+    # ------------------------------------------------------------------------ documents
+
+    @property
+    def opened(self) -> Sequence[documents.Document]:
+        """All that are open."""
+        return tuple(self._documents.values())
+
+    def open(self, name: str, text: str, version: int, uri: str = "") -> documents.Document:
+        """Take in a document; what is on disk does not count from now on."""
+        document = documents.Document(name, text, version, self.encoding, uri)
+        self._documents[name] = document
+        self.forget_files()
+        return document
+
+    def change(
+        self, name: str, changes: Sequence[documents.Change], version: int
+    ) -> documents.Document | None:
+        """Change a document; None if it is not open."""
+        document = self._documents.get(name)
+        if document is not None:
+            document = self._documents[name] = document.changed(changes, version)
+        return document
+
+    def close(self, name: str) -> None:
+        """Forget a document; what is on disk counts again."""
+        self._documents.pop(name, None)
+        self._programs.pop(name, None)
+        self.forget_files()
+
+    def document(self, name: str) -> documents.Document | None:
+        """Return a document, from disk if it is not open; None if there is none."""
+        if name in self._documents:
+            return self._documents[name]
+        try:
+            text = pathlib.Path(name).read_bytes().decode("utf-8-sig")
+        except (OSError, UnicodeDecodeError, ValueError):
+            return None
+        return documents.Document(name, text, encoding=self.encoding)
+
+    def forget_files(self) -> None:
+        """Read files anew when they are needed next: they may have changed."""
+        self._folders.clear()
+        self._settings.clear()
+
+    # ------------------------------------------------------------------------ programs
+
+    def program(self, document: documents.Document) -> programs.Program:
+        """Return the texts that belong together with those of a document, and what they mean."""
+        texts = tuple(sorted(self._texts(document), key=lambda text: text.name))
+        chosen = self._settings_of(document)
+        kept = next(
+            (
+                each
+                for each in (self._programs.get(document.name), *self._programs.values())
+                if each is not None and each.texts == texts and each.chosen == chosen
+            ),
+            None,
+        )
+        self._programs[document.name] = kept = kept or self._made(texts, chosen)
+        return kept
+
+    def reconsider(self, loaded: sources.Loaded | None = None) -> None:
+        """Judge all texts anew: settings or the cluster have changed."""
+        if loaded is not None:
+            self.loaded = loaded
+        self._programs.clear()
+        self._known.clear()
+
+    def _made(
+        self, texts: tuple[source.SourceText, ...], chosen: settings.Settings
+    ) -> programs.Program:
+        program = programs.Program(texts, chosen, self._known_for(frozenset()))
+        found = program.result.program
+        keys = lint_cluster.annotation_keys(found) if found is not None else frozenset()
+        if keys and self.loaded.objects is not None:
+            return programs.Program(texts, chosen, self._known_for(keys))
+        return program
+
+    def _known_for(self, keys: frozenset[str]) -> programs.Known:
+        now = self.clock.now()
+        if keys not in self._known:
+            if len(self._known) > 1:
+                self._known.clear()
+            try:
+                facts = sources.facts(self.loaded, keys, now)
+            except errors.InputError:  # told when it was loaded
+                facts = None
+            self._known[keys] = programs.Known(facts, self.loaded.words, self._plugins)
+        return dataclasses.replace(self._known[keys], now_seconds=now.timestamp())
+
+    def _settings_of(self, document: documents.Document) -> settings.Settings:
+        folder = pathlib.Path(document.name).absolute().parent
+        if folder not in self._settings:
+            try:
+                self._settings[folder] = lint_settings.find(folder)[0]
+            except (errors.InputError, OSError, ValueError):  # `lint` tells what is wrong there
+                self._settings[folder] = settings.Settings()
+        return self._settings[folder]
+
+    def _texts(self, document: documents.Document) -> Iterator[source.SourceText]:
+        own = [part.text for part in document.policies]
+        yield from own
+        if document.is_manifest or not pathlib.PurePath(document.name).is_absolute():
+            return
+        others = {text.name: text for text in self._beside(document)}
+        for name in self._wanted(own[0], others):
+            yield others[name]
+
+    def _wanted(
+        self, own: source.SourceText, others: dict[str, source.SourceText]
+    ) -> Sequence[str]:
+        """Return the names of the other texts of the program."""
+        if self.options.program == "folder":
+            return sorted(others)
+        found: list[str] = []
+        pending = [own]
+        while pending and len(found) < limits.MAX_TEXTS:
+            for key in _imports(pending.pop()):
+                for name, text in others.items():
+                    if text.key == key and name not in found:
+                        found.append(name)
+                        pending.append(text)
+        return found
+
+    def _beside(self, document: documents.Document) -> Iterator[source.SourceText]:
+        """Yield the other policies of the folder, as editors have them if they are open."""
+        folder = pathlib.Path(document.name).parent
+        if folder not in self._folders:
+            self._folders[folder] = _read(folder)
+        opened = {
+            name: each.policies[0].text
+            for name, each in self._documents.items()
+            if pathlib.Path(name).parent == folder and name.endswith(policy_sources.SUFFIX)
+        }
+        on_disk = {text.name: text for text in self._folders[folder]}
+        for name, text in (on_disk | opened).items():
+            if name != document.name:
+                yield text
+
+
+def _imports(text: source.SourceText) -> list[str]:
+    items = parser.parse(text).file.items
+    return [item.key.text for item in items if isinstance(item, syntax.Import)]
+
+
+def _read(folder: pathlib.Path) -> tuple[source.SourceText, ...]:
+    try:
+        return tuple(policy_sources.read([str(folder)]))
+    except errors.PolicySchedError:  # no policies yet, or one that is no text
+        return ()

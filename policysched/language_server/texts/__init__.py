@@ -1,0 +1,1 @@
+"""Documents and the policies in them: parts, positions, differences."""

@@ -1,0 +1,114 @@
+"""What is open in an editor: a document, its policies, and places in both."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterator, Sequence
+
+from policysched.lang import source
+from policysched.language_server.texts import manifests, parts, positions
+
+_MANIFEST_SUFFIXES = (".yaml", ".yml")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Change:
+    """A stretch of a document that an editor has replaced.
+
+    Attributes:
+        start: 0-based line and unit; None for the whole document.
+        end: as `start`, behind the stretch.
+    """
+
+    text: str
+    start: tuple[int, int] | None = None
+    end: tuple[int, int] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Document:
+    """A text as an editor has it.
+
+    Attributes:
+        name: its path, or its URI if it has none.
+        version: as the editor counts.
+        encoding: in which the editor counts.
+        uri: as the editor writes it; "" for a file that is not open.
+    """
+
+    name: str
+    text: str
+    version: int = 0
+    encoding: positions.Encoding = positions.Encoding.UTF_16
+    uri: str = ""
+
+    @property
+    def is_manifest(self) -> bool:
+        """Whether policies are in keys of ConfigMaps here."""
+        return self.name.endswith(_MANIFEST_SUFFIXES)
+
+    @functools.cached_property
+    def index(self) -> positions.LineIndex:
+        """Its lines."""
+        return positions.LineIndex(self.text, self.encoding)
+
+    @functools.cached_property
+    def _found(self) -> tuple[list[parts.Part], list[manifests.Unread]]:
+        if self.is_manifest:
+            return manifests.find(self.name, self.text)
+        return [parts.Part.whole(source.SourceText(self.name, self.text))], []
+
+    @property
+    def policies(self) -> Sequence[parts.Part]:
+        """Its policies, in the order of the document."""
+        return self._found[0]
+
+    @property
+    def unread(self) -> Sequence[manifests.Unread]:
+        """Keys of a manifest whose policies cannot be mapped."""
+        return self._found[1]
+
+    def at(self, offset: int) -> tuple[parts.Part, int] | None:
+        """Return the policy around an offset, and the offset in it."""
+        for part in self.policies:
+            inside = part.to_text(offset)
+            if inside is not None:
+                return part, inside
+        return None
+
+    def part_of(self, name: str) -> parts.Part | None:
+        """Return the policy of that name."""
+        return next((part for part in self.policies if part.text.name == name), None)
+
+    def changed(self, changes: Sequence[Change], version: int) -> Document:
+        """Return what the document is after changes, one after the other."""
+        text = self.text
+        for change in changes:
+            if change.start is None or change.end is None:
+                text = change.text
+                continue
+            index = positions.LineIndex(text, self.encoding)
+            start, end = index.offset(*change.start), index.offset(*change.end)
+            text = text[:start] + change.text + text[max(start, end) :]
+        return dataclasses.replace(self, text=text, version=version)
+
+    def edited(self, edits: Sequence[parts.DocumentEdit]) -> str:
+        """Return the text after edits that do not overlap."""
+        text = self.text
+        for edit in sorted(edits, key=lambda each: (each.start, each.end), reverse=True):
+            text = text[: edit.start] + edit.replacement + text[edit.end :]
+        return text
+
+    def stretches(self, part: parts.Part, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+        """Yield line, unit and length of a stretch of a policy, line by line of the document."""
+        first, _ = part.text.position(start)
+        last, _ = part.text.position(end)
+        for number in range(first, last + 1):
+            line_start = part.text.line_start(number)
+            line_end = line_start + len(part.text.line(number))
+            begin, stop = max(start, line_start), min(end, line_end)
+            if begin < stop:
+                line, unit = self.index.position(part.to_document(begin))
+                _, behind = self.index.position(part.to_document(stop))
+                yield line, unit, behind - unit

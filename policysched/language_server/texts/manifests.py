@@ -1,0 +1,153 @@
+"""Finds the policies in ConfigMaps of a YAML text, line by line.
+
+No YAML parser is asked: while somebody types, most of a manifest is no YAML, and the policies in it
+are wanted all the same. A key is a policy's if its name ends in `.policy`, it stands right below
+`data:`, and its document has a line `kind: ConfigMap`. Only literal blocks (`key: |`) can be
+mapped; keys of other styles are told apart.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator, Sequence
+
+from policysched.lang import source
+from policysched.language_server.texts import parts
+
+_KEY = re.compile(
+    r"(?P<indent> *)(?P<quote>[\"']?)(?P<key>[A-Za-z0-9._-]+\.policy)(?P=quote)[ \t]*:(?P<rest>.*)"
+)
+_BLOCK = re.compile(r"[ \t]+\|(?P<header>[+-]?[1-9]?[+-]?)[ \t]*(?:[ \t]#.*)?")
+_DATA = re.compile(r"(?:- +)?[\"']?data[\"']?[ \t]*:[ \t]*(?:&\S+[ \t]*)?(?:#.*)?")
+_ANCHOR = re.compile(r"(?:^|[:-][ \t]+)&(?P<name>\S+)")
+_KIND = re.compile(r"(?:- +)?[\"']?kind[\"']?[ \t]*: *[\"']?ConfigMap[\"']?[ \t]*(?:#.*)?")
+_MARK = re.compile(r"(?:---|\.\.\.)(?:[ \t].*)?")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Unread:
+    """A key whose text is not a literal block, or is repeated by an alias.
+
+    Attributes:
+        start: offset of the key.
+        end: offset behind it.
+    """
+
+    key: str
+    start: int
+    end: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Line:
+    number: int
+    begin: int
+    text: str
+
+    @property
+    def indent(self) -> int:
+        return len(self.text) - len(self.text.lstrip(" "))
+
+    @property
+    def is_blank(self) -> bool:
+        return not self.text.strip()
+
+
+def find(name: str, text: str) -> tuple[list[parts.Part], list[Unread]]:
+    """Return the policies in a manifest, and the keys that hold one in another style.
+
+    Args:
+        name: of the document; policies are called `name/key`.
+        text: of the document.
+    """
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    found: list[parts.Part] = []
+    unread: list[Unread] = []
+    for document in _documents(_lines(text)):
+        if not any(_KIND.fullmatch(line.text.strip()) for line in document):
+            continue
+        for index, match, is_aliased in _keys(document):
+            block = _BLOCK.fullmatch(match["rest"])
+            begin = document[index].begin
+            if block is None or is_aliased:
+                place = begin + match.start("key"), begin + match.end("key")
+                unread.append(Unread(match["key"], *place))
+            elif part := _part(f"{name}/{match['key']}", document, index, match, block["header"]):
+                found.append(dataclasses.replace(part, line_end=line_end))
+    return found, unread
+
+
+def _lines(text: str) -> list[_Line]:
+    lines = []
+    begin = 0
+    for number, line in enumerate(text.split("\n"), start=1):
+        lines.append(_Line(number, begin, line.removesuffix("\r")))
+        begin += len(line) + 1
+    return lines
+
+
+def _documents(lines: Sequence[_Line]) -> Iterator[Sequence[_Line]]:
+    marks = [index for index, line in enumerate(lines) if _MARK.fullmatch(line.text)]
+    for start, end in zip([-1, *marks], [*marks, len(lines)], strict=True):
+        yield lines[start + 1 : end]
+
+
+def _keys(document: Sequence[_Line]) -> Iterator[tuple[int, re.Match[str], bool]]:
+    """Yield the lines of keys of policies, and whether an alias repeats a mapping around them.
+
+    Those inside of other blocks are left out.
+    """
+    inside = -1  # indentation of the key whose block we are in
+    above: list[_Line] = []  # the mappings around a line, outermost first
+    for index, line in enumerate(document):
+        if line.is_blank or (inside >= 0 and line.indent > inside):
+            continue
+        inside = -1
+        while above and above[-1].indent >= line.indent:
+            above.pop()
+        match = _KEY.fullmatch(line.text)
+        if match is not None and above and _DATA.fullmatch(above[-1].text.strip()):
+            yield index, match, any(_is_aliased(each, document) for each in above)
+        if re.search(r":[ \t]+[|>][+\-1-9]*[ \t]*(?:#.*)?$", line.text):
+            inside = line.indent
+        above.append(line)
+
+
+def _is_aliased(line: _Line, document: Sequence[_Line]) -> bool:
+    anchor = _ANCHOR.search(line.text.lstrip(" "))
+    return anchor is not None and any(f"*{anchor['name']}" in each.text for each in document)
+
+
+def _part(
+    name: str, document: Sequence[_Line], key: int, match: re.Match[str], header: str
+) -> parts.Part | None:
+    """Return the block below a key; None if it is empty."""
+    outer = len(match["indent"])
+    given = next((int(sign) for sign in header if sign.isdigit()), 0)
+    body = list(_body(document[key + 1 :], outer))
+    first = next((line for line in body if not line.is_blank), None)
+    if first is None:
+        return None
+    indent = outer + given if given else first.indent
+    shown = [line.text[indent:] for line in body]
+    kept = len(shown)
+    while kept and not shown[kept - 1]:
+        kept -= 1
+    tail = "" if "-" in header else "\n"
+    if "+" in header:
+        tail, kept = "\n", len(shown)
+    text = "\n".join(shown[:kept]) + tail
+    used = body[:kept]
+    starts = tuple(line.begin + min(indent, len(line.text)) for line in used)
+    end = used[-1].begin + len(used[-1].text)
+    origin = source.Origin(name.rpartition("/")[0], used[0].number, indent)
+    begins = tuple(line.begin for line in used)
+    return parts.Part(source.SourceText(name, text, origin), begins, starts, end, indent)
+
+
+def _body(lines: Sequence[_Line], outer: int) -> Iterator[_Line]:
+    for line in lines:
+        if not line.is_blank and line.indent <= outer:
+            return
+        yield line

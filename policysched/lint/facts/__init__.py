@@ -1,0 +1,1 @@
+"""What is known of the cluster, of Prometheus, and of the queries of policies."""

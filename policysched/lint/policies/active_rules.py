@@ -1,0 +1,120 @@
+"""Which rules are sure to act on all pods of a policy, at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from policysched.lang import source
+from policysched.lang.checked import checked
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint.policies import node_constraints, scopes
+
+
+class Acting:
+    """The rules of one profile that are in force.
+
+    Attributes:
+        policies: those that are no shadows.
+    """
+
+    def __init__(self, profile: checked.CheckedProfile) -> None:
+        self.policies: Sequence[checked.CheckedPolicy] = [
+            policy for policy in profile.policies if policy.mode == "enforce"
+        ]
+        self._covering = scopes.Covering(self.policies)
+        self._about: dict[str, list[checked.CheckedPolicy]] = {}
+        self._rules: dict[str, list[tuple[checked.CheckedPolicy, checked.Rule]]] = {}
+        self._demands: dict[str, list[node_constraints.Demand]] = {}
+        self._disabling: dict[str, list[checked.CheckedPolicy]] = {}
+        for policy in self.policies:
+            for each in policy.disables:
+                self._disabling.setdefault(each.rule, []).append(policy)
+
+    def about_pods_of(self, policy: checked.CheckedPolicy) -> Sequence[checked.CheckedPolicy]:
+        """Return the policies that are about all pods of a policy, itself included."""
+        known = self._about.get(policy.name)
+        if known is None:
+            known = self._about[policy.name] = list(self._covering.of(policy))
+        return known
+
+    def at_times_on_pods_of(
+        self, policy: checked.CheckedPolicy
+    ) -> Iterator[tuple[checked.CheckedPolicy, checked.Rule]]:
+        """Yield rules that act on every pod of a policy whenever they act, with their policies.
+
+        Those that some policy may disable are left out.
+        """
+        for other in self.about_pods_of(policy):
+            for each in other.rules:
+                if not self._may_be_off(each, policy):
+                    yield other, each
+
+    def on_pods_of(
+        self, policy: checked.CheckedPolicy
+    ) -> Sequence[tuple[checked.CheckedPolicy, checked.Rule]]:
+        """Return rules that always act on every pod of a policy, each with its own policy.
+
+        Rules with `during` or `expires` are left out, and those that some policy may disable.
+        """
+        known = self._rules.get(policy.name)
+        if known is None:
+            known = self._rules[policy.name] = [
+                (other, each)
+                for other, each in self.at_times_on_pods_of(policy)
+                if each.head.active is None
+            ]
+        return known
+
+    def demands_on(self, policy: checked.CheckedPolicy) -> Sequence[node_constraints.Demand]:
+        """Return what is always asked of nodes for every pod of a policy, by whatever policy."""
+        known = self._demands.get(policy.name)
+        if known is None:
+            known = self._demands[policy.name] = [
+                node_constraints.Demand(each, selector)
+                for _, each in self.on_pods_of(policy)
+                for selector in node_constraints.selectors(each, policy.scope)
+            ]
+        return known
+
+    def is_off(self, each: checked.Rule, policy: checked.CheckedPolicy) -> bool:
+        """Return whether it is certain that a rule is disabled for all pods of a policy."""
+        disabling = self._disabling.get(each.head.name, ())
+        return any(scopes.covers(other.scope, policy.scope) for other in disabling)
+
+    @staticmethod
+    def stays(
+        policy: checked.CheckedPolicy,
+        place: source.Span,
+        other: checked.CheckedPolicy,
+        other_place: source.Span,
+    ) -> bool:
+        """Return whether, of two things that say the same, the first one is what should stay.
+
+        That of another policy, which is about more pods, goes first; else the first in the text.
+        """
+        if policy is not other and not scopes.covers(policy.scope, other.scope):
+            return False
+        return (place.file, place.start) <= (other_place.file, other_place.start)
+
+    def _may_be_off(self, each: checked.Rule, policy: checked.CheckedPolicy) -> bool:
+        disabling = self._disabling.get(each.head.name, ())
+        return any(not scopes.are_apart(other.scope, policy.scope) for other in disabling)
+
+
+def in_every_profile(
+    several: Sequence[Acting],
+    find: Callable[[Acting, checked.CheckedPolicy], Iterable[diagnostics.Diagnostic]],
+) -> Iterator[diagnostics.Diagnostic]:
+    """Yield what is found of a policy in each profile that it acts in.
+
+    What one profile makes useless may be needed in another one.
+    """
+    found: dict[str, list[dict[source.Span, diagnostics.Diagnostic]]] = {}
+    for known in several:
+        for policy in known.policies:
+            by_place = {each.span: each for each in find(known, policy)}
+            found.setdefault(policy.name, []).append(by_place)
+    for first, *others in found.values():
+        for place, each in first.items():
+            if all(place in other for other in others):
+                yield each

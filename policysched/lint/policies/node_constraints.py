@@ -1,0 +1,93 @@
+"""What rules ask of nodes, whatever the metrics and the time."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+from policysched.lang.checked import checked, checked_expr, checked_selector
+from policysched.lint.sets import selector_sets
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Demand:
+    """A selector that nodes must match, or a rule rejects them.
+
+    Attributes:
+        rule: a required node affinity, or a `reject` by what is known of nodes.
+        selector: what is left has to match it.
+    """
+
+    rule: checked.Rule
+    selector: checked_selector.Selector
+
+
+def weight(each: checked.Rule) -> int:
+    """Return the weight of a score or preference, 0 of what filters."""
+    match each:
+        case checked.TolerateRule() | checked.RejectRule():
+            return 0
+        case _:
+            return each.weight or 0
+
+
+def preferred(each: checked.Rule) -> checked_selector.Selector | None:
+    """Return the nodes that a rule prefers, None for another rule."""
+    match each:
+        case checked.NodeAffinityRule(selector=selector, weight=int()):
+            return selector
+        case checked.ScoreRule(value=checked_expr.NodeTest(selector=selector)):
+            return selector
+        case _:
+            return None
+
+
+def selectors(
+    each: checked.Rule, scope: checked_selector.PodScope
+) -> Iterator[checked_selector.Selector]:
+    """Yield what a rule asks of nodes for pods of `scope`, if it acts on all of them."""
+    match each:
+        case checked.NodeAffinityRule(weight=None, selector=selector):
+            yield selector
+        case checked.RejectRule(condition=condition, until=None):
+            yield from _kept(condition, scope)
+        case _:
+            pass
+
+
+def _kept(
+    condition: checked_expr.TypedExpr, scope: checked_selector.PodScope
+) -> Iterator[checked_selector.Selector]:
+    """Yield what nodes match that a condition does not reject."""
+    match condition:
+        case checked_expr.NodeTest(selector=selector):
+            yield checked_selector.Negation(selector)
+        case checked_expr.Not(operand=checked_expr.NodeTest(selector=selector)):
+            yield selector
+        case checked_expr.Or(operands=operands):
+            for operand in operands:
+                yield from _kept(operand, scope)
+        case checked_expr.And(operands=operands):
+            yield from _kept_of_all(operands, scope)
+        case _:
+            pass
+
+
+def _kept_of_all(
+    operands: Sequence[checked_expr.TypedExpr], scope: checked_selector.PodScope
+) -> Iterator[checked_selector.Selector]:
+    """Yield what nodes match that do not meet all of some conditions, if these are of nodes."""
+    rejected = []
+    for operand in operands:
+        match operand:
+            case checked_expr.NodeTest(selector=selector):
+                rejected.append(selector)
+            case checked_expr.Not(operand=checked_expr.NodeTest(selector=selector)):
+                rejected.append(checked_selector.Negation(selector))
+            case checked_expr.PodTest(selector=selector) if selector_sets.implies(
+                scope.where, selector
+            ):
+                pass
+            case _:
+                return
+    yield checked_selector.Negation(checked_selector.AllOf(tuple(rejected)))

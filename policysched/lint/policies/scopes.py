@@ -1,0 +1,111 @@
+"""Which pods policies are about, compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from policysched.lang.checked import checked, checked_selector
+from policysched.lint.sets import selector_sets
+
+
+def covers(wide: checked_selector.PodScope, narrow: checked_selector.PodScope) -> bool:
+    """Return whether it is certain that all pods of `narrow` are in `wide`, too."""
+    if wide is narrow:
+        return True
+    if not _covers_namespaces(wide.namespaces, narrow.namespaces):
+        return False
+    return selector_sets.implies(narrow.where, wide.where)
+
+
+def are_apart(one: checked_selector.PodScope, other: checked_selector.PodScope) -> bool:
+    """Return whether it is certain that no pod is in both."""
+    return _are_namespaces_apart(one.namespaces, other.namespaces) or selector_sets.never_match(
+        one.where, other.where
+    )
+
+
+_Trait = tuple[str, str, str]
+"""Something that all pods of a scope have: what kind of thing, its key, its value."""
+
+
+class Covering:
+    """Finds the policies whose scope covers another, without a look at each pair.
+
+    A policy that asks for a label by `In`, of pods or of namespaces, or for namespaces by name can
+    only cover one whose pods have one of these values, so it is found by key and value.
+    """
+
+    def __init__(self, policies: Iterable[checked.CheckedPolicy]) -> None:
+        self._anywhere: list[checked.CheckedPolicy] = []
+        self._by_trait: dict[_Trait, list[checked.CheckedPolicy]] = {}
+        for policy in policies:
+            asked = _asked(policy.scope)
+            if not asked:
+                self._anywhere.append(policy)
+            for trait in asked:
+                self._by_trait.setdefault(trait, []).append(policy)
+
+    def of(self, policy: checked.CheckedPolicy) -> Iterator[checked.CheckedPolicy]:
+        """Yield the policies that are about all pods of `policy`, itself included."""
+        candidates = list(self._anywhere)
+        for trait in _of_one_pod(policy.scope):
+            candidates += self._by_trait.get(trait, ())
+        for candidate in candidates:
+            if covers(candidate.scope, policy.scope):
+                yield candidate
+
+
+def _asked(scope: checked_selector.PodScope) -> Sequence[_Trait]:
+    """Return traits of which each pod of a scope has one; none if there are no such traits."""
+    found = _asked_labels("pod", scope.where)
+    if found or scope.namespaces is None:
+        return found
+    if scope.namespaces.selector is None:
+        return [("namespace", "", name) for name in scope.namespaces.names]
+    if scope.namespaces.names:
+        return ()
+    return _asked_labels("namespace", scope.namespaces.selector)
+
+
+def _asked_labels(kind: str, selector: checked_selector.Selector) -> Sequence[_Trait]:
+    operands = selector.operands if isinstance(selector, checked_selector.AllOf) else (selector,)
+    for each in operands:
+        if isinstance(each, checked_selector.LabelRequirement) and each.operator == "In":
+            return [(kind, each.key, value) for value in each.values]
+    return ()
+
+
+def _of_one_pod(scope: checked_selector.PodScope) -> Iterator[_Trait]:
+    """Yield traits of some pod of a scope: who covers the scope is about this pod, too."""
+    yield from _labels_of_one("pod", scope.where)
+    if scope.namespaces is None:
+        return
+    yield from (("namespace", "", name) for name in scope.namespaces.names[:1])
+    if scope.namespaces.selector is not None:
+        yield from _labels_of_one("namespace", scope.namespaces.selector)
+
+
+def _labels_of_one(kind: str, selector: checked_selector.Selector) -> Iterator[_Trait]:
+    for variable, value in (selector_sets.witness(selector) or {}).items():
+        if variable[0] == "label" and isinstance(value, str):
+            yield kind, str(variable[1]), value
+
+
+def _are_namespaces_apart(
+    one: checked_selector.NamespaceSet | None, other: checked_selector.NamespaceSet | None
+) -> bool:
+    if one is None or other is None or one.selector is not None or other.selector is not None:
+        return False
+    return not set(one.names) & set(other.names)
+
+
+def _covers_namespaces(
+    wide: checked_selector.NamespaceSet | None, narrow: checked_selector.NamespaceSet | None
+) -> bool:
+    if wide is None or wide == narrow or wide.selector == checked_selector.EVERYTHING:
+        return True
+    if narrow is None or not set(narrow.names) <= set(wide.names):
+        return False
+    if narrow.selector is None:
+        return True
+    return wide.selector is not None and selector_sets.implies(narrow.selector, wide.selector)

@@ -1,0 +1,108 @@
+"""`reject` rules that reject each node of a cluster, however few pods it has."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from policysched import amounts, spelling, units
+from policysched.cluster import objects, pod_requests
+from policysched.compiler.rewrites import tree
+from policysched.lang.checked import checked, checked_expr, checked_selector
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint.facts import cluster_facts
+from policysched.lint.sets import conditions
+from policysched.lint import subject
+
+
+def find(
+    about: subject.Subject, cluster: cluster_facts.ClusterFacts
+) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each rule that leaves none of the nodes, for they are too small."""
+    for policy in about.program.policies:
+        for each in policy.rules if policy.clusters is None else ():
+            if isinstance(each, checked.RejectRule) and _rejects_all(each, cluster):
+                resources = _resources(each.condition)
+                yield diagnostics.Diagnostic(
+                    "PS501",
+                    f"`{each.head.name}` rejects all {len(cluster.nodes)} nodes of {cluster.name}, "
+                    "those without pods too",
+                    each.head.span,
+                    notes=tuple(_largest(cluster, resource) for resource in resources),
+                    help=_did_you_mean(cluster, resources) or "relax the condition",
+                )
+
+
+def _rejects_all(each: checked.RejectRule, cluster: cluster_facts.ClusterFacts) -> bool:
+    is_always = each.head.active is None and each.until is None and each.on_missing != "allow"
+    if not is_always or not _resources(each.condition) or checked_expr.metrics_of(each.condition):
+        return False
+    if not all(node.status.allocatable for node in cluster.nodes):
+        return False  # the file does not say how large they are
+    if conditions.always(each.condition, {}) is not None:
+        return False  # whatever the cluster, which other rules of lint report
+    parts = checked_expr.walk(each.condition)
+    tests = {part.selector for part in parts if isinstance(part, checked_expr.NodeTest)}
+    matching = {selector: {node.name for node in cluster.left_by(selector)} for selector in tests}
+    known: dict[checked_expr.TypedExpr, bool] = {}
+    for node in cluster.nodes:
+        true = frozenset(selector for selector in tests if node.name in matching[selector])
+        condition = _OnNode(node, true).rewrite(each.condition)
+        if condition not in known:  # most nodes are alike
+            known[condition] = conditions.always(condition, {}) is True
+        if not known[condition]:
+            return False
+    return True
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _OnNode:
+    """Writes into a condition what is known of one node; its pods may request any amount."""
+
+    node: objects.Node
+    true: frozenset[checked_selector.Selector]
+
+    def rewrite(self, condition: checked_expr.TypedExpr) -> checked_expr.TypedExpr:
+        """Return a condition about nothing but pods and what is not known."""
+        return tree.bottom_up(condition, self._change)
+
+    def _change(self, expr: checked_expr.TypedExpr) -> checked_expr.TypedExpr:
+        match expr:
+            case checked_expr.NodeTest(selector=selector, span=span):
+                one = checked_expr.Const(1.0, units.NUMBER, span)
+                answer = checked_expr.Const(float(selector in self.true), units.NUMBER, span)
+                return checked_expr.Compare("=", answer, one, span)
+            case checked_expr.NodeResource(kind="free" | "allocatable", unit=unit, span=span):
+                size = checked_expr.Const(float(amount_of(self.node, expr.resource)), unit, span)
+                if expr.kind == "allocatable":
+                    return size
+                requested = dataclasses.replace(expr, kind="requested")
+                return checked_expr.Arithmetic("-", size, requested, unit, span)
+            case _:
+                return expr
+
+
+def amount_of(node: objects.Node, resource: str) -> int:
+    """Return how much of a resource a node has in all."""
+    text = node.status.allocatable.get(resource)
+    return 0 if text is None else pod_requests.amount(resource, text)
+
+
+def _resources(condition: checked_expr.TypedExpr) -> list[str]:
+    """Return the resources of which a condition reads how much nodes have."""
+    every = (each for each in checked_expr.walk(condition))
+    sizes = (e for e in every if isinstance(e, checked_expr.NodeResource) and e.kind != "requested")
+    return list(dict.fromkeys(each.resource for each in sizes))
+
+
+def _largest(cluster: cluster_facts.ClusterFacts, resource: str) -> str:
+    most = max(amount_of(node, resource) for node in cluster.nodes)
+    if not most:
+        return f"no node has the resource `{resource}`"
+    return f"no node has more {resource} than {amounts.quantity_text(resource, most)}"
+
+
+def _did_you_mean(cluster: cluster_facts.ClusterFacts, resources: list[str]) -> str:
+    known = {name for node in cluster.nodes for name in node.status.allocatable}
+    hints = (spelling.did_you_mean(each, known) for each in resources if each not in known)
+    return next(filter(None, hints), "")

@@ -1,0 +1,25 @@
+"""Selectors of queries beside what a Prometheus knows of their series."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import promql_parser
+
+from policysched.lint.facts import prometheus_facts, queries
+from policysched.lint import subject
+from policysched.promql import query_tree
+
+
+def of(
+    about: subject.Subject,
+) -> Iterator[
+    tuple[queries.MetricQuery, promql_parser.VectorSelector, prometheus_facts.SelectorFacts]
+]:
+    """Yield the selectors of all queries that a server was asked about."""
+    if about.prometheus is None:
+        return
+    for each in about.metric_queries:
+        known = about.prometheus.selectors.get(each.query.text, ())
+        for selector, found in zip(query_tree.selectors_of(each.expr), known, strict=False):
+            yield each, selector, found

@@ -1,0 +1,182 @@
+"""Conditions over all values that they read: whether one is always true, never, implied.
+
+A condition is evaluated at a finite number of points. A number that is compared with constants
+takes each constant, a value between any two neighbours and the ends of its range (`ranges`); two
+numbers that are compared with each other are below, equal or above; a selector holds or not, as far
+as one object can match all that is said of it (`selector_sets`). Numbers count as independent of
+each other, so that what holds at all of the points holds for all values. Missing values are left
+out: what they mean is said by `missing`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from policysched.lang.checked import checked, checked_expr, checked_selector, comparisons
+from policysched.lint.sets import ranges, selector_sets
+
+Typed: TypeAlias = checked_expr.TypedExpr
+Metrics: TypeAlias = Mapping[str, checked.CheckedMetric]
+_Test: TypeAlias = checked_expr.NodeTest | checked_expr.PodTest
+
+MAX_POINTS = 4_096
+MAX_STEPS = 100_000
+"""Comparisons at all points together. Of conditions beyond these limits nothing is claimed."""
+
+
+class _TooLargeError(Exception):
+    """There are more points than are worth looking at."""
+
+
+def always(condition: Typed, metrics: Metrics) -> bool | None:
+    """Return what a condition answers for all values, None if that differs or is not known."""
+    try:
+        answers = {_is_true(condition, point) for point in _points([condition], metrics)}
+    except _TooLargeError:
+        return None
+    return answers.pop() if len(answers) == 1 else None
+
+
+def implies(given: Sequence[Typed], then: Typed, metrics: Metrics) -> bool:
+    """Return whether it is certain that `then` holds wherever all that is given does."""
+    return _holds_nowhere(given, [then], metrics)
+
+
+def _holds_nowhere(true: Sequence[Typed], false: Sequence[Typed], metrics: Metrics) -> bool:
+    try:
+        return not any(
+            all(_is_true(each, point) for each in true)
+            and not any(_is_true(each, point) for each in false)
+            for point in _points([*true, *false], metrics)
+        )
+    except _TooLargeError:
+        return False
+
+
+_Variable: TypeAlias = object
+_Point: TypeAlias = Mapping[_Variable, float]
+
+
+def _atoms(condition: Typed) -> Iterator[Typed]:
+    """Yield comparisons and selectors."""
+    match condition:
+        case checked_expr.And(operands=operands) | checked_expr.Or(operands=operands):
+            for operand in operands:
+                yield from _atoms(operand)
+        case checked_expr.Not(operand=operand):
+            yield from _atoms(operand)
+        case _:
+            yield condition
+
+
+def _points(conditions: Iterable[Typed], metrics: Metrics) -> Iterator[_Point]:
+    """Yield values of all variables, in every combination that can be.
+
+    Raises:
+        _TooLargeError: there are too many.
+    """
+    atoms = [atom for condition in conditions for atom in _atoms(condition)]
+    limits: dict[Typed, set[float]] = {}
+    values: dict[_Variable, Sequence[float]] = {}
+    for atom in atoms:
+        match atom:
+            case checked_expr.Compare():
+                number, _, limit = comparisons.with_constant(atom)
+                if limit is None:
+                    values[_pair(atom)] = _signs(atom, metrics)
+                else:
+                    limits.setdefault(number, set()).add(limit)
+            case _:
+                values[atom] = (0.0, 1.0)
+    for number, found in limits.items():
+        values[number] = _values(sorted(found), ranges.of(number, metrics))
+    count = math.prod(len(each) for each in values.values())
+    if count > MAX_POINTS or count * len(atoms) > MAX_STEPS:
+        raise _TooLargeError
+    yield from _combined(values)
+
+
+def _combined(values: Mapping[_Variable, Sequence[float]]) -> Iterator[_Point]:
+    tests = [each for each in values if isinstance(each, _Test)]
+    possible: dict[tuple[float, ...], bool] = {}
+    for chosen in itertools.product(*values.values()):
+        point = dict(zip(values, chosen, strict=True))
+        held = tuple(point[each] for each in tests)
+        if held not in possible:
+            possible[held] = _can_be(dict(zip(tests, held, strict=True)))
+        if possible[held]:
+            yield point
+
+
+def _can_be(held: Mapping[_Test, float]) -> bool:
+    """Return whether a node, and a pod, can match what is said of it."""
+    for kind in (checked_expr.NodeTest, checked_expr.PodTest):
+        said: list[checked_selector.Selector] = [
+            each.selector if is_held else checked_selector.Negation(each.selector)
+            for each, is_held in held.items()
+            if isinstance(each, kind)
+        ]
+        if said and selector_sets.never_match(*said):
+            return False
+    return True
+
+
+def _values(limits: Sequence[float], allowed: ranges.Range) -> list[float]:
+    """Return a value of each class that the limits tell apart, within a range."""
+    between = [low / 2 + high / 2 for low, high in itertools.pairwise(limits)]
+    below, above = math.nextafter(limits[0], -math.inf), math.nextafter(limits[-1], math.inf)
+    inside = {
+        value for value in (below, *limits, *between, above) if allowed.low <= value <= allowed.high
+    }
+    ends = {end for end in (allowed.low, allowed.high) if math.isfinite(end)}
+    return sorted(inside | ends)
+
+
+def _pair(atom: checked_expr.Compare) -> tuple[Typed, Typed]:
+    """Return the numbers of a comparison; of `a < b` and `b > a` the same ones."""
+    first, second = sorted((atom.left, atom.right), key=repr)
+    return first, second
+
+
+def _signs(atom: checked_expr.Compare, metrics: Metrics) -> list[float]:
+    """Return how the first of two numbers can be to the second: below (-1), equal (0), above."""
+    first, second = _pair(atom)
+    if first == second:
+        return [0.0]
+    one, other = ranges.of(first, metrics), ranges.of(second, metrics)
+    found = []
+    if one.low < other.high:
+        found.append(-1.0)
+    if one.low <= other.high and other.low <= one.high:
+        found.append(0.0)
+    if one.high > other.low:
+        found.append(1.0)
+    return found
+
+
+def _is_true(condition: Typed, point: _Point) -> bool:
+    match condition:
+        case checked_expr.And(operands=operands):
+            return all(_is_true(each, point) for each in operands)
+        case checked_expr.Or(operands=operands):
+            return any(_is_true(each, point) for each in operands)
+        case checked_expr.Not(operand=operand):
+            return not _is_true(operand, point)
+        case checked_expr.Compare():
+            return _compares(condition, point)
+        case _:
+            return bool(point[condition])
+
+
+def _compares(condition: checked_expr.Compare, point: _Point) -> bool:
+    number, comparator, limit = comparisons.with_constant(condition)
+    if limit is not None:
+        return comparisons.SIGNS[comparator](point[number], limit)
+    pair = _pair(condition)
+    turned = condition.comparator
+    if pair[0] != condition.left:
+        turned = comparisons.MIRRORED[turned]
+    return comparisons.SIGNS[turned](point[pair], 0.0)

@@ -1,0 +1,79 @@
+"""Where a selector can match nothing, and which of its parts exclude each other."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator
+
+from policysched.lang.checked import checked_selector
+from policysched.lint.sets import selector_sets
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Contradiction:
+    """A part of a selector that nothing matches.
+
+    Attributes:
+        whole: that part; the smallest one.
+        pair: two operands that exclude each other, if two are enough.
+        is_whole_selector: nothing matches the whole selector either.
+    """
+
+    whole: checked_selector.Selector
+    pair: tuple[checked_selector.Selector, checked_selector.Selector] | None
+    is_whole_selector: bool
+
+    @property
+    def is_of_bounds(self) -> bool:
+        """Whether bounds on a number are what leaves nothing."""
+        parts = self.pair or (self.whole,)
+        requirements = (checked_selector.walk_requirements(part) for part in parts)
+        return any(map(_is_bound, itertools.chain.from_iterable(requirements)))
+
+
+def find(selector: checked_selector.Selector) -> Iterator[Contradiction]:
+    """Yield the smallest parts that nothing matches."""
+    is_whole = selector_sets.never_match(selector)
+    for part, pair in _parts(selector):
+        yield Contradiction(part, pair, is_whole)
+
+
+_Pair = tuple[checked_selector.Selector, checked_selector.Selector] | None
+
+
+def _parts(
+    selector: checked_selector.Selector,
+) -> Iterator[tuple[checked_selector.Selector, _Pair]]:
+    match selector:
+        case checked_selector.AllOf(operands=operands) | checked_selector.AnyOf(operands=operands):
+            inner = [part for operand in operands for part in _parts(operand)]
+            yield from inner
+            if inner or isinstance(selector, checked_selector.AnyOf):
+                return
+        case _:
+            pass
+    if selector_sets.never_match(selector):
+        yield selector, _pair(selector)
+
+
+def _pair(selector: checked_selector.Selector) -> _Pair:
+    if not isinstance(selector, checked_selector.AllOf):
+        return None
+    if len(selector.operands) > selector_sets.MAX_OPERANDS:
+        return None
+    pairs = itertools.combinations(selector.operands, 2)
+    return next((pair for pair in pairs if selector_sets.never_match(*pair)), None)
+
+
+def _is_bound(requirement: checked_selector.Requirement) -> bool:
+    match requirement:
+        case (
+            checked_selector.LabelRequirement(operator=operator)
+            | checked_selector.AnnotationRequirement(operator=operator)
+        ):
+            return operator in {"Gt", "Lt"}
+        case checked_selector.NumberRequirement():
+            return True
+        case _:
+            return False
