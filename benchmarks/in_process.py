@@ -20,7 +20,8 @@ from benchmarks import workload_files
 from policysched import clock as clocks
 from policysched import process
 from policysched.cluster import cache as caches
-from policysched.cluster import objects, pod_shape
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.framework import handles, profile, queued_pod, runtime, waiting_pods
 from policysched.profiles import policies
 from policysched.queue import scheduling_queue

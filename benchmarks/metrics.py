@@ -29,7 +29,9 @@ from benchmarks import options, orphans
 from policysched import clock as clocks
 from policysched import process
 from policysched.cluster import cache as caches
-from policysched.cluster import metric_table, metric_windows, objects, pod_shape
+from policysched.cluster.metrics import metric_table, metric_windows
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.framework import handles, runtime
 from policysched.profiles import policies
 from policysched.promapi import live_source, settings, source

@@ -26,7 +26,9 @@ from benchmarks import options
 from policysched import clock as clocks
 from policysched import process
 from policysched.cluster import cache as caches
-from policysched.cluster import metric_table, objects, pod_shape
+from policysched.cluster.metrics import metric_table
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.framework import handles, runtime
 from policysched.profiles import policies
 from tests.realcluster import manifests

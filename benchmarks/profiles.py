@@ -9,10 +9,10 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 
 _PURPOSES = (
-    ("/policysched/kube/binding.py", "binding requests"),
-    ("/policysched/kube/event_recorder.py", "event requests"),
-    ("/policysched/kube/pod_status.py", "status requests"),
-    ("/policysched/kube/reflector.py", "watches: decoding, cache, queue"),
+    ("/policysched/kube/writing/binding.py", "binding requests"),
+    ("/policysched/kube/events/event_recorder.py", "event requests"),
+    ("/policysched/kube/writing/pod_status.py", "status requests"),
+    ("/policysched/kube/reading/reflector.py", "watches: decoding, cache, queue"),
     ("/policysched/plugins/", "scheduling cycle: plugins"),
     ("/policysched/compiler/", "scheduling cycle: policies"),
     ("/policysched/framework/", "scheduling cycle: framework"),

@@ -28,7 +28,8 @@ import msgspec
 
 from benchmarks import goals, options, policy_costs, stalls
 from policysched import process
-from policysched.cluster import objects, pod_shape
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.config import config
 from policysched.framework import handles
 from policysched.lang import source

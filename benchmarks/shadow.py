@@ -19,7 +19,8 @@ from benchmarks import options
 from policysched import clock as clocks
 from policysched import process
 from policysched.cluster import cache as caches
-from policysched.cluster import objects, pod_shape
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.framework import handles, runtime
 from policysched.lang import source
 from policysched.profiles import policies

@@ -24,7 +24,8 @@ from benchmarks import metric_server, options, orphans
 from policysched import clock as clocks
 from policysched import process
 from policysched.cluster import cache as caches
-from policysched.cluster import metric_table, metric_windows, objects
+from policysched.cluster.metrics import metric_table, metric_windows
+from policysched.cluster.objects import objects
 from policysched.framework import handles
 from policysched.profiles import policies
 from policysched.promapi import live_source, settings, source

@@ -17,7 +17,8 @@ import msgspec
 
 from policysched import clock as clocks
 from policysched.cluster import cache as caches
-from policysched.cluster import objects, pod_shape
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 
 EPOCH = datetime.datetime(2026, 1, 5, 12, 0, tzinfo=datetime.UTC)
 """The time at which clocks of tests begin: a Monday at noon."""

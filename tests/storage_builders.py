@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from policysched.cluster import disruption_budgets, objects, storage_objects
-from policysched.cluster import storage as storages
+from policysched.cluster.objects import disruption_budgets, objects, storage_objects
+from policysched.cluster.storage import storage as storages
 
 
 def make_volume(

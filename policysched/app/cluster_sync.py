@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from policysched import errors
 from policysched.framework import profile
 from policysched.kube import errors as kube_errors
-from policysched.kube import resources
+from policysched.kube.reading import resources
 from policysched.profiles import needed_kinds
 
 _log = logging.getLogger("policysched")
@@ -28,7 +28,7 @@ _CORE = "/api/"
 
 
 class Watch(Protocol):
-    """Follows one kind; see `kube.reflector.Reflector`."""
+    """Follows one kind; see `kube.reading.reflector.Reflector`."""
 
     @property
     def resource(self) -> resources.Resource[Any]:

@@ -11,7 +11,9 @@ from policysched import clock as clocks
 from policysched.app import cluster_sync, reflectors, writers
 from policysched.config import config, election_config, run_options
 from policysched.inputs import metrics_source
-from policysched.kube import client, config_maps, kubeconfig
+from policysched.kube import config_maps
+from policysched.kube.auth import kubeconfig
+from policysched.kube.http import client
 from policysched.leadership import terms
 from policysched.observability import exporter
 from policysched.reload import live_profiles, state

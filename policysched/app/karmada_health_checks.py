@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from policysched import clock as clocks
     from policysched.app import cluster_sync
-    from policysched.karmada import work_queue
+    from policysched.karmada.scheduler import work_queue
     from policysched.karmada_loop import loop
     from policysched.leadership import terms
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from policysched import clock as clocks
     from policysched.karmada.policies import cluster_policies
     from policysched.karmada_loop import options
-    from policysched.kube import client
+    from policysched.kube.http import client
     from policysched.leadership import terms
     from policysched.observability import recorders
 

@@ -14,15 +14,15 @@ import policysched
 from policysched import malloc_tuning, process
 from policysched.app import cluster_sync, karmada_health_checks
 from policysched.inputs import control_plane_resources
-from policysched.karmada import (
+from policysched.karmada import objects
+from policysched.karmada.scheduler import (
     event_handlers,
     measurements,
-    objects,
     priority_queue,
     scheduling,
-    store,
     work_queue,
 )
+from policysched.karmada.state import store
 from policysched.karmada_loop import (
     acknowledgements,
     backpressure,
@@ -32,15 +32,10 @@ from policysched.karmada_loop import (
     options,
     writing,
 )
-from policysched.kube import (
-    client,
-    event_forms,
-    event_recorder,
-    kubeconfig,
-    rate_limit,
-    reflector,
-    resources,
-)
+from policysched.kube.auth import kubeconfig
+from policysched.kube.events import event_forms, event_recorder
+from policysched.kube.http import client, rate_limit
+from policysched.kube.reading import reflector, resources
 from policysched.leadership import election, terms
 from policysched.observability import exporter, known_secrets, logs, request_metrics
 from policysched.serving import shared_pages
@@ -50,7 +45,7 @@ if TYPE_CHECKING:
 
     from policysched import clock as clocks
     from policysched.app import karmada_policies
-    from policysched.karmada import algorithm
+    from policysched.karmada.steps import algorithm
     from policysched.karmada_loop import estimators, live_policies
 
 _log = logging.getLogger("policysched")

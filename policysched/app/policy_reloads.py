@@ -10,7 +10,8 @@ from typing import Any
 
 from policysched.app import context
 from policysched.config import config
-from policysched.kube import client, config_maps
+from policysched.kube import config_maps
+from policysched.kube.http import client
 from policysched.leadership import terms
 from policysched.observability import recorders
 from policysched.reload import (

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from policysched.cluster import cache as caches
-from policysched.cluster import objects
-from policysched.kube import client, reflector, resources
+from policysched.cluster.objects import objects
+from policysched.kube.http import client
+from policysched.kube.reading import reflector, resources
 from policysched.scheduler import scheduler as schedulers
 
 

@@ -31,7 +31,9 @@ from policysched.config import config as configs
 from policysched.config import election_config, run_options
 from policysched.framework import shape_answers
 from policysched.inputs import metrics_source
-from policysched.kube import client, config_maps, fence, kubeconfig, rate_limit
+from policysched.kube import config_maps
+from policysched.kube.auth import kubeconfig
+from policysched.kube.http import client, fence, rate_limit
 from policysched.lang.checked import checked
 from policysched.leadership import election as elections
 from policysched.leadership import terms

@@ -8,7 +8,8 @@ import logging
 from policysched import clock as clocks
 from policysched.app import context, health_checks
 from policysched.config import addresses, config
-from policysched.kube import client, errors, reviews
+from policysched.kube import errors, reviews
+from policysched.kube.http import client
 from policysched.serving import access, certificates, debug_pages, health, http_server
 
 _log = logging.getLogger(__name__)

@@ -1,5 +1,5 @@
-"""The command line: one module per command, and `main` that finds and starts it.
+"""The command line: `main` finds and starts a command; `commands` has one module for each.
 
 A command module has two functions: `configure(parser)` adds its options to an argparse parser, and
-`run(args)` does the work and returns the exit code. Its name and one line of help stand in `main`.
+`run(args)` does the work and returns the exit code. Its name and one line of help are in `main`.
 """

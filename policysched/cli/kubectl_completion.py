@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 from policysched import errors
-from policysched.cli.commands import completion
 from policysched.cli import completion_scripts, main
+from policysched.cli.commands import completion
 
 _ANY_FILE = 0
 _NOTHING_ELSE = 4

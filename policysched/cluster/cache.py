@@ -25,22 +25,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from policysched import clock as clocks
-from policysched.cluster import (
-    columns,
-    disruption_budgets,
-    just_placed,
-    metric_needs,
-    metric_table,
-    nominated_pods,
-    objects,
-    owner_selectors,
-    placed_pods,
-    pod_counts,
-    pod_shape,
-    snapshot,
-    storage,
-    time_text,
-)
+from policysched.cluster import metric_needs, snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.counters import placed_pods, pod_counts
+from policysched.cluster.metrics import metric_table, recent_placements
+from policysched.cluster.objects import disruption_budgets, objects, time_text
+from policysched.cluster.pods import nominated_pods, owner_selectors, pod_shape
+from policysched.cluster.storage import storage
 
 
 @dataclasses.dataclass(slots=True)
@@ -132,7 +123,7 @@ class Cache:
     def _note_placement(self, state: _PodState) -> None:
         now_seconds = self._clock.now().timestamp()
         if state.placed_at_seconds is None:
-            said_seconds = just_placed.scheduled_at_seconds(state.info.pod)
+            said_seconds = recent_placements.scheduled_at_seconds(state.info.pod)
             state.placed_at_seconds = min(said_seconds, now_seconds)
         self._placed.recent.add(state.info, state.row, state.placed_at_seconds, now_seconds)
 

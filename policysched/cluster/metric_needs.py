@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from policysched.cluster import metric_windows, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.metrics import metric_windows
 
 
 class Follower(Protocol):
@@ -33,7 +34,7 @@ class MetricNeeds:
 
     Attributes:
         histories: samples behind windows, by key of the metric.
-        placed_seconds: for how long just-placed pods count (`cluster.just_placed`).
+        placed_seconds: for how long just-placed pods count (`cluster.metrics.recent_placements`).
         followers: told of every refresh.
     """
 

@@ -12,18 +12,12 @@ import datetime
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import (
-    columns,
-    metric_table,
-    metric_windows,
-    nominated_pods,
-    objects,
-    placed_pods,
-    pod_counts,
-    pod_shape,
-    selectors,
-    storage,
-)
+from policysched.cluster.columns import columns
+from policysched.cluster.counters import placed_pods, pod_counts
+from policysched.cluster.metrics import metric_table, metric_windows
+from policysched.cluster.objects import objects, selectors
+from policysched.cluster.pods import nominated_pods, pod_shape
+from policysched.cluster.storage import storage
 
 _INT64_SPAN = 2**64
 _INT64_END = 2**63

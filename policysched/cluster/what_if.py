@@ -15,7 +15,8 @@ import types
 from collections.abc import Sequence
 from typing import Self
 
-from policysched.cluster import pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.pods import pod_shape
 
 
 class WhatIf:

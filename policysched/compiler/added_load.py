@@ -15,7 +15,10 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns, just_placed, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.metrics import recent_placements
+from policysched.cluster.pods import pod_shape
 from policysched.compiler import column, physical
 from policysched.compiler.kernels import arithmetic, scalar
 from policysched.framework import cycle_state, interface, shape_answers
@@ -32,7 +35,7 @@ class AddedLoad:
     def __init__(self, cost: physical.NumberExpr, seconds: float, scale: float) -> None:
         """Let each pod add `cost` / `scale` for `seconds` after it was scheduled."""
         self.seconds = seconds
-        self._recent: just_placed.JustPlaced | None = None
+        self._recent: recent_placements.JustPlaced | None = None
         self._version = shape_answers.Version(interface.Reads.NODE | interface.Reads.USAGE)
         self._added: columns.FloatArray = np.zeros(0)
         self._costs = _Costs(cost, scale)

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns
+from policysched.cluster.columns import columns
 
 ALWAYS: Final = cast("columns.BoolArray", np.True_)
 """The mask of what is so on every node; compared by identity to skip work."""

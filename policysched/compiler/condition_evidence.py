@@ -11,11 +11,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from policysched import amounts, units
-from policysched.cluster import objects, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.compiler import evidence, lowering, node_masks, physical, pod_evidence
 from policysched.framework import cycle_state
 from policysched.lang.checked import checked_expr, checked_selector, comparisons
-from policysched.plugins import node_facts
+from policysched.plugins.shared import node_facts
 
 
 class ConditionEvidence:

@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from policysched.cluster import columns
+from policysched.cluster.columns import columns
 from policysched.compiler import column, node_masks, physical, pod_predicates
 from policysched.compiler.kernels import compare, logic
 from policysched.lang.checked import checked_expr

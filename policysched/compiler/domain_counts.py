@@ -7,7 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns, count_column, pod_counts, pod_shape, snapshot
+from policysched.cluster import count_column, snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.counters import pod_counts
+from policysched.cluster.pods import pod_shape
 from policysched.compiler import domain_judges
 from policysched.framework import cycle_state, kept_points, status, status_table
 from policysched.plugins.kernels import domains

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from policysched.cluster import columns
+from policysched.cluster.columns import columns
 from policysched.plugins.kernels import spreading
 
 

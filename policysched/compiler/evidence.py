@@ -15,7 +15,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from policysched import amounts, units
-from policysched.cluster import columns, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
 from policysched.compiler import metric_samples, readings
 from policysched.lang.checked import checked, checked_expr, comparisons
 

@@ -9,7 +9,8 @@ import datetime
 from collections.abc import Callable
 from typing import Generic
 
-from policysched.cluster import columns, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
 from policysched.compiler import column
 from policysched.framework import cycle_state, interface, shape_answers
 

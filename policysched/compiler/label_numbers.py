@@ -6,7 +6,8 @@ import re
 
 import numpy as np
 
-from policysched.cluster import interning, label_column, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import interning, label_column
 from policysched.compiler import column
 
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")

@@ -7,7 +7,9 @@ import datetime
 
 import numpy as np
 
-from policysched.cluster import columns, metric_windows, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.metrics import metric_windows
 from policysched.compiler import column
 from policysched.lang.checked import checked, checked_expr
 

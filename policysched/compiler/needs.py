@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable
 
-from policysched.cluster import metric_needs, metric_windows, snapshot
+from policysched.cluster import metric_needs, snapshot
+from policysched.cluster.metrics import metric_windows
 from policysched.compiler import metric_parts
 from policysched.compiler.rules import reject
 from policysched.framework import interface

@@ -8,14 +8,9 @@ from typing import Protocol, assert_never
 import numpy as np
 
 from policysched import int64
-from policysched.cluster import (
-    cluster_fields,
-    columns,
-    interning,
-    objects,
-    selectors,
-    snapshot,
-)
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns, interning
+from policysched.cluster.objects import cluster_fields, objects, selectors
 from policysched.lang.checked import checked_selector
 
 

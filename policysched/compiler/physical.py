@@ -13,7 +13,9 @@ from typing import Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from policysched.cluster import columns, pod_requests, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.pods import pod_requests, pod_shape
 from policysched.compiler import (
     column,
     kept,

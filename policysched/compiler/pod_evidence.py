@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from policysched import amounts, units
-from policysched.cluster import pod_requests, pod_shape
+from policysched.cluster.pods import pod_requests, pod_shape
 from policysched.compiler import pod_fields, pod_predicates
 from policysched.lang.checked import checked_selector, comparisons
 

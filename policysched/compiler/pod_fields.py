@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from policysched import quantity
-from policysched.cluster import cluster_fields, objects, pod_shape
+from policysched.cluster.objects import cluster_fields, objects
+from policysched.cluster.pods import pod_shape
 from policysched.lang.checked import checked_selector
 
 _QOS_RESOURCES = ("cpu", "memory")

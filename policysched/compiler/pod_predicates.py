@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias, assert_never
 
-from policysched.cluster import pod_counts, pod_requests, pod_shape, selectors
+from policysched.cluster.counters import pod_counts
+from policysched.cluster.objects import selectors
+from policysched.cluster.pods import pod_requests, pod_shape
 from policysched.compiler import node_masks, pod_fields
 from policysched.lang.checked import checked_selector
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from policysched.cluster import shape_projection
+from policysched.cluster.pods import shape_projection
 from policysched.lang.checked import checked, checked_expr, checked_selector
 
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 import dataclasses
 from typing import TypeAlias
 
-from policysched.cluster import pod_counts, pod_shape, selectors
+from policysched.cluster.counters import pod_counts
+from policysched.cluster.objects import selectors
+from policysched.cluster.pods import pod_shape
 from policysched.compiler import pod_predicates, scope
 from policysched.lang.checked import checked_selector
 

@@ -11,7 +11,8 @@ import enum
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
 from policysched.compiler import added_load, metric_samples
 from policysched.lang.checked import checked, checked_expr
 

@@ -16,18 +16,16 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from policysched.cluster import (
-    columns,
-    metric_table,
-    objects,
-    pod_counts,
-    pod_shape,
-    snapshot,
-)
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.counters import pod_counts
+from policysched.cluster.metrics import metric_table
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.compiler import physical, rule_changes
 from policysched.compiler.rules import base, outage_hold
 from policysched.framework import cycle_state, events, interface, profile, status
-from policysched.plugins import hints, memo
+from policysched.plugins.shared import hints, memo
 
 _MAX_SHAPES = 1024
 _SKIP = interface.PreFilterResult(status.SKIP)

@@ -12,7 +12,8 @@ from collections.abc import Callable, Hashable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
-from policysched.cluster import pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.pods import pod_shape
 from policysched.compiler import conditions, outages, physical
 from policysched.framework import cycle_state
 from policysched.lang.checked import checked_expr

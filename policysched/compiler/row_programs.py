@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
-from policysched.cluster import pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.pods import pod_shape
 from policysched.compiler import row_code
 from policysched.framework import cycle_state, status
 

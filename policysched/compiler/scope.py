@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import datetime
 
-from policysched.cluster import pod_counts, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.counters import pod_counts
+from policysched.cluster.pods import pod_shape
 from policysched.compiler import pod_predicates
 from policysched.framework import cycle_state
 from policysched.lang.checked import activation, checked_selector

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from policysched.cluster import pod_counts, pod_shape
+from policysched.cluster.counters import pod_counts
+from policysched.cluster.pods import pod_shape
 from policysched.compiler import scope
 from policysched.lang.checked import checked
 

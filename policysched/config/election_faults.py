@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from policysched.config import durations, election_config
-from policysched.kube import leader_election
+from policysched.kube.election import leader_election
 
 _SHORTEST_LEASE_SECONDS = 1.0  # `leaseDurationSeconds` is a whole number, and not 0
 

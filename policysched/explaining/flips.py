@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from policysched import amounts, units
-from policysched.cluster import columns
+from policysched.cluster.columns import columns
 from policysched.compiler import readings
-from policysched.explaining.numbers import amounts_text, search
 from policysched.explaining import trials
+from policysched.explaining.numbers import amounts_text, search
 from policysched.framework import score_table
 from policysched.offline import metric_evidence
 

@@ -10,7 +10,14 @@ from typing import Any
 
 from policysched import clock as clocks
 from policysched.explaining import edit, flips, ranking, trials
-from policysched.explaining.edits import node_edits, pod_edits, policy_edits, release_edits, room_edits, rule_pod_edits
+from policysched.explaining.edits import (
+    node_edits,
+    pod_edits,
+    policy_edits,
+    release_edits,
+    room_edits,
+    rule_pod_edits,
+)
 from policysched.explaining.facts import obstacles
 from policysched.framework import explanation, score_table
 from policysched.offline import pod_report, sessions

@@ -13,7 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from policysched import clock as clocks
-from policysched.cluster import metric_windows, objects, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.metrics import metric_windows
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.framework import runtime
 from policysched.lang.checked import checked
 from policysched.offline import sessions

@@ -15,7 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched import errors
-from policysched.cluster import columns, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, interface, plugin_watch, status
 
 ParamsT = ParamSpec("ParamsT")

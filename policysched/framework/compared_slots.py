@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns
+from policysched.cluster.columns import columns
 
 Rows: TypeAlias = npt.NDArray[np.intp]
 _NO_ROWS: Rows = np.zeros(0, np.intp)

@@ -13,7 +13,9 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, status, status_table
 
 SlotNumbers: TypeAlias = npt.NDArray[np.intp]

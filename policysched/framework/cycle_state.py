@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from typing import Any, TypeVar
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 
 ValueT = TypeVar("ValueT")
 

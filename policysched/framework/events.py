@@ -11,7 +11,8 @@ import enum
 from collections.abc import Callable
 from typing import TypeAlias
 
-from policysched.cluster import objects, pod_shape, storage_objects
+from policysched.cluster.objects import objects, storage_objects
+from policysched.cluster.pods import pod_shape
 
 
 class ActionType(enum.Flag):

@@ -6,7 +6,8 @@ import dataclasses
 
 import numpy as np
 
-from policysched.cluster import pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.pods import pod_shape
 from policysched.framework import filtering, score_table, status, status_table
 
 

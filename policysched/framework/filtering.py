@@ -10,7 +10,8 @@ from typing import TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.pods import pod_shape
 from policysched.framework import (
     asking,
     comparing,

@@ -8,13 +8,9 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from policysched.cluster import (
-    disruption_budgets,
-    owner_selectors,
-    pod_shape,
-    storage_objects,
-)
-from policysched.cluster import storage as storages
+from policysched.cluster.objects import disruption_budgets, storage_objects
+from policysched.cluster.pods import owner_selectors, pod_shape
+from policysched.cluster.storage import storage as storages
 from policysched.framework import preemptions
 
 

@@ -7,7 +7,9 @@ from typing import Protocol, TypeGuard
 
 import numpy as np
 
-from policysched.cluster import change_log, columns, pod_shape, snapshot
+from policysched.cluster import change_log, snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.pods import pod_shape
 from policysched.framework import asking, cycle_state, interface, status, status_table
 
 

@@ -8,7 +8,9 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import change_log, columns, pod_shape, snapshot
+from policysched.cluster import change_log, snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.pods import pod_shape
 from policysched.framework import comparing, cycle_state, status_table
 
 Rows: TypeAlias = npt.NDArray[np.intp]

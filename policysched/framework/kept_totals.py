@@ -11,7 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import change_log, columns, pod_shape, snapshot
+from policysched.cluster import change_log, snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, kept_points, kept_sums, score_table, status_table
 
 FEW_ROWS = 12

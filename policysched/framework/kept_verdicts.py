@@ -12,7 +12,9 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.pods import pod_shape
 from policysched.framework import (
     cycle_state,
     kept_domains,

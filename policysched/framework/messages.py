@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from policysched.cluster import columns
+from policysched.cluster.columns import columns
 from policysched.framework import interface
 
 NO_NODES = "no nodes available to schedule pods"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 from typing import cast
 
-from policysched.cluster import columns, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
 from policysched.framework import (
     asking,
     filtering,

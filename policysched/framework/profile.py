@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 
-from policysched.cluster import objects, pod_shape, shape_projection, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape, shape_projection
 from policysched.framework import interface
 
 TolerationsFn = Callable[[pod_shape.PodShape, snapshot.Snapshot], tuple[objects.Toleration, ...]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 
 
 @dataclasses.dataclass(slots=True, eq=False)

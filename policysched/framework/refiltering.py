@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import pod_shape, snapshot, what_if
+from policysched.cluster import snapshot, what_if
+from policysched.cluster.pods import pod_shape
 from policysched.framework import (
     apart,
     asking,

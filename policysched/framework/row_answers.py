@@ -11,7 +11,9 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
-from policysched.cluster import objects, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 
 AnswerT = TypeVar("AnswerT")
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns
+from policysched.cluster.columns import columns
 
 HUNDREDTHS = 100
 """Totals are fixed-point hundredths of a point: policy scores need them, sums stay exact."""

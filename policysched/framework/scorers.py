@@ -9,7 +9,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from policysched.cluster import columns, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.pods import pod_shape
 from policysched.framework import (
     asking,
     cycle_state,

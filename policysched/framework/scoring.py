@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
 from policysched.framework import (
     asking,
     filtering,

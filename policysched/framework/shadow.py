@@ -11,7 +11,9 @@ import enum
 import logging
 from collections.abc import Callable, Iterable
 
-from policysched.cluster import pod_counts, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.counters import pod_counts
+from policysched.cluster.pods import pod_shape
 from policysched.framework import runtime
 
 _log = logging.getLogger(__name__)

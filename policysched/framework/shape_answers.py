@@ -17,7 +17,9 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import change_log, objects, pod_shape, shape_projection, snapshot
+from policysched.cluster import change_log, snapshot
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape, shape_projection
 from policysched.framework import (
     asking,
     cycle_state,

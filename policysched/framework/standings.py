@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import numpy as np
 
-from policysched.cluster import columns
+from policysched.cluster.columns import columns
 from policysched.framework import score_table, status, status_table
 
 MAX_REJECTIONS = 64

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns
+from policysched.cluster.columns import columns
 
 
 class Code(enum.Enum):

@@ -12,7 +12,8 @@ from typing import Any, ParamSpec, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from policysched.cluster import pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.pods import pod_shape
 from policysched.framework import asking, cycle_state, interface, status
 
 FilterRow: TypeAlias = Callable[

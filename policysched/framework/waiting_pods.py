@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 
 from policysched import clock as clocks
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.framework import status
 
 MAX_WAIT_SECONDS = 900.0

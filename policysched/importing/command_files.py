@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 from policysched import errors
-from policysched.importing.result import findings
-from policysched.importing.reading import flags
 from policysched.importing import inputs
+from policysched.importing.reading import flags
+from policysched.importing.result import findings
 from policysched.inputs import object_lists
 
 STDIN, STDIN_NAME = "-", "<stdin>"

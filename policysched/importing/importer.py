@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Sequence
 
 from policysched import errors
-from policysched.importing.result import acceptance, findings, outcome, policy_text
-from policysched.importing.kube_scheduler import command_line, kube_scheduler_config, legacy_policy
-from policysched.importing.facts import config_fields
-from policysched.importing.reading import fields, flags
 from policysched.importing import inputs, tas_policy
+from policysched.importing.facts import config_fields
+from policysched.importing.kube_scheduler import command_line, kube_scheduler_config, legacy_policy
+from policysched.importing.reading import fields, flags
+from policysched.importing.result import acceptance, findings, outcome, policy_text
 from policysched.importing.workloads import workload
 
 POLICY_NAME = acceptance.POLICY_NAME

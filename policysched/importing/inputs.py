@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from policysched import errors
+from policysched.importing import tas_policy
 from policysched.importing.kube_scheduler import command_line, kube_scheduler_config, legacy_policy
 from policysched.importing.reading import fields
 from policysched.importing.result import findings
-from policysched.importing import tas_policy
 from policysched.importing.workloads import workload
 from policysched.inputs import plain_yaml
 

@@ -13,13 +13,8 @@ from collections.abc import Collection, Iterable
 from typing import TypeAlias
 
 from policysched import errors
-from policysched.cluster import (
-    disruption_budgets,
-    objects,
-    owner_objects,
-    owner_selectors,
-    storage_objects,
-)
+from policysched.cluster.objects import disruption_budgets, objects, storage_objects
+from policysched.cluster.pods import owner_objects, owner_selectors
 from policysched.inputs import object_faults, object_lists
 
 Known: TypeAlias = (

@@ -10,7 +10,8 @@ import msgspec
 
 from policysched import errors
 from policysched.inputs import control_plane_faults, object_faults, object_lists
-from policysched.karmada import objects, sanity
+from policysched.karmada import objects
+from policysched.karmada.state import sanity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policysched.karmada import objects
-from policysched.kube import resources
+from policysched.kube.reading import resources
 
 CLUSTERS = resources.Resource(
     "clusters", "/apis/cluster.karmada.io/v1alpha1/clusters", objects.Cluster

@@ -10,7 +10,10 @@ from typing import Any
 
 from policysched import clock as clocks
 from policysched.inputs import cluster_file
-from policysched.kube import client, decoding, errors, kubeconfig, listing, resources
+from policysched.kube import errors
+from policysched.kube.auth import kubeconfig
+from policysched.kube.http import client
+from policysched.kube.reading import decoding, listing, resources
 
 LIMIT_SECONDS = 300.0
 """How long all of it may take; 100,000 pods take about half a minute."""

@@ -8,7 +8,7 @@ import msgspec
 
 from policysched import errors
 from policysched.inputs import control_plane_file, control_plane_resources, live_cluster
-from policysched.karmada import sanity
+from policysched.karmada.state import sanity
 
 if TYPE_CHECKING:
     from policysched.karmada import objects

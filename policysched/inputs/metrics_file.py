@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import SupportsFloat, TypeAlias
 
 from policysched import errors, spelling, units
-from policysched.cluster import metric_table
+from policysched.cluster.metrics import metric_table
 from policysched.inputs import object_lists, plain_yaml
 from policysched.lang.checked import checked
 from policysched.lang.words import numerals

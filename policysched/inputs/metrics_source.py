@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import NoReturn, Protocol, TypeAlias
 
 from policysched import errors, process
-from policysched.cluster import metric_table, metric_windows
+from policysched.cluster.metrics import metric_table, metric_windows
 from policysched.inputs import metrics_file
 from policysched.lang.checked import checked
 from policysched.promapi import joiner, status

@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 
 from policysched import errors, quantity, spelling
-from policysched.cluster import objects, wire
+from policysched.cluster.objects import objects, wire
 
 TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _OPERATORS = ("Equal", "Exists", "Gt", "Lt")

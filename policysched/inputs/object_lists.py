@@ -18,7 +18,7 @@ import msgspec
 import orjson
 
 from policysched import errors
-from policysched.cluster import objects, wire
+from policysched.cluster.objects import objects, wire
 from policysched.inputs import plain_yaml
 
 STDIN = "-"

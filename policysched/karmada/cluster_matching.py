@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from policysched.cluster import selectors
+from policysched.cluster.objects import selectors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from policysched.cluster import objects as node_objects
+    from policysched.cluster.objects import objects as node_objects
     from policysched.karmada import objects
 
 _ZONE = "zone"

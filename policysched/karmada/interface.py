@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from policysched.karmada import objects, snapshot
+    from policysched.karmada import objects
+    from policysched.karmada.state import snapshot
 
 PASSES = ""
 """The reason of a cluster that a filter lets pass."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from policysched.cluster import objects, wire
+from policysched.cluster.objects import objects, wire
 
 WireStruct = wire.WireStruct
 ObjectMeta = objects.ObjectMeta

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from policysched.karmada import objects
-    from policysched.kube import reflector
+    from policysched.kube.reading import reflector
 
 LIMIT_SECONDS: Final = 5.0
 LEAST_SECONDS: Final = 0.5

@@ -11,9 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from policysched import errors
-from policysched.cluster import objects, wire
-from policysched.kube import client, decoding, paths
+from policysched.cluster.objects import objects, wire
 from policysched.kube import errors as kube_errors
+from policysched.kube.http import client
+from policysched.kube.reading import decoding
+from policysched.kube.writing import paths
 
 if TYPE_CHECKING:
     from policysched.karmada_loop import options

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 from prometheus_client import core
 
 from policysched import backoff, errors
-from policysched.karmada import estimator_messages, objects
+from policysched.karmada import objects
+from policysched.karmada.state import estimator_messages
 from policysched.karmada_loop import estimator_addresses, estimator_connection
 from policysched.observability import logs
 
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Iterable, Sequence
 
-    from policysched.karmada import estimates
+    from policysched.karmada.state import estimates
     from policysched.karmada_loop import options
-    from policysched.kube import client, reflector
+    from policysched.kube.http import client
+    from policysched.kube.reading import reflector
 
 _log = logging.getLogger(__name__)
 

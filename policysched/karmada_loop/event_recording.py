@@ -6,11 +6,11 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from policysched.kube import event_series
+from policysched.kube.events import event_series
 
 if TYPE_CHECKING:
     from policysched.karmada import objects
-    from policysched.kube import event_recorder
+    from policysched.kube.events import event_recorder
     from policysched.observability import recorders
 
 _log = logging.getLogger("policysched")
@@ -21,7 +21,7 @@ _FLUSH_SECONDS = 5.0
 
 
 class BindingRecorder:
-    """Records events; see `karmada.scheduling.Recorder`."""
+    """Records events; see `karmada.scheduler.scheduling.Recorder`."""
 
     def __init__(self, recorder: recorders.Recorder) -> None:
         """Write by `recorder`."""

@@ -14,19 +14,23 @@ from typing import TYPE_CHECKING, NoReturn
 
 from policysched.cluster import metric_needs
 from policysched.inputs import metrics_source
-from policysched.karmada import errors, event_handlers
+from policysched.karmada import errors
 from policysched.karmada.policies import cluster_rows
+from policysched.karmada.scheduler import event_handlers
 
 if TYPE_CHECKING:
     import datetime
     from collections.abc import Iterator, Mapping
 
     from policysched import clock as clocks
-    from policysched.cluster import metric_table, metric_windows
-    from policysched.cluster import objects as node_objects
+    from policysched.cluster.metrics import metric_table, metric_windows
+    from policysched.cluster.objects import objects as node_objects
     from policysched.compiler import readings
-    from policysched.karmada import algorithm, decide, objects, scheduling, snapshot, store
-    from policysched.karmada.policies import cluster_policies, openings
+    from policysched.karmada import objects
+    from policysched.karmada.policies import cluster_policies, permitted_clusters
+    from policysched.karmada.scheduler import scheduling
+    from policysched.karmada.state import snapshot, store
+    from policysched.karmada.steps import algorithm, decide
     from policysched.profiles import policies as policy_sets
 
 _log = logging.getLogger("policysched")
@@ -79,7 +83,7 @@ class LivePolicies:
         self._loop = loop
         self._metrics = metrics
         self._clock = clock
-        self._refused: dict[str, openings.Opening | None] = {}
+        self._refused: dict[str, permitted_clusters.Opening | None] = {}
         self._news = asyncio.Event()
         loop.decisions.listeners.append(self._note)
 
@@ -217,7 +221,7 @@ class LivePolicies:
 
     def _opening(
         self, binding: objects.Binding, clusters: snapshot.Snapshot
-    ) -> openings.Opening | None:
+    ) -> permitted_clusters.Opening | None:
         """Return what policies let a binding do now, None where there are none."""
         if self.current is None:
             return None

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from policysched import clock as clocks
-    from policysched.karmada import estimates, event_handlers, scheduling
+    from policysched.karmada.scheduler import event_handlers, scheduling
+    from policysched.karmada.state import estimates
     from policysched.karmada_loop import writing
 
 Ask: TypeAlias = "Callable[[estimates.Question], Awaitable[estimates.Answers]]"
@@ -33,7 +34,7 @@ async def _nobody_answers(question: estimates.Question) -> estimates.Answers:
 
 
 class Loop:
-    """Schedules bindings; see `app.terms.Loop`.
+    """Schedules bindings; see `leadership.terms.Loop`.
 
     Attributes:
         ask: asks the estimators of clusters, where decisions have questions to them.

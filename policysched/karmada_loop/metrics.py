@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from policysched import histogram
-    from policysched.karmada import event_handlers, measurements
+    from policysched.karmada.scheduler import event_handlers, measurements
 
 _PREFIX = "karmada_scheduler_"
 

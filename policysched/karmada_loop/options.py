@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from policysched.config import config, election_config
-from policysched.karmada import work_queue
+from policysched.karmada.scheduler import work_queue
 
 if TYPE_CHECKING:
     from policysched.config import addresses

@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from policysched.karmada import objects, patches, verdicts
-from policysched.kube import client, decoding, errors, paths, status_patch
+from policysched.karmada import objects
+from policysched.karmada.scheduler import patches, verdicts
+from policysched.kube import errors
+from policysched.kube.http import client
+from policysched.kube.reading import decoding
+from policysched.kube.writing import paths, status_patch
 
 if TYPE_CHECKING:
     from policysched import clock as clocks
-    from policysched.karmada import decide, scheduling
+    from policysched.karmada.scheduler import scheduling
+    from policysched.karmada.steps import decide
     from policysched.karmada_loop import acknowledgements
 
 _log = logging.getLogger(__name__)

@@ -1,7 +1,12 @@
 """The only package that talks to the API server.
 
-`kubeconfig` says where it is and who we are, `client` sends requests, `reflector` keeps a sink up
-to date by list and watch, `binding`, `pod_status` and `event_recorder` write. Bytes are decoded
-straight into `policysched.cluster.objects`; the API model classes of the `kubernetes` package are
-never loaded.
+    auth      the address of the API server and the credentials for it
+    http      requests: `client` sends them
+    reading   list and watch: `reflector` keeps a sink up to date
+    writing   bindings, pod status, evictions, volumes
+    events    Kubernetes events
+    election  leader election by a Lease
+
+Bytes are decoded straight into the structs of `policysched.cluster.objects`; the API model classes
+of the `kubernetes` package are never loaded.
 """

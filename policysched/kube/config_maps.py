@@ -12,8 +12,12 @@ from collections.abc import Mapping
 
 import msgspec
 
-from policysched.cluster import objects
-from policysched.kube import client, decoding, errors, event_series, paths, resources
+from policysched.cluster.objects import objects
+from policysched.kube import errors
+from policysched.kube.events import event_series
+from policysched.kube.http import client
+from policysched.kube.reading import decoding, resources
+from policysched.kube.writing import paths
 
 WRITE_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=5)
 

@@ -28,7 +28,7 @@ from __future__ import annotations
 import msgspec
 
 from policysched import errors
-from policysched.cluster import wire
+from policysched.cluster.objects import wire
 
 _RESOURCE_VERSION_TOO_LARGE = "ResourceVersionTooLarge"
 """metav1.CauseTypeResourceVersionTooLarge: the server is behind what we have seen elsewhere."""

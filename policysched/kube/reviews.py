@@ -13,8 +13,9 @@ from typing import TypeVar
 
 import msgspec
 
-from policysched.cluster import wire
-from policysched.kube import client, errors
+from policysched.cluster.objects import wire
+from policysched.kube import errors
+from policysched.kube.http import client
 
 TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105 - a path
 ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"

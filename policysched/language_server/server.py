@@ -21,10 +21,10 @@ from pygls.protocol import language_server
 
 import policysched
 from policysched import clock as clocks
-from policysched.language_server.features import completion, renaming, tokens
-from policysched.language_server.texts import documents, positions
-from policysched.language_server.project import options, sources, workspace
 from policysched.language_server import session, wire
+from policysched.language_server.features import completion, renaming, tokens
+from policysched.language_server.project import options, sources, workspace
+from policysched.language_server.texts import documents, positions
 from policysched.observability import logs
 
 _LOG = logging.getLogger(__name__)

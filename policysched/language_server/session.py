@@ -13,11 +13,20 @@ from lsprotocol import types
 
 from policysched.lang import source
 from policysched.lang.diagnostics import diagnostics
-from policysched.language_server.features import actions, completion, formatting, hover, outline, renaming, selections, tokens
+from policysched.language_server import wire
+from policysched.language_server.features import (
+    actions,
+    completion,
+    formatting,
+    hover,
+    outline,
+    renaming,
+    selections,
+    tokens,
+)
+from policysched.language_server.project import programs, workspace
 from policysched.language_server.texts import documents, parts
 from policysched.language_server.words import names
-from policysched.language_server.project import programs, workspace
-from policysched.language_server import wire
 
 
 class _Positioned(Protocol):

@@ -11,8 +11,8 @@ from lsprotocol import types
 
 from policysched.lang import source
 from policysched.lang.diagnostics import diagnostics
-from policysched.language_server.texts import documents, manifests, parts
 from policysched.language_server.features import hover, outline, proposals, tokens
+from policysched.language_server.texts import documents, manifests, parts
 
 SOURCE = "policysched"
 _SEVERITIES: Mapping[diagnostics.Severity, types.DiagnosticSeverity] = {

@@ -18,7 +18,9 @@ from prometheus_client import core
 
 from policysched import clock as clocks
 from policysched.config import durations, election_config
-from policysched.kube import client, fence, kubeconfig, leader_election, lease
+from policysched.kube.auth import kubeconfig
+from policysched.kube.election import leader_election, lease
+from policysched.kube.http import client, fence
 from policysched.leadership import terms
 
 _log = logging.getLogger("policysched")

@@ -19,7 +19,7 @@ Refresh = Callable[[], Awaitable[None]]
 
 
 class Elector(Protocol):
-    """Who says when this process leads; see `kube.leader_election.Elector`."""
+    """Who says when this process leads; see `kube.election.leader_election.Elector`."""
 
     @property
     def is_leading(self) -> bool:

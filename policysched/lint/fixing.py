@@ -11,7 +11,10 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import linter, settings
 
 if TYPE_CHECKING:
-    from policysched.lint.facts import cluster_facts, prometheus_facts  # brings NumPy, which most runs do without
+    from policysched.lint.facts import (  # brings NumPy, which most runs do without
+        cluster_facts,
+        prometheus_facts,
+    )
 
 _MAX_ROUNDS = 10
 """A fix may bring up what another rule fixes; more rounds than rules that lead to each other."""

@@ -12,7 +12,10 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import across_clusters, ignores, registry, rule, settings, subject
 
 if TYPE_CHECKING:
-    from policysched.lint.facts import cluster_facts, prometheus_facts  # brings NumPy, which most runs do without
+    from policysched.lint.facts import (  # brings NumPy, which most runs do without
+        cluster_facts,
+        prometheus_facts,
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -12,13 +12,16 @@ from policysched.lang.checked import checked, checked_expr, checked_selector
 from policysched.lang.checking.metrics import promql_params
 from policysched.lang.parsing import parser, scanner
 from policysched.lang.syntax import syntax
+from policysched.lint import thresholds
+from policysched.lint.facts import queries
 from policysched.lint.policies import active_rules
 from policysched.lint.sets import contradictions
-from policysched.lint.facts import queries
-from policysched.lint import thresholds
 
 if TYPE_CHECKING:
-    from policysched.lint.facts import cluster_facts, prometheus_facts  # brings NumPy, which most runs do without
+    from policysched.lint.facts import (  # brings NumPy, which most runs do without
+        cluster_facts,
+        prometheus_facts,
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from policysched.kube import credentials as kube_credentials
+from policysched.kube.auth import credentials as kube_credentials
 from policysched.observability import redaction
 from policysched.promapi import settings
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from policysched.kube import event_series
+from policysched.kube.events import event_series
 
 
 class Recorder(Protocol):
-    """Queues events; see `kube.event_recorder.ApiEventRecorder`."""
+    """Queues events; see `kube.events.event_recorder.ApiEventRecorder`."""
 
     def record_of_object(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prometheus_client import core
 
-from policysched.kube import request_stats
+from policysched.kube.http import request_stats
 from policysched.observability import scheduler_metrics
 
 

@@ -15,7 +15,7 @@ from prometheus_client import core
 
 from policysched import clock as clocks
 from policysched.framework import shadow
-from policysched.kube import event_series
+from policysched.kube.events import event_series
 from policysched.observability import recorders
 from policysched.scheduler import scheduler as schedulers
 from policysched.scheduler import shadow_decisions

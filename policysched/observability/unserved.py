@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from prometheus_client import core
 
 from policysched import clock as clocks
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.scheduler import unserved_pods
 
 _log = logging.getLogger("policysched")

@@ -15,16 +15,17 @@ from policysched.compiler.kernels import arithmetic
 from policysched.compiler.rules import score
 from policysched.framework import cycle_state, score_table, status
 from policysched.karmada import errors as karmada_errors
-from policysched.karmada import explanation
+from policysched.karmada.explaining import explanation
 from policysched.offline import metric_evidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from policysched.inputs import control_plane_file
-    from policysched.karmada import algorithm as algorithms
-    from policysched.karmada import objects, snapshot
-    from policysched.karmada.policies import seeing
+    from policysched.karmada import objects
+    from policysched.karmada.policies import cluster_view
+    from policysched.karmada.state import snapshot
+    from policysched.karmada.steps import algorithm as algorithms
     from policysched.lang.checked import checked
 
 Report: TypeAlias = dict[str, Any]
@@ -159,7 +160,7 @@ def _refusal(
 
 
 def _candidate(
-    made: explanation.Attempt, place: int, seen: seeing.View | None, names: Sequence[str]
+    made: explanation.Attempt, place: int, seen: cluster_view.View | None, names: Sequence[str]
 ) -> Report:
     """Return how a cluster stands among those that pass: its points, and its room."""
     candidate = made.ranked[place]
@@ -183,7 +184,7 @@ def _candidate(
     }
 
 
-def _raw(points: explanation.Points, seen: seeing.View | None, place: int) -> Report:
+def _raw(points: explanation.Points, seen: cluster_view.View | None, place: int) -> Report:
     """Return the number that points of the cluster at a place are made of, with its unit.
 
     Where they are made of none it is the points.

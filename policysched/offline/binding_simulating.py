@@ -6,13 +6,16 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from policysched import errors as policysched_errors
-from policysched.karmada import decide, errors, snapshot
+from policysched.karmada import errors
+from policysched.karmada.state import snapshot
+from policysched.karmada.steps import decide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from policysched.inputs import control_plane_file
-    from policysched.karmada import algorithm, objects
+    from policysched.karmada import objects
+    from policysched.karmada.steps import algorithm
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from policysched import clock as clocks
 from policysched import errors
 from policysched.cluster import cache as caches
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.inputs import control_plane_file, dump_file
 from policysched.karmada.policies import binding_shapes, cluster_rows
 from policysched.lang.checked import checked, checked_selector
-from policysched.lint.facts import cluster_facts
 from policysched.lint import subject
+from policysched.lint.facts import cluster_facts
 from policysched.offline import offline_cluster
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from policysched.cluster import pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.pods import pod_shape
 from policysched.compiler import evidence, readings
 from policysched.compiler.rules import base, outage_hold, reject, score
 from policysched.framework import cycle_state, interface, status

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from policysched import clock as clocks
 from policysched import errors, quantity
 from policysched.cluster import cache as caches
-from policysched.cluster import objects, pod_shape, storage_objects, time_text
+from policysched.cluster.objects import objects, storage_objects, time_text
+from policysched.cluster.pods import pod_shape
 from policysched.inputs import cluster_file
 
 

@@ -11,7 +11,9 @@ from typing import TypeAlias
 import msgspec
 
 from policysched import errors, spelling
-from policysched.cluster import columns, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.pods import pod_shape
 from policysched.framework import (
     explanation,
     node_evidence,

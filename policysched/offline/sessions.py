@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from policysched import process
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.framework import explanation, handles, runtime
 from policysched.inputs import cluster_file, metrics_file, object_lists
 from policysched.offline import offline_cluster, pod_report, simulating

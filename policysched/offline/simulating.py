@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from policysched.cluster import cache as caches
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.framework import interface, queued_pod, runtime, shadow, status
 from policysched.offline import offline_cluster
 from policysched.profiles import profile_choice

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from policysched.cluster import cache as caches
-from policysched.cluster import columns
+from policysched.cluster.columns import columns
 
 RESOURCES = ("cpu", "memory")
 

@@ -15,17 +15,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from policysched import clock as clocks
-from policysched.karmada import (
-    algorithm,
-    decide,
-    errors,
-    explanation,
-    objects,
-    registry,
-    snapshot,
-    triggers,
-)
+from policysched.karmada import errors, objects
+from policysched.karmada.explaining import explanation
+from policysched.karmada.plugins import registry
 from policysched.karmada.policies import cluster_policies
+from policysched.karmada.scheduler import triggers
+from policysched.karmada.state import snapshot
+from policysched.karmada.steps import algorithm, decide
 from policysched.lang.checked import cluster_profile
 from policysched.planning import causes, changes, cluster_edits, edits, world
 from policysched.profiles import cluster_profiles as policy_texts

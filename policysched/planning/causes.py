@@ -14,7 +14,7 @@ import dataclasses
 from collections.abc import Callable, Hashable, Sequence
 from typing import TypeAlias
 
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.planning import changes, deciding, edits, world
 
 IsOld: TypeAlias = Callable[[deciding.Decision], bool]

@@ -8,7 +8,9 @@ from collections import Counter
 
 import numpy as np
 
-from policysched.cluster import columns, objects, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.objects import objects
 from policysched.framework import status
 from policysched.planning import deciding, edits
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-from policysched.cluster import pod_shape, snapshot, what_if
+from policysched.cluster import snapshot, what_if
+from policysched.cluster.pods import pod_shape
 from policysched.offline import simulating
 from policysched.planning import causes, changes, deciding, world
 

@@ -8,7 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
-from policysched.cluster import columns, pod_shape, snapshot, what_if
+from policysched.cluster import snapshot, what_if
+from policysched.cluster.columns import columns
+from policysched.cluster.pods import pod_shape
 from policysched.framework import interface, runtime, shadow, status, status_table
 from policysched.offline import simulating
 

@@ -7,7 +7,8 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
-from policysched.cluster import pod_counts, pod_shape
+from policysched.cluster.counters import pod_counts
+from policysched.cluster.pods import pod_shape
 from policysched.compiler import scope
 from policysched.lang import source
 from policysched.lang.checked import checked, checked_cluster

@@ -7,18 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from policysched.plugins import (
-    added_affinity,
-    arguments,
-    default_preemption,
-    defaults,
-    dynamic_resources,
-    inter_pod_affinity,
-    names,
-    resource_arguments,
-    spread_constraints,
-    volume_binding,
-)
+from policysched.plugins import arguments, default_preemption, defaults, dynamic_resources, names
+from policysched.plugins.inter_pod_affinity import inter_pod_affinity
+from policysched.plugins.node_affinity import added_affinity
+from policysched.plugins.pod_topology_spread import spread_constraints
+from policysched.plugins.shared import resource_arguments
+from policysched.plugins.volume_binding import volume_binding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
-from policysched.cluster import pod_shape, what_if
+from policysched.cluster import what_if
+from policysched.cluster.pods import pod_shape
 from policysched.planning import changes, comparing, deciding, world
 
 _MIRROR = "kubernetes.io/config.mirror"

@@ -10,7 +10,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from policysched.cluster import objects, what_if
+from policysched.cluster import what_if
+from policysched.cluster.objects import objects
 from policysched.inputs import cluster_file
 from policysched.lang.checked import checked
 from policysched.offline import sessions, simulating

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.offline import sessions, simulating
 from policysched.planning import changes, comparing, deciding, world
 

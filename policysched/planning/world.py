@@ -15,7 +15,9 @@ from typing import Final
 import msgspec
 
 from policysched.cluster import cache as caches
-from policysched.cluster import objects, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.compiler import needs
 from policysched.framework import handles, runtime
 from policysched.inputs import cluster_file, metrics_file

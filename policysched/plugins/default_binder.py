@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, handles, interface, status
 from policysched.plugins import names
 

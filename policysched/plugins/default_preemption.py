@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, events, handles, interface, messages, status
-from policysched.plugins import arguments, hints, names
+from policysched.plugins import arguments, names
 from policysched.plugins.kernels import victims
+from policysched.plugins.shared import hints
 
 IN_PROGRESS = "waiting for the preemption for this pod to be finished"
 NEVER = "not eligible due to preemptionPolicy=Never."

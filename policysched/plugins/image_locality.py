@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from policysched.cluster import columns, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, interface
 from policysched.plugins import names
 

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from policysched.cluster import objects, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, events, interface, status
-from policysched.plugins import hints, names, node_facts
+from policysched.plugins import names
+from policysched.plugins.shared import hints, node_facts
 
 REASON = "node(s) didn't match Pod's required features"
 RESTART_ALL_CONTAINERS = "RestartAllContainersOnContainerExits"

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from policysched.cluster import pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, events, interface, status
-from policysched.plugins import hints, names
+from policysched.plugins import names
+from policysched.plugins.shared import hints
 
 REASON = "node(s) didn't match the requested node name"
 

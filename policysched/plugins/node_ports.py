@@ -9,9 +9,12 @@ import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from policysched.cluster import pod_shape, port_columns, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import port_columns
+from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, events, interface, status
-from policysched.plugins import hints, names, node_facts
+from policysched.plugins import names
+from policysched.plugins.shared import hints, node_facts
 
 REASON = "node(s) didn't have free ports for the requested pod ports"
 

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from policysched.cluster import columns, pod_requests, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.pods import pod_requests, pod_shape
 from policysched.framework import cycle_state, interface, status
-from policysched.plugins import arguments, names, resource_arguments
+from policysched.plugins import arguments, names
 from policysched.plugins.kernels import allocation
+from policysched.plugins.shared import resource_arguments
 
 _NATIVE = (pod_requests.CPU, pod_requests.MEMORY, pod_requests.EPHEMERAL_STORAGE)
 

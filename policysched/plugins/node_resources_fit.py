@@ -14,10 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched import amounts
-from policysched.cluster import columns, objects, pod_requests, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_requests, pod_shape
 from policysched.framework import cycle_state, events, interface, status
-from policysched.plugins import arguments, hints, names, resource_arguments
+from policysched.plugins import arguments, names
 from policysched.plugins.kernels import allocation, go_math
+from policysched.plugins.shared import hints, resource_arguments
 
 TOO_MANY_PODS = "Too many pods"
 _PODS = "pods"

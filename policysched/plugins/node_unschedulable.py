@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from policysched.cluster import objects, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, events, interface, status
-from policysched.plugins import hints, names
+from policysched.plugins import names
 from policysched.plugins.kernels import tolerations
+from policysched.plugins.shared import hints
 
 REASON = "node(s) were unschedulable"
 TAINT = objects.Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from policysched.cluster import pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, events, interface, status
 from policysched.plugins import names
 

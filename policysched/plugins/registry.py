@@ -24,25 +24,25 @@ from policysched.plugins import (
     default_preemption,
     dynamic_resources,
     image_locality,
-    inter_pod_affinity,
     names,
-    node_affinity,
     node_declared_features,
     node_name,
     node_ports,
     node_resources_balanced_allocation,
     node_resources_fit,
     node_unschedulable,
-    node_volume_limits,
     pod_groups,
-    pod_topology_spread,
     priority_sort,
     scheduling_gates,
     taint_toleration,
-    volume_binding,
-    volume_restrictions,
-    volume_zone,
 )
+from policysched.plugins.inter_pod_affinity import inter_pod_affinity
+from policysched.plugins.node_affinity import node_affinity
+from policysched.plugins.node_volume_limits import node_volume_limits
+from policysched.plugins.pod_topology_spread import pod_topology_spread
+from policysched.plugins.volume_binding import volume_binding
+from policysched.plugins.volume_restrictions import volume_restrictions
+from policysched.plugins.volume_zone import volume_zone
 
 ENTRY_POINT_GROUP = "policysched.plugins"
 

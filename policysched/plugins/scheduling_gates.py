@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.framework import events, interface, status
-from policysched.plugins import hints, names
+from policysched.plugins import names
+from policysched.plugins.shared import hints
 
 
 class SchedulingGates:

@@ -9,10 +9,14 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from policysched.cluster import columns, objects, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, events, interface, status
-from policysched.plugins import hints, names, node_facts
+from policysched.plugins import names
 from policysched.plugins.kernels import normalization, tolerations
+from policysched.plugins.shared import hints, node_facts
 
 REASON = "node(s) had untolerated taint(s)"
 

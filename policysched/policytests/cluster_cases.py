@@ -12,8 +12,12 @@ from policysched import clock as clocks
 from policysched.compiler import shared_parts
 from policysched.framework import cycle_state
 from policysched.inputs import metrics_file
-from policysched.karmada import algorithm, explanation, objects, registry, snapshot
+from policysched.karmada import objects
+from policysched.karmada.explaining import explanation
+from policysched.karmada.plugins import registry
 from policysched.karmada.policies import cluster_policies
+from policysched.karmada.state import snapshot
+from policysched.karmada.steps import algorithm
 from policysched.lang.checked import checked, checked_selector
 from policysched.offline import metric_evidence
 from policysched.policytests import (
@@ -28,7 +32,7 @@ from policysched.policytests import suite as suites
 if TYPE_CHECKING:
     import datetime
 
-    from policysched.karmada.policies import seeing
+    from policysched.karmada.policies import cluster_view
 
 _EVERY_RESOURCE = checked_selector.PodScope(None, checked_selector.EVERYTHING)
 _MUCH = 1_000_000
@@ -106,7 +110,7 @@ def mismatches(
 
 def _rule_facts(
     profile: checked.CheckedProfile,
-    seen: seeing.View,
+    seen: cluster_view.View,
     policies: cluster_policies.ClusterPolicies,
 ) -> Iterator[evaluation.RuleFact]:
     """Yield the rules of the policy, if it is about the resource, and whether they have a say."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from policysched.framework import score_table
-from policysched.karmada import errors, explanation
+from policysched.karmada import errors
+from policysched.karmada.explaining import explanation
 from policysched.policytests import evaluation, expectations, tolerance, world
 from policysched.policytests import suite as suites
 

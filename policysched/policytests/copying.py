@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from policysched.cluster import objects, owner_objects, owner_selectors
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import owner_objects, owner_selectors
 from policysched.inputs import cluster_file
 
 

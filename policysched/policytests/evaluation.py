@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from policysched import errors
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.compiler import scope, shared_parts
 from policysched.compiler.kernels import arithmetic
 from policysched.compiler.rules import score

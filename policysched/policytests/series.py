@@ -22,7 +22,7 @@ from collections.abc import Collection, Mapping, Sequence
 import yaml
 
 from policysched import errors
-from policysched.cluster import node_names, objects
+from policysched.cluster.objects import node_names, objects
 from policysched.inputs import metrics_file
 from policysched.lang.checked import checked
 from policysched.policytests import suite as suites

@@ -14,7 +14,7 @@ import orjson
 
 from policysched import clock as clocks
 from policysched import spelling
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.inputs import cluster_file, metrics_file, object_lists, plain_yaml, policy_sources
 from policysched.lang.checked import checked
 from policysched.offline import sessions

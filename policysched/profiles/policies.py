@@ -9,7 +9,8 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from policysched import errors, spelling
-from policysched.cluster import metric_needs, shape_projection, snapshot
+from policysched.cluster import metric_needs, snapshot
+from policysched.cluster.pods import shape_projection
 from policysched.compiler import compiler, readings
 from policysched.compiler.rules import base
 from policysched.config import config

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
-from policysched.cluster import wire
+from policysched.cluster.objects import wire
 from policysched.promapi import failures
 from policysched.promql import freshness
 

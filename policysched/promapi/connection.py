@@ -23,7 +23,7 @@ import requests.auth
 import urllib3
 
 import policysched
-from policysched.promapi import answers, failures, moments, range_answers, settings
+from policysched.promapi import answers, failures, range_answers, sample_matrix, settings
 
 MAX_ANSWER_BYTES = 64 * 2**20
 """100,000 nodes answer with a third of this; a server that sends more sends something else."""
@@ -81,7 +81,7 @@ class Connection(prometheus_api_client.PrometheusConnect):  # type: ignore[misc]
         """
         return answers.decode(*self.request("query", {"query": promql}))
 
-    def ask_range(self, promql: str, steps: range_answers.Steps) -> moments.Moments:
+    def ask_range(self, promql: str, steps: range_answers.Steps) -> sample_matrix.Moments:
         """Return what the query's answers were at some moments.
 
         Raises:

@@ -7,7 +7,8 @@ import logging
 import math
 
 from policysched import clock as clocks
-from policysched.cluster import metric_windows, node_names
+from policysched.cluster.metrics import metric_windows
+from policysched.cluster.objects import node_names
 from policysched.lang.checked import checked
 from policysched.promapi import (
     answers,

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import msgspec
 
-from policysched.cluster import wire
+from policysched.cluster.objects import wire
 from policysched.promapi import answers, connection, failures
 
 MAX_LISTED = 1_000

@@ -12,7 +12,7 @@ import concurrent.futures
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
-from policysched.cluster import node_names, objects
+from policysched.cluster.objects import node_names, objects
 
 _T = TypeVar("_T")
 

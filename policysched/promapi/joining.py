@@ -14,9 +14,10 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import metric_table, node_names
+from policysched.cluster.metrics import metric_table
+from policysched.cluster.objects import node_names
 from policysched.lang.checked import checked
-from policysched.promapi import answers, failures, moments
+from policysched.promapi import answers, failures, sample_matrix
 
 _Cause = failures.Cause
 _Counts: TypeAlias = collections.Counter[failures.Cause]
@@ -64,11 +65,11 @@ class JoinedMoments:
     """
 
     names: tuple[str, ...]
-    values: moments.Floats
-    times: moments.Floats
-    is_named: moments.Bools
-    is_valued: moments.Bools
-    is_stale: moments.Bools
+    values: sample_matrix.Floats
+    times: sample_matrix.Floats
+    is_named: sample_matrix.Bools
+    is_valued: sample_matrix.Bools
+    is_stale: sample_matrix.Bools
     counts: _Counts
 
 
@@ -81,7 +82,7 @@ def join(
     has_freshness: bool,
 ) -> Joined:
     """Do what `join_moments` does for an instant answer, evaluated at `asked_at_seconds` for us."""
-    found = moments.of_instant(answer)
+    found = sample_matrix.of_instant(answer)
     behind_seconds = round(asked_at_seconds - (answer.evaluated_at_seconds or 0.0), 3)
     joined = join_moments(found, metric, names, behind_seconds, has_freshness=has_freshness)
     joined.counts[_Cause.EMPTY] = not answer.series
@@ -100,7 +101,7 @@ def join(
 
 
 def join_moments(
-    found: moments.Moments,
+    found: sample_matrix.Moments,
     metric: checked.CheckedMetric,
     names: node_names.NodeNames,
     behind_seconds: float,
@@ -170,7 +171,7 @@ class _Matched:
         self.counts: _Counts = collections.Counter()
 
     def by_node(
-        self, of_series: npt.NDArray[ScalarT], is_valued: moments.Bools, fill: float
+        self, of_series: npt.NDArray[ScalarT], is_valued: sample_matrix.Bools, fill: float
     ) -> npt.NDArray[ScalarT]:
         """Return (K, M) of (K, s): what the only valued series of a node has, else `fill`."""
         found = np.full((len(is_valued), len(self.names)), fill, of_series.dtype)
@@ -179,7 +180,7 @@ class _Matched:
         return found
 
 
-def _match(found: moments.Moments, label: str, names: node_names.NodeNames) -> _Matched:
+def _match(found: sample_matrix.Moments, label: str, names: node_names.NodeNames) -> _Matched:
     """Find the node of each series; what may be of several nodes is of none."""
     place_of: dict[str, int] = {}
     series, places = [], []
@@ -203,12 +204,12 @@ def _match(found: moments.Moments, label: str, names: node_names.NodeNames) -> _
     return matched
 
 
-def _measured(found: moments.Moments, label: str, matched: _Matched) -> moments.Floats:
+def _measured(found: sample_matrix.Moments, label: str, matched: _Matched) -> sample_matrix.Floats:
     """Return float64 (K, s): when samples of series were measured, NaN where nothing says so.
 
     Nothing is measured after the moment at which it was asked for.
     """
-    times_of: dict[str, moments.Floats] = {}
+    times_of: dict[str, sample_matrix.Floats] = {}
     is_said = found.is_there & found.is_number
     for number, labels in enumerate(found.labels):
         if found.is_freshness[number] and label in labels:
@@ -225,13 +226,13 @@ def _measured(found: moments.Moments, label: str, matched: _Matched) -> moments.
     return measured
 
 
-def _is_outside(values: moments.Floats, metric: checked.CheckedMetric) -> moments.Bools:
+def _is_outside(values: sample_matrix.Floats, metric: checked.CheckedMetric) -> sample_matrix.Bools:
     low = -np.inf if metric.low is None else metric.low
     high = np.inf if metric.high is None else metric.high
     return (values < low) | (values > high)
 
 
-def _remarks(found: moments.Moments) -> _Counts:
+def _remarks(found: sample_matrix.Moments) -> _Counts:
     return collections.Counter(
         {
             _Cause.WARNING: int(bool(found.warnings)),
@@ -241,6 +242,6 @@ def _remarks(found: moments.Moments) -> _Counts:
     )
 
 
-def _most(is_so: moments.Bools) -> int:
+def _most(is_so: sample_matrix.Bools) -> int:
     """Return how often something is so at the moment at which it is most often."""
     return int(np.count_nonzero(is_so, axis=1).max(initial=0))

@@ -7,7 +7,8 @@ themselves. A node is never idle because nobody heard of it.
 
 from __future__ import annotations
 
-from policysched.cluster import metric_table, node_names
+from policysched.cluster.metrics import metric_table
+from policysched.cluster.objects import node_names
 from policysched.promapi import joining
 
 _SAME_SCRAPE_SECONDS = 1.0

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn, TypeAlias
 
 from policysched import errors
-from policysched.cluster import metric_table, metric_windows
+from policysched.cluster.metrics import metric_table, metric_windows
 from policysched.lang.checked import checked
 from policysched.promapi import (
     connection,

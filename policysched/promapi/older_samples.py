@@ -6,9 +6,10 @@ import collections
 import dataclasses
 import re
 
-from policysched.cluster import metric_windows, node_names
+from policysched.cluster.metrics import metric_windows
+from policysched.cluster.objects import node_names
 from policysched.lang.checked import checked
-from policysched.promapi import failures, joining, moments
+from policysched.promapi import failures, joining, sample_matrix
 
 _DEPENDS_ON_RANGE = re.compile(r"@\s*(start|end)\s*\(")
 
@@ -32,7 +33,7 @@ def depends_on_range(promql: str) -> bool:
 
 
 def join(
-    found: moments.Moments,
+    found: sample_matrix.Moments,
     metric: checked.CheckedMetric,
     names: node_names.NodeNames,
     behind_seconds: float,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from policysched.promapi import answers, failures, moments
+from policysched.promapi import answers, failures, sample_matrix
 
 MAX_POINTS = 11_000
 """Prometheus refuses to answer for more (web/api/v1/api.go, queryRange)."""
@@ -61,7 +61,7 @@ class _Points(msgspec.Struct):
 _points_decoder = msgspec.json.Decoder(_Points)
 
 
-def decode(body: bytes, content_type: str, steps: Steps) -> moments.Moments:
+def decode(body: bytes, content_type: str, steps: Steps) -> sample_matrix.Moments:
     """Return the answers in the body of HTTP 200; moments without series are left out.
 
     What lies after the moments that were asked for is left out: nothing is measured in the future.
@@ -87,7 +87,7 @@ def decode(body: bytes, content_type: str, steps: Steps) -> moments.Moments:
         is_there[rows, place] = True
         is_number[rows, place] = each.is_number
         values[rows, place] = each.values
-    return moments.Moments(
+    return sample_matrix.Moments(
         tuple(each.labels for each in matrix),
         tuple(answers.is_freshness(each.labels) for each in matrix),
         at_seconds,
@@ -104,9 +104,9 @@ class _Series(NamedTuple):
     """One series at the k moments at which it is there, in the form of `moments.Moments`."""
 
     labels: dict[str, str]
-    times: moments.Floats
-    values: moments.Floats
-    is_number: moments.Bools
+    times: sample_matrix.Floats
+    values: sample_matrix.Floats
+    is_number: sample_matrix.Bools
 
 
 def _series(raw: msgspec.Raw, last_seconds: float) -> _Series:

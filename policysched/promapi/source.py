@@ -12,7 +12,15 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import Protocol, TypeVar
 
 from policysched import clock as clocks
-from policysched.promapi import answers, circuit, failures, moments, range_answers, settings, status
+from policysched.promapi import (
+    answers,
+    circuit,
+    failures,
+    range_answers,
+    sample_matrix,
+    settings,
+    status,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -35,7 +43,7 @@ class Asks(Protocol):
         """Return the answer, in a thread; raise QueryError."""
         ...
 
-    def ask_range(self, promql: str, steps: range_answers.Steps) -> moments.Moments:
+    def ask_range(self, promql: str, steps: range_answers.Steps) -> sample_matrix.Moments:
         """Return the answers at some moments, in a thread; raise QueryError."""
         ...
 
@@ -144,7 +152,7 @@ class Source:
         async with self._turns:
             return await self._ask_now(promql, key, trust_seconds)
 
-    async def ask_range(self, promql: str, steps: range_answers.Steps) -> moments.Moments:
+    async def ask_range(self, promql: str, steps: range_answers.Steps) -> sample_matrix.Moments:
         """Wait for a turn and ask for some moments at once.
 
         Instant queries alone tell whether the source is up: a range that is too much for it must

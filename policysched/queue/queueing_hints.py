@@ -12,7 +12,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeAlias
 
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.framework import events, queued_pod, status
 from policysched.queue import active_queue, heap, unschedulable_pods
 

@@ -25,7 +25,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from policysched import clock as clocks
-from policysched.cluster import nominated_pods, pod_shape
+from policysched.cluster.pods import nominated_pods, pod_shape
 from policysched.framework import events, queued_pod
 from policysched.queue import (
     active_queue,

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from policysched import errors
-from policysched.cluster import wire
+from policysched.cluster.objects import wire
 from policysched.config import config
 from policysched.inputs import policy_sources
 from policysched.lang import source

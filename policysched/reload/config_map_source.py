@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable
 from typing import NoReturn
 
 from policysched.inputs import policy_sources
-from policysched.kube import client, config_maps, errors, reflector
+from policysched.kube import config_maps, errors
+from policysched.kube.http import client
+from policysched.kube.reading import reflector
 from policysched.lang import source
 from policysched.reload import status_annotations as statuses
 from policysched.reload import versions

@@ -18,7 +18,7 @@ from typing import Self
 
 import msgspec
 
-from policysched.cluster import wire
+from policysched.cluster.objects import wire
 from policysched.kube import config_maps
 from policysched.lang import source
 

@@ -17,7 +17,7 @@ from typing import NoReturn, Protocol
 from policysched import errors
 from policysched.config import config
 from policysched.inputs import policy_sources
-from policysched.kube import client
+from policysched.kube.http import client
 from policysched.reload import config_map_source, config_map_store, file_source, history, versions
 
 _log = logging.getLogger("policysched")

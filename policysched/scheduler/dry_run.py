@@ -21,7 +21,9 @@ import msgspec
 
 from policysched import clock as clocks
 from policysched.cluster import cache as caches
-from policysched.cluster import objects, pod_shape, snapshot, time_text
+from policysched.cluster import snapshot
+from policysched.cluster.objects import objects, time_text
+from policysched.cluster.pods import pod_shape
 from policysched.framework import explanation, runtime, score_table, shadow
 
 _log = logging.getLogger(__name__)

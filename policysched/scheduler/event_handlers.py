@@ -11,14 +11,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from policysched.cluster import cache as caches
-from policysched.cluster import (
-    metric_table,
-    metric_windows,
-    objects,
-    owner_objects,
-    owner_selectors,
-    pod_shape,
-)
+from policysched.cluster.metrics import metric_table, metric_windows
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import owner_objects, owner_selectors, pod_shape
 from policysched.framework import waiting_pods
 from policysched.queue import scheduling_queue
 from policysched.scheduler import object_changes, pod_sink, storage_sinks

@@ -25,7 +25,7 @@ from collections.abc import Callable, Coroutine, Sequence
 
 from policysched import clock as clocks
 from policysched import errors
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.framework import preemptions, profile
 from policysched.queue import scheduling_queue
 from policysched.scheduler import counters as counts

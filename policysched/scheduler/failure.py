@@ -6,7 +6,7 @@ import dataclasses
 import logging
 
 from policysched import errors
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.framework import interface, profile, queued_pod, standings, status
 from policysched.queue import scheduling_queue
 from policysched.scheduler import counters as counts

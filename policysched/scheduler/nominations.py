@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.framework import events
 from policysched.queue import scheduling_queue
 from policysched.scheduler import object_changes

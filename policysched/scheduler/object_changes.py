@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
-from policysched.cluster import objects, pod_requests, pod_shape
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_requests, pod_shape
 from policysched.framework import events
 
 _Resource = events.EventResource

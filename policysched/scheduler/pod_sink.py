@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from policysched.cluster import cache as caches
-from policysched.cluster import objects, pod_shape
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.framework import waiting_pods
 from policysched.queue import scheduling_queue
 from policysched.scheduler import nominations, object_changes, unserved_pods

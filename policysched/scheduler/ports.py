@@ -12,7 +12,7 @@ import enum
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.framework import handles
 
 Binder = handles.Binder

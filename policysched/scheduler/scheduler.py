@@ -12,7 +12,8 @@ from collections.abc import Coroutine, Mapping
 
 from policysched import clock as clocks
 from policysched.cluster import cache as caches
-from policysched.cluster import metric_needs, pod_shape
+from policysched.cluster import metric_needs
+from policysched.cluster.pods import pod_shape
 from policysched.framework import preemptions, queued_pod, runtime, waiting_pods
 from policysched.queue import scheduling_queue
 from policysched.scheduler import (

@@ -12,7 +12,8 @@ import math
 
 from policysched import clock as clocks
 from policysched.cluster import cache as caches
-from policysched.cluster import pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.pods import pod_shape
 from policysched.framework import (
     cycle_state,
     messages,

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Generic, TypeAlias
 
-from policysched.cluster import disruption_budgets, storage_objects
-from policysched.cluster import storage as storages
+from policysched.cluster.objects import disruption_budgets, storage_objects
+from policysched.cluster.storage import storage as storages
 from policysched.framework import events
 from policysched.queue import scheduling_queue
 from policysched.scheduler import object_changes

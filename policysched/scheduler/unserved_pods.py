@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from policysched.cluster import objects, time_text
+from policysched.cluster.objects import objects, time_text
 
 _SCHEDULED = "PodScheduled"
 

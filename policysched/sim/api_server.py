@@ -18,8 +18,9 @@ from typing import Any
 import msgspec
 
 from policysched import clock as clocks
-from policysched.cluster import disruption_budgets, objects, pod_shape, storage_objects
-from policysched.cluster import storage as storages
+from policysched.cluster.objects import disruption_budgets, objects, storage_objects
+from policysched.cluster.pods import pod_shape
+from policysched.cluster.storage import storage as storages
 from policysched.framework import handles
 from policysched.scheduler import ports
 from policysched.sim import collection, faults, termination

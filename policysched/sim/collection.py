@@ -14,7 +14,7 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 
 from policysched import errors
-from policysched.cluster import disruption_budgets, objects, storage_objects
+from policysched.cluster.objects import disruption_budgets, objects, storage_objects
 
 ObjectT = TypeVar(
     "ObjectT",

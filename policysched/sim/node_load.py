@@ -14,7 +14,9 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from policysched import clock as clocks
-from policysched.cluster import metric_table, objects, pod_requests
+from policysched.cluster.metrics import metric_table
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_requests
 
 CPU_BUSY = "cpu_busy"
 MEMORY_USED = "memory_used"

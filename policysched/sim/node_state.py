@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 
-from policysched.cluster import metric_table, objects, pod_requests
+from policysched.cluster.metrics import metric_table
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_requests
 from policysched.sim import workload
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.sim import node_load, workload
 
 HOT_NODE = "big-c"

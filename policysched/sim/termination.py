@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.sim import collection
 
 

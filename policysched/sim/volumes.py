@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from policysched.cluster import objects, storage_objects
+from policysched.cluster.objects import objects, storage_objects
 from policysched.framework import handles
 from policysched.sim import api_server, collection
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 
 ZONE = "topology.kubernetes.io/zone"
 HOSTNAME = "kubernetes.io/hostname"

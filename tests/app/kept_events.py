@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policysched.kube import event_series
+from policysched.kube.events import event_series
 
 
 class KeptEvents:

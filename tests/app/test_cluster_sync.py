@@ -12,7 +12,7 @@ from policysched import errors
 from policysched.app import cluster_sync
 from policysched.framework import profile
 from policysched.kube import errors as kube_errors
-from policysched.kube import resources
+from policysched.kube.reading import resources
 from policysched.plugins import defaults
 from policysched.profiles import needed_kinds
 

@@ -6,7 +6,7 @@ import pytest
 
 from policysched import errors
 from policysched.config import config, config_reading, election_config
-from policysched.kube import leader_election
+from policysched.kube.election import leader_election
 from policysched.leadership import election
 from policysched.promapi import settings
 

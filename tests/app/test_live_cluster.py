@@ -11,7 +11,8 @@ import pytest
 
 from policysched.cli import main
 from policysched.inputs import cluster_file, live_cluster
-from policysched.kube import errors, listing
+from policysched.kube import errors
+from policysched.kube.reading import listing
 from tests.deploy import kubectl
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import manifests, process

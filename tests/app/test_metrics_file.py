@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from policysched import errors
-from policysched.cluster import metric_table
+from policysched.cluster.metrics import metric_table
 from policysched.inputs import metrics_file
 from policysched.lang import source
 from policysched.lang.checked import checked

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 import pytest
 
 from policysched import errors
-from policysched.cluster import metric_table, objects
+from policysched.cluster.metrics import metric_table
+from policysched.cluster.objects import objects
 from policysched.inputs import metrics_source
 from policysched.lang import source
 from policysched.lang.checked import checked

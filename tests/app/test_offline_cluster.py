@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from policysched import errors
-from policysched.cluster import storage_objects
+from policysched.cluster.objects import storage_objects
 from policysched.inputs import cluster_file
 from policysched.offline import offline_cluster
 from tests import builders

@@ -13,7 +13,7 @@ from prometheus_client import core, parser
 
 from policysched.compiler import compiler
 from policysched.config import election_config
-from policysched.kube import request_stats
+from policysched.kube.http import request_stats
 from policysched.leadership import election
 from policysched.observability import (
     dry_run_report,

@@ -6,7 +6,7 @@ import pathlib
 import pytest
 
 from policysched import errors
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.config import config
 from policysched.framework import handles
 from policysched.lang import source

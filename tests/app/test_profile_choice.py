@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from policysched import errors
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.framework import profile, runtime
 from policysched.plugins import scheduling_gates
 from policysched.profiles import profile_choice

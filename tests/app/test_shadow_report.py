@@ -11,7 +11,7 @@ import pytest
 from prometheus_client import registry
 
 from policysched.app import context, reports
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.kube import config_maps
 from policysched.observability import exporter, shadow_report
 from policysched.scheduler import shadow_decisions

@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from policysched.cluster import pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, handles, interface, profile, runtime, status
 from policysched.offline import offline_cluster, simulating
 from policysched.plugins import default_preemption, node_resources_fit, priority_sort

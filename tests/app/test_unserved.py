@@ -9,7 +9,7 @@ import logging
 
 import pytest
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.observability import unserved
 from tests import builders
 from tests.scheduler import fakes

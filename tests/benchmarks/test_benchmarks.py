@@ -28,7 +28,7 @@ LIMIT_SECONDS = 150.0
 def test_samples_are_told_apart_by_purpose_and_library(tmp_path: pathlib.Path) -> None:
     """A stack counts for the first purpose that it touches and for the library at its end."""
     loop = "/usr/lib/python3.11/asyncio/base_events.py:BaseEventLoop.run_forever"
-    binding = "/src/policysched/kube/binding.py:ApiBinder.bind"
+    binding = "/src/policysched/kube/writing/binding.py:ApiBinder.bind"
     aiohttp = "/venv/lib/python3.11/site-packages/aiohttp/client.py:ClientSession._request"
     plugin = "/src/policysched/plugins/node_name.py:NodeName.filter"
     samples = tmp_path / "samples"
@@ -43,7 +43,7 @@ def test_samples_are_told_apart_by_purpose_and_library(tmp_path: pathlib.Path) -
     assert shares["start and imports"] == ("10.0%", "10000")
     assert shares["aiohttp"] == ("60.0%", "60000")
     assert shares["policysched.plugins"] == ("30.0%", "30000")
-    assert shares["kube/binding.py:ApiBinder.bind"] == ("60.0%", "60000")
+    assert shares["kube/writing/binding.py:ApiBinder.bind"] == ("60.0%", "60000")
     assert shares["plugins/node_name.py:NodeName.filter"] == ("30.0%", "30000")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from benchmarks import arrivals, churn, measurements, plans, turns, workload_files
-from policysched.kube import event_recorder
+from policysched.kube.events import event_recorder
 from tests.realcluster import api_client, manifests
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ import pytest
 from rich import console
 
 from policysched import _resources, errors
-from policysched.cli.demo import facts, screen_view, embedded_cluster, story, text_view
 from policysched.cli import main
+from policysched.cli.demo import embedded_cluster, facts, screen_view, story, text_view
 from policysched.sim import showcase
 
 _ALTERNATE_SCREEN = "\x1b[?1049h"
@@ -95,9 +95,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Recorder:
 def test_it_prints_every_chapter_as_plain_text(printed: str) -> None:
     """Without a terminal the demo is text without escape codes, and ends by itself."""
     titles = re.findall(r"^(\d)\. (.*?):", printed, flags=re.MULTILINE)
-    assert titles == [
-        (str(n), chapter.title) for n, chapter in enumerate(story.CHAPTERS, start=1)
-    ]
+    assert titles == [(str(n), chapter.title) for n, chapter in enumerate(story.CHAPTERS, start=1)]
     assert "\x1b" not in printed
 
 

@@ -16,8 +16,8 @@ import jsonschema
 import pytest
 
 from policysched import errors
-from policysched.cli.render import finding_formats
 from policysched.cli import main
+from policysched.cli.render import finding_formats
 
 POLICY = """policy web {
   description "<web> & co"

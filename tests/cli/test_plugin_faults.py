@@ -9,7 +9,8 @@ import pytest
 
 from policysched import errors
 from policysched.cli import main
-from policysched.cluster import pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, handles, interface, status
 from policysched.plugins import arguments, registry
 from tests.cli import clusters

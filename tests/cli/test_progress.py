@@ -159,7 +159,7 @@ def test_terminals_get_what_they_can_show(
     """No colours with NO_COLOR, nothing at all where no line can be erased."""
     code = """\
 import sys
-from policysched.cli import progress
+from policysched.cli.render import progress
 progress.DELAY_SECONDS = 0
 with progress.shown("working", 7) as bar:
     bar.advance(3)
@@ -226,7 +226,8 @@ def test_what_is_short_starts_no_rich(tmp_path: pathlib.Path) -> None:
     policy.write_text(POLICY, encoding="utf-8")
     code = """\
 import sys
-from policysched.cli import main, progress
+from policysched.cli import main
+from policysched.cli.render import progress
 progress.DELAY_SECONDS = 3600
 main.main(["fmt", sys.argv[1]])
 print("rich" in sys.modules)

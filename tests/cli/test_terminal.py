@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policysched.cli.render import finding_folding, folding, styles, tables
 from policysched.cli import main
+from policysched.cli.render import finding_folding, folding, styles, tables
 from tests.cli import clusters, terminals, test_explain_decisions
 from tests.karmada import cases
 from tests.policytests import files

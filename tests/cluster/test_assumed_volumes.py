@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from policysched.cluster import assumed_volumes, storage, storage_objects
+from policysched.cluster.objects import storage_objects
+from policysched.cluster.storage import assumed_volumes, storage
 from tests import storage_builders
 
 OWNER = storage_objects.ObjectReference(namespace="default", name="c")

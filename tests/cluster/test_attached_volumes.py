@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from policysched.cluster import attached_volumes, csi_migration, what_if
-from policysched.cluster import storage_objects as objects
+from policysched.cluster import what_if
+from policysched.cluster.objects import storage_objects as objects
+from policysched.cluster.storage import attached_volumes, csi_migration
 from tests import storage_builders
 from tests.builders import Cluster, make_cache, make_node, make_pod
 from tests.storage_builders import make_attachment, make_claim, make_class, make_csi_node

@@ -7,7 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from policysched.cluster import columns, objects, selectors
+from policysched.cluster.columns import columns
+from policysched.cluster.objects import objects, selectors
 from policysched.plugins.kernels import tolerations
 from tests import builders
 

@@ -15,7 +15,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from policysched import clock as clocks
 from policysched.cluster import cache as caches
-from policysched.cluster import objects, pod_counts, pod_shape, selectors
+from policysched.cluster.counters import pod_counts
+from policysched.cluster.objects import objects, selectors
+from policysched.cluster.pods import pod_shape
 from tests import builders, examples
 
 NODES = st.sampled_from([f"n{i}" for i in range(5)])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.cluster import csi_migration, volume_sources
+from policysched.cluster.objects import volume_sources
+from policysched.cluster.storage import csi_migration
 from tests import storage_builders
 
 ZONE = "topology.kubernetes.io/zone"

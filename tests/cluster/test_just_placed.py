@@ -8,7 +8,10 @@ import pytest
 
 from policysched import clock as clocks
 from policysched.cluster import cache as caches
-from policysched.cluster import just_placed, metric_needs, objects, pod_shape
+from policysched.cluster import metric_needs
+from policysched.cluster.metrics import recent_placements
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from tests import builders
 
 SECONDS = 60.0
@@ -123,7 +126,7 @@ def test_the_next_change_is_that_of_a_pod_that_is_there() -> None:
 def test_scheduled_at_prefers_the_condition() -> None:
     """A condition that is not true says nothing."""
     pod = _pod("p", 30, start_time="2026-01-05T11:00:00Z")
-    assert just_placed.scheduled_at_seconds(pod) == builders.EPOCH.timestamp() - 30
+    assert recent_placements.scheduled_at_seconds(pod) == builders.EPOCH.timestamp() - 30
 
 
 def test_pods_of_a_shape_are_counted_together() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from policysched import units
-from policysched.cluster import metric_table, metric_windows
+from policysched.cluster.metrics import metric_table, metric_windows
 from policysched.lang import source
 from policysched.lang.checked import checked, checked_expr
 from tests.reference import policy_world

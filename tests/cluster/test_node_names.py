@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.cluster import node_names, objects
+from policysched.cluster.objects import node_names, objects
 
 
 def _node(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.cluster import nominated_pods
+from policysched.cluster.pods import nominated_pods
 from tests import builders
 from tests.queue import fakes
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from policysched.cluster import objects, owner_objects, owner_selectors, pod_shape, selectors
+from policysched.cluster.objects import objects, selectors
+from policysched.cluster.pods import owner_objects, owner_selectors, pod_shape
 from tests.builders import PodBuilder, expression, label_selector, make_pod
 
 Kind = owner_selectors.OwnerKind

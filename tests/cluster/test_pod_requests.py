@@ -7,7 +7,8 @@ import hypothesis.strategies as st
 import msgspec
 import pytest
 
-from policysched.cluster import objects, pod_requests, pod_shape
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_requests, pod_shape
 from tests.builders import PodBuilder, make_pod
 from tests.plugins import strategies
 from tests.reference import requests as reference

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from tests import builders
 
 POD = builders.make_pod("web")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policysched.cluster import count_column, pod_counts, required_labels, selectors
+from policysched.cluster import count_column
+from policysched.cluster.counters import pod_counts, required_labels
+from policysched.cluster.objects import selectors
 from tests import builders
 
 KEYS = ("app", "tier")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policysched.cluster import metric_table
+from policysched.cluster.metrics import metric_table
 from tests import builders
 
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import strategies
 
-from policysched.cluster import label_column, objects, selectors
+from policysched.cluster.columns import label_column
+from policysched.cluster.objects import objects, selectors
 
 Operator = selectors.Operator
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from policysched.cluster import disruption_budgets as budgets
-from policysched.cluster import objects, pod_shape, selectors, storage_objects, volume_sources
-from policysched.cluster import storage as storages
+from policysched.cluster.objects import disruption_budgets as budgets
+from policysched.cluster.objects import objects, selectors, storage_objects, volume_sources
+from policysched.cluster.pods import pod_shape
+from policysched.cluster.storage import storage as storages
 from tests import builders
 from tests import storage_builders as build
 

@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
-from policysched.cluster import pod_counts, pod_shape, selectors, what_if
+from policysched.cluster import what_if
+from policysched.cluster.counters import pod_counts
+from policysched.cluster.objects import selectors
+from policysched.cluster.pods import pod_shape
 from tests import builders
 
 WEB = selectors.from_match_labels({"app": "web"})

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from policysched import clock as clocks
 from policysched.cluster import cache as caches
-from policysched.cluster import metric_table, pod_shape
+from policysched.cluster.metrics import metric_table
+from policysched.cluster.pods import pod_shape
 from policysched.compiler import compiler
 from policysched.framework import explanation, profile, runtime
 from policysched.lang import source

@@ -8,7 +8,7 @@ from typing import Any
 import hypothesis.strategies as st
 
 from policysched import units
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.lang import source
 from policysched.lang.checked import activation, checked, checked_expr, checked_selector
 from tests import builders

@@ -8,7 +8,8 @@ import hypothesis
 import hypothesis.strategies as st
 import numpy as np
 
-from policysched.cluster import pod_shape, snapshot, what_if
+from policysched.cluster import snapshot, what_if
+from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, interface, profile, runtime, status
 from tests import examples
 from tests.compiler import desk

@@ -7,7 +7,7 @@ import pytest
 
 from policysched import units
 from policysched.cluster import cache as caches
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.compiler import compiler, explain, rewrites
 from policysched.compiler.rules import base, reject
 from policysched.framework import cycle_state, interface

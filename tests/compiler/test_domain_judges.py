@@ -9,7 +9,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 
-from policysched.cluster import columns
+from policysched.cluster.columns import columns
 from policysched.compiler import domain_judges
 
 _Make = Callable[[], domain_judges.Judge]

@@ -11,7 +11,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 
-from policysched.cluster import columns
+from policysched.cluster.columns import columns
 from policysched.compiler.kernels import bound_frames, rank_frame
 from policysched.framework import comparing
 

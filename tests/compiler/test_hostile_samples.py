@@ -13,7 +13,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 
-from policysched.cluster import metric_table
+from policysched.cluster.metrics import metric_table
 from tests import builders, examples
 from tests.compiler import desk
 

@@ -10,7 +10,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 
-from policysched.cluster import columns
+from policysched.cluster.columns import columns
 from policysched.compiler import column
 from policysched.compiler.kernels import arithmetic, compare, logic, points
 from policysched.lang.checked import checked

@@ -7,7 +7,8 @@ import math
 import msgspec
 import pytest
 
-from policysched.cluster import objects, what_if
+from policysched.cluster import what_if
+from policysched.cluster.objects import objects
 from tests import builders
 from tests.compiler import desk
 

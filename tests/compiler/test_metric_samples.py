@@ -7,7 +7,7 @@ import datetime
 
 import pytest
 
-from policysched.cluster import metric_table
+from policysched.cluster.metrics import metric_table
 from policysched.compiler import metric_samples
 from policysched.lang.checked import checked
 from tests import builders

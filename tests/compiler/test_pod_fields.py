@@ -6,7 +6,7 @@ import hypothesis
 import hypothesis.strategies as st
 import pytest
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.compiler import label_numbers, pod_fields
 from tests import builders
 from tests.reference import policy_selectors

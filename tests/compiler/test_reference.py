@@ -12,7 +12,10 @@ import numpy as np
 
 from policysched import clock as clocks
 from policysched.cluster import cache as caches
-from policysched.cluster import metric_table, objects, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.metrics import metric_table
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.compiler import compiler
 from policysched.framework import cycle_state, explanation, profile, runtime
 from policysched.lang.checked import checked

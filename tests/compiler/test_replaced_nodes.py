@@ -8,7 +8,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from policysched.cluster import metric_windows, objects
+from policysched.cluster.metrics import metric_windows
+from policysched.cluster.objects import objects
 from tests import builders
 from tests.compiler import desk
 

@@ -6,7 +6,7 @@ import datetime
 
 import pytest
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.compiler import scope
 from policysched.framework import cycle_state
 from policysched.lang.checked import activation

@@ -9,7 +9,7 @@ import hypothesis
 import hypothesis.strategies as st
 import numpy as np
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.compiler import compiler, shadow_policies
 from policysched.framework import explanation
 from policysched.lang.checked import checked

@@ -18,7 +18,7 @@ from unittest import mock
 
 import orjson
 
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.framework import messages, runtime
 from policysched.offline import sessions, simulating
 from policysched.plugins import default_preemption, defaults

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from grpclib import const, server
 from grpclib.encoding import base
 
-from policysched.karmada import estimator_messages
+from policysched.karmada.state import estimator_messages
 from tests.realcluster import process
 
 if TYPE_CHECKING:

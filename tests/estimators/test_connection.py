@@ -12,7 +12,7 @@ import trustme
 from grpclib import const, exceptions
 
 from policysched import errors
-from policysched.karmada import estimator_messages
+from policysched.karmada.state import estimator_messages
 from policysched.karmada_loop import estimator_connection
 from tests.estimators import servers
 from tests.kube import asynchronous

@@ -18,14 +18,10 @@ import numpy as np
 
 from policysched import clock as clocks
 from policysched import errors
-from policysched.cluster import (
-    metric_table,
-    objects,
-    owner_selectors,
-    pod_shape,
-    selectors,
-    snapshot,
-)
+from policysched.cluster import snapshot
+from policysched.cluster.metrics import metric_table
+from policysched.cluster.objects import objects, selectors
+from policysched.cluster.pods import owner_selectors, pod_shape
 from policysched.framework import (
     cycle_state,
     handles,

@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 from policysched import errors
-from policysched.cluster import columns, objects, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.compiler import compiler
 from policysched.framework import cycle_state, interface, profile, runtime, status
 from policysched.plugins import taint_toleration

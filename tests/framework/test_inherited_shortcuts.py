@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from policysched.cluster import columns, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, interface, profile, runtime, status
-from policysched.plugins import inter_pod_affinity, node_resources_fit, volume_zone
+from policysched.plugins import node_resources_fit
+from policysched.plugins.inter_pod_affinity import inter_pod_affinity
+from policysched.plugins.volume_zone import volume_zone
 from tests import builders
 
 _NEVER = status.unschedulable("Mine", "never")

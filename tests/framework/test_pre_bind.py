@@ -7,7 +7,7 @@ import dataclasses
 
 import pytest
 
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, interface, profile, runtime, status
 from tests import builders
 

@@ -7,15 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from policysched.cluster import pod_shape, snapshot, what_if
+from policysched.cluster import snapshot, what_if
+from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, interface, profile, runtime, status
-from policysched.plugins import (
-    inter_pod_affinity,
-    node_affinity,
-    node_ports,
-    node_resources_fit,
-    taint_toleration,
-)
+from policysched.plugins import node_ports, node_resources_fit, taint_toleration
+from policysched.plugins.inter_pod_affinity import inter_pod_affinity
+from policysched.plugins.node_affinity import node_affinity
 from tests import builders
 
 NODES = [builders.make_node(f"n{i}").capacity(cpu="4", pods="10").labels(zone="z") for i in (1, 2)]

@@ -9,7 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from policysched import clock as clocks
-from policysched.cluster import columns, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, interface, profile, runtime, status
 from tests import builders
 

@@ -12,9 +12,12 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from policysched.cluster import columns, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, interface, profile, runtime, status
-from policysched.plugins import node_affinity, node_resources_fit
+from policysched.plugins import node_resources_fit
+from policysched.plugins.node_affinity import node_affinity
 from tests import builders
 
 TOLD = (

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from policysched import errors
-from policysched.cluster import pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, interface, profile, runtime, status
 from tests import builders
 

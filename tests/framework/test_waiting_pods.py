@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from policysched import clock as clocks
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.framework import status, waiting_pods
 from tests import builders
 

@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 import yaml
 
-from policysched.importing.result import findings
 from policysched.importing import importer, inputs
+from policysched.importing.result import findings
 from policysched.lang import source
 from policysched.lang.checking import checker
 from policysched.offline import sessions

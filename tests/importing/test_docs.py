@@ -9,8 +9,8 @@ import shlex
 import pytest
 
 from policysched import errors
-from policysched.cli.commands import import_
 from policysched.cli import main
+from policysched.cli.commands import import_
 from policysched.importing import inputs
 from policysched.importing.facts import legacy_facts, plugin_facts
 

@@ -10,17 +10,13 @@ import numpy as np
 import pytest
 
 from policysched import clock as clocks
-from policysched.cluster import metric_table, metric_windows
-from policysched.karmada import (
-    algorithm,
-    decide,
-    interface,
-    objects,
-    registry,
-    snapshot,
-    triggers,
-)
+from policysched.cluster.metrics import metric_table, metric_windows
+from policysched.karmada import interface, objects
+from policysched.karmada.plugins import registry
 from policysched.karmada.policies import cluster_policies
+from policysched.karmada.scheduler import triggers
+from policysched.karmada.state import snapshot
+from policysched.karmada.steps import algorithm, decide
 from policysched.lang import source
 from policysched.lang.checked import checked
 from policysched.lang.checking import checker

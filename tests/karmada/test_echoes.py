@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pathlib
     from collections.abc import Callable, Sequence
 
-    from policysched.kube import reflector
+    from policysched.kube.reading import reflector
     from tests.realcluster import api_client
     from tests.realcluster import control_plane as control_planes
 

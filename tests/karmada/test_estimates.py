@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from policysched.karmada import errors, estimates, objects, scheduling
+from policysched.karmada import errors, objects
+from policysched.karmada.scheduler import scheduling
+from policysched.karmada.state import estimates
 from tests.karmada import test_scheduling, twins
 
 NONE = estimates.Question(objects.BindingSpec(), ())

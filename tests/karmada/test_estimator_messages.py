@@ -14,7 +14,8 @@ from google.protobuf import (  # type: ignore[import-untyped] # it comes with no
 )
 from hypothesis import strategies as st
 
-from policysched.karmada import estimator_messages, objects
+from policysched.karmada import objects
+from policysched.karmada.state import estimator_messages
 
 _Field = descriptor_pb2.FieldDescriptorProto
 _TEXT, _BYTES = _Field.TYPE_STRING, _Field.TYPE_BYTES

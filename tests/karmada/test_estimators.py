@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from policysched.karmada import estimates, objects
+from policysched.karmada import objects
+from policysched.karmada.state import estimates
 from policysched.karmada_loop import estimator_addresses, estimators, options
 from policysched.kube import errors as kube_errors
 from tests.estimators import servers

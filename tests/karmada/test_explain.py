@@ -13,7 +13,10 @@ import pytest
 from policysched import _resources
 from policysched.cli import main
 from policysched.inputs import control_plane_file
-from policysched.karmada import algorithm, decide, errors, registry, snapshot, webster
+from policysched.karmada import errors
+from policysched.karmada.plugins import registry
+from policysched.karmada.state import snapshot
+from policysched.karmada.steps import algorithm, decide, webster
 from policysched.offline import binding_explaining
 from tests.conformance.generate import draw
 from tests.karmada import cases, policy_texts

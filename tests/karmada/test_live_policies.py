@@ -11,10 +11,11 @@ import msgspec
 import pytest
 
 from policysched import errors
-from policysched.cluster import metric_table
+from policysched.cluster.metrics import metric_table
 from policysched.karmada import errors as failures
-from policysched.karmada import objects, triggers, verdicts
-from policysched.karmada.policies import cluster_rows, openings
+from policysched.karmada import objects
+from policysched.karmada.policies import cluster_rows, permitted_clusters
+from policysched.karmada.scheduler import triggers, verdicts
 from policysched.karmada_loop import live_policies
 from policysched.lang import source
 from policysched.profiles import cluster_profiles as cluster_texts
@@ -174,7 +175,9 @@ def test_an_opening_widens(
     before: tuple[bool, str, bytes], now: tuple[bool, str, bytes], expected: bool
 ) -> None:
     """Where a cluster that was refused is let, or nothing is waited for any more."""
-    was, later = (openings.Opening(held, tuple(names), said) for held, names, said in (before, now))
+    was, later = (
+        permitted_clusters.Opening(held, tuple(names), said) for held, names, said in (before, now)
+    )
     assert later.is_wider_than(was) is expected
 
 

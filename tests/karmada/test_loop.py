@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from policysched.app import cluster_sync
-    from policysched.karmada import scheduling
+    from policysched.karmada.scheduler import scheduling
     from policysched.karmada_loop import writing
 
 AT_ONCE = 2

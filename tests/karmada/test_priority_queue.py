@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from policysched import clock as clocks
-from policysched.karmada import priority_queue
+from policysched.karmada.scheduler import priority_queue
 from tests import builders
 
 

@@ -7,8 +7,8 @@ import importlib.util
 
 import pytest
 
-from policysched.cli.subcommands import karmada_run
 from policysched.cli import main
+from policysched.cli.subcommands import karmada_run
 from policysched.config import addresses
 from policysched.karmada_loop import options
 

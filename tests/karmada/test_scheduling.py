@@ -9,23 +9,20 @@ import msgspec
 import pytest
 
 from policysched import clock as clocks
-from policysched.karmada import (
-    algorithm,
-    errors,
+from policysched.karmada import errors, interface, objects
+from policysched.karmada.plugins import registry
+from policysched.karmada.scheduler import (
     event_handlers,
-    interface,
     measurements,
-    objects,
     patches,
-    registry,
     scheduling,
-    snapshot,
-    store,
     triggers,
     verdicts,
     work_queue,
 )
-from policysched.kube import rate_limit
+from policysched.karmada.state import snapshot, store
+from policysched.karmada.steps import algorithm
+from policysched.kube.http import rate_limit
 from tests import builders
 from tests.karmada import twins
 

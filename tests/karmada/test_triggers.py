@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from policysched.karmada import objects, triggers
+from policysched.karmada import objects
+from policysched.karmada.scheduler import triggers
 
 _DIVIDED = {
     "replicaScheduling": {

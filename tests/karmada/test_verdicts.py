@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.karmada import algorithm, errors, objects, verdicts
+from policysched.karmada import errors, objects
+from policysched.karmada.scheduler import verdicts
+from policysched.karmada.steps import algorithm
 
 _TARGETS = (objects.TargetCluster(name="m1", replicas=2),)
 _FIT = errors.Failure("fit", "0/1 clusters are available: 1 x.")

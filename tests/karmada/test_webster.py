@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policysched.karmada import webster
+from policysched.karmada.steps import webster
 
 _VOTES = st.dictionaries(
     st.sampled_from("abcdefgh"), st.integers(0, 10**6) | st.integers(0, 5), min_size=1

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from policysched import clock as clocks
-from policysched.karmada import work_queue
-from policysched.kube import rate_limit
+from policysched.karmada.scheduler import work_queue
+from policysched.kube.http import rate_limit
 from tests import builders
 
 

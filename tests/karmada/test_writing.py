@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from policysched.karmada import objects
-    from policysched.kube import client
+    from policysched.kube.http import client
 
 _APPLIED = {
     "type": "FullyApplied",

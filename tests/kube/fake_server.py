@@ -24,8 +24,9 @@ from typing import Any, Self
 from aiohttp import web
 
 from policysched import clock as clocks
-from policysched.kube import client, credentials, kubeconfig, rate_limit
-from policysched.kube import fence as fences
+from policysched.kube.auth import credentials, kubeconfig
+from policysched.kube.http import client, rate_limit
+from policysched.kube.http import fence as fences
 from tests import builders
 from tests.kube import asynchronous
 from tests.realcluster import process

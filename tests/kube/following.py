@@ -10,7 +10,9 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Generic
 
 from policysched import clock as clocks
-from policysched.kube import client, decoding, kubeconfig, reflector, resources
+from policysched.kube.auth import kubeconfig
+from policysched.kube.http import client
+from policysched.kube.reading import decoding, reflector, resources
 from tests.realcluster import control_plane as control_planes
 
 CLOCK = clocks.SystemClock()

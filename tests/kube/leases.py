@@ -6,7 +6,9 @@ import asyncio
 import itertools
 from typing import Any
 
-from policysched.kube import client, errors, lease
+from policysched.kube import errors
+from policysched.kube.election import lease
+from policysched.kube.http import client
 
 
 class Server:

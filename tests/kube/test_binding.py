@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.framework import handles
-from policysched.kube import binding
+from policysched.kube.writing import binding
 from tests import builders
 from tests.kube.asynchronous import asynchronous
 from tests.kube.fake_server import (

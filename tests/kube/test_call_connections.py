@@ -13,7 +13,9 @@ import pytest
 import trustme
 
 from policysched import clock as clocks
-from policysched.kube import client, credentials, errors, kubeconfig
+from policysched.kube import errors
+from policysched.kube.auth import credentials, kubeconfig
+from policysched.kube.http import client
 from tests import builders
 from tests.kube.asynchronous import Sleeps, asynchronous
 from tests.kube.fake_server import StaticSource

@@ -9,7 +9,9 @@ import socket
 import pytest
 from aiohttp import web
 
-from policysched.kube import client, credentials, errors, sockets
+from policysched.kube import errors
+from policysched.kube.auth import credentials
+from policysched.kube.http import client, sockets
 from tests.kube.asynchronous import asynchronous
 from tests.kube.fake_server import (
     Answer,

@@ -15,7 +15,9 @@ import pytest
 import yaml
 
 from policysched import clock as clocks
-from policysched.kube import client, credential_sources, credentials, errors, kubeconfig
+from policysched.kube import errors
+from policysched.kube.auth import credential_sources, credentials, kubeconfig
+from policysched.kube.http import client
 from tests import builders
 from tests.kube.asynchronous import asynchronous
 from tests.kube.fake_server import FakeServer, json_body, status

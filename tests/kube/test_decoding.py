@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policysched.cluster import objects
-from policysched.kube import decoding, errors, resources
+from policysched.cluster.objects import objects
+from policysched.kube import errors
+from policysched.kube.reading import decoding, resources
 from tests.kube import fake_server
 from tests.kube.fake_server import line
 

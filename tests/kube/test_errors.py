@@ -9,7 +9,9 @@ import re
 import pytest
 
 from policysched import errors as base_errors
-from policysched.kube import errors, lease, pod_status, reviews
+from policysched.kube import errors, reviews
+from policysched.kube.election import lease
+from policysched.kube.writing import pod_status
 from tests.kube import fake_server
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from policysched.cluster import pod_shape
-from policysched.kube import client, event_recorder, event_series
+from policysched.cluster.pods import pod_shape
+from policysched.kube.events import event_recorder, event_series
+from policysched.kube.http import client
 from policysched.scheduler import ports
 from tests import builders
 from tests.kube.asynchronous import asynchronous

@@ -6,7 +6,7 @@ import datetime
 
 import pytest
 
-from policysched.kube import event_series
+from policysched.kube.events import event_series
 from tests import builders
 
 NOW = builders.EPOCH

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.cluster import objects, pod_shape
-from policysched.kube import client, errors, eviction
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
+from policysched.kube import errors
+from policysched.kube.http import client
+from policysched.kube.writing import eviction
 from policysched.scheduler import ports
 from tests import builders
 from tests.kube.asynchronous import asynchronous

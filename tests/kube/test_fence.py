@@ -8,9 +8,12 @@ import pytest
 from aiohttp import web
 
 from policysched import clock as clocks
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.framework import handles
-from policysched.kube import binding, client, errors, event_recorder, fence, pod_status
+from policysched.kube import errors
+from policysched.kube.events import event_recorder
+from policysched.kube.http import client, fence
+from policysched.kube.writing import binding, pod_status
 from policysched.scheduler import ports
 from tests import builders
 from tests.kube.asynchronous import asynchronous

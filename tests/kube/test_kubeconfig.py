@@ -16,7 +16,8 @@ import yaml
 
 from policysched import clock as clocks
 from policysched import errors as base_errors
-from policysched.kube import errors, kubeconfig
+from policysched.kube import errors
+from policysched.kube.auth import kubeconfig
 from tests import builders
 from tests.kube.asynchronous import asynchronous
 
@@ -357,8 +358,11 @@ def test_no_api_model_is_loaded() -> None:
     """The model classes of the kubernetes package cost seconds and memory: none is imported."""
     program = (
         "import sys\n"
-        "from policysched.kube import binding, client, event_recorder, kubeconfig, pod_status\n"
-        "from policysched.kube import reflector\n"
+        "from policysched.kube.auth import kubeconfig\n"
+        "from policysched.kube.events import event_recorder\n"
+        "from policysched.kube.http import client\n"
+        "from policysched.kube.reading import reflector\n"
+        "from policysched.kube.writing import binding, pod_status\n"
         "models = [name for name in sys.modules if '.client.models.' in name]\n"
         "apis = [name for name in sys.modules if '.client.api.' in name]\n"
         "print(models, apis)\n"

@@ -13,7 +13,9 @@ import pytest
 from hypothesis import strategies as st
 
 from policysched import clock as clocks
-from policysched.kube import errors, fence, leader_election, lease
+from policysched.kube import errors
+from policysched.kube.election import leader_election, lease
+from policysched.kube.http import fence
 from policysched.sim import virtual_time
 from tests import builders, examples
 from tests.kube import leases

@@ -6,7 +6,8 @@ import datetime
 
 import pytest
 
-from policysched.kube import errors, lease
+from policysched.kube import errors
+from policysched.kube.election import lease
 from tests.kube.asynchronous import asynchronous
 from tests.kube.fake_server import Answer, FakeServer, json_body, raw, status
 

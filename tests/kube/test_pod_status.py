@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from policysched.cluster import objects, pod_shape
-from policysched.kube import client, pod_status
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
+from policysched.kube.http import client
+from policysched.kube.writing import pod_status
 from policysched.scheduler import ports
 from tests import builders
 from tests.kube.asynchronous import asynchronous

@@ -8,14 +8,9 @@ import pytest
 
 from policysched import clock as clocks
 from policysched.framework import handles
-from policysched.kube import (
-    binding,
-    client,
-    event_recorder,
-    eviction,
-    pod_status,
-    volume_writing,
-)
+from policysched.kube.events import event_recorder
+from policysched.kube.http import client
+from policysched.kube.writing import binding, eviction, pod_status, volume_writing
 from policysched.scheduler import ports
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import strategies as st
 
 from policysched import clock as clocks
-from policysched.kube import rate_limit
+from policysched.kube.http import rate_limit
 from tests import builders
 from tests.kube.asynchronous import asynchronous
 from tests.kube.fake_server import FakeServer, json_body, stream

@@ -10,20 +10,15 @@ from typing import Any
 
 import pytest
 
-from policysched.cluster import objects, pod_shape
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.framework import handles
-from policysched.kube import (
-    binding,
-    client,
-    decoding,
-    errors,
-    event_recorder,
-    kubeconfig,
-    listing,
-    pod_status,
-    reflector,
-    resources,
-)
+from policysched.kube import errors
+from policysched.kube.auth import kubeconfig
+from policysched.kube.events import event_recorder
+from policysched.kube.http import client
+from policysched.kube.reading import decoding, listing, reflector, resources
+from policysched.kube.writing import binding, pod_status
 from policysched.scheduler import ports
 from tests.kube.asynchronous import Sleeps, asynchronous
 from tests.kube.following import CLOCK, Collection, connected, followed

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from policysched.cluster import disruption_budgets, objects, selectors, storage_objects
-from policysched.cluster import storage as storages
-from policysched.kube import errors, reflector, resources
+from policysched.cluster.objects import disruption_budgets, objects, selectors, storage_objects
+from policysched.cluster.storage import storage as storages
+from policysched.kube import errors
+from policysched.kube.reading import reflector, resources
 from tests.kube.asynchronous import Sleeps, asynchronous
 from tests.kube.following import Collection, connected, followed
 from tests.realcluster import control_plane as control_planes

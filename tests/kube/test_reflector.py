@@ -10,8 +10,9 @@ from collections.abc import AsyncIterator, Sequence
 import pytest
 from aiohttp import web
 
-from policysched.cluster import objects
-from policysched.kube import errors, reflector, resources
+from policysched.cluster.objects import objects
+from policysched.kube import errors
+from policysched.kube.reading import reflector, resources
 from tests.kube.asynchronous import asynchronous
 from tests.kube.fake_server import (
     Answer,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.kube import client, errors
+from policysched.kube import errors
+from policysched.kube.http import client
 from tests.kube.asynchronous import asynchronous
 from tests.kube.fake_server import FakeServer, drop, json_body, status
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from policysched.cluster import objects
-from policysched.kube import client, reflector, resources
+from policysched.cluster.objects import objects
+from policysched.kube.http import client
+from policysched.kube.reading import reflector, resources
 from tests.e2e import failover_scene
 from tests.kube.asynchronous import asynchronous
 from tests.kube.following import Collection, connect

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from policysched.cluster import storage_objects
+from policysched.cluster.objects import storage_objects
 from policysched.framework import handles
-from policysched.kube import volume_writing
+from policysched.kube.writing import volume_writing
 from tests import storage_builders
 from tests.kube.asynchronous import asynchronous
 from tests.kube.fake_server import Answer, FakeServer, drop, json_body, status

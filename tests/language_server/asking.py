@@ -9,10 +9,10 @@ import random
 from lsprotocol import converters, types
 
 from policysched import clock as clocks
-from policysched.language_server.texts import documents
-from policysched.language_server.features import renaming
 from policysched.language_server import session
+from policysched.language_server.features import renaming
 from policysched.language_server.project import workspace
+from policysched.language_server.texts import documents
 
 _CONVERTER = converters.get_converter()
 _HEADER = "kind: ConfigMap\ndata:\n  web.policy: |\n"

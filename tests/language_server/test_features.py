@@ -12,11 +12,20 @@ from policysched.lang import source
 from policysched.lang.checking import checker
 from policysched.lang.diagnostics import diagnostics
 from policysched.lang.words import syntax_words
-from policysched.language_server.features import actions, completion, formatting, hover, outline, renaming, selections, tokens
+from policysched.language_server import wire
+from policysched.language_server.features import (
+    actions,
+    completion,
+    formatting,
+    hover,
+    outline,
+    renaming,
+    selections,
+    tokens,
+)
+from policysched.language_server.project import options, programs, sources
 from policysched.language_server.texts import documents
 from policysched.language_server.words import names, vocabulary, word_docs
-from policysched.language_server.project import options, programs, sources
-from policysched.language_server import wire
 from policysched.lint import fixing, linter, settings
 from tests.language_server import asking
 

@@ -19,8 +19,8 @@ import msgspec
 from policysched.lang import source
 from policysched.lang.checking import checker
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint.facts import cluster_facts, prometheus_facts
 from policysched.lint import linter, settings, subject
+from policysched.lint.facts import cluster_facts, prometheus_facts
 from policysched.offline import lint_cluster
 
 FOLDER = pathlib.Path(__file__).parent / "rules"

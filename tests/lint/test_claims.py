@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import settings as bounds
 from hypothesis import strategies as st
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.lang import source
 from policysched.lang.checked import checked, checked_expr, checked_selector
 from policysched.lint import linter, settings

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from policysched.lang import source
 from policysched.lang.checked import checked, checked_expr
 from policysched.lang.checking import checker
-from policysched.lint.sets import conditions, ranges
 from policysched.lint import fixing, settings
+from policysched.lint.sets import conditions, ranges
 from tests import examples
 from tests.lint import cases
 from tests.reference import condition_values as reference

@@ -7,8 +7,8 @@ import pytest
 from policysched.lang import source
 from policysched.lang.checked import checked_selector
 from policysched.lint import fixing, linter, settings
-from policysched.lint.sets import selector_sets
 from policysched.lint.rules import ps307
+from policysched.lint.sets import selector_sets
 from tests.lint import cases
 
 HEAD = '  description "d"\n  owner "o"\n'

@@ -8,9 +8,9 @@ import pytest
 from policysched.lang import source
 from policysched.lang.checking import checker
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint.facts import cluster_facts, prometheus_facts
 from policysched.lint import fixing, linter, registry, settings
 from policysched.lint import rule as rules
+from policysched.lint.facts import cluster_facts, prometheus_facts
 from tests.lint import cases
 
 ROOT = pathlib.Path(__file__).parents[2]

@@ -4,11 +4,11 @@ import datetime
 import pathlib
 import random
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.lang import source
 from policysched.lang.checking import checker
-from policysched.lint.facts import cluster_facts
 from policysched.lint import linter, settings
+from policysched.lint.facts import cluster_facts
 from policysched.offline import lint_cluster
 from tests import seeds
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from policysched.cluster import objects, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, interface, status
 from tests.reference.single_node import Answer
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from policysched.cluster import objects, pod_shape, storage_objects
+from policysched.cluster.objects import objects, storage_objects
+from policysched.cluster.pods import pod_shape
 from policysched.framework import events, interface
 from tests import builders
 from tests.plugins import asking

@@ -7,7 +7,7 @@ from typing import Any
 
 import hypothesis.strategies as st
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from tests.builders import expression, label_selector
 
 ZONE, HOSTNAME, RACK = "topology.kubernetes.io/zone", "kubernetes.io/hostname", "rack"

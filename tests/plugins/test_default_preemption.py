@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from policysched.cluster import disruption_budgets, objects, selectors
+from policysched.cluster.objects import disruption_budgets, objects, selectors
 from policysched.framework import events, handles, interface, preemptions, profile, runtime, status
 from policysched.plugins import arguments, default_preemption, names, registry
 from policysched.plugins.kernels import victims

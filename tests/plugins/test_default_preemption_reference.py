@@ -10,7 +10,10 @@ import hypothesis.strategies as st
 import msgspec
 import pytest
 
-from policysched.cluster import disruption_budgets, objects, pod_counts, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.counters import pod_counts
+from policysched.cluster.objects import disruption_budgets, objects
+from policysched.cluster.pods import pod_shape
 from policysched.framework import handles, profile, runtime
 from policysched.plugins import default_preemption, names, registry
 from policysched.plugins.kernels import victims

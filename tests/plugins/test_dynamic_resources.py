@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.framework import interface, profile, runtime, status
-from policysched.plugins import (
-    arguments,
-    dynamic_resources,
-    names,
-    node_affinity,
-    node_resources_fit,
-)
+from policysched.plugins import arguments, dynamic_resources, names, node_resources_fit
+from policysched.plugins.node_affinity import node_affinity
 from tests import builders
 
 CLAIM = objects.PodResourceClaim(name="gpu", resource_claim_name="gpu-0")

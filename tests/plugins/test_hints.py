@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.framework import events
 from policysched.plugins import (
-    node_affinity,
     node_name,
     node_ports,
     node_resources_fit,
@@ -18,6 +17,7 @@ from policysched.plugins import (
     scheduling_gates,
     taint_toleration,
 )
+from policysched.plugins.node_affinity import node_affinity
 from tests.builders import (
     PodBuilder,
     expression,

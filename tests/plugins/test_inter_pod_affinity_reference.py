@@ -5,8 +5,8 @@ from __future__ import annotations
 import hypothesis
 import hypothesis.strategies as st
 
-from policysched.cluster import pod_shape
-from policysched.plugins import inter_pod_affinity
+from policysched.cluster.pods import pod_shape
+from policysched.plugins.inter_pod_affinity import inter_pod_affinity
 from tests import builders, examples
 from tests.plugins import asking, strategies, worlds
 from tests.reference import inter_pod_affinity as reference

@@ -10,15 +10,13 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 
-from policysched.cluster import change_log, owner_selectors, pod_shape, snapshot
+from policysched.cluster import change_log, snapshot
+from policysched.cluster.pods import owner_selectors, pod_shape
 from policysched.framework import profile, runtime, shape_answers, standings
-from policysched.plugins import (
-    inter_pod_affinity,
-    node_resources_fit,
-    pod_topology_spread,
-    taint_toleration,
-)
+from policysched.plugins import node_resources_fit, taint_toleration
+from policysched.plugins.inter_pod_affinity import inter_pod_affinity
 from policysched.plugins.kernels import domain_verdicts, domains
+from policysched.plugins.pod_topology_spread import pod_topology_spread
 from tests import builders, examples
 from tests.plugins import strategies, worlds
 

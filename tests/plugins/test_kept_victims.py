@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from policysched.cluster import disruption_budgets, objects, pod_shape
+from policysched.cluster.objects import disruption_budgets, objects
+from policysched.cluster.pods import pod_shape
 from policysched.framework import handles, profile, runtime
 from policysched.plugins import default_preemption, node_resources_fit, node_unschedulable
 from tests import builders

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.framework import status
 from policysched.plugins import node_declared_features
 from tests import builders

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from policysched.cluster import volume_sources
-from policysched.plugins import node_volume_limits
+from policysched.cluster.objects import volume_sources
+from policysched.plugins.node_volume_limits import node_volume_limits
 from tests.builders import PodBuilder
 from tests.plugins.volume_worlds import (
     DISKS,

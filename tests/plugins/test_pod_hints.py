@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.cluster import objects, owner_selectors, selectors
-from policysched.plugins import inter_pod_affinity, pod_topology_spread, spread_constraints
+from policysched.cluster.objects import objects, selectors
+from policysched.cluster.pods import owner_selectors
+from policysched.plugins.inter_pod_affinity import inter_pod_affinity
+from policysched.plugins.pod_topology_spread import pod_topology_spread, spread_constraints
 from tests.builders import (
     PodBuilder,
     expression,

@@ -8,21 +8,22 @@ from typing import Any
 
 import pytest
 
-from policysched.cluster import objects, owner_selectors, pod_shape
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import owner_selectors, pod_shape
 from policysched.framework import cycle_state, handles, interface, queued_pod, status
 from policysched.plugins import (
     default_binder,
-    node_affinity,
     node_name,
     node_ports,
     node_resources_balanced_allocation,
     node_unschedulable,
     pod_groups,
-    pod_topology_spread,
     priority_sort,
     scheduling_gates,
     taint_toleration,
 )
+from policysched.plugins.node_affinity import node_affinity
+from policysched.plugins.pod_topology_spread import pod_topology_spread
 from tests.builders import PodBuilder, expression, make_cache, make_node, make_pod, node_term
 from tests.plugins import asking
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hypothesis
 import hypothesis.strategies as st
 
-from policysched.cluster import objects, pod_shape
-from policysched.plugins import pod_topology_spread, spread_constraints
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
+from policysched.plugins.pod_topology_spread import pod_topology_spread, spread_constraints
 from tests import builders, examples
 from tests.plugins import asking, strategies, worlds
 from tests.reference import pod_topology_spread as reference

@@ -10,7 +10,9 @@ import hypothesis.strategies as st
 import msgspec
 import pytest
 
-from policysched.cluster import objects, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.framework import handles, kept_totals, runtime, shape_answers, standings
 from policysched.profiles import policies
 from tests import builders, examples

@@ -9,10 +9,12 @@ import hypothesis
 import hypothesis.strategies as st
 import pytest
 
-from policysched.cluster import owner_selectors, pod_shape, shape_projection, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.pods import owner_selectors, pod_shape, shape_projection
 from policysched.framework import profile, runtime
-from policysched.plugins import inter_pod_affinity, pod_topology_spread
+from policysched.plugins.inter_pod_affinity import inter_pod_affinity
 from policysched.plugins.kernels import domains
+from policysched.plugins.pod_topology_spread import pod_topology_spread
 from tests import builders, examples
 from tests.plugins import strategies, worlds
 

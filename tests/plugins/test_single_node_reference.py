@@ -9,17 +9,18 @@ from typing import Any
 import hypothesis
 import hypothesis.strategies as st
 
-from policysched.cluster import objects, pod_shape
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.framework import interface
 from policysched.plugins import (
     image_locality,
-    node_affinity,
     node_ports,
     node_resources_balanced_allocation,
     node_resources_fit,
     node_unschedulable,
     taint_toleration,
 )
+from policysched.plugins.node_affinity import node_affinity
 from tests import examples
 from tests.plugins import asking, strategies, worlds
 from tests.reference import cluster, single_node

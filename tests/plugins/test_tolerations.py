@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.plugins.kernels import tolerations
 
 LIMIT = 2**63 - 1

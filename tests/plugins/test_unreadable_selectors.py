@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.framework import interface, profile, runtime
-from policysched.plugins import inter_pod_affinity, node_affinity, pod_topology_spread
+from policysched.plugins.inter_pod_affinity import inter_pod_affinity
+from policysched.plugins.node_affinity import node_affinity
+from policysched.plugins.pod_topology_spread import pod_topology_spread
 from tests import builders
 
 pod = builders.make_pod("p")

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from policysched.cluster import objects, storage_objects
+from policysched.cluster.objects import objects, storage_objects
 from policysched.framework import handles
-from policysched.plugins import arguments, registry, volume_binding
-from policysched.plugins.volume_findings import Verdict
+from policysched.plugins import arguments, registry
+from policysched.plugins.volume_binding import volume_binding
+from policysched.plugins.volume_binding.volume_findings import Verdict
 from tests.builders import PodBuilder, expression, node_term
 from tests.plugins.volume_worlds import (
     OUT_OF_SCOPE,

@@ -9,9 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from policysched.cluster import objects, pod_shape, storage_objects
+from policysched.cluster.objects import objects, storage_objects
+from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, handles, status
-from policysched.plugins import volume_binding
+from policysched.plugins.volume_binding import volume_binding
 from tests.builders import Cluster, PodBuilder, expression, make_node, node_term
 from tests.plugins import asking
 from tests.plugins.volume_worlds import bound, ebs, pod, world

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.framework import handles
-from policysched.plugins import volume_binding
+from policysched.plugins.volume_binding import volume_binding
 from tests.builders import PodBuilder, make_node, make_pod
 from tests.plugins import hinting
 from tests.plugins.hinting import Action, Happening, Resource, stored

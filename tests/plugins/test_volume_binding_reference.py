@@ -9,9 +9,9 @@ import hypothesis
 import hypothesis.strategies as st
 import msgspec
 
-from policysched.cluster import objects, storage_objects
+from policysched.cluster.objects import objects, storage_objects
 from policysched.framework import cycle_state, handles
-from policysched.plugins import volume_binding
+from policysched.plugins.volume_binding import volume_binding
 from tests import builders, storage_builders
 from tests.plugins import asking, volume_strategies, volume_worlds
 from tests.reference import volume_binding as reference

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.cluster import volume_sources
-from policysched.plugins import node_volume_limits, volume_restrictions, volume_zone
+from policysched.cluster.objects import volume_sources
+from policysched.plugins.node_volume_limits import node_volume_limits
+from policysched.plugins.volume_restrictions import volume_restrictions
+from policysched.plugins.volume_zone import volume_zone
 from tests.builders import make_node, make_pod
 from tests.plugins import hinting
 from tests.plugins.hinting import Action, Resource

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.cluster import storage_objects
-from policysched.plugins import volume_affinity
+from policysched.cluster.objects import storage_objects
 from policysched.plugins.kernels import node_rows, volume_pool
+from policysched.plugins.volume_binding import volume_affinity
 from tests.builders import expression, make_cache, make_node, node_term
 from tests.storage_builders import make_claim, make_volume
 

@@ -9,8 +9,12 @@ from typing import Any
 import hypothesis
 import hypothesis.strategies as st
 
-from policysched.cluster import objects, pod_shape, storage_objects, volume_sources, what_if
-from policysched.plugins import node_volume_limits, volume_restrictions, volume_zone
+from policysched.cluster import what_if
+from policysched.cluster.objects import objects, storage_objects, volume_sources
+from policysched.cluster.pods import pod_shape
+from policysched.plugins.node_volume_limits import node_volume_limits
+from policysched.plugins.volume_restrictions import volume_restrictions
+from policysched.plugins.volume_zone import volume_zone
 from tests import builders, examples, storage_builders
 from tests.plugins import asking, worlds
 from tests.reference import volumes as reference

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from policysched.cluster import what_if
-from policysched.plugins import volume_restrictions
+from policysched.plugins.volume_restrictions import volume_restrictions
 from tests.builders import PodBuilder, make_pod
 from tests.plugins import asking
 from tests.plugins.volume_worlds import (

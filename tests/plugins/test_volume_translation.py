@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from policysched.framework import handles
-from policysched.plugins import volume_binding
+from policysched.plugins.volume_binding import volume_binding
 from tests import storage_builders
 from tests.builders import make_cache, make_node
 from tests.plugins import asking

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from policysched.cluster import storage_objects
-from policysched.plugins import volume_zone
+from policysched.cluster.objects import storage_objects
+from policysched.plugins.volume_zone import volume_zone
 from tests.builders import PodBuilder
 from tests.plugins.volume_worlds import OUT_OF_SCOPE, SKIPPED, World, in_tree, pod, said, world
 from tests.reference.single_node import NEVER

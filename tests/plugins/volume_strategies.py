@@ -7,7 +7,7 @@ from typing import Any
 import hypothesis.strategies as st
 import msgspec
 
-from policysched.cluster import objects, storage_objects, volume_sources
+from policysched.cluster.objects import objects, storage_objects, volume_sources
 from tests import builders, storage_builders
 from tests.reference import volume_binding as reference
 

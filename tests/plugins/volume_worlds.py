@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from policysched.cluster import pod_shape, storage_objects, volume_sources
+from policysched.cluster.objects import storage_objects, volume_sources
+from policysched.cluster.pods import pod_shape
 from policysched.framework import handles, status
 from tests import storage_builders
 from tests.builders import Cluster, PodBuilder, make_cache, make_node, make_pod

@@ -6,7 +6,8 @@ import dataclasses
 
 import hypothesis.strategies as st
 
-from policysched.cluster import objects, owner_selectors, pod_shape, selectors
+from policysched.cluster.objects import objects, selectors
+from policysched.cluster.pods import owner_selectors, pod_shape
 from tests import builders
 from tests.plugins import strategies
 from tests.reference.cluster import Cluster

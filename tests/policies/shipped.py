@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from policysched import _resources
-from policysched.cluster import metric_table, objects
+from policysched.cluster.metrics import metric_table
+from policysched.cluster.objects import objects
 from policysched.framework import handles, runtime
 from policysched.offline import pod_report
 from policysched.profiles import policies

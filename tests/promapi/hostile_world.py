@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from policysched import clock as clocks
-from policysched.cluster import objects, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.objects import objects
 from policysched.framework import handles, runtime
 from policysched.lang import source
 from policysched.profiles import policies

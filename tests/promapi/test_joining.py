@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policysched.cluster import metric_table, node_names
+from policysched.cluster.metrics import metric_table
+from policysched.cluster.objects import node_names
 from policysched.lang.checked import checked
 from policysched.promapi import answers, failures, joining, kept_samples
 from tests.promapi import worlds

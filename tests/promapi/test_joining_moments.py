@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policysched.cluster import node_names
+from policysched.cluster.objects import node_names
 from policysched.promapi import answers, failures, joiner, joining
 from tests.kube.asynchronous import asynchronous
 from tests.promapi import worlds

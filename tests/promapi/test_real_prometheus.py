@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator, Callable, Mapping
 import pytest
 
 from policysched import clock as clocks
-from policysched.cluster import metric_table, objects
+from policysched.cluster.metrics import metric_table
+from policysched.cluster.objects import objects
 from policysched.promapi import live_source, settings, status
 from policysched.promapi import source as sources
 from tests.kube.asynchronous import asynchronous

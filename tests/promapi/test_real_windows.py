@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from policysched import clock as clocks
-from policysched.cluster import metric_table, metric_windows, objects
+from policysched.cluster.metrics import metric_table, metric_windows
+from policysched.cluster.objects import objects
 from policysched.promapi import live_source, settings
 from policysched.promapi import source as sources
 from tests.kube.asynchronous import asynchronous

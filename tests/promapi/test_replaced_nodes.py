@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from policysched.cluster import cache as caches
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.promapi import answers, failures
 from tests import builders
 from tests.kube.asynchronous import asynchronous

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from policysched import clock as clocks
-from policysched.promapi import answers, circuit, failures, moments, range_answers, settings
+from policysched.promapi import answers, circuit, failures, range_answers, sample_matrix, settings
 from policysched.promapi import source as sources
 from tests import builders
 from tests.kube.asynchronous import asynchronous
@@ -26,7 +26,7 @@ class _Hanging:
         self.released.wait()
         return worlds.answer({})
 
-    def ask_range(self, promql: str, steps: range_answers.Steps) -> moments.Moments:
+    def ask_range(self, promql: str, steps: range_answers.Steps) -> sample_matrix.Moments:
         self.ask(promql)
         return worlds.moments_of(())
 

@@ -11,8 +11,15 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from policysched.cluster import metric_windows
-from policysched.promapi import answers, connection, failures, moments, range_answers, server_clock
+from policysched.cluster.metrics import metric_windows
+from policysched.promapi import (
+    answers,
+    connection,
+    failures,
+    range_answers,
+    sample_matrix,
+    server_clock,
+)
 from policysched.promapi import settings as source_settings
 from policysched.promql import freshness
 from policysched.sim import virtual_time
@@ -281,7 +288,7 @@ def test_no_range_answer_makes_up_a_sample(body: bytes) -> None:
     async def scenario() -> None:
         world, _ = _world()
 
-        def reply(steps: range_answers.Steps) -> moments.Moments:
+        def reply(steps: range_answers.Steps) -> sample_matrix.Moments:
             return range_answers.decode(body, "application/json", steps)
 
         world.server.reply_to_range = reply
@@ -325,10 +332,10 @@ def test_the_difference_of_clocks_is_steady() -> None:
 STEPS = range_answers.Steps(980.0, 1000.0, 10.0)
 
 
-def _ask(server: fake.FakePrometheus, **options: Any) -> moments.Moments:
+def _ask(server: fake.FakePrometheus, **options: Any) -> sample_matrix.Moments:
     source = source_settings.PrometheusSource(server.url, **options)
     with connection.Connection("p", source) as connected:
-        found: moments.Moments = connected.ask_range("up", STEPS)
+        found: sample_matrix.Moments = connected.ask_range("up", STEPS)
     return found
 
 

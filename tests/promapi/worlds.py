@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from policysched import clock as clocks
-from policysched.cluster import metric_table, metric_windows, node_names, objects
+from policysched.cluster.metrics import metric_table, metric_windows
+from policysched.cluster.objects import node_names, objects
 from policysched.lang import source
 from policysched.lang.checked import checked
 from policysched.lang.checking import checker
@@ -18,8 +19,8 @@ from policysched.promapi import (
     answers,
     failures,
     live_source,
-    moments,
     range_answers,
+    sample_matrix,
     settings,
     status,
 )
@@ -69,9 +70,9 @@ def answer(
     )
 
 
-def moments_of(given: Sequence[answers.Answer] | moments.Moments) -> moments.Moments:
+def moments_of(given: Sequence[answers.Answer] | sample_matrix.Moments) -> sample_matrix.Moments:
     """Return what a range query brings whose moments were answered like that."""
-    if isinstance(given, moments.Moments):
+    if isinstance(given, sample_matrix.Moments):
         return given
     each_series = [(one.series + one.measured) for one in given]
     size = sum(map(len, each_series))
@@ -83,7 +84,7 @@ def moments_of(given: Sequence[answers.Answer] | moments.Moments) -> moments.Mom
             is_there[row, column] = True
             is_number[row, column] = one.value is not None
             values[row, column] = np.nan if one.value is None else one.value
-    return moments.Moments(
+    return sample_matrix.Moments(
         tuple(one.labels for all_series in each_series for one in all_series),
         tuple(n >= len(one.series) for one in given for n in range(len(one.series + one.measured))),
         np.array([one.evaluated_at_seconds for one in given], np.float64),
@@ -108,7 +109,7 @@ class Server:
         self.ranges: list[tuple[float, str, range_answers.Steps]] = []
         self.reply_to_range: Callable[
             [range_answers.Steps],
-            Sequence[answers.Answer] | moments.Moments | failures.QueryError,
+            Sequence[answers.Answer] | sample_matrix.Moments | failures.QueryError,
         ] = lambda _: ()
         self.is_closed = False
         self._clock = clock
@@ -121,7 +122,7 @@ class Server:
             raise found
         return found
 
-    def ask_range(self, promql: str, steps: range_answers.Steps) -> moments.Moments:
+    def ask_range(self, promql: str, steps: range_answers.Steps) -> sample_matrix.Moments:
         """Answer for some moments."""
         self.ranges.append((self._clock.monotonic_seconds(), promql, steps))
         found = self.reply_to_range(steps)

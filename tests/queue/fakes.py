@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from policysched import clock as clocks
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.framework import events, queued_pod, status
 from policysched.queue import scheduling_queue
 from tests import builders

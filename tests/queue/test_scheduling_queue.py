@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.framework import events
 from policysched.queue import scheduling_queue
 from tests import builders

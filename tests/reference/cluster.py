@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 
 Labels = Mapping[str, str]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from tests.reference.cluster import Cluster, matches_selector
 from tests.reference.single_node import NEVER, NOT_NOW, Answer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import math
 
-from policysched.cluster import node_names
+from policysched.cluster.objects import node_names
 from policysched.lang.checked import checked
 from policysched.promapi import answers, failures
 

@@ -6,7 +6,7 @@ import math
 
 import msgspec
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from tests.reference.cluster import Cluster, Labels, matches_selector
 from tests.reference.single_node import (
     NEVER,

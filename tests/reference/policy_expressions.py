@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Mapping
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.lang.checked import checked, checked_expr
 from tests.reference import policy_selectors, policy_world, requests, single_node
 

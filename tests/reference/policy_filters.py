@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.lang.checked import checked, checked_expr, checked_selector
 from tests.reference import policy_expressions, policy_pods, policy_selectors, single_node
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.lang.checked import checked, checked_selector
 from tests.reference import policy_selectors, policy_world
 

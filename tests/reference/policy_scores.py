@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.lang.checked import checked
 from tests.reference import (
     policy_expressions,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 from policysched import quantity
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.lang.checked import checked_selector
 from tests.reference import requests
 

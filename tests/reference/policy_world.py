@@ -7,7 +7,8 @@ import datetime
 import math
 from typing import Any
 
-from policysched.cluster import metric_table, objects
+from policysched.cluster.metrics import metric_table
+from policysched.cluster.objects import objects
 from policysched.lang.checked import activation, checked, checked_expr
 from tests.reference import cluster
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from tests.reference import inter_pod_affinity, pod_topology_spread, single_node
 from tests.reference.cluster import Cluster, matches_selector
 from tests.reference.single_node import Answer

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from policysched import quantity
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 
 Exact = Mapping[str, Fraction]
 _MEBIBYTE = 1024 * 1024

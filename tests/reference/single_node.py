@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from policysched import quantity
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from tests.reference import requests
 from tests.reference.cluster import Cluster, matches_expressions, matches_selector
 

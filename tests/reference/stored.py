@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from policysched.cluster import storage_objects
+from policysched.cluster.objects import storage_objects
 
 
 @dataclasses.dataclass

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from policysched import quantity
-from policysched.cluster import objects, storage_objects
+from policysched.cluster.objects import objects, storage_objects
 from tests.reference.cluster import Labels, matches_expressions, matches_selector
 from tests.reference.single_node import NEVER, Answer
 

@@ -5,7 +5,7 @@ A PreFilter that rejects says so of every node here; one that skips passes every
 
 from __future__ import annotations
 
-from policysched.cluster import objects, storage_objects
+from policysched.cluster.objects import objects, storage_objects
 from tests.reference.cluster import Cluster
 from tests.reference.single_node import NEVER, NOT_NOW, Answer
 from tests.reference.stored import Stored

@@ -10,7 +10,9 @@ from typing import ClassVar, TypeVar
 from policysched import clock as clocks
 from policysched import errors
 from policysched.cluster import cache as caches
-from policysched.cluster import objects, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.framework import (
     cycle_state,
     events,

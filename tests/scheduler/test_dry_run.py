@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from policysched.cluster import objects, pod_shape
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, interface, runtime, status
 from policysched.plugins import names
 from policysched.scheduler import dry_run

@@ -5,15 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from policysched.cluster import (
-    metric_needs,
-    metric_table,
-    metric_windows,
-    objects,
-    owner_objects,
-    owner_selectors,
-    pod_shape,
-)
+from policysched.cluster import metric_needs
+from policysched.cluster.metrics import metric_table, metric_windows
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import owner_objects, owner_selectors, pod_shape
 from policysched.framework import events
 from tests import builders
 from tests.scheduler import fakes

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, status
 from policysched.scheduler import eviction, ports
 from tests import builders

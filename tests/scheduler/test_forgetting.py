@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from policysched import clock as clocks
-from policysched.cluster import columns, objects, pod_shape
+from policysched.cluster.columns import columns
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.framework import handles, profile, queued_pod, runtime
 from policysched.plugins import defaults, registry
 from policysched.scheduler import ports, scheduler

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from policysched.cluster import pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, interface, standings, status
 from policysched.scheduler import decisions, event_notes, failure
 from tests import builders

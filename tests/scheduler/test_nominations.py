@@ -7,7 +7,7 @@ import dataclasses
 
 import pytest
 
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, status
 from tests import builders
 from tests.scheduler import fakes

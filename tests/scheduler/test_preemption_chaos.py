@@ -12,7 +12,8 @@ import msgspec
 import pytest
 
 from policysched import clock as clocks
-from policysched.cluster import objects, pod_requests
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_requests
 from policysched.framework import handles, profile, runtime
 from policysched.plugins import defaults, registry
 from policysched.scheduler import ports, scheduler

@@ -8,7 +8,7 @@ import pytest
 
 from policysched import clock as clocks
 from policysched.cluster import cache as caches
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.framework import handles, queued_pod, runtime, status
 from policysched.profiles import policies
 from policysched.scheduler import decisions, measurements

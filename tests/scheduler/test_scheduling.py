@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.framework import status
 from policysched.scheduler import counters, ports
 from tests import builders

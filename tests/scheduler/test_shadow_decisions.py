@@ -11,7 +11,8 @@ import hypothesis
 import hypothesis.strategies as st
 import pytest
 
-from policysched.cluster import objects, pod_shape
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, handles, interface, runtime, shadow, status
 from policysched.lang import source
 from policysched.profiles import policies

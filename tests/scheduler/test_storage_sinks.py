@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from policysched.cluster import disruption_budgets, storage_objects
+from policysched.cluster.objects import disruption_budgets, storage_objects
 from policysched.framework import events
 from tests import builders
 from tests import storage_builders as build

@@ -11,7 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from policysched import clock as clocks
 from policysched.cluster import cache as caches
-from policysched.cluster import objects, pod_shape
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from tests import builders, examples
 from tests.scheduler import fakes
 

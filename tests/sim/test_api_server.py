@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from policysched import clock as clocks
-from policysched.cluster import objects, pod_shape
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.framework import handles
 from policysched.scheduler import ports
 from policysched.sim import api_server, faults, virtual_time

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from policysched import clock as clocks
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.sim import api_server, collection
 from tests import builders
 

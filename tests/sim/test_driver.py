@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from policysched import clock as clocks
-from policysched.cluster import objects, pod_requests, storage_objects
+from policysched.cluster.objects import objects, storage_objects
+from policysched.cluster.pods import pod_requests
 from policysched.framework import handles, profile, runtime
 from policysched.plugins import defaults, registry
 from policysched.scheduler import ports

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from policysched import clock as clocks
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.sim import node_load
 from tests import builders
 

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from policysched import clock as clocks
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.scheduler import ports
 from policysched.sim import api_server, collection, virtual_time
 from tests import builders

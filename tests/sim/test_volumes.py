@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from policysched import clock as clocks
-from policysched.cluster import objects, storage_objects
+from policysched.cluster.objects import objects, storage_objects
 from policysched.framework import handles, profile, runtime
 from policysched.plugins import defaults, registry
 from policysched.scheduler import ports

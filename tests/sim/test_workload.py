@@ -3,7 +3,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-from policysched.cluster import pod_requests
+from policysched.cluster.pods import pod_requests
 from policysched.sim import workload
 
 

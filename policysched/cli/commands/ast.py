@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from policysched import errors
-from policysched.cli.render import output, progress
 from policysched.cli.policy_files import policy_texts
+from policysched.cli.render import output, progress
 
 if TYPE_CHECKING:
     from policysched.lang.interchange import tree_text

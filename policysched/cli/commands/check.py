@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from policysched import clock as clocks
 from policysched import errors
-from policysched.cli.subcommands import check_config
-from policysched.cli.render import finding_formats, output, progress
 from policysched.cli.options import offline_options
 from policysched.cli.policy_files import plugin_checks, policy_texts
+from policysched.cli.render import finding_formats, output, progress
+from policysched.cli.subcommands import check_config
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

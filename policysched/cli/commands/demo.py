@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     from rich import console  # noqa: PLC0415 - `--help` does without
 
     from policysched import _resources  # noqa: PLC0415 - as above
-    from policysched.cli.demo import screen_view, embedded_cluster  # noqa: PLC0415 - as above
+    from policysched.cli.demo import embedded_cluster, screen_view  # noqa: PLC0415 - as above
 
     # FORCE_COLOR makes rich take a pipe for a terminal, whose cursor it moves.
     screen = console.Console(highlight=False, force_terminal=sys.stdout.isatty())
@@ -60,7 +60,9 @@ def run(args: argparse.Namespace) -> int:
     return errors.EXIT_OK
 
 
-def _play_on_screen(stage: embedded_cluster.Stage, screen: console.Console, speed: float | None) -> None:
+def _play_on_screen(
+    stage: embedded_cluster.Stage, screen: console.Console, speed: float | None
+) -> None:
     from policysched.cli.demo import screen_view, story  # noqa: PLC0415 - as above
 
     with screen_view.ScreenView(screen, speed) as view:

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 
 from policysched import clock as clocks
 from policysched import errors, spelling
-from policysched.cli.subcommands import explain_binding, explain_decisions
-from policysched.cli.options import explain_forms, offline_options
-from policysched.cli.reports import explain_pod_text, explain_text
 from policysched.cli import fast_exit
+from policysched.cli.options import explain_forms, offline_options
 from policysched.cli.render import output, progress
+from policysched.cli.reports import explain_pod_text, explain_text
+from policysched.cli.subcommands import explain_binding, explain_decisions
 
 if TYPE_CHECKING:
     from policysched.offline import sessions

@@ -11,8 +11,8 @@ from policysched import errors
 from policysched.cli.render import output, progress
 
 if TYPE_CHECKING:
-    from policysched.importing.result import findings
     from policysched.importing import importer, inputs
+    from policysched.importing.result import findings
 
 _TEXT = "text"
 KINDS = ("kube-scheduler-config", "command-line", "legacy-policy", "tas-policy", "workload")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TextIO
 from policysched import clock as clocks
 from policysched import errors
 from policysched.cli.options import cluster_options, offline_options
-from policysched.cli.render import finding_formats, output, progress
 from policysched.cli.policy_files import plugin_checks, policy_texts
+from policysched.cli.render import finding_formats, output, progress
 
 if TYPE_CHECKING:
     import datetime
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from policysched.lang import source
     from policysched.lang.checking import checker
     from policysched.lang.diagnostics import diagnostics
-    from policysched.lint.facts import cluster_facts, prometheus_facts
     from policysched.lint import linter, settings
+    from policysched.lint.facts import cluster_facts, prometheus_facts
     from policysched.promapi import settings as prom_settings
 
 _LEVELS = ("error", "warning", "info")

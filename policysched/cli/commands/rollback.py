@@ -72,7 +72,9 @@ async def _run(args: argparse.Namespace) -> None:
     import random  # noqa: PLC0415 - `--help` does without these
 
     from policysched import clock as clocks  # noqa: PLC0415 - as above
-    from policysched.kube import client, config_maps, kubeconfig  # noqa: PLC0415 - as above
+    from policysched.kube import config_maps  # noqa: PLC0415 - as above
+    from policysched.kube.auth import kubeconfig  # noqa: PLC0415 - as above
+    from policysched.kube.http import client  # noqa: PLC0415 - as above
     from policysched.reload import rollback  # noqa: PLC0415 - as above
 
     connection = await kubeconfig.load(args.kubeconfig, args.context, clocks.SystemClock())

@@ -14,9 +14,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from policysched import errors
-from policysched.cli.reports import explain_text
 from policysched.cli.options import offline_options, seeds
 from policysched.cli.render import output, progress, styles
+from policysched.cli.reports import explain_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeAlias
 
 from policysched import errors, int64
+from policysched.cli.options import seeds
 from policysched.cli.render import output, progress
 from policysched.cli.reports import policytest_text
-from policysched.cli.options import seeds
 
 if TYPE_CHECKING:
     from policysched.policytests import running

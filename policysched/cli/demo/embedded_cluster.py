@@ -11,7 +11,8 @@ import random
 from policysched import clock as clocks
 from policysched import errors
 from policysched.cli.demo import facts
-from policysched.cluster import objects, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.objects import objects
 from policysched.framework import handles, runtime
 from policysched.offline import pod_report
 from policysched.profiles import policies

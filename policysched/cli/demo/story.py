@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Protocol
 
-from policysched.cli.demo import facts, embedded_cluster
+from policysched.cli.demo import embedded_cluster, facts
 from policysched.cli.render import output
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.sim import node_state, showcase
 
 _PER_POD_SECONDS = 0.6
@@ -112,7 +112,9 @@ async def play(stage: embedded_cluster.Stage, view: View) -> None:
     view.end(_summary(stage))
 
 
-async def _show(stage: embedded_cluster.Stage, view: View, decided: Sequence[facts.Decided]) -> None:
+async def _show(
+    stage: embedded_cluster.Stage, view: View, decided: Sequence[facts.Decided]
+) -> None:
     for found in decided:
         view.decided(found)
         view.cluster(stage.nodes(), stage.pending())

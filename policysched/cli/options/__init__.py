@@ -1,1 +1,1 @@
-"""Options and arguments that commands share, or that fill a module: what they add and how they are read."""
+"""Options and arguments that commands share, or that fill a module of their own."""

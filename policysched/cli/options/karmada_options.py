@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from policysched.inputs import control_plane_file, object_lists
-    from policysched.karmada import algorithm as algorithms
     from policysched.karmada.policies import cluster_policies
+    from policysched.karmada.steps import algorithm as algorithms
     from policysched.profiles import cluster_profiles as texts
 
 
@@ -54,13 +54,10 @@ def algorithm(
         UsageError: an option makes no sense.
         ConfigurationError: a plugin of another package cannot be used.
     """
-    from policysched.karmada import algorithm as algorithms  # noqa: PLC0415 - `--help` does without
-    from policysched.karmada import (  # noqa: PLC0415 - the same
-        capacity,
-        component_sets,
-        gates,
-        registry,
-    )
+    from policysched.karmada import gates  # noqa: PLC0415 - the same
+    from policysched.karmada.plugins import registry  # noqa: PLC0415 - the same
+    from policysched.karmada.steps import algorithm as algorithms  # noqa: PLC0415 - `--help` does without
+    from policysched.karmada.steps import capacity, component_sets  # noqa: PLC0415 - the same
 
     on = gates.parse(args.feature_gates)
     plugins = registry.with_entry_points(
@@ -84,7 +81,7 @@ def warnings(args: argparse.Namespace) -> list[str]:
     Raises:
         ConfigurationError: a plugin of another package has the name of a built-in one.
     """
-    from policysched.karmada import registry  # noqa: PLC0415 - `--help` does without
+    from policysched.karmada.plugins import registry  # noqa: PLC0415 - `--help` does without
 
     known = registry.with_entry_points(registry.built_in(with_workload_affinity=True))
     return [

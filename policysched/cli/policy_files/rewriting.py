@@ -10,8 +10,8 @@ import sys
 from typing import TYPE_CHECKING, Protocol
 
 from policysched import errors
-from policysched.cli.render import output, progress
 from policysched.cli.policy_files import policy_texts
+from policysched.cli.render import output, progress
 
 if TYPE_CHECKING:
     import argparse

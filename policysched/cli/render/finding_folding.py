@@ -1,4 +1,4 @@
-"""Rendered findings on a narrow terminal, see `lang.rendering`: marks stay below what they mark."""
+"""Rendered findings on a narrow terminal, with marks below what they mark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Styles of rendered findings, see `lang.rendering` and `lint.formats.concise`."""
+"""Styles of rendered findings, see `lang.diagnostics.rendering` and `lint.formats.concise`."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 from policysched import control_characters, spelling
-from policysched.cli.render import folding, styles, tables, terminal
 from policysched.cli import program
+from policysched.cli.render import folding, styles, tables, terminal
 
 HUMAN = "human"
 JSON = "json"

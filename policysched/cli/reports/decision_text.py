@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from policysched.cli.reports import explain_text
 from policysched.cli.render import output
+from policysched.cli.reports import explain_text
 
 Decision: TypeAlias = Mapping[str, Any]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from policysched import amounts, spelling, units
-from policysched.cli.reports import explain_metrics_text, explain_text
 from policysched.cli.render import output, styles
+from policysched.cli.reports import explain_metrics_text, explain_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from policysched import amounts, units
-from policysched.cli.reports import explain_metrics_text, explain_text
 from policysched.cli.render import output
+from policysched.cli.reports import explain_metrics_text, explain_text
 
 Report: TypeAlias = Mapping[str, Any]
 

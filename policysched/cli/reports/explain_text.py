@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from policysched.cli.reports import explain_metrics_text
 from policysched.cli.render import output, styles
+from policysched.cli.reports import explain_metrics_text
 
 Report: TypeAlias = Mapping[str, Any]
 Points: TypeAlias = Mapping[str, int | float]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from policysched.cli.reports import explain_binding_text, plan_words
 from policysched.cli.render import output, styles
+from policysched.cli.reports import explain_binding_text, plan_words
 
 Report: TypeAlias = dict[str, Any]
 

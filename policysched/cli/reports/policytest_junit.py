@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from policysched import control_characters
-from policysched.cli.reports import policytest_text
 from policysched.cli.render import styles
+from policysched.cli.reports import policytest_text
 
 if TYPE_CHECKING:
     from policysched.policytests import running

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from policysched import errors
-from policysched.cli.reports import explain_text
 from policysched.cli.render import output, styles
+from policysched.cli.reports import explain_text
 
 if TYPE_CHECKING:
     from policysched.policytests import coverage, running

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from policysched import errors
-from policysched.cli.options import cluster_options, karmada_options
-from policysched.cli.reports import explain_binding_text
 from policysched.cli import fast_exit
+from policysched.cli.options import cluster_options, karmada_options
 from policysched.cli.render import output, progress
+from policysched.cli.reports import explain_binding_text
 
 if TYPE_CHECKING:
     import argparse
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     algorithm = karmada_options.algorithm(args, loaded.policies)
     for warning in karmada_options.warnings(args):
         output.note(warning)
-    from policysched.karmada import snapshot  # noqa: PLC0415 - as above
+    from policysched.karmada.state import snapshot  # noqa: PLC0415 - as above
     from policysched.offline import binding_explaining  # noqa: PLC0415 - `--help` does without NumPy
 
     as_json = (args.output or (output.JSON if inputs.is_lines else output.HUMAN)) == output.JSON

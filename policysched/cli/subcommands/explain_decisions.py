@@ -9,9 +9,9 @@ from __future__ import annotations
 import argparse
 
 from policysched import errors
-from policysched.cli.reports import decision_text
 from policysched.cli.options import offline_options
 from policysched.cli.render import output
+from policysched.cli.reports import decision_text
 
 _ACCESS = ("token_file", "ca_file")
 _CLUSTER = ("cluster", "live", "kubeconfig", "context")

@@ -12,12 +12,18 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from policysched import errors, server_urls
-from policysched.cli.options import karmada_options, karmada_run_estimators, karmada_run_policies, offline_options, run_flags
+from policysched.cli.options import (
+    karmada_options,
+    karmada_run_estimators,
+    karmada_run_policies,
+    offline_options,
+    run_flags,
+)
 from policysched.observability import logs
 
 if TYPE_CHECKING:
     from policysched.config import addresses, election_config
-    from policysched.karmada import work_queue
+    from policysched.karmada.scheduler import work_queue
     from policysched.karmada_loop import options
 
 _log = logging.getLogger("policysched")
@@ -233,7 +239,7 @@ def _election(args: argparse.Namespace) -> election_config.LeaderElectionConfig:
 
 def _retry(args: argparse.Namespace) -> work_queue.RetryTimes:
     from policysched.config import durations  # noqa: PLC0415 - `--help` does without
-    from policysched.karmada import work_queue  # noqa: PLC0415 - as above
+    from policysched.karmada.scheduler import work_queue  # noqa: PLC0415 - as above
 
     base = durations.seconds(args.rate_limiter_base_delay)
     longest = durations.seconds(args.rate_limiter_max_delay)

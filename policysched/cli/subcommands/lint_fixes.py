@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from policysched import errors
-from policysched.cli.render import output
 from policysched.cli.policy_files import rewriting
+from policysched.cli.render import output
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

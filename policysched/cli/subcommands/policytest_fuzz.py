@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from policysched import errors
-from policysched.cli.render import output, progress
 from policysched.cli.options import seeds
+from policysched.cli.render import output, progress
 
 _OF_TESTS = ("update", "watch", "coverage", "lcov", "cobertura", "run")
 """Options that say nothing about generated clusters."""

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from policysched.cluster import columns
+from policysched.cluster.columns import columns
 from policysched.compiler import column
 
 Binary: TypeAlias = Callable[[column.Numbers, column.Numbers], column.Numbers]

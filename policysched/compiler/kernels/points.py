@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from policysched.cluster import columns
+from policysched.cluster.columns import columns
 
 FULL = 10_000
 """100 points."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from policysched.cluster import columns
+from policysched.cluster.columns import columns
 
 
 class PointsFrame(abc.ABC):

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from policysched.cluster import columns
+from policysched.cluster.columns import columns
 from policysched.compiler.kernels import points, points_frame
 from policysched.framework import comparing
 

@@ -6,7 +6,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Concatenate, ParamSpec, TypeVar
 
-from policysched.cluster import pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.pods import pod_shape
 from policysched.compiler import scope
 from policysched.framework import cycle_state, events, score_table, status
 from policysched.lang.checked import checked

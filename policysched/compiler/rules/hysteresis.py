@@ -6,7 +6,10 @@ what just-placed pods add can reject a node as long as they count, but never hol
 
 from __future__ import annotations
 
-from policysched.cluster import columns, objects, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.compiler import column, lowering, physical
 from policysched.framework import cycle_state
 from policysched.lang.checked import checked_expr

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from policysched.cluster import columns, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.pods import pod_shape
 from policysched.compiler import condition_evidence, lowering, physical, scope
 from policysched.compiler.kernels import points
 from policysched.compiler.rules import base

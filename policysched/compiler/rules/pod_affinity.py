@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns, pod_counts, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.counters import pod_counts
+from policysched.cluster.pods import pod_shape
 from policysched.compiler import domain_counts, domain_judges, pod_sets, scope
 from policysched.compiler.kernels import bound_frames, points
 from policysched.compiler.rules import base
 from policysched.framework import apart, comparing, cycle_state, interface, kept_points, status
 from policysched.lang.checked import checked
-from policysched.plugins import node_facts
 from policysched.plugins.kernels import domains
+from policysched.plugins.shared import node_facts
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

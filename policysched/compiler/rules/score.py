@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 import numpy as np
 
-from policysched.cluster import columns, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.pods import pod_shape
 from policysched.compiler import (
     column,
     expressions,

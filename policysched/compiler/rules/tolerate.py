@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from policysched.cluster import objects, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.compiler import scope
 from policysched.framework import cycle_state
 from policysched.lang.checked import checked, checked_selector

@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns, objects, pod_counts, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.counters import pod_counts
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.compiler import (
     column,
     domain_counts,
@@ -25,8 +29,8 @@ from policysched.compiler.kernels import bound_frames, points
 from policysched.compiler.rules import base, node_affinity
 from policysched.framework import comparing, cycle_state, interface, kept_points, status
 from policysched.lang.checked import checked
-from policysched.plugins import node_facts
 from policysched.plugins.kernels import domains, node_selection, spreading, tolerations
+from policysched.plugins.shared import node_facts
 
 _MAX_SHAPES = 512
 _HARD = "DoNotSchedule"

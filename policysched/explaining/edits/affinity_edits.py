@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import structs
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.explaining import edit, rule_trials, trials
-from policysched.explaining.facts import pod_requirements
 from policysched.explaining.edits import selector_edits
+from policysched.explaining.facts import pod_requirements
 from policysched.explaining.facts import vocabulary as vocabularies
 from policysched.lang.checked import checked, checked_selector
 

@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager
 
 from msgspec import structs
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.explaining import edit, trials
-from policysched.explaining.facts import obstacles
 from policysched.explaining.edits import selector_edits
+from policysched.explaining.facts import obstacles
 from policysched.plugins import names, node_unschedulable
 from policysched.plugins.kernels import tolerations
 

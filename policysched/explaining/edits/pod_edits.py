@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import structs
 
-from policysched.cluster import objects
-from policysched.explaining.edits import affinity_edits, request_edits, selector_edits, spread_edits
+from policysched.cluster.objects import objects
 from policysched.explaining import edit, trials
+from policysched.explaining.edits import affinity_edits, request_edits, selector_edits, spread_edits
 from policysched.explaining.facts import obstacles
-from policysched.plugins import inter_pod_affinity, names
+from policysched.plugins import names
+from policysched.plugins.inter_pod_affinity import inter_pod_affinity
 from policysched.plugins.kernels import tolerations
 
 _MOST_TAINTS = 10

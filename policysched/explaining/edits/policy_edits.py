@@ -5,8 +5,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 
-from policysched.explaining.edits import affinity_edits, node_edits, rule_node_edits, selector_edits, spread_edits, threshold_edits
 from policysched.explaining import edit, rule_trials, trials
+from policysched.explaining.edits import (
+    affinity_edits,
+    node_edits,
+    rule_node_edits,
+    selector_edits,
+    spread_edits,
+    threshold_edits,
+)
 from policysched.explaining.facts import obstacles
 from policysched.lang.checked import checked
 from policysched.plugins import names

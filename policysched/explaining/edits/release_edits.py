@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from policysched.cluster import pod_shape, what_if
+from policysched.cluster import what_if
+from policysched.cluster.pods import pod_shape
 from policysched.compiler.rules import pod_affinity
 from policysched.explaining import edit, trials
 from policysched.explaining.edits import node_edits

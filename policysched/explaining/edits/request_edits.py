@@ -11,10 +11,12 @@ import numpy as np
 from msgspec import structs
 
 from policysched import amounts
-from policysched.cluster import columns, objects, pod_requests, pod_shape
-from policysched.explaining.numbers import amount_search
+from policysched.cluster.columns import columns
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_requests, pod_shape
 from policysched.explaining import edit, trials
 from policysched.explaining.facts import obstacles, pod_requirements, rule_values
+from policysched.explaining.numbers import amount_search
 from policysched.lang.checked import checked_expr, checked_selector
 from policysched.plugins import names
 

@@ -10,10 +10,10 @@ from contextlib import AbstractContextManager
 import numpy as np
 
 from policysched import amounts
-from policysched.explaining.numbers import amount_search
 from policysched.explaining import edit, trials
 from policysched.explaining.edits import node_edits
 from policysched.explaining.facts import obstacles
+from policysched.explaining.numbers import amount_search
 from policysched.lang.checked import checked_expr
 from policysched.plugins import names
 

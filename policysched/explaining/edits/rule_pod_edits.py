@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from msgspec import structs
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.explaining import edit, trials
 from policysched.explaining.edits import node_edits
 from policysched.explaining.facts import obstacles, pod_requirements, rule_values

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import structs
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.explaining import edit, trials
 from policysched.explaining.facts import vocabulary as vocabularies
 

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from policysched import units
-from policysched.cluster import columns
+from policysched.cluster.columns import columns
 from policysched.compiler.rewrites import tree
-from policysched.explaining.numbers import amounts_text
 from policysched.explaining import edit, rule_trials, trials
 from policysched.explaining.facts import obstacles, rule_values
+from policysched.explaining.numbers import amounts_text
 from policysched.lang.checked import checked, checked_expr
 
 _MOST_THRESHOLDS = 4

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from policysched.explaining.facts import obstacles
 from policysched.explaining import trials
+from policysched.explaining.facts import obstacles
 from policysched.lang.checked import checked, checked_expr, checked_selector
 
 

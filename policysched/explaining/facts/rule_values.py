@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from policysched.cluster import columns, pod_shape
+from policysched.cluster.columns import columns
+from policysched.cluster.pods import pod_shape
 from policysched.compiler import lowering, metric_parts, physical
 from policysched.compiler.kernels import arithmetic
 from policysched.explaining import trials

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.explaining import edit
 
 _MOST_VALUES = 5

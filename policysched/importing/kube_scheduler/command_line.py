@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from policysched.config import durations
 from policysched.importing.kube_scheduler import feature_gates, kube_scheduler_config, serving
-from policysched.importing.result import findings, outcome, profile_plan
 from policysched.importing.reading import flag_values, flags
+from policysched.importing.result import findings, outcome, profile_plan
 
 PROGRAM = "kube-scheduler"
 _MULTI_CALL = "hyperkube"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from policysched import errors
+from policysched.importing.facts import plugin_facts
 from policysched.importing.kube_scheduler import extenders, plugin_arguments, plugin_points, serving
 from policysched.importing.reading import fields
 from policysched.importing.result import findings, outcome, profile_plan
-from policysched.importing.facts import plugin_facts
 from policysched.plugins import registry
 
 KIND = "KubeSchedulerConfiguration"

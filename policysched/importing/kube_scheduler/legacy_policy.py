@@ -6,10 +6,10 @@ import dataclasses
 from typing import Any
 
 from policysched import spelling
+from policysched.importing.facts import legacy_facts, plugin_facts
 from policysched.importing.kube_scheduler import extenders
 from policysched.importing.reading import fields
 from policysched.importing.result import findings, outcome, policy_text, profile_plan
-from policysched.importing.facts import legacy_facts, plugin_facts
 from policysched.lang.syntax import syntax, syntax_expr
 
 KIND = "Policy"

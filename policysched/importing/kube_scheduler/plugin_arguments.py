@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from policysched import errors
+from policysched.importing.facts import plugin_facts
 from policysched.importing.reading import fields
 from policysched.importing.result import findings, policy_text
-from policysched.importing.facts import plugin_facts
 from policysched.inputs import plain_yaml
 from policysched.lang.words import numerals
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 
+from policysched.importing.facts import plugin_facts
 from policysched.importing.reading import fields
 from policysched.importing.result import findings
-from policysched.importing.facts import plugin_facts
 
 ALL = "*"
 MULTI = "multiPoint"

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 
 from policysched import booleans, errors
-from policysched.importing.result import findings
 from policysched.importing.reading import flag_values
+from policysched.importing.result import findings
 
 SWITCHES = frozenset(
     {

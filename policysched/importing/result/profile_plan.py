@@ -8,8 +8,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from policysched.importing.result import findings, policy_text
 from policysched.importing.facts import plugin_facts
+from policysched.importing.result import findings, policy_text
 from policysched.lang.checking import clauses
 from policysched.lang.syntax import syntax, syntax_expr
 from policysched.plugins import defaults

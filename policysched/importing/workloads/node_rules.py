@@ -6,8 +6,8 @@ import math
 from typing import Literal
 
 from policysched.importing.reading import fields
-from policysched.importing.workloads import label_terms
 from policysched.importing.result import policy_text
+from policysched.importing.workloads import label_terms
 from policysched.lang.syntax import syntax, syntax_expr
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

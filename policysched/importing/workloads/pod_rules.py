@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from policysched.importing.reading import fields
-from policysched.importing.workloads import label_terms, node_rules
 from policysched.importing.result import policy_text
+from policysched.importing.workloads import label_terms, node_rules
 from policysched.lang.syntax import syntax, syntax_clause
 
 _Kind = Literal["podAffinity", "podAntiAffinity"]

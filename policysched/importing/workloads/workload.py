@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from policysched.importing.reading import fields
-from policysched.importing.workloads import label_terms, node_rules, pod_fields, pod_rules
 from policysched.importing.result import outcome, policy_text
+from policysched.importing.workloads import label_terms, node_rules, pod_fields, pod_rules
 from policysched.lang.syntax import syntax, syntax_expr
 
 TEMPLATES: dict[str, tuple[str, ...]] = {

@@ -10,7 +10,8 @@ from policysched.karmada.plugins import targets
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from policysched.karmada import objects, snapshot
+    from policysched.karmada import objects
+    from policysched.karmada.state import snapshot
 
 REASON = "cluster(s) did not have the API resource"
 

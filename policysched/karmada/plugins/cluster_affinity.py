@@ -11,7 +11,8 @@ from policysched.karmada import cluster_matching, interface
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from policysched.karmada import objects, snapshot
+    from policysched.karmada import objects
+    from policysched.karmada.state import snapshot
 
 REASON = "cluster(s) did not match the placement cluster affinity constraint"
 

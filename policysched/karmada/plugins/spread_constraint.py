@@ -9,7 +9,8 @@ from policysched.karmada import interface
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from policysched.karmada import objects, snapshot
+    from policysched.karmada import objects
+    from policysched.karmada.state import snapshot
 
 
 class SpreadConstraint:

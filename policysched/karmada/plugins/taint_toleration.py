@@ -10,8 +10,8 @@ from policysched.karmada.plugins import targets
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from policysched.cluster import objects as node_objects
-    from policysched.karmada import snapshot
+    from policysched.cluster.objects import objects as node_objects
+    from policysched.karmada.state import snapshot
 
 _EFFECTS = frozenset({"NoSchedule", "NoExecute"})
 

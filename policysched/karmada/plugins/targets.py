@@ -9,7 +9,7 @@ from policysched.karmada import interface
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from policysched.karmada import snapshot
+    from policysched.karmada.state import snapshot
 
 
 def keep_passing(

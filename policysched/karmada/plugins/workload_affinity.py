@@ -14,7 +14,8 @@ from policysched.karmada.plugins import targets
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from policysched.karmada import objects, snapshot
+    from policysched.karmada import objects
+    from policysched.karmada.state import snapshot
 
 AFFINITY_REASON = "ResourceBinding with the same affinity group does not target this cluster"
 ANTI_AFFINITY_REASON = "cluster already has workload with the same anti-affinity group"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from policysched.cluster import cluster_fields, objects, pod_shape
+from policysched.cluster.objects import cluster_fields, objects
+from policysched.cluster.pods import pod_shape
 
 if TYPE_CHECKING:
     from policysched.karmada import objects as karmada_objects

@@ -15,19 +15,29 @@ import numpy as np
 from policysched.compiler import compiler, node_masks, scope
 from policysched.compiler.rules import base, node_affinity, outage_hold, reject, score
 from policysched.framework import cycle_state, score_table, status
-from policysched.karmada import errors, interface, judgement
+from policysched.karmada import errors, interface
 from policysched.karmada.plugins import targets
-from policysched.karmada.policies import binding_shapes, cluster_rows, completion, openings, seeing
+from policysched.karmada.policies import (
+    binding_shapes,
+    cluster_rows,
+    cluster_scores,
+    cluster_view,
+    completion,
+    permitted_clusters,
+)
 
 if TYPE_CHECKING:
     import datetime
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from policysched import clock as clocks
-    from policysched.cluster import columns, metric_table, metric_windows, pod_shape
     from policysched.cluster import snapshot as node_snapshots
+    from policysched.cluster.columns import columns
+    from policysched.cluster.metrics import metric_table, metric_windows
+    from policysched.cluster.pods import pod_shape
     from policysched.framework import interface as node_interface
-    from policysched.karmada import objects, snapshot
+    from policysched.karmada import objects
+    from policysched.karmada.state import snapshot
     from policysched.lang.checked import checked
 
 FilterRule: TypeAlias = "reject.Reject | node_affinity.RequiredNodeAffinity"
@@ -160,7 +170,7 @@ class ClusterPolicies:
 
     def judge(
         self, request: interface.Request, clusters: snapshot.Snapshot, feasible: Sequence[int]
-    ) -> judgement.Judgement:
+    ) -> cluster_scores.Judgement:
         """Return what scores say of the clusters at the places `feasible` of the snapshot.
 
         Points by comparison are made among these clusters.
@@ -170,7 +180,7 @@ class ClusterPolicies:
             for rule, hundredths in self.points(request, clusters, feasible)
         }
         total = sum(given.values(), np.zeros(len(feasible), np.int64))
-        return judgement.Judgement(
+        return cluster_scores.Judgement(
             [int(each) for each in total // score_table.HUNDREDTHS],
             self._votes(request, self._rows.at(clusters), given),
         )
@@ -182,10 +192,10 @@ class ClusterPolicies:
         """The rules, in the role of plugins."""
         return self._compiled.plugins
 
-    def view(self, binding: objects.Binding, clusters: snapshot.Snapshot) -> seeing.View:
+    def view(self, binding: objects.Binding, clusters: snapshot.Snapshot) -> cluster_view.View:
         """Return what rules see."""
         snap = self._rows.at(clusters)
-        return seeing.View(self._shapes.info(binding), snap, self._rows.rows_of(clusters))
+        return cluster_view.View(self._shapes.info(binding), snap, self._rows.rows_of(clusters))
 
     def about(
         self, binding: objects.Binding, clusters: snapshot.Snapshot
@@ -195,7 +205,7 @@ class ClusterPolicies:
 
     def answers(
         self, request: interface.Request, clusters: snapshot.Snapshot
-    ) -> Iterator[seeing.Answer]:
+    ) -> Iterator[cluster_view.Answer]:
         """Yield what each filter that acts on a binding says, in the order in which they count."""
         seen = self.view(request.binding, clusters)
         nodes = seen.clusters
@@ -210,7 +220,7 @@ class ClusterPolicies:
             said: Sequence[str] = [interface.PASSES if p else _reason(rule) for p in passes]
             if isinstance(rule, reject.Reject):
                 said = targets.keep_passing(said, request, clusters)
-            yield seeing.Answer(base.rule_ref(rule.head), said)
+            yield cluster_view.Answer(base.rule_ref(rule.head), said)
 
     def points(
         self, request: interface.Request, clusters: snapshot.Snapshot, feasible: Sequence[int]
@@ -225,7 +235,9 @@ class ClusterPolicies:
             if rule.applies_to(cycle_state.CycleState(), seen.pod.shape, seen.snap):
                 yield rule, _hundredths(rule, seen.pod, nodes)
 
-    def opening(self, binding: objects.Binding, clusters: snapshot.Snapshot) -> openings.Opening:
+    def opening(
+        self, binding: objects.Binding, clusters: snapshot.Snapshot
+    ) -> permitted_clusters.Opening:
         """Return what the rules let a binding do now, whatever clusters it has."""
         snap = self._rows.at(clusters)
         nodes = snap.at_rows(self._rows.rows_of(clusters))
@@ -236,7 +248,7 @@ class ClusterPolicies:
             if rule.applies_to(state, pod.shape, snap):
                 passes &= rule.filter(state, pod, nodes).passes
         is_held = self._hold is not None and self._hold.outage_of(pod.shape, snap) is not None
-        return openings.Opening(is_held, self._rows.names, passes.tobytes())
+        return permitted_clusters.Opening(is_held, self._rows.names, passes.tobytes())
 
     def provenance(self, binding: objects.Binding, clusters: snapshot.Snapshot) -> str:
         """Return ` (policies: NAMES; HASH)` of those that are about a binding, "" for none."""
@@ -262,7 +274,7 @@ class ClusterPolicies:
         request: interface.Request,
         snap: node_snapshots.Snapshot,
         nodes: node_snapshots.NodeView,
-    ) -> seeing.Answer | None:
+    ) -> cluster_view.Answer | None:
         """Return the reason of the clusters that are not in the group whose turn it is."""
         placement = cast("objects.Placement", request.spec.placement)
         grouping = completion.groups(placement, self._about(request.binding, snap))
@@ -271,7 +283,7 @@ class ClusterPolicies:
             return None
         said, inside = group
         reason = f"cluster(s) not in clusterGroup {grouping.name}/{said.name}"
-        return seeing.Answer(
+        return cluster_view.Answer(
             status.RuleRef(grouping.name, said.name, said.span.line),
             [interface.PASSES if each else reason for each in inside.mask(nodes)],
         )

@@ -1,7 +1,7 @@
 """Member clusters in the columns of nodes, one row a cluster.
 
 Rules of a clusterPolicy are compiled like those about nodes and evaluated on these rows: labels,
-fields (see `cluster.cluster_fields`), taints, the allocatable amounts of the resource summary, and
+fields (see `cluster_fields`), taints, the allocatable amounts of the resource summary, and
 as requested what is allocated or being allocated.
 """
 
@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from policysched.cluster import cache, cluster_fields, objects, pod_requests
+from policysched.cluster import cache
+from policysched.cluster.objects import cluster_fields, objects
+from policysched.cluster.pods import pod_requests
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,10 +22,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from policysched import clock as clocks
-    from policysched.cluster import metric_needs, metric_table, metric_windows
+    from policysched.cluster import metric_needs
     from policysched.cluster import snapshot as node_snapshots
+    from policysched.cluster.metrics import metric_table, metric_windows
     from policysched.karmada import objects as karmada_objects
-    from policysched.karmada import snapshot
+    from policysched.karmada.state import snapshot
 
 _PODS = "pods"
 

@@ -16,7 +16,7 @@ from policysched.karmada import objects
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from policysched.cluster import objects as node_objects
+    from policysched.cluster.objects import objects as node_objects
     from policysched.lang.checked import checked, checked_cluster
 
 BY_SCORE: Final = "score"

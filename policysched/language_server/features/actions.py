@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 from policysched.lang import source
 from policysched.lang.diagnostics import diagnostics, fixes
 from policysched.lang.syntax import syntax, syntax_expr
-from policysched.language_server.texts import differences
 from policysched.language_server.project import programs
+from policysched.language_server.texts import differences
 
 Kind: TypeAlias = Literal["quickfix", "source.fixAll"]
 _REASON = "say why"

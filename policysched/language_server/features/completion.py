@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from policysched.lang.diagnostics import diagnostics
 from policysched.lang.words import syntax_words, vocabulary
 from policysched.language_server.features import completion_words, proposals
-from policysched.language_server.words import contexts, word_docs
 from policysched.language_server.project import programs
+from policysched.language_server.words import contexts, word_docs
 
 _ONCE = frozenset({"description", "owner", "mode", "for"})
 """Statements that a policy has once."""

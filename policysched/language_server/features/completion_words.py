@@ -9,9 +9,9 @@ from typing import cast
 from policysched import units
 from policysched.lang.syntax import syntax
 from policysched.lang.words import vocabulary
-from policysched.language_server.words import contexts, names, word_docs
-from policysched.language_server.project import programs
 from policysched.language_server.features import proposals
+from policysched.language_server.project import programs
+from policysched.language_server.words import contexts, names, word_docs
 from policysched.language_server.words import vocabulary as words
 from policysched.promql import query_words
 

@@ -10,8 +10,8 @@ from policysched.lang.checked import checked_selector
 from policysched.lang.diagnostics import code_pages, diagnostics
 from policysched.lang.parsing import scanner
 from policysched.language_server.features import completion_words, selections
-from policysched.language_server.words import names, vocabulary, word_docs
 from policysched.language_server.project import programs
+from policysched.language_server.words import names, vocabulary, word_docs
 from policysched.promql import query_words
 
 _MAX_VALUES = 10

@@ -7,8 +7,8 @@ import dataclasses
 from policysched.lang import source
 from policysched.lang.checking import checker
 from policysched.lang.diagnostics import diagnostics
-from policysched.language_server.words import names
 from policysched.language_server.project import programs
+from policysched.language_server.words import names
 from policysched.lint import fixing
 
 _RENAMED = ("let", "param", "metric", "policy", "rule")

@@ -10,8 +10,8 @@ from typing import Literal, TypeAlias
 from policysched.lang.parsing import scanner
 from policysched.lang.words import syntax_words
 from policysched.lang.words import vocabulary as language
-from policysched.language_server.words import names
 from policysched.language_server.project import programs
+from policysched.language_server.words import names
 from policysched.promql import query_words
 
 Kind: TypeAlias = Literal[

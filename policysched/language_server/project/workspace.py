@@ -12,8 +12,8 @@ from policysched.inputs import lint_settings, policy_sources
 from policysched.lang import limits, source
 from policysched.lang.parsing import parser
 from policysched.lang.syntax import syntax
-from policysched.language_server.texts import documents, positions
 from policysched.language_server.project import options, programs, sources
+from policysched.language_server.texts import documents, positions
 from policysched.lint import settings
 from policysched.offline import lint_cluster
 from policysched.plugins import registry

@@ -7,7 +7,10 @@ import functools
 import itertools
 from collections.abc import Mapping
 
-from policysched.cluster import columns, objects, pod_shape, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.compiler import node_masks, pod_predicates, scope
 from policysched.lang.checked import checked, checked_selector
 

@@ -6,13 +6,14 @@ import dataclasses
 from collections.abc import Iterator
 
 from policysched import amounts, spelling, units
-from policysched.cluster import objects, pod_requests
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_requests
 from policysched.compiler.rewrites import tree
 from policysched.lang.checked import checked, checked_expr, checked_selector
 from policysched.lang.diagnostics import diagnostics
+from policysched.lint import subject
 from policysched.lint.facts import cluster_facts
 from policysched.lint.sets import conditions
-from policysched.lint import subject
 
 
 def find(

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import promql_parser
 
-from policysched.lint.facts import prometheus_facts, queries
 from policysched.lint import subject
+from policysched.lint.facts import prometheus_facts, queries
 from policysched.promql import query_tree
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policysched.lang.checked import checked
-from policysched.lint.facts import cluster_facts
 from policysched.lint import subject
+from policysched.lint.facts import cluster_facts
 
 
 def of(

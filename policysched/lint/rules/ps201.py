@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint.sets import contradictions
 from policysched.lint import rule, subject
+from policysched.lint.sets import contradictions
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:

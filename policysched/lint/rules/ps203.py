@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 from policysched.lang.checked import checked_selector
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint.rule_support import removal
 from policysched.lint import rule, subject
+from policysched.lint.rule_support import removal
 from policysched.lint.sets import selector_sets
 
 _Operand = checked_selector.Selector

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from policysched.lang.checked import checked, checked_expr
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint.policies import active_rules
 from policysched.lint import rule, subject
+from policysched.lint.policies import active_rules
 from policysched.lint.sets import selector_sets
 
 _MAX_PAIRS = 4_096

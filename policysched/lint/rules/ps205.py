@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from policysched.lang.checked import checked
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint.policies import active_rules, scopes
 from policysched.lint import rule, subject
+from policysched.lint.policies import active_rules, scopes
 from policysched.lint.sets import weeks
 
 _OPPOSITES = ({"LeastAllocated", "MostAllocated"}, {"low", "high"})

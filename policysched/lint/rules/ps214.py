@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from policysched.lang.checked import checked, checked_selector
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint.policies import node_constraints
 from policysched.lint import rule, subject
+from policysched.lint.policies import node_constraints
 from policysched.lint.sets import selector_sets, taint_patterns
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from policysched.lang.checked import checked, checked_selector
 from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, subject
 from policysched.lint.policies import active_rules
 from policysched.lint.rule_support import removal
-from policysched.lint import rule, subject
 from policysched.lint.sets import taint_patterns
 
 
@@ -51,7 +51,9 @@ def _wider(
         if other is pattern or not taint_patterns.covers(other, pattern):
             continue
         is_equal = taint_patterns.covers(pattern, other)
-        if not is_equal or not active_rules.Acting.stays(policy, pattern.span, other_policy, other.span):
+        if not is_equal or not active_rules.Acting.stays(
+            policy, pattern.span, other_policy, other.span
+        ):
             return other
     return None
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from policysched import amounts
 from policysched.lang.checked import checked, checked_expr
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint.sets import ranges
 from policysched.lint import rule, subject
+from policysched.lint.sets import ranges
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:

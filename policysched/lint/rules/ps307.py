@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from policysched.lang.checked import checked
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint.policies import node_constraints
 from policysched.lint import rule, subject
+from policysched.lint.policies import node_constraints
 
 BUILTIN_WEIGHTS = {
     "TaintToleration": 3,

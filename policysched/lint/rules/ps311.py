@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from policysched.lang import source
 from policysched.lang.checked import checked, checked_expr
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint.sets import conditions, selector_sets
-from policysched.lint.rule_support import removal
 from policysched.lint import rule, subject
+from policysched.lint.rule_support import removal
+from policysched.lint.sets import conditions, selector_sets
 
 _LEAVES = (checked_expr.Compare, checked_expr.NodeTest, checked_expr.PodTest)
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from policysched.lang.checked import checked, checked_expr
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint.sets import conditions, ranges
 from policysched.lint import rule, subject
+from policysched.lint.sets import conditions, ranges
 
 _OF_NODES = (
     checked_expr.MetricRef,

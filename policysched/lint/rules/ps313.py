@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from policysched.lang.checked import checked, checked_selector
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint.policies import active_rules, node_constraints
 from policysched.lint import rule, subject
+from policysched.lint.policies import active_rules, node_constraints
 from policysched.lint.sets import selector_sets
 
 
@@ -36,7 +36,9 @@ def _of(
                 yield _finding(about, each, selector, what, _deciding(asked, wanted))
 
 
-def _deciding(asked: Sequence[node_constraints.Demand], wanted: checked_selector.Selector) -> checked.Rule:
+def _deciding(
+    asked: Sequence[node_constraints.Demand], wanted: checked_selector.Selector
+) -> checked.Rule:
     """Return the rule that decides, or the first of those that do so together."""
     return next(
         (each.rule for each in asked if selector_sets.never_match(each.selector, wanted)),

@@ -7,8 +7,8 @@ from collections.abc import Hashable, Iterator, Mapping
 
 from policysched.lang.checked import checked
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint.policies import active_rules, node_constraints
 from policysched.lint import rule, subject
+from policysched.lint.policies import active_rules, node_constraints
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
@@ -20,7 +20,11 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
             if node_constraints.weight(each)
         }
         for policy in known.policies:
-            own = [each for each in policy.rules if node_constraints.weight(each) and not each.head.active]
+            own = [
+                each
+                for each in policy.rules
+                if node_constraints.weight(each) and not each.head.active
+            ]
             if own:
                 yield from _of(policy, own, known, meanings)
 

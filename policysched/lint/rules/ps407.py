@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint.facts import queries
 from policysched.lint import rule, subject
+from policysched.lint.facts import queries
 from policysched.promql import query_tokens
 
 _PLAIN = re.compile(r"[A-Za-z0-9_:/ -]*")

@@ -8,8 +8,8 @@ import promql_parser
 
 from policysched.lang.checked import checked, checked_expr
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint.facts import queries
 from policysched.lint import rule, subject
+from policysched.lint.facts import queries
 from policysched.promql import query_tree
 
 _SPREAD_OUT = (promql_parser.MatrixSelector, promql_parser.SubqueryExpr)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import promql_parser
 
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint.facts import queries
 from policysched.lint import rule, subject
+from policysched.lint.facts import queries
 from policysched.promql import query_tree
 
 _FUNCTIONS = frozenset({"histogram_quantile", "histogram_fraction"})

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from policysched import units
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint.facts import queries
 from policysched.lint import rule, subject
+from policysched.lint.facts import queries
 from policysched.promql import query_units
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from policysched.lang.checked import checked, checked_selector
 from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, subject
 from policysched.lint.facts import cluster_facts
 from policysched.lint.rule_support import empty_nodes
-from policysched.lint import rule, subject
 from policysched.lint.sets import selector_sets
 
 

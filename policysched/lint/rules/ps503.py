@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from policysched import spelling
-from policysched.cluster import cluster_fields
+from policysched.cluster.objects import cluster_fields
 from policysched.lang.checked import checked_selector
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint.facts import cluster_facts
 from policysched.lint import rule, subject
+from policysched.lint.facts import cluster_facts
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.lang.checked import checked
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, subject

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from policysched.cluster import objects, pod_shape
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
 from policysched.lang.checked import checked, checked_selector
 from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, subject
 from policysched.lint.facts import cluster_facts
 from policysched.lint.policies import node_constraints
-from policysched.lint import rule, subject
 
 _AUTOSCALERS = re.compile(r"(?:\A|/)(?:cluster-autoscaler|karpenter)(?:[-:@/]|\Z)")
 """Images of what adds nodes: kubernetes/autoscaler (its `cluster-autoscaler`), Karpenter."""

@@ -8,8 +8,8 @@ from policysched import spelling
 from policysched.compiler import node_masks
 from policysched.lang.checked import checked, checked_selector
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint.facts import cluster_facts
 from policysched.lint import rule, subject
+from policysched.lint.facts import cluster_facts
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:

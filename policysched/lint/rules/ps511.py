@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from policysched import spelling
 from policysched.lang.checked import checked, checked_selector
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint.facts import cluster_facts
 from policysched.lint import rule, subject
+from policysched.lint.facts import cluster_facts
 from policysched.lint.sets import selector_sets
 
 

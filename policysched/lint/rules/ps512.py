@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from policysched.lang.checked import checked
 from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, subject
 from policysched.lint.facts import cluster_facts
 from policysched.lint.policies import node_constraints
-from policysched.lint import rule, subject
 from policysched.lint.sets import selector_sets
 
 
@@ -18,7 +18,9 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
         return
     for known in about.acting:
         for policy in known.policies:
-            preferring = [each for each in policy.rules if node_constraints.preferred(each) is not None]
+            preferring = [
+                each for each in policy.rules if node_constraints.preferred(each) is not None
+            ]
             if preferring:
                 asked = known.demands_on(policy)
                 yield from _of(about, cluster, preferring, asked)

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from policysched.lang.checked import checked
 from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, subject
 from policysched.lint.facts import cluster_facts
 from policysched.lint.policies import node_constraints
-from policysched.lint import rule, subject
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policysched.cluster import objects, pod_requests, pod_shape
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_requests, pod_shape
 from policysched.lang.checked import checked
 from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, subject
 from policysched.lint.facts import cluster_facts
 from policysched.lint.policies import node_constraints
-from policysched.lint import rule, subject
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:

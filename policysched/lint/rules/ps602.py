@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from policysched.cluster import node_names
+from policysched.cluster.objects import node_names
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint.facts import cluster_facts, prometheus_facts, queries
 from policysched.lint import rule, subject
+from policysched.lint.facts import cluster_facts, prometheus_facts, queries
 
 _SHOWN = 3
 

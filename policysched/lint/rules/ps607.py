@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from policysched import spelling
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint.rule_support import known_selectors
-from policysched.lint.facts import prometheus_facts
 from policysched.lint import rule, subject
+from policysched.lint.facts import prometheus_facts
+from policysched.lint.rule_support import known_selectors
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:

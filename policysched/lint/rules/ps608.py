@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import promql_parser
 
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint.rule_support import known_selectors
-from policysched.lint.facts import queries
 from policysched.lint import rule, subject
+from policysched.lint.facts import queries
+from policysched.lint.rule_support import known_selectors
 from policysched.lint.rules import ps405, ps406
 from policysched.promql import query_tree
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint.rule_support import known_selectors
 from policysched.lint import rule, subject
+from policysched.lint.rule_support import known_selectors
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from policysched.cluster import cluster_fields, objects
+from policysched.cluster.objects import cluster_fields, objects
 from policysched.lang.checked import checked, checked_cluster, checked_selector
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, subject

@@ -6,18 +6,22 @@ from collections.abc import Iterator, Sequence
 
 from policysched.lang.checked import checked, cluster_profile
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint.policies import active_rules, node_constraints, scopes
 from policysched.lint import rule, subject
+from policysched.lint.policies import active_rules, node_constraints, scopes
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     if not about.program.cluster_policies:
         return
-    several = [active_rules.Acting(cluster_profile.as_rows(each)) for each in about.program.profiles]
+    several = [
+        active_rules.Acting(cluster_profile.as_rows(each)) for each in about.program.profiles
+    ]
     yield from active_rules.in_every_profile(several, _of)
 
 
-def _of(known: active_rules.Acting, policy: checked.CheckedPolicy) -> Iterator[diagnostics.Diagnostic]:
+def _of(
+    known: active_rules.Acting, policy: checked.CheckedPolicy
+) -> Iterator[diagnostics.Diagnostic]:
     scores = [each for each in policy.rules if node_constraints.weight(each)]
     if not scores:
         return

@@ -12,7 +12,8 @@ from typing import Protocol
 
 import numpy as np
 
-from policysched.cluster import columns, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
 from policysched.framework import interface
 from policysched.plugins.kernels import go_math
 

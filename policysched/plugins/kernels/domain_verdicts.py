@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import change_log, columns
+from policysched.cluster import change_log
+from policysched.cluster.columns import columns
 from policysched.framework import status, status_table
 from policysched.plugins.kernels import domains
 

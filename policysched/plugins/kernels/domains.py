@@ -9,7 +9,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import change_log, columns, count_column, snapshot
+from policysched.cluster import change_log, count_column, snapshot
+from policysched.cluster.columns import columns
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from policysched.cluster import columns
+from policysched.cluster.columns import columns
 
 INT64_END = 2**63
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10

@@ -14,7 +14,10 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns, label_column, pod_shape, selectors, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns, label_column
+from policysched.cluster.objects import selectors
+from policysched.cluster.pods import pod_shape
 from policysched.plugins.kernels import node_selection
 
 Rows: TypeAlias = npt.NDArray[np.intp]

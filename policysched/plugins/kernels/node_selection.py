@@ -9,7 +9,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from policysched.cluster import columns, objects, pod_shape, selectors, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.objects import objects, selectors
+from policysched.cluster.pods import pod_shape
 
 NAME_FIELD = "metadata.name"
 

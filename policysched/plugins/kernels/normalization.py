@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policysched.cluster import columns
+from policysched.cluster.columns import columns
 from policysched.framework import interface
 
 _FEW_SCORES = 2

@@ -10,7 +10,7 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns
+from policysched.cluster.columns import columns
 from policysched.framework import interface
 from policysched.plugins.kernels import domains, go_math
 

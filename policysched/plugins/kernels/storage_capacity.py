@@ -10,7 +10,10 @@ from typing import TypeAlias
 import numpy as np
 
 from policysched import quantity
-from policysched.cluster import columns, pod_shape, selectors, snapshot, storage_objects
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.objects import selectors, storage_objects
+from policysched.cluster.pods import pod_shape
 from policysched.plugins.kernels import node_rows
 
 Capacity: TypeAlias = storage_objects.CSIStorageCapacity

@@ -9,7 +9,9 @@ from typing import TypeAlias
 import numpy as np
 
 from policysched import int64
-from policysched.cluster import columns, interning, objects, snapshot
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns, interning
+from policysched.cluster.objects import objects
 
 Tolerations: TypeAlias = tuple[objects.Toleration, ...]
 Taints: TypeAlias = tuple[objects.Taint, ...]

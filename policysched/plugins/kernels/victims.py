@@ -16,14 +16,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import (
-    disruption_budgets,
-    pod_shape,
-    selectors,
-    snapshot,
-    time_text,
-    what_if,
-)
+from policysched.cluster import snapshot, what_if
+from policysched.cluster.objects import disruption_budgets, selectors, time_text
+from policysched.cluster.pods import pod_shape
 from policysched.framework import apart, interface, row_answers, status
 from policysched.plugins.kernels import go_sort
 

@@ -18,14 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched import quantity
-from policysched.cluster import (
-    columns,
-    interning,
-    objects,
-    selectors,
-    snapshot,
-    storage_objects,
-)
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns, interning
+from policysched.cluster.objects import objects, selectors, storage_objects
 from policysched.plugins.kernels import node_rows
 
 Volume: TypeAlias = storage_objects.PersistentVolume

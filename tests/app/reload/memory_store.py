@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.kube import config_maps, errors
 
 V = TypeVar("V")

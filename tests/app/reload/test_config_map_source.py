@@ -7,7 +7,7 @@ import random
 import msgspec
 import pytest
 
-from policysched.cluster import objects
+from policysched.cluster.objects import objects
 from policysched.kube import config_maps
 from policysched.reload import config_map_source, versions
 from tests.kube.asynchronous import asynchronous

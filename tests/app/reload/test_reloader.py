@@ -13,14 +13,14 @@ from typing import NoReturn
 import pytest
 
 from policysched import errors
-from policysched.cluster import pod_shape
+from policysched.cluster.pods import pod_shape
 from policysched.config import config
 from policysched.framework import handles, runtime, status
 from policysched.inputs import metrics_source
 from policysched.lang import source
 from policysched.lang.checked import content_hash
 from policysched.lang.checking import checker
-from policysched.plugins import pod_topology_spread
+from policysched.plugins.pod_topology_spread import pod_topology_spread
 from policysched.profiles import policies
 from policysched.promapi import live_source, settings
 from policysched.promapi import source as prom_source

@@ -6,8 +6,9 @@ import prometheus_client
 import pytest
 from prometheus_client import exposition, parser
 
-from policysched.cluster import objects
-from policysched.kube import config_maps, event_series
+from policysched.cluster.objects import objects
+from policysched.kube import config_maps
+from policysched.kube.events import event_series
 from policysched.lang import source
 from policysched.observability import exporter
 from policysched.reload import reporting, versions

@@ -14,7 +14,8 @@ from policysched import clock as clocks
 from policysched import errors
 from policysched.app import secure_port
 from policysched.config import config
-from policysched.kube import credentials, kubeconfig, reviews
+from policysched.kube import reviews
+from policysched.kube.auth import credentials, kubeconfig
 from policysched.serving import http_server
 from tests.kube import fake_server
 from tests.kube.asynchronous import asynchronous

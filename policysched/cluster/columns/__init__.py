@@ -1,0 +1,1 @@
+"""All nodes as a struct of arrays, one row for each node."""

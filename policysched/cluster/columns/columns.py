@@ -1,0 +1,373 @@
+"""All nodes at once: a struct of arrays, one row a node.
+
+Axes, used in every docstring of the engine:
+    N  rows in use (`NodeColumns.size`); some rows may be dead, see below
+    n  rows of a `NodeView`, all N or a few
+    R  resources that a node has or had (`NodeColumns.resources` numbers them: 0 cpu, 1 memory,
+       2 ephemeral-storage, 3 stands for all that no node has, …)
+    D  topology domains (distinct values of one label)
+
+A row is dead (`is_alive` False) when its node was deleted or is not known yet. It stays while pods
+are placed there and is used again afterwards. Kernels compute over dead rows too; the framework
+masks them out once at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched.cluster import change_log
+from policysched.cluster.columns import (
+    absent_resources,
+    image_states,
+    interning,
+    label_column,
+    port_columns,
+    request_vectors,
+)
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_requests, pod_shape
+
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+IntArray: TypeAlias = npt.NDArray[np.int64]
+Int32Array: TypeAlias = npt.NDArray[np.int32]
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+NodeMask: TypeAlias = BoolArray
+"""bool (n,): one verdict a node."""
+RowIndex: TypeAlias = "slice | npt.NDArray[np.intp]"
+
+CPU, MEMORY, EPHEMERAL_STORAGE, ABSENT = 0, 1, 2, 3
+"""Resource columns that every cluster has; `ABSENT` is zero everywhere."""
+
+_PODS = "pods"
+_NO_NAME = ""
+_FIRST_CAPACITY = 64
+_MAX_REQUEST_VECTORS = 2_000
+"""A bound on memory: shapes of jobs and rollouts come and go."""
+_MAX_LABELS = 512
+"""Far more keys than policies and workloads of a cluster select by; pods may invent others."""
+_SLACK_TAINT_SETS = 256
+
+_PER_ROW = (
+    "is_alive",
+    "is_unschedulable",
+    "taint_set_ids",
+    "allowed_pods",
+    "pod_count",
+    "allocatable",
+    "requested",
+    "nonzero_requested",
+)
+
+
+class NodeColumns:
+    """What is known of every node, and what its pods have taken.
+
+    Attributes (C rows allocated, N in use):
+        alive_count: how many nodes exist.
+        is_alive: bool (C,), the node exists.
+        is_unschedulable: bool (C,), `spec.unschedulable`.
+        taint_set_ids: int32 (C,), index into `taint_sets.values`.
+        allowed_pods, pod_count: int64 (C,).
+        allocatable, requested: int64 (C, R), milli-CPU, bytes or pieces.
+        nonzero_requested: int64 (C, 2), cpu and memory with defaults for containers without any.
+        taint_sets: another object where sets have got other numbers.
+        absent_resources: what is requested of resources that no node has.
+        node_changes: rows whose node object changed in what scheduling reads.
+        usage_changes: rows on which a pod came or went.
+    """
+
+    def __init__(self) -> None:
+        """Start without nodes."""
+        self.size = 0
+        self.alive_count = 0
+        self.resources: interning.Interner[str] = interning.Interner()
+        for name in (pod_requests.CPU, pod_requests.MEMORY, "ephemeral-storage", _NO_NAME):
+            self.resources.intern(name)
+        self.absent_resources = absent_resources.AbsentResources()
+        self.taint_sets = _new_taint_sets()
+        self.nodes: list[objects.Node | None] = []
+        self.names: list[str] = []
+        self.row_of: dict[str, int] = {}
+        self.node_changes = change_log.ChangeLog[int]()
+        self.usage_changes = change_log.ChangeLog[int]()
+        self.images = image_states.ImageStates()
+        self.ports = port_columns.PortColumns()
+        self._labels: dict[str, label_column.LabelColumn] = {}
+        self._free_rows: list[int] = []
+        self._request_vectors: dict[int, request_vectors.RequestVector] = {}
+        capacity = _FIRST_CAPACITY
+        self.is_alive: BoolArray = np.zeros(capacity, np.bool_)
+        self.is_unschedulable: BoolArray = np.zeros(capacity, np.bool_)
+        self.taint_set_ids: Int32Array = np.zeros(capacity, np.int32)
+        self.allowed_pods: IntArray = np.zeros(capacity, np.int64)
+        self.pod_count: IntArray = np.zeros(capacity, np.int64)
+        self.allocatable: IntArray = np.zeros((capacity, len(self.resources)), np.int64)
+        self.requested: IntArray = np.zeros((capacity, len(self.resources)), np.int64)
+        self.nonzero_requested: IntArray = np.zeros((capacity, 2), np.int64)
+
+    # --- nodes ------------------------------------------------------------------------------------
+
+    def set_node(self, node: objects.Node) -> bool:
+        """Add or replace a node; return whether anything that scheduling reads changed."""
+        row = self.row_for(node.name)
+        old = self.nodes[row]
+        if old is not None and _reads_equal(old, node):
+            self.nodes[row] = node
+            return False
+        self.nodes[row] = node
+        self.alive_count += old is None
+        self.is_alive[row] = True
+        self.is_unschedulable[row] = node.spec.unschedulable
+        self._set_taints(row, node.spec.taints)
+        self._set_allocatable(row, node.status.allocatable)
+        self._set_labels(row, node.metadata.labels)
+        self.images.set_node(row, node.status.images)
+        self.node_changes.touch(row)
+        return True
+
+    def remove_node(self, name: str) -> None:
+        """Forget a node; its row stays, dead, while pods are placed there."""
+        row = self.row_of.get(name)
+        if row is None or self.nodes[row] is None:
+            return
+        self.nodes[row] = None
+        self.alive_count -= 1
+        self.is_alive[row] = False
+        self._set_labels(row, {})
+        self.images.set_node(row, ())
+        self.node_changes.touch(row)
+        self._free_if_unused(row)
+
+    def row_for(self, name: str) -> int:
+        """Return the row of a node, a new dead one when the name is not known."""
+        known = self.row_of.get(name)
+        if known is not None:
+            return known
+        row = self._free_rows.pop() if self._free_rows else self._append_row()
+        self.names[row] = name
+        self.row_of[name] = row
+        self.node_changes.touch(row)  # what is kept by row must grow, or forget the former node
+        return row
+
+    # --- pods -------------------------------------------------------------------------------------
+
+    def add_pod(self, row: int, shape: pod_shape.PodShape) -> None:
+        """Count a pod of `shape` on `row`."""
+        self._count_pod(row, shape, 1)
+
+    def remove_pod(self, row: int, shape: pod_shape.PodShape) -> None:
+        """Take back what `add_pod` counted."""
+        self._count_pod(row, shape, -1)
+        self._free_if_unused(row)
+
+    def _count_pod(self, row: int, shape: pod_shape.PodShape, sign: int) -> None:
+        vector = self._request_vector(shape)
+        change = vector.added if sign > 0 else vector.removed
+        # Sums of arrays, other than those of single numbers, overflow without a warning, like Go's.
+        requested = self.requested[row]  # a view: writing it back would be a copy of itself
+        requested += change.requested
+        nonzero = self.nonzero_requested[row]
+        nonzero += change.nonzero
+        if vector.absent:
+            self.absent_resources.count(row, vector.absent, sign)
+        self.pod_count[row] += sign
+        if shape.host_ports:
+            self.ports.count(row, shape.host_ports, sign)
+        self.usage_changes.touch(row)
+
+    def add_pods(self, pods: Sequence[tuple[pod_shape.PodInfo, int]]) -> None:
+        """Count pods on rows, all in one go."""
+        self._sum_up(pods, 1)
+        for info, row in pods:
+            absent = self._request_vector(info.shape).absent
+            if absent:
+                self.absent_resources.count(row, absent, 1)
+            if info.shape.host_ports:
+                self.ports.count(row, info.shape.host_ports, 1)
+
+    def suppose_pods(self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int) -> None:
+        """Count pods on rows that are alive once more (1) or once less (-1), all in one go."""
+        self._sum_up(pods, change)
+        for info, row in pods:
+            if info.shape.host_ports:
+                self.ports.suppose(row, info.shape.host_ports, change)
+
+    def suppose_requests(self, row: int, resource: str, amount: int) -> None:
+        """Suppose that the pods of a row request more of a resource, or less, by `amount`.
+
+        Milli-CPU, bytes or pieces. To be undone by supposing the opposite.
+        """
+        column = self.resource_column(resource)
+        self.requested[row, column] += amount
+        if column in (CPU, MEMORY):
+            self.nonzero_requested[row, column] += amount
+        self.usage_changes.touch(row)
+
+    def suppose_pod_count(self, row: int, count: int) -> None:
+        """Suppose that `count` more pods are on a row that request nothing, fewer below 0."""
+        self.pod_count[row] += count
+        self.usage_changes.touch(row)
+
+    def _sum_up(self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int) -> None:
+        shapes = {info.shape: None for info, _ in pods}
+        vectors = [self._request_vector(shape) for shape in shapes]
+        changes = [v.added if change > 0 else v.removed for v in vectors]
+        number_of = {shape: number for number, shape in enumerate(shapes)}
+        numbers = [number_of[info.shape] for info, _ in pods]
+        rows = [row for _, row in pods]
+        np.add.at(self.requested, rows, np.array([c.requested for c in changes])[numbers])
+        np.add.at(self.nonzero_requested, rows, np.array([c.nonzero for c in changes])[numbers])
+        np.add.at(self.pod_count, rows, change)
+        self.usage_changes.touch_all(rows)
+
+    def _request_vector(self, shape: pod_shape.PodShape) -> request_vectors.RequestVector:
+        vector = self._request_vectors.get(shape.index)
+        if vector is None:
+            width = self.requested.shape[1]
+            vector = request_vectors.RequestVector.of(shape.requests, self.resources, width)
+            if len(self._request_vectors) > _MAX_REQUEST_VECTORS:
+                self._request_vectors.clear()
+            self._request_vectors[shape.index] = vector
+        return vector
+
+    # --- label and resource columns ---------------------------------------------------------------
+
+    def label(self, key: str) -> label_column.LabelColumn:
+        """Return the column of a label key; built when it is first asked for, then kept current."""
+        column = self._labels.get(key)
+        if column is None:
+            column = label_column.LabelColumn(key, self._capacity)
+            column.fill([None if n is None else n.metadata.labels.get(key) for n in self.nodes])
+            self._labels[key] = column
+        return column
+
+    @property
+    def _capacity(self) -> int:
+        return len(self.is_alive)
+
+    def _set_labels(self, row: int, labels: dict[str, str]) -> None:
+        for key, column in list(self._labels.items()):
+            column.set(row, labels.get(key))
+            if column.is_bloated(self.size):
+                del self._labels[key]
+
+    def _set_allocatable(self, row: int, allocatable: objects.ResourceList) -> None:
+        self.allocatable[row] = 0
+        self.allowed_pods[row] = 0
+        for name, text in allocatable.items():
+            if name == _PODS:
+                self.allowed_pods[row] = pod_requests.amount(name, text)
+            elif name != _NO_NAME:
+                column = self._add_resource(name)
+                self.allocatable[row, column] = pod_requests.amount(name, text)
+
+    def resource_column(self, name: str) -> int:
+        """Return the column of a resource, `ABSENT` when no node had it so far.
+
+        Who keeps it looks again when there are more `resources`.
+        """
+        column = self.resources.find(name)
+        return ABSENT if column is None else column
+
+    def _add_resource(self, name: str) -> int:
+        """Return the column of a resource that a node has."""
+        known = self.resources.find(name)
+        if known is not None:
+            return known
+        column = self.resources.intern(name)
+        if column >= self.allocatable.shape[1]:
+            self.allocatable = _widened(self.allocatable)
+            self.requested = _widened(self.requested)
+        self._request_vectors.clear()
+        for row, amount in self.absent_resources.take(name).items():
+            self.requested[row, column] = amount
+            self.usage_changes.touch(row)
+        return column
+
+    # --- forgetting -------------------------------------------------------------------------------
+
+    def forget_labels(self) -> None:
+        """Forget the columns of labels when there are very many; to be called between two cycles.
+
+        Values have other numbers then, for which `node_changes` stands.
+        """
+        if len(self._labels) > _MAX_LABELS:
+            self._labels.clear()
+            self.node_changes.touch_all(range(min(self.size, 1)))
+
+    @property
+    def label_count(self) -> int:
+        """How many labels have a column."""
+        return len(self._labels)
+
+    def _set_taints(self, row: int, taints: tuple[objects.Taint, ...]) -> None:
+        self.taint_set_ids[row] = self.taint_sets.intern(taints)
+        if len(self.taint_sets) > 2 * self.size + _SLACK_TAINT_SETS:
+            self.taint_sets = _new_taint_sets()
+            self.taint_set_ids[:] = 0
+            for each, node in enumerate(self.nodes):
+                if node is not None:
+                    self.taint_set_ids[each] = self.taint_sets.intern(node.spec.taints)
+
+    # --- rows -------------------------------------------------------------------------------------
+
+    def _append_row(self) -> int:
+        if self.size == self._capacity:
+            self._grow()
+        self.nodes.append(None)
+        self.names.append("")
+        self.size += 1
+        return self.size - 1
+
+    def _grow(self) -> None:
+        capacity = 2 * self._capacity
+        for name in _PER_ROW:
+            setattr(self, name, _lengthened(getattr(self, name), capacity))
+        for column in self._labels.values():
+            column.grow(capacity)
+
+    def _free_if_unused(self, row: int) -> None:
+        if self.nodes[row] is None and self.pod_count[row] == 0:
+            del self.row_of[self.names[row]]
+            self.names[row] = ""
+            self._free_rows.append(row)
+
+
+def _reads_equal(old: objects.Node, new: objects.Node) -> bool:
+    """Whether scheduling reads the same of both (a heartbeat changes only condition times)."""
+    return (
+        old.spec == new.spec
+        and old.metadata.labels == new.metadata.labels
+        and old.metadata.annotations == new.metadata.annotations
+        and old.status.allocatable == new.status.allocatable
+        and old.status.images == new.status.images
+        and old.status.addresses == new.status.addresses
+        and old.status.declared_features == new.status.declared_features
+        and _condition_states(old) == _condition_states(new)
+    )
+
+
+def _condition_states(node: objects.Node) -> list[tuple[str, str]]:
+    return [(c.type, c.status) for c in node.status.conditions]
+
+
+def _lengthened(array: npt.NDArray[np.generic], capacity: int) -> npt.NDArray[np.generic]:
+    longer = np.zeros((capacity, *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    return longer
+
+
+def _new_taint_sets() -> interning.Interner[tuple[objects.Taint, ...]]:
+    """Return numbers of which 0 stands for no taints."""
+    made: interning.Interner[tuple[objects.Taint, ...]] = interning.Interner()
+    made.intern(())
+    return made
+
+
+def _widened(array: IntArray) -> IntArray:
+    return np.pad(array, ((0, 0), (0, array.shape[1])))

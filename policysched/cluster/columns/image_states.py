@@ -1,0 +1,50 @@
+"""Which nodes hold which container image."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from policysched.cluster.objects import objects
+
+
+@dataclasses.dataclass(slots=True)
+class ImageState:
+    """An image and the rows that have it.
+
+    `size_bytes` is what the first node reported (`backend/cache/cache.go`, addNodeImageStates):
+    nodes may disagree, one number per image decides.
+    """
+
+    size_bytes: int
+    rows: set[int]
+
+
+class ImageStates:
+    """All images of all nodes, by name."""
+
+    def __init__(self) -> None:
+        """Start without images."""
+        self._states: dict[str, ImageState] = {}
+        self._names_of: dict[int, frozenset[str]] = {}
+
+    def get(self, name: str) -> ImageState | None:
+        """Return the state of an image name, None when no node has it."""
+        return self._states.get(name)
+
+    def set_node(self, row: int, images: Sequence[objects.ContainerImage]) -> None:
+        """Replace the images of one node."""
+        for name in self._names_of.pop(row, frozenset()):
+            self._drop(row, name)
+        names = frozenset(name for image in images for name in image.names)
+        for image in images:
+            for name in image.names:
+                self._states.setdefault(name, ImageState(image.size_bytes, set())).rows.add(row)
+        if names:
+            self._names_of[row] = names
+
+    def _drop(self, row: int, name: str) -> None:
+        state = self._states[name]
+        state.rows.discard(row)
+        if not state.rows:
+            del self._states[name]

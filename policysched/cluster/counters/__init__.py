@@ -1,0 +1,1 @@
+"""Placed pods, counted for each node and each condition in use."""

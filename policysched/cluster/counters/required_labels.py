@@ -1,0 +1,75 @@
+"""Conditions on pods, found by a label that they require.
+
+There are as many conditions as workloads with affinity or spread, and each is about the pods of a
+few of them. Most require a label with a value, so a pod need not be held to any but those that
+require a label which it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Generic, TypeAlias, TypeVar
+
+from policysched.cluster import count_column
+from policysched.cluster.objects import selectors
+
+ConditionT = TypeVar("ConditionT")
+
+_Label: TypeAlias = tuple[str, str]
+
+
+class RequiredLabels(Generic[ConditionT]):
+    """Conditions and the columns that count by them, by one label that each requires."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._by_label: dict[_Label, dict[count_column.CountColumn, ConditionT]] = {}
+        self._others: dict[count_column.CountColumn, ConditionT] = {}
+        self._labels: dict[count_column.CountColumn, tuple[_Label, ...]] = {}
+
+    def add(
+        self,
+        column: count_column.CountColumn,
+        condition: ConditionT,
+        selector: selectors.Selector,
+    ) -> None:
+        """Keep a condition that no pod meets unless `selector` selects it."""
+        found = (_labels_of(r) for r in selector.requirements)
+        labels = min(filter(None, found), key=self._crowd, default=())
+        self._labels[column] = labels
+        if not labels:
+            self._others[column] = condition
+        for label in labels:
+            self._by_label.setdefault(label, {})[column] = condition
+
+    def remove(self, column: count_column.CountColumn) -> None:
+        """Forget the condition of a column."""
+        labels = self._labels.pop(column)
+        if not labels:
+            del self._others[column]
+        for label in labels:
+            conditions = self._by_label[label]
+            del conditions[column]
+            if not conditions:
+                del self._by_label[label]
+
+    def candidates(
+        self, labels: Mapping[str, str]
+    ) -> Iterator[tuple[count_column.CountColumn, ConditionT]]:
+        """Return all conditions that a pod with these labels may meet, each with its column."""
+        yield from self._others.items()
+        for label in labels.items():
+            found = self._by_label.get(label)
+            if found is not None:
+                yield from found.items()
+
+    def _crowd(self, labels: tuple[_Label, ...]) -> int:
+        """Return how many conditions require one of these labels already."""
+        return sum(len(self._by_label.get(label, ())) for label in labels)
+
+
+def _labels_of(requirement: selectors.Requirement) -> tuple[_Label, ...]:
+    """Return the labels of which a requirement wants one, none where others will do."""
+    if requirement.operator is not selectors.Operator.IN:
+        return ()
+    return tuple((requirement.key, value) for value in sorted(requirement.values))

@@ -1,0 +1,226 @@
+"""The samples of every metric on every node: a column per metric, and one per window over it."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched.cluster.metrics import hysteresis, metric_windows
+
+Sample = metric_windows.Sample
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MetricColumn:
+    """One metric on N nodes.
+
+    Attributes:
+        values: float64 (N,), undefined where there is no sample.
+        measured_at_seconds: float64 (N,), -inf where there is no sample, so that age tells
+            missing data and no value ever has to.
+    """
+
+    values: npt.NDArray[np.float64]
+    measured_at_seconds: npt.NDArray[np.float64]
+
+    def is_fresh(self, now_seconds: float, max_age_seconds: float) -> npt.NDArray[np.bool_]:
+        """Return bool (N,): the nodes whose sample is at most `max_age_seconds` old."""
+        fresh: npt.NDArray[np.bool_] = now_seconds - self.measured_at_seconds <= max_age_seconds
+        return fresh
+
+
+class MetricTable:
+    """Samples by metric and node name; replaced a metric at a time by whoever refreshes them.
+
+    Attributes:
+        generation: grows with every refresh of any metric.
+        moment: when samples, or what they mean by their age, were last looked at; None for never.
+        looks: grows with every such look, refreshes included.
+        latches: what hysteresis remembers.
+        listeners: told the key of a metric after each of its refreshes.
+    """
+
+    def __init__(self) -> None:
+        """Start without samples."""
+        self._samples: dict[str, dict[str, Sample]] = {}
+        self._histories: dict[str, metric_windows.SampleHistory] = {}
+        self._columns: dict[_ColumnKey, tuple[tuple[int, int], MetricColumn]] = {}
+        self._refreshes: dict[str, int] = {}
+        self._first_seconds: dict[str, float] = {}
+        self.generation = 0
+        self.looks = 0
+        self.moment: datetime.datetime | None = None
+        self.latches = hysteresis.Latches()
+        self.listeners: list[Callable[[str], None]] = []
+
+    def keep_histories(self, needs: Mapping[str, metric_windows.HistoryNeed]) -> None:
+        """Keep the samples behind windows over these metrics and no others.
+
+        What is known of a metric stays if the same samples count; else it begins with the newest.
+        """
+        known = self._histories
+        self._histories = {}
+        for metric, need in needs.items():
+            history = known.get(metric)
+            if history is None or not _counts_same(history.need, need):
+                history = metric_windows.SampleHistory(need)
+                history.add(self._samples.get(metric, {}))
+            history.need = need
+            self._histories[metric] = history
+        self._columns.clear()
+
+    def refresh(self, metric: str, samples: Mapping[str, Sample]) -> None:
+        """Replace all samples of `metric`; values that are not finite count as missing.
+
+        So do samples from before their node was there: they are of another one of that name.
+        """
+        samples = {node: s for node, s in samples.items() if self._is_of(node, s)}
+        self._samples[metric] = {n: s for n, s in samples.items() if math.isfinite(s.value)}
+        history = self._histories.get(metric)
+        if history is not None:
+            history.add(samples)
+        self._changed(metric)
+        if history is None and not self._samples[metric]:
+            self._forget(metric)
+
+    def _forget(self, metric: str) -> None:
+        """Keep nothing of a metric without samples: policies that come and go leave no trace."""
+        del self._samples[metric], self._refreshes[metric]
+        self._columns.pop((metric, None), None)
+
+    @property
+    def metric_count(self) -> int:
+        """How many metrics something is kept of."""
+        return len(self._samples.keys() | self._refreshes.keys())
+
+    def samples_of(self, metric: str) -> Mapping[str, Sample]:
+        """Return the newest samples of a metric by node."""
+        return self._samples.get(metric, {})
+
+    def begin_anew(self, metric: str, samples: Mapping[str, Sample]) -> None:
+        """Replace all samples of a metric, those behind windows too, as if there had been no other.
+
+        What hysteresis remembers goes by every refresh, so it is not as if nothing had been.
+        """
+        history = self._histories.get(metric)
+        if history is not None:
+            self._histories[metric] = metric_windows.SampleHistory(history.need)
+        self.refresh(metric, samples)
+
+    def backfill(self, metric: str, older: metric_windows.OlderSamples) -> None:
+        """Take in older samples of a metric, for windows over it."""
+        known = self._histories.get(metric)
+        if known is not None:
+            first_seconds = [self._first_seconds.get(name, -math.inf) for name in older.names]
+            is_own = older.times >= np.array(first_seconds, np.float64)
+            known.add_older(older._replace(times=np.where(is_own, older.times, -np.inf)))
+            self._changed(metric)
+
+    def follow_clock(self, jump_seconds: float) -> None:
+        """Take note that the wall clock was set, forward or back.
+
+        Set back, samples keep their age: all times move along, and windows stay whole. Set forward,
+        samples age by as much: the machine may have slept. Nodes begin when they did either way.
+        """
+        first_seconds = self._first_seconds.items()
+        self._first_seconds = {node: first + jump_seconds for node, first in first_seconds}
+        if jump_seconds >= 0:
+            return
+        for metric, samples in self._samples.items():
+            self._samples[metric] = {
+                node: Sample(each.value, each.measured_at_seconds + jump_seconds)
+                for node, each in samples.items()
+            }
+            self._note_change(metric)
+        for history in self._histories.values():
+            history.set_back(-jump_seconds)
+
+    def begin_node(self, name: str, first_seconds: float) -> None:
+        """Let samples of a node count that were measured at `first_seconds` or later.
+
+        What is known of former nodes of that name is for `forget_node`.
+        """
+        self._first_seconds[name] = first_seconds
+        self._drop(name, first_seconds)
+
+    def forget_node(self, name: str) -> None:
+        """Forget samples and latches of a node that is gone; another may come under its name."""
+        self._first_seconds.pop(name, None)
+        self._drop(name, math.inf)
+        self.latches.forget(name)
+
+    def look(self, moment: datetime.datetime) -> None:
+        """Note that the age of samples is looked at."""
+        self.moment = moment
+        self.looks += 1
+
+    def sample(self, metric: str, node: str) -> Sample | None:
+        """Return the newest sample of one node."""
+        return self._samples.get(metric, {}).get(node)
+
+    def column(
+        self,
+        metric: str,
+        names: list[str],
+        nodes_generation: int,
+        aggregate: metric_windows.Aggregate | None = None,
+    ) -> MetricColumn:
+        """Return the samples of `metric` for the rows that `names` (N) labels.
+
+        With `aggregate` values are those of a window that `keep_histories` was told of.
+        `nodes_generation` says when the meaning of rows last changed; columns are kept per it.
+        """
+        version = (self._refreshes.get(metric, 0), nodes_generation)
+        key = (metric, aggregate)
+        kept = self._columns.get(key)
+        if kept is None or kept[0] != version:
+            if aggregate is None:
+                made = self._build(metric, names)
+            else:
+                made = MetricColumn(*self._histories[metric].values(aggregate, names))
+            kept = self._columns[key] = (version, made)
+        return kept[1]
+
+    def _is_of(self, node: str, sample: Sample) -> bool:
+        return sample.measured_at_seconds >= self._first_seconds.get(node, -math.inf)
+
+    def _drop(self, node: str, before_seconds: float) -> None:
+        """Drop the samples of a node that were measured before a time; nobody is told."""
+        for metric, samples in self._samples.items():
+            sample = samples.get(node)
+            if sample is not None and sample.measured_at_seconds < before_seconds:
+                del samples[node]
+                self._note_change(metric)
+        for metric, history in self._histories.items():
+            if history.forget(node, before_seconds):
+                self._note_change(metric)
+
+    def _note_change(self, metric: str) -> None:
+        self.generation += 1
+        self._refreshes[metric] = self.generation
+
+    def _changed(self, metric: str) -> None:
+        self._note_change(metric)
+        for listener in self.listeners:
+            listener(metric)
+
+    def _build(self, metric: str, names: list[str]) -> MetricColumn:
+        samples = self._samples.get(metric, {})
+        found = [samples.get(name, _NONE) for name in names]
+        return MetricColumn(
+            np.array([sample.value for sample in found], np.float64),
+            np.array([sample.measured_at_seconds for sample in found], np.float64),
+        )
+
+
+_NONE = Sample(0.0, -math.inf)
+_ColumnKey = tuple[str, metric_windows.Aggregate | None]
+
+
+def _counts_same(one: metric_windows.HistoryNeed, other: metric_windows.HistoryNeed) -> bool:
+    return (one.low, one.high) == (other.low, other.high)

@@ -1,0 +1,157 @@
+"""Pods that were placed a short time ago: their load is not in the samples yet.
+
+For each time in use (`placed adds … for 2m`) the pods on each row that still count. A pod counts
+from when it was scheduled until that time is over; its row is then noted as one whose usage
+changed, as when a pod goes, so that whatever is kept of the row is asked for again.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Iterable, Mapping
+
+from policysched.cluster import change_log
+from policysched.cluster.objects import objects, time_text
+from policysched.cluster.pods import pod_shape
+
+
+def scheduled_at_seconds(pod: objects.Pod) -> float:
+    """Return when a placed pod was scheduled, in seconds since 1970; -inf if nothing says.
+
+    That is when its PodScheduled condition turned true, else `status.startTime`, else its creation.
+    """
+    scheduled = (
+        c.last_transition_time
+        for c in pod.status.conditions
+        if c.type == "PodScheduled" and c.status == "True"
+    )
+    said = (next(scheduled, None), pod.status.start_time, pod.metadata.creation_timestamp)
+    return next((time_text.seconds(text) for text in said if text), float("-inf"))
+
+
+class JustPlaced:
+    """The pods that count, by how long they do and by row."""
+
+    def __init__(self, usage_changes: change_log.ChangeLog[int]) -> None:
+        """Note rows on which a pod ceases to count in `usage_changes`; follow no time yet."""
+        self._changes = usage_changes
+        self._counting: dict[float, _Counting] = {}
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether anybody asks."""
+        return bool(self._counting)
+
+    def follow(self, seconds: Collection[float]) -> None:
+        """Follow these times and no others, beginning without pods."""
+        for counting in self._counting.values():
+            self._changes.touch_all(counting.rows)
+        self._counting = {each: _Counting(each) for each in seconds}
+
+    def add(
+        self, info: pod_shape.PodInfo, row: int, placed_at_seconds: float, now_seconds: float
+    ) -> None:
+        """Let a pod count that came to a row."""
+        for counting in self._counting.values():
+            if placed_at_seconds + counting.seconds > now_seconds:
+                counting.add(info, row, placed_at_seconds)
+
+    def remove(self, info: pod_shape.PodInfo) -> None:
+        """Let a pod no longer count; its row is noted by whoever takes it away."""
+        for counting in self._counting.values():
+            counting.remove(info.uid)
+
+    def advance(self, now_seconds: float) -> None:
+        """Let pods no longer count whose time is over."""
+        for counting in self._counting.values():
+            self._changes.touch_all(counting.expire(now_seconds))
+
+    def set_back(self, seconds: float) -> None:
+        """Let pods count as long as they would have if the clock had not been set back."""
+        for counting in self._counting.values():
+            counting.set_back(seconds)
+
+    def next_change_seconds(self) -> float | None:
+        """Return when the next pod ceases to count, None if none does."""
+        ends = [counting.next_end for counting in self._counting.values()]
+        return min((end for end in ends if end is not None), default=None)
+
+    def rows(self, seconds: float) -> Iterable[int]:
+        """Return the rows on which pods count for a time."""
+        counting = self._counting.get(seconds)
+        return counting.rows if counting else ()
+
+    def on(self, seconds: float, row: int) -> Mapping[str, pod_shape.PodShape]:
+        """Return the pods that count on a row for a time: uid → shape."""
+        counting = self._counting.get(seconds)
+        return counting.on(row) if counting else {}
+
+    def shapes_on(self, seconds: float, row: int) -> Mapping[pod_shape.PodShape, int]:
+        """Return how many pods of each shape count on a row for a time."""
+        counting = self._counting.get(seconds)
+        return counting.shapes_on(row) if counting else {}
+
+
+class _Counting:
+    """The pods that count for one length of time."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._on: dict[int, dict[str, pod_shape.PodShape]] = {}
+        self._shapes_on: dict[int, dict[pod_shape.PodShape, int]] = {}
+        self._places: dict[str, tuple[int, float]] = {}
+        self._ends: list[tuple[float, str]] = []
+
+    @property
+    def rows(self) -> Collection[int]:
+        return self._on.keys()
+
+    @property
+    def next_end(self) -> float | None:
+        while self._ends and not self._is_current(*self._ends[0]):
+            heapq.heappop(self._ends)
+        return self._ends[0][0] if self._ends else None
+
+    def on(self, row: int) -> Mapping[str, pod_shape.PodShape]:
+        return self._on.get(row, {})
+
+    def shapes_on(self, row: int) -> Mapping[pod_shape.PodShape, int]:
+        return self._shapes_on.get(row, {})
+
+    def add(self, info: pod_shape.PodInfo, row: int, at_seconds: float) -> None:
+        self.remove(info.uid)
+        end = at_seconds + self.seconds
+        self._on.setdefault(row, {})[info.uid] = info.shape
+        shapes = self._shapes_on.setdefault(row, {})
+        shapes[info.shape] = shapes.get(info.shape, 0) + 1
+        self._places[info.uid] = (row, end)
+        heapq.heappush(self._ends, (end, info.uid))
+
+    def remove(self, uid: str) -> int | None:
+        row, _ = self._places.pop(uid, (None, 0.0))
+        if row is None:
+            return None
+        pods, shapes = self._on[row], self._shapes_on[row]
+        shape = pods.pop(uid)
+        shapes[shape] -= 1
+        if not shapes[shape]:
+            del shapes[shape]
+        if not pods:
+            del self._on[row], self._shapes_on[row]
+        return row
+
+    def expire(self, now_seconds: float) -> list[int]:
+        rows = []
+        while self._ends and self._ends[0][0] <= now_seconds:
+            end, uid = heapq.heappop(self._ends)
+            row = self.remove(uid) if self._is_current(end, uid) else None
+            if row is not None:
+                rows.append(row)
+        return rows
+
+    def set_back(self, seconds: float) -> None:
+        self._ends = [(end - seconds, uid) for end, uid in self._ends]
+        self._places = {uid: (row, end - seconds) for uid, (row, end) in self._places.items()}
+
+    def _is_current(self, end: float, uid: str) -> bool:
+        return self._places.get(uid, (0, None))[1] == end

@@ -1,0 +1,105 @@
+"""How many pods may be evicted: PodDisruptionBudgets, which preemption goes by."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterator
+
+from policysched.cluster.objects import objects, selectors, wire
+
+
+class BudgetSpec(wire.WireStruct, frozen=True):
+    """`spec` of a PodDisruptionBudget."""
+
+    selector: objects.LabelSelector | None = None
+
+
+class BudgetStatus(wire.WireStruct, frozen=True):
+    """`status` of a PodDisruptionBudget; pods by name, with the time of their eviction."""
+
+    disruptions_allowed: wire.Int32 = 0
+    disrupted_pods: dict[str, str | None] = {}
+
+
+class PodDisruptionBudget(wire.WireStruct, frozen=True):
+    """A policy/v1 PodDisruptionBudget."""
+
+    metadata: objects.ObjectMeta
+    spec: BudgetSpec = BudgetSpec()
+    status: BudgetStatus = BudgetStatus()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DisruptionBudget:
+    """A budget as preemption reads it.
+
+    Attributes:
+        selector: the pods it guards; one that is absent, empty or malformed guards none
+            (`defaultpreemption/default_preemption.go`, filterPodsWithPDBViolation).
+        disruptions_allowed: how many of them may be evicted now.
+        disrupted_pods: names of pods whose eviction has been counted already.
+    """
+
+    namespace: str
+    name: str
+    selector: selectors.Selector
+    disruptions_allowed: int
+    disrupted_pods: frozenset[str]
+
+
+class DisruptionBudgets:
+    """All budgets, fed by watch events.
+
+    Attributes:
+        generation: grows with every change.
+    """
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self.generation = 0
+        self._by_namespace: dict[str, dict[str, DisruptionBudget]] = {}
+
+    def __len__(self) -> int:
+        """Return how many budgets there are."""
+        return sum(len(by_name) for by_name in self._by_namespace.values())
+
+    def __iter__(self) -> Iterator[DisruptionBudget]:
+        """Iterate over all budgets; they must not change meanwhile."""
+        return (budget for by_name in self._by_namespace.values() for budget in by_name.values())
+
+    def get(self, namespace: str, name: str) -> DisruptionBudget | None:
+        """Return a budget, None when there is none of that name."""
+        return self._by_namespace.get(namespace, {}).get(name)
+
+    def in_namespace(self, namespace: str) -> Collection[DisruptionBudget]:
+        """Return the budgets of a namespace; they guard pods of no other."""
+        return tuple(self._by_namespace.get(namespace, {}).values())
+
+    def set(self, budget: PodDisruptionBudget) -> None:
+        """Add or replace a budget."""
+        meta = budget.metadata
+        by_name = self._by_namespace.setdefault(meta.namespace, {})
+        by_name[meta.name] = DisruptionBudget(
+            namespace=meta.namespace,
+            name=meta.name,
+            selector=_guarded(budget.spec.selector),
+            disruptions_allowed=budget.status.disruptions_allowed,
+            disrupted_pods=frozenset(budget.status.disrupted_pods),
+        )
+        self.generation += 1
+
+    def remove(self, namespace: str, name: str) -> bool:
+        """Forget a budget; False when it was not known."""
+        by_name = self._by_namespace.get(namespace, {})
+        if name not in by_name:
+            return False
+        del by_name[name]
+        if not by_name:
+            del self._by_namespace[namespace]
+        self.generation += 1
+        return True
+
+
+def _guarded(selector: objects.LabelSelector | None) -> selectors.Selector:
+    found = selectors.from_label_selector(selector)
+    return selectors.NOTHING if found == selectors.EVERYTHING else found

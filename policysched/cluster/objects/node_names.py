@@ -1,0 +1,145 @@
+"""Which node a text names: what exporters and their scrape configurations call nodes varies.
+
+Prometheus' own node discovery gives `instance` the node's address and port, charts put the node's
+name there or into `node`, cloud discovery the private DNS name. In this order, the first that any
+node answers to decides:
+
+1. the node's name;
+2. an address of its status or its label kubernetes.io/hostname;
+3. the same after a port is taken off: `10.0.0.7:9100`, `[fd00::7]:9100`, `node-7:9100`;
+4. its name without the domain, or without one where the node has one: `node-7.example.com`.
+
+Only the first can not be of several nodes: names are unique, addresses need not be.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable
+
+from policysched.cluster.objects import objects
+
+HOSTNAME_LABEL = "kubernetes.io/hostname"
+
+_ADDRESS_TYPES = {"InternalIP", "ExternalIP", "Hostname", "InternalDNS", "ExternalDNS"}
+_FEWEST_COLONS_OF_IPV6 = 2
+_MAX_REMEMBERED_PER_NODE = 8
+"""Texts whose nodes are remembered; exporters of a node may give it several names, not many."""
+
+_WITH_PORT = re.compile(r"(?:\[(?P<ipv6>[^\]]+)\]|(?P<host>[^:\[\]]+)):[0-9]{1,5}")
+
+
+class NodeNames:
+    """Finds nodes by what they are called; follows the nodes of a cluster."""
+
+    def __init__(self, nodes: Iterable[objects.Node] = ()) -> None:
+        """Start with some nodes."""
+        self._nodes: dict[str, objects.Node] = {}
+        self._aliases: dict[str, set[str]] = {}
+        self._short_names: dict[str, set[str]] = {}
+        self._found: dict[str, frozenset[str]] = {}
+        self.follow(nodes)
+
+    def __len__(self) -> int:
+        """Return how many nodes there are."""
+        return len(self._nodes)
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is a node of this name."""
+        return name in self._nodes
+
+    def uid(self, name: str) -> str | None:
+        """Return the uid of a node: a node that was replaced under its name has another."""
+        node = self._nodes.get(name)
+        return None if node is None else node.metadata.uid
+
+    def follow(self, nodes: Iterable[objects.Node]) -> None:
+        """Take in all nodes that there are now; those that are the same object cost nothing."""
+        now = {node.name: node for node in nodes}
+        for name, old in list(self._nodes.items()):
+            if now.get(name) is not old:
+                self._remove(name)
+        for name, node in now.items():
+            if name not in self._nodes:
+                self._add(node)
+
+    def find(self, text: str) -> frozenset[str]:
+        """Return the nodes that `text` may mean: none, one, or several, which is ambiguous."""
+        found = self._found.get(text)
+        if found is None:
+            if len(self._found) >= _MAX_REMEMBERED_PER_NODE * (1 + len(self._nodes)):
+                self._found.clear()
+            found = self._found[text] = self._find(text)
+        return found
+
+    def _find(self, text: str) -> frozenset[str]:
+        if text in self._nodes:
+            return frozenset((text,))
+        host = text.strip().lower()
+        found = self._named(host)
+        if found:
+            return found
+        matched = _WITH_PORT.fullmatch(host)
+        if matched:
+            host = matched["ipv6"] or matched["host"]
+            found = self._named(host)
+        return found or self._by_short_name(host)
+
+    def _named(self, host: str) -> frozenset[str]:
+        if host in self._nodes:
+            return frozenset((host,))
+        return frozenset(self._aliases.get(_canonical(host), ()))
+
+    def _by_short_name(self, host: str) -> frozenset[str]:
+        """Compare a name with a domain with names without one; two different domains differ."""
+        short = host.partition(".")[0]
+        if not short or _is_ip(host):
+            return frozenset()
+        if short != host:
+            return frozenset((short,)) if short in self._nodes else frozenset()
+        return frozenset(self._short_names.get(short, ()))
+
+    def _add(self, node: objects.Node) -> None:
+        self._found.clear()
+        self._nodes[node.name] = node
+        for alias in _aliases(node):
+            self._aliases.setdefault(alias, set()).add(node.name)
+        self._short_names.setdefault(node.name.partition(".")[0], set()).add(node.name)
+
+    def _remove(self, name: str) -> None:
+        self._found.clear()
+        node = self._nodes.pop(name)
+        for alias in _aliases(node):
+            _discard(self._aliases, alias, name)
+        _discard(self._short_names, name.partition(".")[0], name)
+
+
+def _aliases(node: objects.Node) -> set[str]:
+    found = {a.address for a in node.status.addresses if a.type in _ADDRESS_TYPES}
+    found.add(node.metadata.labels.get(HOSTNAME_LABEL, ""))
+    return {_canonical(alias.lower()) for alias in found if alias}
+
+
+def _discard(index: dict[str, set[str]], key: str, name: str) -> None:
+    index[key].discard(name)
+    if not index[key]:
+        del index[key]
+
+
+def _canonical(host: str) -> str:
+    """Return the one spelling of an IPv6 address; anything else as it is."""
+    if host.count(":") < _FEWEST_COLONS_OF_IPV6:
+        return host
+    try:
+        return str(ipaddress.ip_address(host))
+    except ValueError:
+        return host
+
+
+def _is_ip(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

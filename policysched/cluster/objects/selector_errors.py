@@ -1,0 +1,120 @@
+"""What is wrong with a selector, in the words of Kubernetes: kube-scheduler tells pods with them.
+
+The API server refuses most such selectors; it lets through numbers that are none, and keeps what
+older versions let through. Keys are taken to be valid.
+
+Sources: apimachinery `pkg/labels/selector.go` (NewRequirement), `meta/v1/helpers.go`
+(LabelSelectorAsSelector), component-helpers `scheduling/corev1/nodeaffinity/nodeaffinity.go`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from policysched import int64
+from policysched.cluster.objects import objects
+
+NODE_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
+FIELD_OPERATORS = ("In", "NotIn")
+_POD_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
+_MAX_VALUE_BYTES = 63
+_VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
+_NO_VALUE = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
+    "and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or "
+    f"'12345', regex used for validation is '{_VALUE.pattern}')"
+)
+
+
+def of_requirement(requirement: objects.SelectorRequirement, where: str = "") -> list[str]:
+    """Return all errors of one label requirement with a known operator, found at `where`."""
+    path = f"{where}.values" if where else "values"
+    return [
+        *_of_count(requirement.operator, requirement.values, path),
+        *_of_values(requirement.key, requirement.values, path),
+    ]
+
+
+def of_label_selector(selector: objects.LabelSelector | None) -> str:
+    """Return the first error of a selector of pods or namespaces, "" for none."""
+    if selector is None:
+        return ""
+    for key, value in selector.match_labels.items():
+        errors = list(_of_values(key, (value,), "values"))
+        if errors:
+            return aggregate(errors)
+    for expression in selector.match_expressions:
+        if expression.operator not in _POD_OPERATORS:
+            return f'"{expression.operator}" is not a valid label selector operator'
+        errors = of_requirement(expression)
+        if errors:
+            return aggregate(errors)
+    return ""
+
+
+def of_node_term(term: objects.NodeSelectorTerm, where: str = "") -> list[str]:
+    """Return all errors of a node selector term, found at `where`."""
+    errors = []
+    for i, expression in enumerate(term.match_expressions):
+        path = f"{where}.matchExpressions[{i}]"
+        if expression.operator in NODE_OPERATORS:
+            errors += of_requirement(expression, path)
+        else:
+            errors.append(_unsupported(path, expression.operator, NODE_OPERATORS))
+    for i, field in enumerate(term.match_fields):
+        path = f"{where}.matchFields[{i}]"
+        if field.operator not in FIELD_OPERATORS:
+            errors.append(_unsupported(path, field.operator, FIELD_OPERATORS))
+        elif len(field.values) != 1:
+            errors.append(_invalid(f"{path}.values", field.values, "must have one element"))
+    return errors
+
+
+def aggregate(errors: Iterable[str]) -> str:
+    """Return several errors as Kubernetes tells them: one alone, more in brackets."""
+    unique = list(dict.fromkeys(errors))
+    return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
+
+
+def _of_count(operator: str, values: Sequence[str], path: str) -> Iterator[str]:
+    match operator:
+        case "In" | "NotIn" if not values:
+            detail = "for 'in', 'notin' operators, values set can't be empty"
+            yield _invalid(path, values, detail)
+        case "Exists" | "DoesNotExist" if values:
+            yield _invalid(path, values, "values set must be empty for exists and does not exist")
+        case "Gt" | "Lt":
+            if len(values) != 1:
+                detail = "for 'Gt', 'Lt' operators, exactly one value is required"
+                yield _invalid(path, values, detail)
+            for i, value in enumerate(values):
+                if int64.parse(value) is None:
+                    detail = "for 'Gt', 'Lt' operators, the value must be an integer"
+                    yield _invalid(f"{path}[{i}]", value, detail)
+        case _:
+            pass
+
+
+def _of_values(key: str, values: Sequence[str], path: str) -> Iterator[str]:
+    for i, value in enumerate(values):
+        problems = []
+        if len(value.encode()) > _MAX_VALUE_BYTES:
+            problems.append(f"must be no more than {_MAX_VALUE_BYTES} bytes")
+        if _VALUE.fullmatch(value) is None:
+            problems.append(_NO_VALUE)
+        if problems:
+            yield _invalid(f"{path}[{i}][{key}]", value, "; ".join(problems))
+
+
+def _invalid(path: str, value: str | Sequence[str], detail: str) -> str:
+    """Spell an error as `field.Invalid` does; an empty list is Go's nil."""
+    bad = value if isinstance(value, str) else (list(value) or None)
+    shown = json.dumps(bad, ensure_ascii=False, separators=(",", ":"))
+    return f"{path}: Invalid value: {shown}: {detail}"
+
+
+def _unsupported(path: str, operator: str, supported: Sequence[str]) -> str:
+    known = ", ".join(f'"{name}"' for name in supported)
+    return f'{path}.operator: Unsupported value: "{operator}": supported values: {known}'

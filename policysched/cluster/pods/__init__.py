@@ -1,0 +1,1 @@
+"""What scheduling knows about pods: shapes, requests, disks, owners, nominations."""

@@ -1,0 +1,74 @@
+"""Disks that pods mount without a claim, and which of them two pods cannot share.
+
+Source: `plugins/volumerestrictions/volume_restrictions.go`, isVolumeConflict. GCE disks, iSCSI
+targets and RBD images go together where all mount them read-only; EBS volumes never do. iSCSI
+targets are compared by their qualified name alone, RBD images by pool, name and any one monitor.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched.cluster import count_column
+from policysched.cluster.objects import objects
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Disk:
+    """A disk and how a pod mounts it; an RBD image is one disk for each of its monitors."""
+
+    identity: tuple[str, ...]
+    is_read_only: bool
+
+    def conflicts(self, other: Disk) -> bool:
+        """Return whether pods that mount the two cannot be on one node."""
+        return self.identity == other.identity and not (self.is_read_only and other.is_read_only)
+
+
+def disks_of(volumes: Iterable[objects.Volume]) -> tuple[Disk, ...]:
+    """Return the disks among the volumes of a pod, in order."""
+    return tuple(disk for volume in volumes for disk in _disks_of(volume))
+
+
+def _disks_of(volume: objects.Volume) -> Iterator[Disk]:
+    gce, ebs = volume.gce_persistent_disk, volume.aws_elastic_block_store
+    if gce is not None:
+        yield Disk(("gce", gce.pd_name), gce.read_only)
+    if ebs is not None:
+        yield Disk(("ebs", ebs.volume_id), is_read_only=False)
+    if volume.iscsi is not None:
+        yield Disk(("iscsi", volume.iscsi.iqn), volume.iscsi.read_only)
+    if volume.rbd is not None:
+        rbd = volume.rbd
+        for monitor in dict.fromkeys(rbd.monitors):
+            yield Disk(("rbd", monitor, rbd.pool, rbd.image), rbd.read_only)
+
+
+class DiskColumns:
+    """How many pods of each node mount a disk, for writing and for reading alone."""
+
+    def __init__(self) -> None:
+        """Start with no disk mounted."""
+        self._columns: dict[Disk, count_column.CountColumn] = {}
+
+    def count(self, row: int, disks: Iterable[Disk], change: int) -> None:
+        """Add `change` (1 or -1) mounts of `disks` on one node."""
+        for disk in disks:
+            column = self._columns.setdefault(disk, count_column.CountColumn())
+            column.add(row, change)
+            if column.total == 0:
+                del self._columns[disk]
+
+    def conflicts(self, disks: Iterable[Disk], size: int) -> npt.NDArray[np.bool_]:
+        """Return bool (N,): the nodes on which a pod mounts one of `disks` so that no other can."""
+        taken = np.zeros(size, np.bool_)
+        for disk in disks:
+            for other in (Disk(disk.identity, mode) for mode in (True, False)):
+                column = self._columns.get(other)
+                if column is not None and disk.conflicts(other):
+                    taken |= column.by_row(size) > 0
+        return taken

@@ -1,0 +1,86 @@
+"""Pods for which room is being made on a node: others of less priority must not take it.
+
+Source: `backend/queue/nominator.go`. The queue keeps this current; filters read it through the
+snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from policysched.cluster.pods import pod_shape
+
+
+class NominatedPods:
+    """Nominated pods by uid and by node."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._node_of: dict[str, str] = {}
+        self._pods_on: dict[str, dict[str, pod_shape.PodInfo]] = {}
+
+    def __len__(self) -> int:
+        """Return how many pods are nominated."""
+        return len(self._node_of)
+
+    def nominate(self, info: pod_shape.PodInfo, node_name: str) -> None:
+        """Nominate a pod to a node, and to no other any more."""
+        self.remove(info.uid)
+        if node_name:
+            self._node_of[info.uid] = node_name
+            self._pods_on.setdefault(node_name, {})[info.uid] = info
+
+    def update(self, old: pod_shape.PodInfo, new: pod_shape.PodInfo) -> None:
+        """Follow an update of a waiting pod.
+
+        A nomination that only this process knows yet outlives updates that say nothing about one.
+        """
+        said_before = old.pod.status.nominated_node_name
+        says_now = new.pod.status.nominated_node_name
+        if said_before or says_now:
+            self.nominate(new, says_now)
+        else:
+            self.nominate(new, self._node_of.get(new.uid, ""))
+
+    def remove(self, uid: str) -> str | None:
+        """Drop the nomination of a pod, if it has one; return to which node it was."""
+        node_name = self._node_of.pop(uid, None)
+        if node_name is not None:
+            pods = self._pods_on[node_name]
+            del pods[uid]
+            if not pods:
+                del self._pods_on[node_name]
+        return node_name
+
+    def node_of(self, uid: str) -> str | None:
+        """Return the node to which a pod is nominated."""
+        return self._node_of.get(uid)
+
+    def pods_on(self, node_name: str) -> list[pod_shape.PodInfo]:
+        """Return the pods nominated to a node, oldest nomination first."""
+        return list(self._pods_on.get(node_name, {}).values())
+
+    def with_nomination(self, info: pod_shape.PodInfo) -> pod_shape.PodInfo:
+        """Return a waiting pod as it will be once the API server shows its nomination.
+
+        Else a pod that is tried again soon would make room for itself on a second node.
+        """
+        node_name = self.node_of(info.uid)
+        if node_name is None or node_name == info.pod.status.nominated_node_name:
+            return info
+        told = msgspec.structs.replace(info.pod.status, nominated_node_name=node_name)
+        return pod_shape.PodInfo(msgspec.structs.replace(info.pod, status=told), info.shape)
+
+    def before(self, info: pod_shape.PodInfo) -> Iterator[tuple[str, list[pod_shape.PodInfo]]]:
+        """Yield the nodes on which others have precedence over a pod, and those others.
+
+        They are the nominated pods of the same priority or more, the pod itself aside
+        (`runtime/framework.go`, addGENominatedPods).
+        """
+        priority, uid = info.shape.priority, info.uid
+        for node_name, pods in self._pods_on.items():
+            others = [p for p in pods.values() if p.shape.priority >= priority and p.uid != uid]
+            if others:
+                yield node_name, others

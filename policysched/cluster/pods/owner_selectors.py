@@ -1,0 +1,67 @@
+"""Which pods belong together: the selectors of services and controllers.
+
+Default spread constraints have no selector of their own; the pod's services and its controller
+supply one.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from policysched.cluster.objects import selectors
+from policysched.cluster.pods import pod_shape
+
+
+class OwnerKind(enum.Enum):
+    """Kinds that select pods; the value is (apiVersion, kind)."""
+
+    SERVICE = ("v1", "Service")
+    REPLICATION_CONTROLLER = ("v1", "ReplicationController")
+    REPLICA_SET = ("apps/v1", "ReplicaSet")
+    STATEFUL_SET = ("apps/v1", "StatefulSet")
+
+
+_CONTROLLERS = {kind.value: kind for kind in OwnerKind if kind is not OwnerKind.SERVICE}
+
+
+class OwnerSelectors:
+    """The pod selectors of all services and controllers, fed by watch events."""
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self.generation = 0
+        """Grows with every change."""
+        self._selectors: dict[tuple[OwnerKind, str], dict[str, selectors.Selector]] = {}
+
+    def set(
+        self, kind: OwnerKind, namespace: str, name: str, selector: selectors.Selector | None
+    ) -> None:
+        """Keep the selector of one object; None when the object is gone or selects nothing."""
+        by_name = self._selectors.setdefault((kind, namespace), {})
+        if by_name.get(name) == selector:
+            return
+        if selector is None:
+            del by_name[name]
+        else:
+            by_name[name] = selector
+        self.generation += 1
+
+    def selector_for(self, shape: pod_shape.PodShape) -> selectors.Selector:
+        """Return what the services of the pod and its controller select, all of it together.
+
+        Without any of these it is the selector of everything. What a ReplicationController says of
+        a label stands instead of what services say of it.
+        Source: `plugins/helper/spread.go`, DefaultSelector.
+        """
+        services = self._selectors.get((OwnerKind.SERVICE, shape.namespace), {}).values()
+        found = [r for s in services if s.matches(shape.labels) for r in s.requirements]
+        owner = shape.owner
+        kind = _CONTROLLERS.get((owner.api_version, owner.kind)) if owner else None
+        if owner and kind:
+            controller = self._selectors.get((kind, shape.namespace), {}).get(owner.name)
+            own = controller.requirements if controller else ()
+            if kind is OwnerKind.REPLICATION_CONTROLLER:
+                keys = {r.key for r in own}
+                found = [r for r in found if r.key not in keys]
+            found += own
+        return selectors.EVERYTHING.and_also(*found) if found else selectors.EVERYTHING

@@ -1,0 +1,282 @@
+"""What a pod asks of a node, in the integers that scheduling compares.
+
+Sources: component-helpers `resource/helpers.go` (PodRequests, AggregateContainerRequests),
+`pkg/scheduler/framework/types.go` (CalculateResource), KEP-753 (restartable init containers),
+KEP-1287 (in-place resize), KEP-2837 (pod-level resources), with the feature gates that
+kube-scheduler 1.36 has on by default.
+
+While they are added up, quantities are whole billionths: that is how finely Kubernetes reads them,
+and rounding comes last, once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
+
+from policysched import int64, quantity
+from policysched.cluster.objects import objects
+
+CPU = "cpu"
+MEMORY = "memory"
+EPHEMERAL_STORAGE = "ephemeral-storage"
+DEFAULT_CPU_MILLI = 100
+DEFAULT_MEMORY_BYTES = 200 * 1024 * 1024
+"""What a container without a request counts for in scores (`util/pod_resources.go`)."""
+
+Amounts: TypeAlias = dict[str, int]
+
+_NANO = 10**9
+_NANO_OF_MILLI = 10**6
+_DEFAULTS: Amounts = {
+    CPU: DEFAULT_CPU_MILLI * _NANO_OF_MILLI,
+    MEMORY: DEFAULT_MEMORY_BYTES * _NANO,
+}
+_NATIVE = (CPU, MEMORY, EPHEMERAL_STORAGE)
+_HUGEPAGES_PREFIX = "hugepages-"
+_NATIVE_DOMAIN = "kubernetes.io/"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Requests:
+    """A pod's requests.
+
+    Attributes:
+        amounts: resource name → int64: milli-CPU for cpu, whole units (bytes, pieces) for all
+            others.
+        nonzero_cpu_milli, nonzero_memory_bytes: what a placed pod counts for in scores, containers
+            without a request at their default.
+        scored: what an incoming pod counts for in the scores of NodeResourcesFit: containers
+            without a request always at their default, pod-level requests left out (`fit.go` makes
+            its scorer without that feature).
+    """
+
+    amounts: Mapping[str, int]
+    nonzero_cpu_milli: int
+    nonzero_memory_bytes: int
+    scored: Mapping[str, int]
+
+
+def amount(resource: str, text: objects.Quantity) -> int:
+    """Return a quantity of `resource` as int64: milli-CPU for cpu, else whole units."""
+    return quantity.milli_value(text) if resource == CPU else quantity.value(text)
+
+
+def is_extended_resource(name: str) -> bool:
+    """Return whether `name` is a resource that a device plugin or an operator brings.
+
+    Source: `pkg/apis/core/v1/helper/helpers.go`, IsExtendedResourceName.
+    """
+    return "/" in name and _NATIVE_DOMAIN not in name and not name.startswith("requests.")
+
+
+def is_scalar_resource(name: str) -> bool:
+    """Return whether `name` is counted in pieces (`util/utils.go`, IsScalarResourceName)."""
+    return (
+        is_extended_resource(name)
+        or _NATIVE_DOMAIN in name
+        or name.startswith((_HUGEPAGES_PREFIX, "attachable-volumes-"))
+    )
+
+
+def pod_requests(pod: objects.Pod) -> Requests:
+    """Return what the pod requests: containers, init containers, pod level and overhead."""
+    pod_level = _pod_level(pod)
+    exact = _sum_with_overhead(pod, {}, pod_level)
+    defaults = _DEFAULTS
+    if pod_level:
+        defaults = {r: v for r, v in _DEFAULTS.items() if r not in exact}
+    nonzero = _sum_with_overhead(pod, defaults, pod_level)
+    scored = _sum_with_overhead(pod, _DEFAULTS, {})
+    return Requests(
+        amounts=_rounded(exact),
+        nonzero_cpu_milli=_rounded(nonzero).get(CPU, 0),
+        nonzero_memory_bytes=_rounded(nonzero).get(MEMORY, 0),
+        scored=_rounded(scored),
+    )
+
+
+def pod_limits(pod: objects.Pod) -> Amounts:
+    """Return what the pod is limited to; a resource that is not in it has no limit.
+
+    Of cpu, memory and ephemeral storage there is a limit only if every container, init containers
+    included, has one that is not 0, or the pod as a whole. Of all others containers get nothing
+    without a limit, so that there always is one, 0 where nothing is said; these are left out too.
+
+    Sources: `resource/helpers.go` (PodLimits, AggregateContainerLimits) for the sum, kubelet
+    `cm/helpers_linux.go` (ResourceConfigForPod) for when the sum is a limit of the pod.
+    """
+    total: Amounts = {}
+    for container in pod.spec.containers:
+        _add(total, _exact(container.resources.limits))
+    sidecars: Amounts = {}
+    peak: Amounts = {}
+    for container in pod.spec.init_containers:
+        wanted = _exact(container.resources.limits)
+        if container.restart_policy == "Always":
+            _add(total, wanted)
+            _add(sidecars, wanted)
+            _raise_to(peak, sidecars)
+        else:
+            _add(wanted, sidecars)
+            _raise_to(peak, wanted)
+    _raise_to(total, peak)
+    for name in _NATIVE:
+        if not all(_exact(c.resources.limits).get(name) for c in _all_containers(pod)):
+            total.pop(name, None)
+    if pod.spec.resources is not None:
+        total.update(_supported(_exact(pod.spec.resources.limits)))
+    _add(total, {r: v for r, v in _exact(pod.spec.overhead).items() if r in total})
+    return _rounded(total)
+
+
+def limit(limits: Amounts, resource: str) -> int | None:
+    """Return what `limits` of a pod say of a resource; None for no limit."""
+    return limits.get(resource, None if resource in (*_NATIVE, "pods") else 0)
+
+
+def _all_containers(pod: objects.Pod) -> Iterator[objects.Container]:
+    yield from pod.spec.init_containers
+    yield from pod.spec.containers
+
+
+def resized(pod: objects.Pod) -> list[tuple[str, Amounts]]:
+    """Return what a running pod holds where that differs from its spec (in-place resize).
+
+    The pairs name a container, or "" for the pod level, and amounts in billionths. Most running
+    pods hold exactly what their spec says, whatever their status repeats.
+    """
+    if pod.status.resources is None and all(s.resources is None for s in _statuses(pod)):
+        return []
+    requested = [
+        (c.name, _exact(c.resources.requests), _container_requests(pod, c))
+        for c in (*pod.spec.containers, *_sidecars(pod))
+    ]
+    if pod.spec.resources is not None:
+        requested.append(("", _supported(_exact(pod.spec.resources.requests)), _pod_level(pod)))
+    return [(name, held) for name, spec, held in requested if held != spec]
+
+
+def _sum_with_overhead(
+    pod: objects.Pod, defaults: Mapping[str, int], pod_level: Mapping[str, int]
+) -> Amounts:
+    total = _containers(pod, defaults)
+    total.update(pod_level)
+    _add(total, _exact(pod.spec.overhead))
+    return total
+
+
+def _containers(pod: objects.Pod, defaults: Mapping[str, int]) -> Amounts:
+    """Return the larger of what containers need together and what starting up needs at its peak."""
+    total: Amounts = {}
+    for container in pod.spec.containers:
+        _add(total, dict(defaults) | _container_requests(pod, container))
+    sidecars: Amounts = {}
+    peak: Amounts = {}
+    for container in pod.spec.init_containers:
+        if container.restart_policy == "Always":
+            wanted = dict(defaults) | _container_requests(pod, container)
+            _add(total, wanted)
+            _add(sidecars, wanted)
+            _raise_to(peak, sidecars)
+        else:
+            wanted = dict(defaults) | _exact(container.resources.requests)
+            _add(wanted, sidecars)
+            _raise_to(peak, wanted)
+    _raise_to(total, peak)
+    return total
+
+
+# --- in-place resize -----------------------------------------------------------------------------
+
+
+def _container_requests(pod: objects.Pod, container: objects.Container) -> Amounts:
+    """Return what a container holds, given what its status says was granted."""
+    spec = _exact(container.resources.requests)
+    held = next((s for s in _statuses(pod) if s.name == container.name), None)
+    if held is None or held.resources is None:
+        return spec
+    return _held(pod, spec, held.resources.requests, held.allocated_resources)
+
+
+def _pod_level(pod: objects.Pod) -> Amounts:
+    """Return the pod-level requests; these replace the sums of cpu, memory and huge pages."""
+    if pod.spec.resources is None:
+        return {}
+    spec = _exact(pod.spec.resources.requests)
+    granted = pod.status.resources
+    if granted is None:
+        return _supported(spec)
+    held = _held(pod, spec, granted.requests, pod.status.allocated_resources)
+    return {name: held.get(name, 0) for name in _supported(spec)}
+
+
+def _held(
+    pod: objects.Pod,
+    spec: Amounts,
+    actuated: objects.ResourceList,
+    allocated: objects.ResourceList,
+) -> Amounts:
+    """Return the largest of spec, actuated and allocated; a refused resize leaves the spec out.
+
+    Source: `resource/helpers.go`, determineEffectiveRequests.
+    """
+    total = {} if _is_resize_infeasible(pod) else dict(spec)
+    _raise_to(total, _exact(actuated))
+    _raise_to(total, _exact(allocated))
+    return total
+
+
+def _is_resize_infeasible(pod: objects.Pod) -> bool:
+    pending = (c for c in pod.status.conditions if c.type == "PodResizePending")
+    return next((c.reason == "Infeasible" for c in pending), False)
+
+
+def _statuses(pod: objects.Pod) -> Iterator[objects.ContainerStatus]:
+    yield from pod.status.init_container_statuses
+    yield from pod.status.container_statuses
+
+
+def _sidecars(pod: objects.Pod) -> Iterable[objects.Container]:
+    return (c for c in pod.spec.init_containers if c.restart_policy == "Always")
+
+
+# --- amounts in billionths -----------------------------------------------------------------------
+
+
+def _supported(amounts: Amounts) -> Amounts:
+    return {
+        name: value
+        for name, value in amounts.items()
+        if name in (CPU, MEMORY) or name.startswith(_HUGEPAGES_PREFIX)
+    }
+
+
+def _exact(resources: objects.ResourceList) -> Amounts:
+    return {name: _nano(str(text)) for name, text in resources.items()}
+
+
+@functools.lru_cache(maxsize=65536)
+def _nano(text: str) -> int:
+    exact = quantity.parse(text)
+    return -(-exact.numerator * _NANO // exact.denominator)
+
+
+def _rounded(amounts: Amounts) -> Amounts:
+    return {
+        name: min(int64.MAX, -(-value // (_NANO_OF_MILLI if name == CPU else _NANO)))
+        for name, value in amounts.items()
+        if name in _NATIVE or is_scalar_resource(name)
+    }
+
+
+def _add(total: Amounts, more: Mapping[str, int]) -> None:
+    for name, value in more.items():
+        total[name] = total.get(name, 0) + value
+
+
+def _raise_to(total: Amounts, floor: Mapping[str, int]) -> None:
+    for name, value in floor.items():
+        total[name] = max(total.get(name, 0), value)

@@ -1,0 +1,445 @@
+"""What equal pods have in common: parsed once, shared by all of them.
+
+Pods of one workload differ in name and uid, hardly ever in what scheduling reads. A `PodShape`
+holds everything that depends on that part alone (requests, selectors, affinity terms, ports), so
+parsing, masks, raw scores and counter membership are computed once per shape and not once per pod
+(the idea of pod signatures, KEP-5598). `PodInfo` adds what belongs to the single pod.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import weakref
+from collections import OrderedDict
+from collections.abc import Mapping
+
+import msgspec
+
+from policysched.cluster.objects import objects, selector_errors, selectors
+from policysched.cluster.pods import legacy_disks, pod_requests
+
+_POD_HASH_LABEL = "pod-template-hash"
+_INDEXES = itertools.count()
+"""Of the whole process: shapes of several `PodShapes` meet in one cache after a policy change."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AffinityTerm:
+    """Which pods (selector, namespaces) and in which topology they are counted.
+
+    `namespaces` are names; pods of namespaces whose labels `namespace_selector` matches count too
+    (None: no such namespaces). matchLabelKeys and mismatchLabelKeys are merged into `selector` by
+    the API server before a scheduler sees them.
+    """
+
+    selector: selectors.Selector
+    namespaces: frozenset[str]
+    namespace_selector: selectors.Selector | None
+    topology_key: str
+
+    def matches(
+        self,
+        namespace: str,
+        labels: Mapping[str, str],
+        namespace_labels: Mapping[str, str] | None,
+    ) -> bool:
+        """Return whether a term of the pod to be scheduled means a pod of `namespace`.
+
+        A namespace that is not known (`namespace_labels` None) is matched by its name alone. A
+        selector that matches a namespace without labels matches all namespaces: kube-scheduler asks
+        it once more without knowing any labels (`interpodaffinity/plugin.go`,
+        mergeAffinityTermNamespacesIfNotEmpty, replaces the selector in a copy of the term).
+        """
+        selector = self.namespace_selector
+        is_meant = namespace in self.namespaces or (
+            selector is not None
+            and (
+                selector.matches({})
+                or (namespace_labels is not None and selector.matches(namespace_labels))
+            )
+        )
+        return is_meant and self.selector.matches(labels)
+
+    def acts_on(
+        self, namespace: str, labels: Mapping[str, str], namespace_labels: Mapping[str, str]
+    ) -> bool:
+        """Return whether a term of a placed pod means a pod of `namespace` to be scheduled.
+
+        A namespace that is not known counts as one without labels.
+        """
+        selector = self.namespace_selector
+        is_meant = namespace in self.namespaces or (
+            selector is not None and selector.matches(namespace_labels)
+        )
+        return is_meant and self.selector.matches(labels)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WeightedAffinityTerm:
+    """A preferred term; anti-affinity terms carry a negative weight."""
+
+    term: AffinityTerm
+    weight: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodeTerm:
+    """A node selector term: label requirements and required node names, all ANDed."""
+
+    labels: selectors.Selector
+    fields: tuple[selectors.Requirement, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class HostPort:
+    """A port claimed on the node; `0.0.0.0` conflicts with every address."""
+
+    ip: str
+    protocol: str
+    port: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClaimUse:
+    """A volume of a pod that is a PersistentVolumeClaim of the pod's namespace.
+
+    Attributes:
+        volume_name: `volumes[].name`.
+        claim_name: the claim; that of an ephemeral volume is `<pod>-<volume>`.
+        read_only: `persistentVolumeClaim.readOnly`.
+        is_ephemeral: whether the claim is made for the pod, and must be owned by it.
+    """
+
+    volume_name: str
+    claim_name: str
+    read_only: bool = False
+    is_ephemeral: bool = False
+
+
+class PodShape:
+    """Everything about a pod that equal pods share.
+
+    Compare shapes by identity: `PodShapes.of` returns the same object for equal pods. `index` is a
+    small unique number, never reused within a process. A pod with ephemeral volumes has a shape of
+    its own, since their claims are named after the pod and owned by it.
+
+    Attributes:
+        has_volumes: whether it has a volume that a plugin reads (images are none).
+    """
+
+    def __init__(self, pod: objects.Pod, annotations: Mapping[str, str], index: int) -> None:
+        """Take what matters from `pod`, the first pod of this shape that was seen."""
+        self.index = index
+        self.namespace = pod.metadata.namespace
+        self.labels = pod.metadata.labels
+        self.annotations = annotations
+        self.owner = _controller(pod)
+        self.spec = pod.spec
+        self.requests = pod_requests.pod_requests(pod)
+        self.has_volumes = any(_is_storage(v) for v in pod.spec.volumes)
+        self._pod_name = pod.metadata.name  # read only where the shape is of this pod alone
+
+    @functools.cached_property
+    def request_key(self) -> tuple[tuple[str, int], ...]:
+        """What NodeResourcesFit and NodeResourcesBalancedAllocation read of a pod, as a key."""
+        requests = self.requests
+        return (*sorted(requests.amounts.items()), ("", 0), *sorted(requests.scored.items()))
+
+    @functools.cached_property
+    def limits(self) -> pod_requests.Amounts:
+        """What pods are limited to, see `pod_requests.pod_limits`."""
+        return pod_requests.pod_limits(objects.Pod(objects.ObjectMeta(), self.spec))
+
+    @property
+    def priority(self) -> int:
+        """`spec.priority`, 0 when unset."""
+        return self.spec.priority or 0
+
+    @functools.cached_property
+    def node_selector(self) -> selectors.Selector:
+        """`spec.nodeSelector`."""
+        return selectors.from_match_labels(self.spec.node_selector)
+
+    @functools.cached_property
+    def required_node_terms(self) -> tuple[NodeTerm, ...] | None:
+        """Required node affinity: terms that are ORed; None when there is none to satisfy."""
+        affinity = self._affinity.node_affinity
+        if affinity is None:
+            return None
+        required = affinity.required_during_scheduling_ignored_during_execution
+        if required is None:
+            return None
+        return tuple(node_term(t) for t in required.node_selector_terms if not _is_empty(t))
+
+    @functools.cached_property
+    def preferred_node_terms(self) -> tuple[tuple[NodeTerm, int], ...]:
+        """Preferred node affinity as (term, weight); terms without weight or content left out."""
+        affinity = self._affinity.node_affinity
+        preferred = affinity and affinity.preferred_during_scheduling_ignored_during_execution
+        return tuple(
+            (node_term(p.preference), p.weight)
+            for p in preferred or ()
+            if p.weight and not _is_empty(p.preference)
+        )
+
+    @functools.cached_property
+    def affinity_terms(self) -> tuple[AffinityTerm, ...]:
+        """Required pod affinity."""
+        return self._required_terms(self._affinity.pod_affinity)
+
+    @functools.cached_property
+    def anti_affinity_terms(self) -> tuple[AffinityTerm, ...]:
+        """Required pod anti-affinity."""
+        return self._required_terms(self._affinity.pod_anti_affinity)
+
+    @functools.cached_property
+    def preferred_terms(self) -> tuple[WeightedAffinityTerm, ...]:
+        """Preferred pod affinity (positive weights) and anti-affinity (negative weights)."""
+        attract = self._preferred_terms(self._affinity.pod_affinity, 1)
+        repel = self._preferred_terms(self._affinity.pod_anti_affinity, -1)
+        return attract + repel
+
+    @functools.cached_property
+    def host_ports(self) -> tuple[HostPort, ...]:
+        """Host ports of containers and of restartable init containers."""
+        sidecars = (c for c in self.spec.init_containers if c.restart_policy == "Always")
+        return tuple(
+            HostPort(p.host_ip or "0.0.0.0", p.protocol or "TCP", p.host_port)  # noqa: S104 - the API's word for any address, nothing is bound here
+            for container in (*self.spec.containers, *sidecars)
+            for p in container.ports
+            if p.host_port > 0
+        )
+
+    @functools.cached_property
+    def images(self) -> tuple[str, ...]:
+        """Image names of containers and image volumes, as nodes report them, with repeats."""
+        containers = (*self.spec.init_containers, *self.spec.containers)
+        volumes = (v.image for v in self.spec.volumes if v.image is not None)
+        names = (*(c.image for c in containers), *(v.reference for v in volumes))
+        return tuple(normalized_image_name(name) for name in names)
+
+    @functools.cached_property
+    def claims(self) -> tuple[ClaimUse, ...]:
+        """The claims that its volumes are, in their order, with repeats."""
+        uses = (self._claim_use(volume) for volume in self.spec.volumes)
+        return tuple(use for use in uses if use is not None)
+
+    @functools.cached_property
+    def disks(self) -> tuple[legacy_disks.Disk, ...]:
+        """The disks that it mounts without a claim."""
+        return legacy_disks.disks_of(self.spec.volumes)
+
+    @functools.cached_property
+    def workload(self) -> str:
+        """What `sameWorkload` compares: the controller's uid, else the pod-template-hash."""
+        return self.owner.uid if self.owner else self.labels.get(_POD_HASH_LABEL, "")
+
+    def _claim_use(self, volume: objects.Volume) -> ClaimUse | None:
+        claim = volume.persistent_volume_claim
+        if claim is not None:
+            return ClaimUse(volume.name, claim.claim_name, claim.read_only)
+        if volume.ephemeral is not None:
+            return ClaimUse(volume.name, f"{self._pod_name}-{volume.name}", is_ephemeral=True)
+        return None
+
+    @property
+    def own_name(self) -> str:
+        """The pod's name where the shape is of this pod alone, else ""."""
+        return self._pod_name if _is_single(self.spec) else ""
+
+    @property
+    def _affinity(self) -> objects.Affinity:
+        return self.spec.affinity or objects.Affinity()
+
+    def _required_terms(self, affinity: objects.PodAffinity | None) -> tuple[AffinityTerm, ...]:
+        if affinity is None:
+            return ()
+        terms = affinity.required_during_scheduling_ignored_during_execution
+        if not all(map(_is_readable, terms)):
+            return ()
+        return tuple(affinity_term(t, self.namespace) for t in terms)
+
+    def _preferred_terms(
+        self, affinity: objects.PodAffinity | None, sign: int
+    ) -> tuple[WeightedAffinityTerm, ...]:
+        if affinity is None:
+            return ()
+        weighted = affinity.preferred_during_scheduling_ignored_during_execution
+        if not all(_is_readable(w.pod_affinity_term) for w in weighted):
+            return ()
+        return tuple(
+            WeightedAffinityTerm(
+                affinity_term(w.pod_affinity_term, self.namespace), sign * w.weight
+            )
+            for w in weighted
+        )
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class PodInfo:
+    """One pod as the scheduler holds it: the object and its shape.
+
+    Attributes:
+        uid: its uid; its key where a file gives none.
+    """
+
+    pod: objects.Pod
+    shape: PodShape
+    uid: str = dataclasses.field(init=False)
+
+    def __post_init__(self) -> None:
+        """Look the uid up, which is asked for many times."""
+        self.uid = self.pod.metadata.uid or self.pod.key
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`."""
+        return self.pod.key
+
+    @property
+    def is_terminating(self) -> bool:
+        """Whether deletion of the pod has begun."""
+        return self.pod.metadata.deletion_timestamp is not None
+
+
+class PodShapes:
+    """Finds the shape of a pod: those that are in use, and the most recently used ones.
+
+    Jobs and rollouts bring new shapes all the time, so one that no pod has is soon forgotten.
+    """
+
+    def __init__(self, annotation_keys: frozenset[str] = frozenset(), limit: int = 1_000) -> None:
+        """Remember `limit` shapes that may be in use by nobody.
+
+        Annotations differ between pods that are otherwise equal, so a shape has only those whose
+        keys are given: the ones that an active policy reads.
+        """
+        self._annotation_keys = annotation_keys
+        self._recent: OrderedDict[bytes, PodShape] = OrderedDict()
+        self._in_use: weakref.WeakValueDictionary[bytes, PodShape] = weakref.WeakValueDictionary()
+        self._limit = limit
+        self._encoder = msgspec.json.Encoder(order="sorted")
+
+    def read_annotations(self, keys: frozenset[str]) -> frozenset[str]:
+        """Go by the annotations with these keys from now on.
+
+        Returns:
+            The keys that are new or gone: pods with none of them have the shape that they had.
+        """
+        changed = keys ^ self._annotation_keys
+        self._annotation_keys = keys
+        return changed
+
+    def info(self, pod: objects.Pod) -> PodInfo:
+        """Return `pod` with its shape."""
+        return PodInfo(pod, self.of(pod))
+
+    def of(self, pod: objects.Pod) -> PodShape:
+        """Return the shape of `pod`, the same object for all equal pods."""
+        annotations = self._read_annotations(pod)
+        signature = self._signature(pod, annotations)
+        shape = self._recent.get(signature)
+        if shape is not None:
+            self._recent.move_to_end(signature)
+            return shape
+        shape = self._in_use.get(signature)
+        if shape is None:
+            shape = PodShape(_without_node(pod), annotations, next(_INDEXES))
+            self._in_use[signature] = shape
+        self._recent[signature] = shape
+        if len(self._recent) > self._limit:
+            self._recent.popitem(last=False)
+        return shape
+
+    def _read_annotations(self, pod: objects.Pod) -> dict[str, str]:
+        if not self._annotation_keys:
+            return {}
+        return {k: v for k, v in pod.metadata.annotations.items() if k in self._annotation_keys}
+
+    def _signature(self, pod: objects.Pod, annotations: dict[str, str]) -> bytes:
+        spec = shared_spec(pod.spec)
+        meta = pod.metadata
+        owner = _controller(pod)
+        held = pod_requests.resized(pod)
+        single = (meta.name, meta.uid) if _is_single(spec) else None
+        return self._encoder.encode(
+            (meta.namespace, meta.labels, annotations, owner, spec, held, single)
+        )
+
+
+def shared_spec(spec: objects.PodSpec) -> objects.PodSpec:
+    """Return the spec without what differs between pods of one workload and nobody reads.
+
+    Volumes of other kinds than those decoded go: every pod of a service account has a
+    `kube-api-access-…` volume, with a random name.
+    """
+    volumes = tuple(v for v in spec.volumes if v != objects.Volume(name=v.name))
+    if not spec.node_name and len(volumes) == len(spec.volumes):
+        return spec
+    return msgspec.structs.replace(spec, node_name="", volumes=volumes)
+
+
+def _is_single(spec: objects.PodSpec) -> bool:
+    """Whether what scheduling reads depends on the pod's own name and uid."""
+    return bool(spec.volumes) and any(v.ephemeral is not None for v in spec.volumes)
+
+
+def _is_storage(volume: objects.Volume) -> bool:
+    return volume != objects.Volume(name=volume.name, image=volume.image)
+
+
+def affinity_term(term: objects.PodAffinityTerm, namespace: str) -> AffinityTerm:
+    """Return the canonical term; without namespaces and selector it means the pod's own namespace.
+
+    Source: `pkg/scheduler/framework/types.go`, getNamespacesFromPodAffinityTerm.
+    """
+    own_only = not term.namespaces and term.namespace_selector is None
+    names = frozenset((namespace,)) if own_only else frozenset(term.namespaces)
+    by_label = term.namespace_selector
+    return AffinityTerm(
+        selector=selectors.from_label_selector(term.label_selector),
+        namespaces=names,
+        namespace_selector=None if by_label is None else selectors.from_label_selector(by_label),
+        topology_key=term.topology_key,
+    )
+
+
+def _is_readable(term: objects.PodAffinityTerm) -> bool:
+    """Whether Kubernetes can read both selectors; else no term of the same kind counts.
+
+    Source: `k8s.io/kube-scheduler/framework`, GetAffinityTerms.
+    """
+    selected = (term.label_selector, term.namespace_selector)
+    return not any(selector_errors.of_label_selector(s) for s in selected)
+
+
+def node_term(term: objects.NodeSelectorTerm) -> NodeTerm:
+    """Return the canonical node selector term; an unknown operator makes it match nothing."""
+    labels = objects.LabelSelector(match_expressions=term.match_expressions)
+    fields = [selectors.from_requirement(f) for f in term.match_fields]
+    known = tuple(f for f in fields if f is not None)
+    if len(known) < len(fields):
+        return NodeTerm(selectors.NOTHING)
+    return NodeTerm(selectors.from_label_selector(labels), known)
+
+
+def normalized_image_name(name: str) -> str:
+    """Return the image name with `:latest` added when it has neither tag nor digest.
+
+    Source: plugins/imagelocality/image_locality.go, normalizedImageName.
+    """
+    return name if name.rfind(":") > name.rfind("/") else name + ":latest"
+
+
+def _is_empty(term: objects.NodeSelectorTerm) -> bool:
+    return not term.match_expressions and not term.match_fields
+
+
+def _controller(pod: objects.Pod) -> objects.OwnerReference | None:
+    return next((o for o in pod.metadata.owner_references if o.controller), None)
+
+
+def _without_node(pod: objects.Pod) -> objects.Pod:
+    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, node_name=""))

@@ -1,0 +1,1 @@
+"""Volumes, claims, classes and CSI objects: the store, assumed volumes, attachments."""

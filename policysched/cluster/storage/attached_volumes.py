@@ -1,0 +1,248 @@
+"""How many volumes of each CSI driver the nodes hold, and how many they can.
+
+A node holds the volumes of its pods and those that VolumeAttachments name; each counts once. A row
+is counted anew, from scratch, when something it was counted from has changed: its pods, the claims,
+volumes and classes looked up for them, its attachments, its CSINode. Rows without limits are not
+counted at all.
+
+Source: `plugins/nodevolumelimits/csi.go`, Filter, getNodeVolumeAttachmentInfo.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from policysched.cluster import change_log, count_column
+from policysched.cluster.columns import columns
+from policysched.cluster.objects import storage_objects
+from policysched.cluster.storage import csi_migration, csi_volumes, storage
+
+KeyT = TypeVar("KeyT", bound=Hashable)
+
+_WATCHED: tuple[type[storage_objects.StorageObject], ...] = (
+    storage_objects.PersistentVolumeClaim,
+    storage_objects.PersistentVolume,
+    storage_objects.StorageClass,
+    storage_objects.CSINode,
+    storage_objects.VolumeAttachment,
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Row:
+    """What was counted for one node.
+
+    Attributes:
+        has_csi_node: whether it has a CSINode.
+        limits: by driver.
+        counts: by driver, volumes of pods and of attachments.
+        held: volumes of pods.
+        problem: why the volumes of some pod cannot be told.
+        counted_from: the objects that were looked for.
+    """
+
+    has_csi_node: bool = False
+    limits: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    held: frozenset[csi_migration.CSIVolume] = frozenset()
+    problem: str = ""
+    counted_from: frozenset[csi_volumes.Dependency] = frozenset()
+
+
+_EMPTY = _Row()
+
+
+class AttachedVolumes:
+    """Volumes and limits of all rows; current after `refresh`.
+
+    Attributes:
+        problems: why the volumes of some pod cannot be told, by row; of rows with limits.
+    """
+
+    def __init__(self, stored: storage.Storage, nodes: columns.NodeColumns) -> None:
+        """Count what is `stored` for the pods of `nodes`."""
+        self.stored = stored
+        self.problems: dict[int, str] = {}
+        self._nodes = nodes
+        self._rows: list[_Row] = []
+        self._has_csi_node = count_column.CountColumn()
+        self._limited_drivers = count_column.CountColumn()
+        self._limits = _ColumnsByDriver()
+        self._counts = _ColumnsByDriver()
+        self._holders: _RowIndex[csi_migration.CSIVolume] = _RowIndex()
+        self._dependents: _RowIndex[csi_volumes.Dependency] = _RowIndex()
+        self._row_news = [
+            change_log.Follower(nodes.node_changes),
+            change_log.Follower(stored.pods.changes),
+        ]
+        self._object_news = {
+            kind: change_log.Follower(stored.of_kind(kind).changes) for kind in _WATCHED
+        }
+
+    # --- answers ---------------------------------------------------------------------------------
+
+    def has_csi_node(self) -> columns.BoolArray:
+        """Return bool (N,): the nodes that have a CSINode."""
+        return self._has_csi_node.by_row(self._nodes.size) > 0
+
+    def has_limits(self) -> columns.BoolArray:
+        """Return bool (N,): the nodes with a limit for any driver."""
+        return self._limited_drivers.by_row(self._nodes.size) > 0
+
+    def would_exceed(
+        self, driver: str, volumes: Iterable[csi_migration.CSIVolume]
+    ) -> columns.BoolArray:
+        """Return bool (N,): the nodes for which `volumes`, all of `driver`, are too many.
+
+        Volumes that pods of the node use already are not added. A node on which nothing is added
+        is fine even beyond its limit.
+        """
+        size = self._nodes.size
+        new = frozenset(volumes)
+        added = np.full(size, len(new), np.int64)
+        for volume in new:
+            added[list(self._holders.rows(volume))] -= 1
+        limit = self._limits.by_row(driver, size)
+        after = self._counts.by_row(driver, size) + added
+        return (limit > 0) & (added > 0) & (after >= limit)
+
+    # --- counting --------------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Count the rows for which something changed since the last time."""
+        self._rows.extend([_EMPTY] * (self._nodes.size - len(self._rows)))
+        stale = self._stale_rows()
+        for row in range(self._nodes.size) if stale is None else sorted(stale):
+            self._set(row, self._count(row))
+
+    def _stale_rows(self) -> set[int] | None:
+        """Return the rows to be counted, None for all."""
+        row_news = [follower.news() for follower in self._row_news]
+        object_news = {kind: follower.news() for kind, follower in self._object_news.items()}
+        if None in row_news or None in object_news.values():
+            return None
+        stale = {row for rows in row_news for row in rows or ()}
+        for kind, keys in object_news.items():
+            for key in keys or ():
+                stale.update(self._rows_about(kind, key))
+        return stale
+
+    def _rows_about(
+        self, kind: type[storage_objects.StorageObject], key: tuple[str, str]
+    ) -> Iterator[int]:
+        yield from self._dependents.rows((kind, key))
+        node_name = ""
+        if kind is storage_objects.CSINode:
+            node_name = key[1]
+        elif kind is storage_objects.VolumeAttachment:
+            attachment = self.stored.attachments.get(key[1])
+            node_name = attachment.spec.node_name if attachment is not None else ""
+        row = self._nodes.row_of.get(node_name)
+        if row is not None:
+            yield row
+
+    def _count(self, row: int) -> _Row:
+        name = self._nodes.names[row]
+        csi_node = self.stored.csi_nodes.get(name)
+        if csi_node is None:
+            return _EMPTY
+        limits = {
+            driver.name: driver.allocatable.count
+            for driver in csi_node.spec.drivers
+            if driver.allocatable is not None and driver.allocatable.count is not None
+        }
+        if not limits:
+            return _Row(has_csi_node=True)
+        lookup = csi_volumes.Lookup(self.stored)
+        held, problem = self._held(row, lookup)
+        counts = Counter(v.driver for v in held | self._attached(name, lookup))
+        return _Row(True, limits, counts, held, problem, frozenset(lookup.looked_for))
+
+    def _held(
+        self, row: int, lookup: csi_volumes.Lookup
+    ) -> tuple[frozenset[csi_migration.CSIVolume], str]:
+        """Return the volumes of the row's pods, and the first problem with them."""
+        held: set[csi_migration.CSIVolume] = set()
+        for pod in self.stored.pods.on_row(row):
+            for found in csi_volumes.volumes_of(pod, lookup, has_csi_node=True):
+                if isinstance(found, csi_migration.CSIVolume):
+                    held.add(found)
+                elif not found.is_missing_claim:
+                    return frozenset(held), found.text
+        return frozenset(held), ""
+
+    def _attached(self, node_name: str, lookup: csi_volumes.Lookup) -> set[csi_migration.CSIVolume]:
+        """Return the volumes that attachments to the node name."""
+        attached = set()
+        for attachment in self.stored.attachments.in_group(node_name):
+            lookup.note(attachment)
+            spec = attachment.spec
+            if not spec.attacher or spec.source.persistent_volume_name is None:
+                continue
+            volume = lookup.volume(spec.source.persistent_volume_name)
+            if volume is not None and volume.spec.csi is not None:
+                handle = volume.spec.csi.volume_handle
+                attached.add(csi_migration.CSIVolume(spec.attacher, handle))
+        return attached
+
+    def _set(self, row: int, new: _Row) -> None:
+        old, self._rows[row] = self._rows[row], new
+        self._has_csi_node.add(row, new.has_csi_node - old.has_csi_node)
+        self._limited_drivers.add(row, len(new.limits) - len(old.limits))
+        self._limits.change(row, _limits_plus_one(old), _limits_plus_one(new))
+        self._counts.change(row, old.counts, new.counts)
+        self._holders.change(row, old.held, new.held)
+        self._dependents.change(row, old.counted_from, new.counted_from)
+        self.problems.pop(row, None)
+        if new.problem:
+            self.problems[row] = new.problem
+
+
+def _limits_plus_one(row: _Row) -> dict[str, int]:
+    """Return limits so that 0 is left for "none"."""
+    return {driver: limit + 1 for driver, limit in row.limits.items()}
+
+
+class _ColumnsByDriver:
+    """A number for each row and driver, 0 where nothing was set."""
+
+    def __init__(self) -> None:
+        self._columns: dict[str, count_column.CountColumn] = {}
+
+    def by_row(self, driver: str, size: int) -> columns.IntArray:
+        """Return int64 (size,)."""
+        column = self._columns.get(driver)
+        return np.zeros(size, np.int64) if column is None else column.by_row(size)
+
+    def change(self, row: int, old: Mapping[str, int], new: Mapping[str, int]) -> None:
+        """Put the numbers of `new` in the place of those of `old`."""
+        for driver in {*old, *new}:
+            column = self._columns.setdefault(driver, count_column.CountColumn())
+            column.add(row, new.get(driver, 0) - old.get(driver, 0))
+            if column.total == 0:
+                del self._columns[driver]
+
+
+class _RowIndex(Generic[KeyT]):
+    """The rows that have something."""
+
+    def __init__(self) -> None:
+        self._rows: dict[KeyT, set[int]] = {}
+
+    def rows(self, key: KeyT) -> Iterable[int]:
+        """Return the rows that have `key`; not to be kept."""
+        return self._rows.get(key, ())
+
+    def change(self, row: int, old: frozenset[KeyT], new: frozenset[KeyT]) -> None:
+        """Note that a row has `new` where it had `old`."""
+        for key in new - old:
+            self._rows.setdefault(key, set()).add(row)
+        for key in old - new:
+            self._rows[key].discard(row)
+            if not self._rows[key]:
+                del self._rows[key]

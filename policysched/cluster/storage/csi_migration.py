@@ -1,0 +1,154 @@
+"""As which CSI volumes in-tree volumes are attached.
+
+kube-scheduler counts in-tree volumes of five plugins against the limits of the CSI drivers that
+replaced them. Sources: csi-translation-lib `plugins/*.go` (names, volume handles, error texts),
+`plugins/nodevolumelimits/utils.go`, isCSIMigrationOn (the five).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import urllib.parse
+from typing import NamedTuple
+
+from policysched.cluster.objects import objects, storage_objects, volume_sources
+
+DRIVERS = {
+    "kubernetes.io/aws-ebs": "ebs.csi.aws.com",
+    "kubernetes.io/azure-disk": "disk.csi.azure.com",
+    "kubernetes.io/azure-file": "file.csi.azure.com",
+    "kubernetes.io/cinder": "cinder.csi.openstack.org",
+    "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
+    "kubernetes.io/portworx-volume": "pxd.portworx.com",
+    "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
+}
+"""CSI driver by in-tree plugin."""
+COUNTED = frozenset(DRIVERS) - {"kubernetes.io/azure-file", "kubernetes.io/vsphere-volume"}
+"""In-tree plugins whose volumes count against the limits of their drivers."""
+
+_BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
+_ZONE = "topology.kubernetes.io/zone"
+_ZONE_SEPARATOR = "__"
+_UNKNOWN = "UNSPECIFIED"
+_EBS_SCHEME = "aws://"
+_EBS_VOLUME = re.compile(r"vol-[^/]*")
+_EBS = "kubernetes.io/aws-ebs"
+_GCE = "kubernetes.io/gce-pd"
+_AZURE_DISK = "kubernetes.io/azure-disk"
+_PLUGIN_OF = {
+    "gce_persistent_disk": _GCE,
+    "aws_elastic_block_store": _EBS,
+    "cinder": "kubernetes.io/cinder",
+    "azure_disk": _AZURE_DISK,
+    "azure_file": "kubernetes.io/azure-file",
+    "vsphere_volume": "kubernetes.io/vsphere-volume",
+    "portworx_volume": "kubernetes.io/portworx-volume",
+}
+
+
+class CSIVolume(NamedTuple):
+    """A volume as a driver knows it; one that is still to be made has a claim and no handle."""
+
+    driver: str
+    handle: str
+    claim: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Untranslatable:
+    """Why an in-tree volume has no CSI volume, in kube-scheduler's words."""
+
+    problem: str
+
+
+def plugin_of(source: objects.Volume | storage_objects.PersistentVolumeSpec) -> str | None:
+    """Return the in-tree plugin of a volume that has a CSI driver by now, None for others."""
+    for field, plugin in _PLUGIN_OF.items():
+        if getattr(source, field) is not None:
+            return plugin
+    return None
+
+
+def inline_volume(volume: objects.Volume) -> CSIVolume | Untranslatable | None:
+    """Return what a volume of a pod is attached as; None when it is not counted."""
+    plugin = plugin_of(volume)
+    if plugin not in COUNTED:
+        return None
+    disk = volume.gce_persistent_disk
+    handle = _gce_handle(disk.pd_name, "") if disk is not None else _handle(volume)
+    return handle if isinstance(handle, Untranslatable) else CSIVolume(DRIVERS[plugin], handle)
+
+
+def persistent_volume(
+    volume: storage_objects.PersistentVolume,
+) -> CSIVolume | Untranslatable | None:
+    """Return what an in-tree PersistentVolume is attached as; None when it is not counted."""
+    plugin = plugin_of(volume.spec)
+    if plugin not in COUNTED:
+        return None
+    disk, labels = volume.spec.gce_persistent_disk, volume.metadata.labels
+    if disk is not None:
+        handle = _gce_handle(disk.pd_name, labels.get(_BETA_ZONE) or labels.get(_ZONE, ""))
+    else:
+        handle = _handle(volume.spec)
+    return handle if isinstance(handle, Untranslatable) else CSIVolume(DRIVERS[plugin], handle)
+
+
+def _handle(
+    source: objects.Volume | storage_objects.PersistentVolumeSpec,
+) -> str | Untranslatable:
+    """Return the handle where it depends on the source alone."""
+    if source.aws_elastic_block_store is not None:
+        return _ebs_handle(source.aws_elastic_block_store.volume_id)
+    if source.azure_disk is not None:
+        return _azure_handle(source.azure_disk)
+    if source.cinder is not None:
+        return source.cinder.volume_id
+    return source.portworx_volume.volume_id if source.portworx_volume is not None else ""
+
+
+def _gce_handle(name: str, zone_label: str) -> str | Untranslatable:
+    """Return the handle of a disk in a zone, of one that is in several, or of unknown whereabouts.
+
+    Source: `gce_pd.go`, TranslateInTreePVToCSI.
+    """
+    zones = zone_label.split(_ZONE_SEPARATOR)
+    if len(zones) == 1:
+        return f"projects/{_UNKNOWN}/zones/{zone_label or _UNKNOWN}/disks/{name}"
+    region = _gce_region(zones)
+    if isinstance(region, Untranslatable):
+        return Untranslatable(f"failed to get region from zones: {region.problem}")
+    return f"projects/{_UNKNOWN}/regions/{region}/disks/{name}"
+
+
+def _gce_region(zones: list[str]) -> str | Untranslatable:
+    """Return the region that all of the zones are in; `us-east1-b` is in `us-east1`."""
+    regions = set()
+    for zone in zones:
+        region = zone.rpartition("-")[0]
+        if region.count("-") != 1:
+            expected = "zone in unexpected format, expected: {locale}-{region}-{zone}"
+            return Untranslatable(f"{expected}, got: {zone}")
+        regions.add(region)
+    if len(regions) > 1:
+        spelled = " ".join(f"{region}:{{}}" for region in sorted(regions))
+        return Untranslatable(f"multiple or no regions gotten from zones, got: map[{spelled}]")
+    return regions.pop()
+
+
+def _ebs_handle(volume_id: str) -> str | Untranslatable:
+    """Return the volume of `aws://zone/vol-1`, or what is not such an address as it is."""
+    if not volume_id.startswith(_EBS_SCHEME):
+        return volume_id
+    path = urllib.parse.unquote(urllib.parse.urlsplit(volume_id).path).strip("/")
+    if _EBS_VOLUME.fullmatch(path):
+        return path
+    problem = f"Invalid format for AWS volume ({volume_id})"
+    return Untranslatable(f"failed to translate Kubernetes ID to EBS Volume ID {problem}")
+
+
+def _azure_handle(disk: volume_sources.AzureDisk) -> str | Untranslatable:
+    if disk.kind is not None and disk.kind.lower() != "managed":
+        return Untranslatable(f"kind({disk.kind}) is not supported in csi migration")
+    return disk.disk_uri

@@ -1,0 +1,133 @@
+"""Which CSI volumes a pod needs attached to its node.
+
+Source: `plugins/nodevolumelimits/csi.go`, filterAttachableVolumes. A claim without a volume counts
+for the driver that its class will have it made by; in-tree volumes count only on nodes that have a
+CSINode.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from policysched.cluster.objects import objects, storage_objects
+from policysched.cluster.pods import pod_shape
+from policysched.cluster.storage import csi_migration, storage
+
+Dependency: TypeAlias = tuple[type[storage_objects.StorageObject], tuple[str, str]]
+"""The type of an object and its (namespace, name)."""
+
+
+class Lookup:
+    """Finds objects, and notes which ones were looked for, whether there are any or not."""
+
+    def __init__(self, stored: storage.Storage) -> None:
+        """Look into `stored`."""
+        self._stored = stored
+        self.looked_for: set[Dependency] = set()
+
+    def claim(self, namespace: str, name: str) -> storage_objects.PersistentVolumeClaim | None:
+        """Return a claim."""
+        self.looked_for.add((storage_objects.PersistentVolumeClaim, (namespace, name)))
+        return self._stored.claims.get(name, namespace)
+
+    def volume(self, name: str) -> storage_objects.PersistentVolume | None:
+        """Return a PersistentVolume."""
+        self.looked_for.add((storage_objects.PersistentVolume, ("", name)))
+        return self._stored.volumes.get(name)
+
+    def storage_class(self, name: str) -> storage_objects.StorageClass | None:
+        """Return a StorageClass."""
+        self.looked_for.add((storage_objects.StorageClass, ("", name)))
+        return self._stored.classes.get(name)
+
+    def note(self, item: storage_objects.StorageObject) -> None:
+        """Note an object that was found in another way."""
+        self.looked_for.add((type(item), (item.metadata.namespace, item.metadata.name)))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Problem:
+    """Why it cannot be told what a volume of a pod is, in kube-scheduler's words."""
+
+    text: str
+    is_missing_claim: bool = False
+
+
+def volumes_of(
+    pod: pod_shape.PodInfo, lookup: Lookup, *, has_csi_node: bool
+) -> Iterator[csi_migration.CSIVolume | Problem]:
+    """Return what is attached, or wrong, for each volume of a pod, in order.
+
+    `has_csi_node` says whether the node in question has a CSINode.
+    """
+    uses = iter(pod.shape.claims)
+    for volume in pod.shape.spec.volumes:
+        if volume.persistent_volume_claim is not None or volume.ephemeral is not None:
+            found = _of_claim_use(pod, next(uses), lookup, has_csi_node=has_csi_node)
+        else:
+            found = _of_inline(volume) if has_csi_node else None
+        if found is not None:
+            yield found
+
+
+def _of_inline(volume: objects.Volume) -> csi_migration.CSIVolume | Problem | None:
+    found = csi_migration.inline_volume(volume)
+    if isinstance(found, csi_migration.Untranslatable):
+        return Problem(f"converting volume({volume.name}) from inline to csi: {found.problem}")
+    return found
+
+
+def _of_claim_use(
+    pod: pod_shape.PodInfo, use: pod_shape.ClaimUse, lookup: Lookup, *, has_csi_node: bool
+) -> csi_migration.CSIVolume | Problem | None:
+    name, namespace = use.claim_name, pod.shape.namespace
+    if not name:
+        return Problem("PersistentVolumeClaim had no name")
+    claim = lookup.claim(namespace, name)
+    if claim is None:
+        missing = f'persistentvolumeclaim "{name}" not found'
+        return Problem(f"looking up PVC {namespace}/{name}: {missing}", is_missing_claim=True)
+    if use.is_ephemeral and not claim.is_owned_by(pod.pod.metadata.uid):
+        problem = f"PVC {namespace}/{name} was not created for pod {pod.key} (pod is not owner)"
+        return Problem(problem)
+    return _of_claim(claim, lookup, has_csi_node=has_csi_node)
+
+
+def _of_claim(
+    claim: storage_objects.PersistentVolumeClaim, lookup: Lookup, *, has_csi_node: bool
+) -> csi_migration.CSIVolume | None:
+    name = claim.spec.volume_name
+    volume = lookup.volume(name) if name else None
+    if volume is None:
+        return _to_be_made(claim, lookup, has_csi_node=has_csi_node)
+    found = _of_persistent_volume(volume, has_csi_node=has_csi_node)
+    return found if found is not None and found.driver and found.handle else None
+
+
+def _of_persistent_volume(
+    volume: storage_objects.PersistentVolume, *, has_csi_node: bool
+) -> csi_migration.CSIVolume | None:
+    csi = volume.spec.csi
+    if csi is not None:
+        return csi_migration.CSIVolume(csi.driver, csi.volume_handle)
+    found = csi_migration.persistent_volume(volume) if has_csi_node else None
+    return None if isinstance(found, csi_migration.Untranslatable) else found
+
+
+def _to_be_made(
+    claim: storage_objects.PersistentVolumeClaim, lookup: Lookup, *, has_csi_node: bool
+) -> csi_migration.CSIVolume | None:
+    """Return the volume that a claim will get, so far as its class says by which driver."""
+    found = lookup.storage_class(claim.class_name) if claim.class_name else None
+    if found is None:
+        return None
+    driver = found.provisioner
+    if driver in csi_migration.DRIVERS:
+        if not has_csi_node or driver not in csi_migration.COUNTED:
+            return None
+        driver = csi_migration.DRIVERS[driver]
+    meta = claim.metadata
+    claimed = f"{meta.namespace}/{meta.name}"
+    return csi_migration.CSIVolume(driver, "", claimed) if driver else None

@@ -1,0 +1,135 @@
+"""Volumes, claims, classes and CSI objects, by name and by what plugins ask for.
+
+One store for each kind, fed by watch events. It shows what the API server has told; what the
+scheduler has decided beyond that stands in `Storage.assumed`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, TypeVar
+
+from policysched.cluster import change_log
+from policysched.cluster.objects import storage_objects
+from policysched.cluster.storage import assumed_volumes, volume_pods
+
+ObjectT = TypeVar("ObjectT", bound=storage_objects.StorageObject)
+
+
+class ObjectStore(Generic[ObjectT]):
+    """The objects of one kind, in the order in which they were first seen.
+
+    Attributes:
+        changes: (namespace, name) of objects that came, changed or went.
+    """
+
+    def __init__(self, group_of: Callable[[ObjectT], str] | None = None) -> None:
+        """Start empty; `group_of` says under which key `in_group` shall find an object."""
+        self.changes = change_log.ChangeLog[tuple[str, str]]()
+        self._group_of = group_of
+        self._objects: dict[tuple[str, str], ObjectT] = {}
+        self._groups: dict[str, dict[tuple[str, str], ObjectT]] = {}
+
+    @property
+    def generation(self) -> int:
+        """Grows with every change; whoever keeps something derived compares it."""
+        return self.changes.generation
+
+    def __len__(self) -> int:
+        """Return how many objects there are."""
+        return len(self._objects)
+
+    def __iter__(self) -> Iterator[ObjectT]:
+        """Iterate over all objects; the store must not change meanwhile."""
+        return iter(self._objects.values())
+
+    def get(self, name: str, namespace: str = "") -> ObjectT | None:
+        """Return an object, None when there is none of that name."""
+        return self._objects.get((namespace, name))
+
+    def in_group(self, key: str) -> tuple[ObjectT, ...]:
+        """Return the objects of one group."""
+        return tuple(self._groups.get(key, {}).values())
+
+    def set(self, item: ObjectT) -> ObjectT | None:
+        """Add or replace an object; return what was there before."""
+        key = _key(item)
+        old = self._objects.get(key)
+        self._objects[key] = item
+        if self._group_of is not None:
+            group = self._group_of(item)
+            if old is not None and self._group_of(old) != group:
+                self._leave_group(key, old)
+            self._groups.setdefault(group, {})[key] = item
+        self.changes.touch(key)
+        return old
+
+    def remove(self, name: str, namespace: str = "") -> ObjectT | None:
+        """Forget an object; return its last state, None when it was not known."""
+        key = (namespace, name)
+        old = self._objects.pop(key, None)
+        if old is not None:
+            self._leave_group(key, old)
+            self.changes.touch(key)
+        return old
+
+    def _leave_group(self, key: tuple[str, str], item: ObjectT) -> None:
+        if self._group_of is None:
+            return
+        group = self._group_of(item)
+        members = self._groups[group]
+        del members[key]
+        if not members:
+            del self._groups[group]
+
+
+class Storage:
+    """Everything that the volume plugins know besides pods and nodes.
+
+    Attributes:
+        volumes: PersistentVolumes by name; grouped by the name of their class ("" for none).
+        claims: PersistentVolumeClaims by name and namespace.
+        classes: StorageClasses by name.
+        csi_nodes: CSINodes by name, which is that of the node.
+        drivers: CSIDrivers by name.
+        capacities: CSIStorageCapacities by name and namespace; grouped by the name of the class.
+        attachments: VolumeAttachments by name; grouped by the name of the node.
+        pods: the placed and assumed pods that have volumes.
+        assumed: volumes and claims as they will be once what was decided has been written.
+    """
+
+    def __init__(self) -> None:
+        """Start without anything."""
+        self.volumes = ObjectStore[storage_objects.PersistentVolume](lambda v: v.class_name)
+        self.claims = ObjectStore[storage_objects.PersistentVolumeClaim]()
+        self.classes = ObjectStore[storage_objects.StorageClass]()
+        self.csi_nodes = ObjectStore[storage_objects.CSINode]()
+        self.drivers = ObjectStore[storage_objects.CSIDriver]()
+        self.capacities = ObjectStore[storage_objects.CSIStorageCapacity](
+            lambda c: c.storage_class_name
+        )
+        self.attachments = ObjectStore[storage_objects.VolumeAttachment](lambda a: a.spec.node_name)
+        self.pods = volume_pods.VolumePods()
+        self.assumed = assumed_volumes.AssumedVolumes(self.volumes, self.claims)
+        self._stores: dict[type[Any], ObjectStore[Any]] = {
+            storage_objects.PersistentVolume: self.volumes,
+            storage_objects.PersistentVolumeClaim: self.claims,
+            storage_objects.StorageClass: self.classes,
+            storage_objects.CSINode: self.csi_nodes,
+            storage_objects.CSIDriver: self.drivers,
+            storage_objects.CSIStorageCapacity: self.capacities,
+            storage_objects.VolumeAttachment: self.attachments,
+        }
+
+    @property
+    def generation(self) -> int:
+        """Grows with every change of any object; not with pods, see `VolumePods.generation`."""
+        return sum(store.generation for store in self._stores.values())
+
+    def of_kind(self, kind: type[ObjectT]) -> ObjectStore[ObjectT]:
+        """Return the store of the objects of one type."""
+        return self._stores[kind]
+
+
+def _key(item: storage_objects.StorageObject) -> tuple[str, str]:
+    return item.metadata.namespace, item.metadata.name

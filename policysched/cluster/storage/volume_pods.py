@@ -1,0 +1,108 @@
+"""Which placed pods have volumes, where they are, and which claims they use.
+
+Pods without volumes are not kept here and cost one comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from policysched.cluster import change_log
+from policysched.cluster.pods import legacy_disks, pod_shape
+
+
+class VolumePods:
+    """Placed and assumed pods that have volumes.
+
+    Attributes:
+        changes: the rows on which such a pod came or went.
+        disks: where pods mount disks without a claim.
+    """
+
+    def __init__(self) -> None:
+        """Start without pods."""
+        self.changes = change_log.ChangeLog[int]()
+        self.disks = legacy_disks.DiskColumns()
+        self._on_row: dict[int, dict[str, pod_shape.PodInfo]] = {}
+        self._uses: dict[str, dict[str, dict[int, int]]] = {}
+
+    @property
+    def generation(self) -> int:
+        """Grows whenever a pod with volumes comes or goes."""
+        return self.changes.generation
+
+    @property
+    def rows(self) -> Collection[int]:
+        """The rows that have such pods."""
+        return self._on_row.keys()
+
+    def on_row(self, row: int) -> Collection[pod_shape.PodInfo]:
+        """Return the pods with volumes on a row."""
+        return self._on_row.get(row, {}).values()
+
+    def holds(self, row: int, uid: str) -> bool:
+        """Return whether the pod with this uid is on a row, and has volumes."""
+        return uid in self._on_row.get(row, {})
+
+    def uses(self, namespace: str, claim_name: str) -> Mapping[int, int]:
+        """Return row → how many volumes of placed pods name the claim, ephemeral ones left out.
+
+        A pod that names a claim twice counts twice; rows may be dead, of nodes that are not known:
+        `Snapshot.is_claim_used` leaves those out.
+        Source: `framework/types.go`, updatePVCRefCounts.
+        """
+        return self._uses.get(claim_name, {}).get(namespace, {})
+
+    def uses_anywhere(self, claim_name: str) -> Collection[Mapping[int, int]]:
+        """Return the same for the claims of that name in all namespaces."""
+        return self._uses.get(claim_name, {}).values()
+
+    def add(self, info: pod_shape.PodInfo, row: int) -> None:
+        """Take in a pod that was placed on a row."""
+        if not info.shape.has_volumes:
+            return
+        self._on_row.setdefault(row, {})[info.uid] = info
+        self.disks.count(row, info.shape.disks, 1)
+        self.changes.touch(row)
+        for name in _named_claims(info.shape):
+            by_row = self._uses.setdefault(name, {}).setdefault(info.shape.namespace, {})
+            by_row[row] = by_row.get(row, 0) + 1
+
+    def replace(self, info: pod_shape.PodInfo, row: int) -> None:
+        """Take a newer version of a pod of the same shape that is there already."""
+        if info.shape.has_volumes:
+            self._on_row[row][info.uid] = info
+
+    def remove(self, info: pod_shape.PodInfo, row: int) -> None:
+        """Forget a pod that `add` took in on this row."""
+        if not info.shape.has_volumes:
+            return
+        pods = self._on_row[row]
+        del pods[info.uid]
+        if not pods:
+            del self._on_row[row]
+        self.disks.count(row, info.shape.disks, -1)
+        self.changes.touch(row)
+        for name in _named_claims(info.shape):
+            self._remove_use(name, info.shape.namespace, row)
+
+    def reorder(self, row: int, infos: Collection[pod_shape.PodInfo]) -> None:
+        """Put the pods of a row into the order of `infos`, among which are all of them."""
+        pods = self._on_row.get(row)
+        if pods:
+            self._on_row[row] = {info.uid: info for info in infos if info.uid in pods}
+
+    def _remove_use(self, claim_name: str, namespace: str, row: int) -> None:
+        by_namespace = self._uses[claim_name]
+        by_row = by_namespace[namespace]
+        by_row[row] -= 1
+        if not by_row[row]:
+            del by_row[row]
+        if not by_row:
+            del by_namespace[namespace]
+        if not by_namespace:
+            del self._uses[claim_name]
+
+
+def _named_claims(shape: pod_shape.PodShape) -> list[str]:
+    return [use.claim_name for use in shape.claims if not use.is_ephemeral]

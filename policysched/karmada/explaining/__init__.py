@@ -1,0 +1,1 @@
+"""The explanation of a decision, and the report of its steps."""

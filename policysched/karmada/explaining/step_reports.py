@@ -1,0 +1,142 @@
+"""What choosing clusters and dividing replicas went by, told of a decision that was made.
+
+Nothing here decides anything: `select_clusters` and `assignment` do.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from policysched.karmada import objects
+from policysched.karmada.steps import assignment, capacity, region_groups, select_clusters
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from policysched.karmada import interface
+    from policysched.karmada.steps import candidates
+
+Chooser: TypeAlias = Literal["all", "cluster", "region"]
+Divider: TypeAlias = Literal["none", "duplicated", "staticWeights", "room", "fewest", "score"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Selection:
+    """How clusters were chosen among those that passed the filters.
+
+    Attributes:
+        by: what they were grouped by; `all` where every one was taken.
+        how: the same in words.
+        clusters: the chosen ones, best first.
+    """
+
+    by: Chooser
+    how: str
+    clusters: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Division:
+    """How replicas were divided among the chosen clusters.
+
+    Attributes:
+        by: what weighs; `none` where there are no replicas to divide.
+        how: the same in words.
+        replicas: how many were divided; those that stay where they are do not count.
+        kept: replicas that stay, by cluster.
+        weights: what they were divided in proportion to, by cluster; none where nothing weighs, or
+            each tier of an overflow has its own.
+    """
+
+    by: Divider
+    how: str
+    replicas: int
+    kept: Mapping[str, int]
+    weights: Mapping[str, int]
+
+
+def selection(request: interface.Request, chosen: Sequence[candidates.Candidate]) -> Selection:
+    """Return how the clusters of a request were chosen, which have been."""
+    names = tuple(candidate.name for candidate in chosen)
+    placement = request.placement
+    if not placement.spread_constraints:
+        return Selection("all", "no spread constraint: all that pass, the best first", names)
+    fields = {each.spread_by_field for each in placement.spread_constraints}
+    by: Chooser = "region" if "region" in fields else "cluster"
+    if select_clusters.ignores_constraints(placement.replica_scheduling):
+        return Selection("all", "static weights take all that pass, whatever the spread", names)
+    bounds = [_bounds(placement, field) for field in ("region", "cluster") if field in fields]
+    is_divided = placement.scheduling_type != objects.DUPLICATED
+    swaps = ", the worst exchanged for roomier ones until all replicas fit"
+    more = swaps if is_divided and by == "cluster" else ""
+    return Selection(by, f"the best by {' and '.join(bounds)}{more}", names)
+
+
+def _bounds(placement: objects.Placement, field: str) -> str:
+    bound = region_groups.constraint(placement, field)
+    most = "any number" if bound.max_groups == capacity.MAX_INT32 else f"{bound.max_groups:,}"
+    return f"{field} ({bound.min_groups:,} to {most})"
+
+
+def division(
+    request: interface.Request, chosen: Sequence[candidates.Candidate], *, afresh: bool
+) -> Division:
+    """Return how the replicas of a request were divided among clusters, or would have been."""
+    spec, strategy = request.spec, request.placement.replica_scheduling
+    if not assignment.divides(spec):
+        return Division("none", "nothing to divide: every chosen cluster gets it", 0, {}, {})
+    if strategy is None or strategy.replica_scheduling_type == objects.DUPLICATED:
+        return Division(
+            "duplicated", "not at all: every chosen cluster gets all of them", spec.replicas, {}, {}
+        )
+    if assignment.overflows(request):
+        how = "the clusters of the affinity first, then those that it overflows to"
+        return Division(_weigher(strategy, chosen), how, spec.replicas, {}, {})
+    whole = assignment.Division(chosen, spec.replicas, spec, strategy, afresh)
+    by = _weigher(strategy, chosen)
+    if by == "staticWeights":
+        weights = assignment.static_weights(whole)
+        return Division(by, "in proportion to written weights", spec.replicas, {}, weights)
+    return _moving_little(whole, by)
+
+
+def _weigher(
+    strategy: objects.ReplicaScheduling, chosen: Sequence[candidates.Candidate]
+) -> Divider:
+    if strategy.replica_division_preference == objects.AGGREGATED:
+        return "fewest"
+    if any(candidate.votes for candidate in chosen):
+        return "score"
+    weights = strategy.weight_preference
+    return "room" if weights is not None and weights.dynamic_weight else "staticWeights"
+
+
+_BY = {
+    "room": "in proportion to the room of clusters",
+    "fewest": "among as few clusters as have room",
+    "score": "in proportion to points, no more than there is room for",
+}
+
+
+def _moving_little(whole: assignment.Division, by: Divider) -> Division:
+    """Return how replicas are divided that move as little as they can."""
+    present, words = whole.present, _BY[by]
+    placed = sum(present.values())
+    if whole.afresh:
+        weights = _votes(whole, by, with_present=True)
+        return Division(by, f"afresh, {words}", whole.replicas, {}, weights)
+    if placed == whole.replicas:
+        return Division(by, "all replicas are there and stay", 0, present, {})
+    if placed > whole.replicas:
+        how = "fewer than there are, in proportion to what is there"
+        return Division(by, how, whole.replicas, {}, present)
+    how = f"those that are missing, {words}" if placed else words
+    weights = _votes(whole, by, with_present=False)
+    return Division(by, how, whole.replicas - placed, present, weights)
+
+
+def _votes(whole: assignment.Division, by: Divider, *, with_present: bool) -> dict[str, int]:
+    if by == "score":
+        return {each.name: each.votes or 0 for each in whole.clusters}
+    return {each.name: each.available if with_present else each.room for each in whole.clusters}

@@ -1,0 +1,195 @@
+"""What the watches tell: into the store, and into the queue what has to be looked at.
+
+Source: Karmada v1.18.2 `pkg/scheduler/event_handler.go`. A change of a cluster may concern every
+binding there is, so it is only noted, and `follow_clusters` looks at bindings for one note at a
+time.
+"""
+
+from __future__ import annotations
+
+import collections
+import logging
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from policysched.karmada.scheduler import triggers
+from policysched.karmada.state import sanity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from policysched.karmada import objects
+    from policysched.karmada.scheduler import work_queue
+    from policysched.karmada.state import store
+
+_log = logging.getLogger(__name__)
+
+ADD: Final = "BindingAdd"
+UPDATE: Final = "BindingUpdate"
+CLUSTER_CHANGED: Final = "ClusterChanged"
+SAMPLES_CHANGED: Final = "MetricsRefreshed"
+POLICIES_CHANGED: Final = "PoliciesLoaded"
+FAILURE: Final = "ScheduleAttemptFailure"
+
+
+class EventHandlers:
+    """Takes what happens in the control plane.
+
+    Attributes:
+        store: what is known.
+        queue: what is to be looked at.
+        clusters, bindings, cluster_bindings: sinks of the watches.
+        incoming: how many bindings came into the queue, by why.
+    """
+
+    def __init__(
+        self,
+        known: store.Store,
+        queue: work_queue.WorkQueue,
+        scheduler_name: str,
+        *,
+        on_change: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Queue what a scheduler of this name is to look at.
+
+        `on_change` is called when `follow_clusters` has something to do.
+        """
+        self.store = known
+        self.queue = queue
+        self._scheduler_name = scheduler_name
+        self._on_change = on_change
+        self._changed: collections.deque[tuple[objects.Cluster, ...]] = collections.deque()
+        self.incoming: collections.Counter[str] = collections.Counter()
+        self._is_standing_by = False
+        self.clusters = _ClusterSink(self, known)
+        self.bindings = _BindingSink(self, known, "ResourceBinding")
+        self.cluster_bindings = _BindingSink(self, known, "ClusterResourceBinding")
+
+    def stand_by(self) -> None:
+        """Queue nothing until `start_over`: what is queued then is known by the store alone."""
+        self._is_standing_by = True
+        self._changed.clear()
+        self.queue.clear()
+
+    def start_over(self) -> None:
+        """Have all bindings of this scheduler looked at, and from now on what happens to them."""
+        self._is_standing_by = False
+        self._changed.clear()
+        self.queue.clear()
+        for key, binding in self.store.bindings.items():
+            if self.is_ours(binding):
+                self.add(key, ADD)
+
+    def add(self, key: str, event: str) -> None:
+        """Have a binding looked at."""
+        if not self._is_standing_by:
+            self.incoming[event] += 1
+            self.queue.add(key)
+
+    def is_ours(self, binding: objects.Binding) -> bool:
+        """Return whether events of the binding concern this scheduler."""
+        return triggers.is_for(binding, self._scheduler_name)
+
+    def note_changed(self, *cluster: objects.Cluster) -> None:
+        """Have those bindings looked at that one of these states of a cluster concerns."""
+        if not self._is_standing_by:
+            self._changed.append(cluster)
+            self._on_change()
+
+    def follow_clusters(self) -> bool:
+        """Queue what the oldest change of a cluster concerns; False where there is none left."""
+        if not self._changed:
+            return False
+        states = self._changed.popleft()
+        for key, binding in self.store.bindings.items():
+            if key not in self.queue and any(
+                triggers.is_moved_by(state, binding, self._scheduler_name) for state in states
+            ):
+                self.add(key, CLUSTER_CHANGED)
+        return True
+
+
+class _ClusterSink:
+    """A cluster that cannot be read stays as it was, else its workloads would be moved away."""
+
+    def __init__(self, handlers: EventHandlers, known: store.Store) -> None:
+        self._handlers = handlers
+        self._store = known
+
+    def replace(self, clusters: Sequence[objects.Cluster]) -> None:
+        names = {cluster.metadata.name for cluster in clusters}
+        for name in self._store.clusters.keys() - names:
+            self._store.drop_cluster(name)
+        for cluster in clusters:
+            self.upsert(cluster)
+
+    def upsert(self, cluster: objects.Cluster) -> None:
+        name = cluster.metadata.name
+        problem = sanity.problem(cluster)
+        if problem:
+            _log.error("cluster %s is not taken as it is: %s", name, problem)
+            return
+        old = self._store.clusters.get(name)
+        self._store.put_cluster(cluster)
+        if old is None or not triggers.changes_much(old, cluster):
+            return
+        if old.metadata.deletion_timestamp is None and cluster.metadata.deletion_timestamp:
+            self._handlers.note_changed(cluster)
+        else:
+            self._handlers.note_changed(old, cluster)
+
+    def delete(self, cluster: objects.Cluster) -> None:
+        self._store.drop_cluster(cluster.metadata.name)
+
+
+class _BindingSink:
+    """Compares what the watch tells with what it told before, whatever was written meanwhile."""
+
+    def __init__(self, handlers: EventHandlers, known: store.Store, kind: str) -> None:
+        self._handlers = handlers
+        self._store = known
+        self._kind = kind
+        # uid and generation of those that this scheduler looks at
+        self._ours: dict[str, tuple[str, int]] = {}
+        self._all: set[str] = set()
+
+    def replace(self, bindings: Sequence[objects.Binding]) -> None:
+        named = [self._with_kind(binding) for binding in bindings]
+        for key in self._all - {binding.key for binding in named}:
+            self._drop(key)
+        for binding in named:
+            self._store.replace_binding(binding)  # after a restore versions are smaller
+            self._take(binding)
+
+    def upsert(self, binding: objects.Binding) -> None:
+        binding = self._with_kind(binding)
+        self._store.put_binding(binding)
+        self._take(binding)  # the queue asks for its priority
+
+    def delete(self, binding: objects.Binding) -> None:
+        self._drop(self._with_kind(binding).key)
+
+    def _take(self, binding: objects.Binding) -> None:
+        key, state = binding.key, (binding.metadata.uid, binding.metadata.generation)
+        self._all.add(key)
+        if not self._handlers.is_ours(binding):
+            self._ours.pop(key, None)
+            return
+        before = self._ours.get(key)
+        self._ours[key] = state
+        if before is None:
+            self._handlers.add(key, ADD)
+        elif before != state:
+            self._handlers.add(key, UPDATE)
+
+    def _drop(self, key: str) -> None:
+        self._all.discard(key)
+        self._ours.pop(key, None)
+        self._store.drop_binding(key)
+
+    def _with_kind(self, binding: objects.Binding) -> objects.Binding:
+        """Return it with its kind, which items of lists need not say."""
+        if binding.kind == self._kind:
+            return binding
+        return msgspec.structs.replace(binding, kind=self._kind)

@@ -1,0 +1,75 @@
+"""What attempts and plugins took, in the buckets of Karmada's metrics.
+
+Source: Karmada v1.18.2 `pkg/scheduler/metrics/metrics.go`.
+"""
+
+from __future__ import annotations
+
+import collections
+from typing import TYPE_CHECKING, Final
+
+from policysched import histogram
+
+if TYPE_CHECKING:
+    from policysched import clock as clocks
+    from policysched.karmada.scheduler import triggers
+
+SCHEDULED: Final = "scheduled"
+ERROR: Final = "error"
+
+_ATTEMPT_SECONDS = histogram.exponential(0.001, 2, 15)
+_POINT_SECONDS = histogram.exponential(0.0001, 2, 12)
+_PLUGIN_SECONDS = histogram.exponential(0.00001, 1.5, 20)
+_SUCCESS = "Success"
+
+
+class Measurements:
+    """Counts and times since the start of the process.
+
+    Attributes:
+        attempts: how many ended, by (result, schedule type).
+        durations: of attempts with their writes.
+        steps: of the steps of a decision.
+        points: of all plugins of an extension point.
+        plugins: of one plugin, which is asked about all clusters at once.
+    """
+
+    def __init__(self, clock: clocks.Clock) -> None:
+        """Start at zero."""
+        self._now_seconds = clock.monotonic_seconds
+        self.attempts: collections.Counter[tuple[str, str]] = collections.Counter()
+        self.durations = histogram.Histograms(("result", "schedule_type"), _ATTEMPT_SECONDS)
+        self.steps = histogram.Histograms(("schedule_step",), _ATTEMPT_SECONDS)
+        self.points = histogram.Histograms(("extension_point", "result"), _POINT_SECONDS)
+        self.plugins = histogram.Histograms(
+            ("plugin", "extension_point", "result"), _PLUGIN_SECONDS
+        )
+        self._step_began_seconds = 0.0
+        self._plugin_began_seconds = 0.0
+
+    def count_attempt(self, why: triggers.Trigger, seconds: float, *, is_error: bool) -> None:
+        """Count an attempt that has ended."""
+        result = ERROR if is_error else SCHEDULED
+        self.attempts[result, why.value] += 1
+        self.durations.observe(seconds, result, why.value)
+
+    # --- what the algorithm tells --------------------------------------------------------------
+
+    def begin(self) -> None:
+        """A decision begins."""
+        self._step_began_seconds = self._plugin_began_seconds = self._now_seconds()
+
+    def plugin_ended(self, plugin: str, point: str) -> None:
+        """A plugin has answered."""
+        now_seconds = self._now_seconds()
+        self.plugins.observe(now_seconds - self._plugin_began_seconds, plugin, point, _SUCCESS)
+        self._plugin_began_seconds = now_seconds
+
+    def step_ended(self, step: str) -> None:
+        """A step of the decision has ended; the first two are extension points, too."""
+        now_seconds = self._now_seconds()
+        seconds = now_seconds - self._step_began_seconds
+        self.steps.observe(seconds, step)
+        if step in ("Filter", "Score"):
+            self.points.observe(seconds, step, _SUCCESS)
+        self._step_began_seconds = self._plugin_began_seconds = now_seconds

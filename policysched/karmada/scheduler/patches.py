@@ -1,0 +1,138 @@
+"""What is written into a binding: JSON merge patches of what a decision changes.
+
+Source: Karmada v1.18.2 `pkg/scheduler/scheduler.go` (`patchScheduleResultForResourceBinding`,
+`patchBindingStatusCondition`), `pkg/util/helper/patch.go`. An empty patch is not sent.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import msgspec
+
+from policysched.karmada import errors, objects
+from policysched.karmada.scheduler import triggers
+
+if TYPE_CHECKING:
+    from policysched.karmada.steps import algorithm
+
+Patch: TypeAlias = dict[str, Any]
+
+SCHEDULED: Final = "Scheduled"
+SUCCESS_MESSAGE: Final = "Binding has been scheduled successfully."
+_REASONS: dict[errors.Kind, str] = {
+    "fit": "NoClusterFit",
+    "unschedulable": "Unschedulable",
+    "other": "SchedulerError",
+}
+
+
+def of_result(binding: objects.Binding, targets: objects.Targets) -> Patch:
+    """Return the patch that writes the clusters, and the placement that they were chosen by."""
+    said = binding.spec.placement
+    placement = msgspec.json.encode(said and triggers.without_empty_lists(said)).decode()
+    patch: Patch = {}
+    if binding.metadata.annotations.get(triggers.APPLIED_PLACEMENT) != placement:
+        patch["metadata"] = {"annotations": {triggers.APPLIED_PLACEMENT: placement}}
+    if targets != binding.spec.clusters:
+        patch["spec"] = {"clusters": msgspec.to_builtins(targets) or None}
+    return patch
+
+
+def of_affinity(binding: objects.Binding, observed: str) -> Patch:
+    """Return the patch of `/status` that writes which term of clusterAffinities counts."""
+    if binding.status.scheduler_observing_affinity_name == observed:
+        return {}
+    return {"status": {"schedulerObservingAffinityName": observed}}
+
+
+def of_generation(binding: objects.Binding) -> Patch:
+    """Return the patch of `/status` that confirms a generation that needs no scheduling."""
+    if binding.status.scheduler_observed_generation == binding.metadata.generation:
+        return {}
+    return {"status": {"schedulerObservedGeneration": binding.metadata.generation}}
+
+
+def joined(*of_status: Patch) -> Patch:
+    """Return one patch of `/status` in the place of several of different fields."""
+    fields = {name: value for each in of_status for name, value in each.get("status", {}).items()}
+    return {"status": fields} if fields else {}
+
+
+def condition(result: algorithm.Result) -> objects.Condition:
+    """Return the condition that tells what became of the binding."""
+    if isinstance(result, errors.Failure):
+        reason = _REASONS[result.kind]
+        return objects.Condition(type=SCHEDULED, status="False", reason=reason, message=result.text)
+    return objects.Condition(
+        type=SCHEDULED, status="True", reason="Success", message=SUCCESS_MESSAGE
+    )
+
+
+def of_condition(
+    binding: objects.Binding,
+    said: objects.Condition,
+    now: str,
+    newest: objects.Binding | None = None,
+    *,
+    generation: int,
+) -> Patch:
+    """Return the patch of `/status` that writes a condition; success confirms the generation.
+
+    Args:
+        binding: as it was read before anything was written.
+        said: the condition.
+        now: an RFC 3339 time with whole seconds.
+        newest: as it is now, if that is known: all conditions are written, also those of others.
+        generation: see `Scheduling.decided_generation`.
+    """
+    status: Patch = {}
+    known = (newest or binding).status
+    before = known.conditions
+    after = _with(before, said, now)
+    if after != before:
+        status["conditions"] = [_all_fields(each) for each in after]
+    if said.status == "True":
+        if known.scheduler_observed_generation != generation:
+            status["schedulerObservedGeneration"] = generation
+        if binding.status.last_scheduled_time != now:
+            status["lastScheduledTime"] = now
+    return {"status": status} if status else {}
+
+
+def is_confirmed(binding: objects.Binding) -> bool:
+    """Return whether the status says that the newest generation has been scheduled."""
+    status = binding.status
+    is_true = any(each.type == SCHEDULED and each.status == "True" for each in status.conditions)
+    is_newest = status.scheduler_observed_generation == binding.metadata.generation
+    return is_true and is_newest and status.last_scheduled_time is not None
+
+
+def is_of_our_write(newest: objects.Binding, binding: objects.Binding) -> bool:
+    """Return whether nothing but our write of clusters separates `newest` from `binding`."""
+    before, after = (msgspec.structs.replace(each.spec, clusters=()) for each in (binding, newest))
+    return newest.metadata.generation == binding.metadata.generation + 1 and before == after
+
+
+def _with(
+    before: tuple[objects.Condition, ...], said: objects.Condition, now: str
+) -> tuple[objects.Condition, ...]:
+    """Return the conditions with that one; its time of transition changes only with its status."""
+    old = next((each for each in before if each.type == said.type), None)
+    if old is None:
+        return (*before, msgspec.structs.replace(said, last_transition_time=now))
+    since = old.last_transition_time if old.status == said.status else now
+    new = msgspec.structs.replace(said, last_transition_time=since)
+    return tuple(new if each is old else each for each in before)
+
+
+def _all_fields(each: objects.Condition) -> Patch:
+    """Return a condition with the fields that the API requires even where they are empty."""
+    fields: Patch = msgspec.to_builtins(each)
+    return {"reason": "", "message": "", "lastTransitionTime": None} | fields
+
+
+def outcome_text(targets: objects.Targets, *, is_cluster_wide: bool) -> str:
+    """Return what the event of a success says; Karmada leaves a colon out for one of two kinds."""
+    said = ", ".join(f"{target.name}:{target.replicas}" for target in targets)
+    return f"{SUCCESS_MESSAGE} Result{'' if is_cluster_wide else ':'} {{{said}}}"

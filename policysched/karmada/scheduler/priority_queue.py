@@ -1,0 +1,101 @@
+"""The queue of the gate PriorityBasedScheduling: bindings of higher priority come first.
+
+What found no room waits for five minutes, and other failures for one second that doubles up to
+ten, both from when the binding came into the queue; any event about the binding ends the wait, and
+its count of attempts. There is no limit over all bindings.
+
+Source: Karmada v1.18.2 `pkg/scheduler/internal/queue/`. Karmada looks at waits once a second, at
+those of five minutes once in 30 seconds; here they end on time.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from typing import TYPE_CHECKING, Final
+
+from policysched.karmada.scheduler import work_queue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from policysched import clock as clocks
+
+FIRST_PAUSE_SECONDS: Final = 1.0
+LONGEST_PAUSE_SECONDS: Final = 10.0
+NO_ROOM_SECONDS: Final = 300.0
+
+
+class PriorityQueue(work_queue.WorkQueue):
+    """Keys by priority, each once; those of equal priority in the order in which they came."""
+
+    def __init__(
+        self,
+        clock: clocks.Clock,
+        priority_of: Callable[[str], int],
+        *,
+        on_ready: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Start empty; `priority_of` is asked when a key becomes ready."""
+        super().__init__(clock, _NoLimit(), on_ready=on_ready)
+        self._priority_of = priority_of
+        self._by_priority: list[tuple[int, int, str]] = []
+        self._arrivals = itertools.count()
+        self._ready_since_seconds: dict[str, float] = {}
+
+    def __len__(self) -> int:
+        """Return how many keys are ready."""
+        return len(self._by_priority)
+
+    def add(self, key: str) -> None:
+        """Have a key looked at, and end its wait: something has happened to it."""
+        if key not in self._wanted:
+            self._due_seconds.pop(key, None)
+            if key not in self._taken:
+                self.forget(key)
+        super().add(key)
+
+    def _make_ready(self, key: str) -> None:
+        self._ready_since_seconds[key] = self._clock.monotonic_seconds()
+        entry = (-self._priority_of(key), next(self._arrivals), key)
+        heapq.heappush(self._by_priority, entry)
+        self._on_ready()
+
+    def pop(self) -> str | None:
+        """Take the key of the highest priority, until `done` is called; None when there is none."""
+        if not self._by_priority:
+            return None
+        _, _, key = heapq.heappop(self._by_priority)
+        self._wanted.discard(key)
+        self._taken.add(key)
+        return key
+
+    def forget(self, key: str) -> None:
+        """Count the failures of the key from nothing again."""
+        super().forget(key)
+        self._ready_since_seconds.pop(key, None)
+
+    def retry(self, key: str, *, has_no_room: bool = False) -> None:
+        """Add the key after a pause, because it failed."""
+        if key in self._wanted:  # something happened meanwhile
+            return
+        doublings = min(self._failures[key], 62)
+        self._failures[key] += 1
+        pause_seconds = min(FIRST_PAUSE_SECONDS * 2.0**doublings, LONGEST_PAUSE_SECONDS)
+        if has_no_room:
+            pause_seconds = NO_ROOM_SECONDS
+        since_seconds = self._ready_since_seconds.pop(key, self._clock.monotonic_seconds())
+        self._wait_until(since_seconds + pause_seconds, key)
+
+    def clear(self) -> None:
+        """Forget all keys and failures, but for those that somebody works on."""
+        super().clear()
+        self._by_priority.clear()
+        self._ready_since_seconds.clear()
+
+
+class _NoLimit:
+    """A limit over all bindings that is none."""
+
+    def take(self) -> float:
+        return 0.0

@@ -1,0 +1,347 @@
+"""One binding after another: whether it is to be scheduled, where it goes, what became of that.
+
+Synchronous and free of I/O: `next_attempt` decides, somebody writes what was decided, `end` takes
+in how that went. Several bindings may be between the two at once, but no binding twice. Where a
+decision needs what estimators of clusters say, somebody asks them first, and `answered` decides.
+
+Source: Karmada v1.18.2 `pkg/scheduler/scheduler.go` (`doScheduleBinding`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from typing import TYPE_CHECKING, Final, Protocol
+
+import msgspec
+
+from policysched import errors as policysched_errors
+from policysched.karmada import errors
+from policysched.karmada.scheduler import event_handlers, patches, triggers, verdicts
+from policysched.karmada.state import estimates, sanity
+from policysched.karmada.steps import decide
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from policysched import clock as clocks
+    from policysched.karmada import objects
+    from policysched.karmada.scheduler import measurements
+    from policysched.karmada.state import snapshot
+    from policysched.karmada.steps import algorithm
+
+_log = logging.getLogger(__name__)
+
+SUCCEEDED: Final = "ScheduleBindingSucceed"
+FAILED: Final = "ScheduleBindingFailed"
+NORMAL, WARNING = "Normal", "Warning"
+
+
+class Recorder(Protocol):
+    """Where events go."""
+
+    def record(self, binding: objects.Binding, event_type: str, reason: str, note: str) -> None:
+        """Queue an event about a binding and the resource that it is of; never blocks."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Attempt:
+    """A binding that was looked at.
+
+    Attributes:
+        binding: as it was read.
+        trigger: why it is scheduled; None where it is not, but its generation is confirmed.
+        decision: what was decided, if it is scheduled.
+        is_hopeless: whether only a change of the binding can help.
+        started_seconds: when it began (monotonic clock).
+        provenance: the cluster policies that it was decided by, as events tell them.
+        question: what is to be asked before it can be decided; `answered` goes on then.
+        answers: what has been asked already.
+    """
+
+    binding: objects.Binding
+    trigger: triggers.Trigger | None
+    decision: decide.Decision | None
+    is_hopeless: bool
+    started_seconds: float
+    provenance: str = ""
+    question: estimates.Question | None = None
+    answers: estimates.Answers = dataclasses.field(default_factory=dict)
+
+    @property
+    def targets(self) -> objects.Targets | None:
+        """The clusters to be written, None where what is there stays."""
+        if self.decision is None or self.is_hopeless:
+            return None
+        result = self.decision.result
+        if isinstance(result, errors.Failure):
+            return () if result.kind == "fit" else None
+        return result
+
+
+class Scheduling:
+    """The bindings of one scheduler.
+
+    Attributes:
+        measured: what is told of attempts in metrics.
+        listeners: are told of each decision when it has been made.
+    """
+
+    def __init__(
+        self,
+        how: algorithm.Algorithm,
+        handlers: event_handlers.EventHandlers,
+        recorder: Recorder,
+        clock: clocks.Clock,
+        measured: measurements.Measurements,
+        *,
+        asks_estimators: bool = False,
+    ) -> None:
+        """Decide by `how` about what the handlers have queued, with or without estimators."""
+        self.measured = measured
+        self.listeners: list[Callable[[objects.Binding, decide.Decision], None]] = []
+        self._algorithm = how
+        self._handlers = handlers
+        self._store = handlers.store
+        self._queue = handlers.queue
+        self._recorder = recorder
+        self._clock = clock
+        self._asks_estimators = asks_estimators
+
+    def go_by(self, how: algorithm.Algorithm) -> None:
+        """Decide by `how` from the next binding on."""
+        self._algorithm = how
+
+    def start_over(self) -> None:
+        """Look at all bindings of this scheduler, whatever was known of them."""
+        self._handlers.start_over()
+
+    def stand_by(self) -> None:
+        """Gather nothing that is to be looked at, for it may be long until `start_over`."""
+        self._handlers.stand_by()
+
+    def next_attempt(self) -> Attempt | None:
+        """Return what is to be written or asked next, None where nothing is to be done now.
+
+        `answered`, `end` or `give_up` has to follow.
+        """
+        self._queue.run_timers()
+        while (key := self._queue.pop()) is not None:
+            binding = self._store.bindings.get(key)
+            if binding is not None and binding.metadata.deletion_timestamp is None:
+                return self._attempt(binding)
+            if binding is not None:
+                self._skip(binding)
+            self._finish(key)
+        return None
+
+    def answered(self, attempt: Attempt, answers: estimates.Answers) -> Attempt:
+        """Return the attempt as it is with the answers, decided or with one more question.
+
+        It is decided by what is known by now, not by what was known when it was asked.
+        """
+        known = {**attempt.answers, **answers}
+        return self._decided(dataclasses.replace(attempt, question=None, answers=known))
+
+    def tell(self, attempt: Attempt, verdict: verdicts.Verdict) -> None:
+        """Say in an event what became of it."""
+        binding, decision = attempt.binding, attempt.decision
+        result = decision.result if decision is not None else ()
+        if verdict.error:
+            if decision is None or not decision.failed_terms or attempt.targets is not None:
+                self._warn(binding, verdict.error + attempt.provenance)
+        elif not isinstance(result, errors.Failure):
+            is_cluster_wide = binding.kind != "ResourceBinding"
+            note = patches.outcome_text(result, is_cluster_wide=is_cluster_wide)
+            self._recorder.record(binding, NORMAL, SUCCEEDED, note + attempt.provenance)
+
+    def is_news(self, attempt: Attempt) -> bool:
+        """Return whether there is anything to write or to tell.
+
+        A binding that is looked at again, because a cluster has changed or the process has started,
+        mostly is where it should be, and says so. Karmada writes the time all the same. One that
+        nobody asks to be changed does not say that it waits for a metric.
+        """
+        binding, decision = attempt.binding, attempt.decision
+        if decision is None:
+            return True
+        if isinstance(decision.result, errors.Failure):
+            return not (decision.result.is_held and self._may_stay(binding))
+        return bool(
+            patches.of_result(binding, decision.result)
+            or patches.of_affinity(binding, decision.observed_affinity)
+            or not patches.is_confirmed(binding)
+            or decide.reschedule_is_asked_for(binding)
+        )
+
+    def _may_stay(self, binding: objects.Binding) -> bool:
+        """Return whether it has been scheduled as it is, and may stay where it is."""
+        leaving = self._store.leaving
+        return (
+            patches.is_confirmed(binding)
+            and not decide.reschedule_is_asked_for(binding)
+            and not any(target.name in leaving for target in binding.spec.clusters)
+        )
+
+    def decided_generation(self, attempt: Attempt, newest: objects.Binding | None, now: str) -> int:
+        """Return the generation that success confirms: the one read, or that of our own write.
+
+        Karmada decides again when the watch shows its write, and confirms that generation in a
+        further patch if it succeeds. Here our write is confirmed at once, unless that second
+        decision fails or changes the clusters: once a binding has left a cluster, for example,
+        the taints of that cluster keep it off.
+
+        Args:
+            attempt: a decision that has been written.
+            newest: the binding after the write; None if it is unknown.
+            now: the time that the status is to have.
+        """
+        read, decision = attempt.binding, attempt.decision
+        if newest is None or decision is None or isinstance(decision.result, errors.Failure):
+            return read.metadata.generation
+        if not patches.is_of_our_write(newest, read):
+            return read.metadata.generation
+        status = msgspec.structs.replace(
+            newest.status,
+            last_scheduled_time=now,
+            scheduler_observing_affinity_name=decision.observed_affinity,
+        )
+        is_final = self._stays(attempt, msgspec.structs.replace(newest, status=status))
+        return (newest if is_final else read).metadata.generation
+
+    def _stays(self, attempt: Attempt, written: objects.Binding) -> bool:
+        """Return whether the next decision leaves a written binding as it is."""
+        if self._trigger(written) is None:
+            return True
+        how, seen = self._algorithm.unobserved(), self._view(attempt, written)
+        try:
+            decision = decide.decide(how, written, seen)
+        except Exception:  # noqa: BLE001 - a question, or a plugin's bug that the next look reports
+            return False
+        observed = written.status.scheduler_observing_affinity_name
+        return decision == decide.Decision(written.spec.clusters, observed)
+
+    def current(self, attempt: Attempt) -> objects.Binding | None:
+        """Return the binding as it is known by now, None where it is gone."""
+        return self._store.current(attempt.binding)
+
+    def written(self, attempt: Attempt, answer: objects.Binding | None) -> None:
+        """Take in the binding as the API server has it after a write, None where that failed."""
+        self._store.decided(attempt.binding.key, answer)
+
+    def end(self, attempt: Attempt, *, is_retried: bool) -> None:
+        """Take in how it ended; everything is written that will be."""
+        key = attempt.binding.key
+        self._store.decided(key, None)
+        if attempt.trigger is not None:
+            seconds = self._clock.monotonic_seconds() - attempt.started_seconds
+            is_error = is_retried or attempt.is_hopeless
+            self.measured.count_attempt(attempt.trigger, seconds, is_error=is_error)
+        if is_retried:
+            self._handlers.incoming[event_handlers.FAILURE] += 1
+            self._queue.retry(key, has_no_room=_found_no_room(attempt))
+            self._queue.done(key)
+        else:
+            self._finish(key)
+
+    def give_up(self, attempt: Attempt) -> None:
+        """Leave it as it is: another process goes on, or this one does when it starts over."""
+        self._store.decided(attempt.binding.key, None)
+        self._finish(attempt.binding.key)
+
+    def _completed(self, binding: objects.Binding) -> objects.Placement | None:
+        """Return the placement with what cluster policies add, None where there is nothing."""
+        policies = self._algorithm.policies
+        if policies is None or binding.spec.placement is None:
+            return None
+        return policies.completed(binding, self._store.view_for(binding))
+
+    def _attempt(self, binding: objects.Binding) -> Attempt:
+        started_seconds = self._clock.monotonic_seconds()
+        problem = sanity.problem(binding)
+        if problem:
+            failure = decide.Decision(
+                errors.Failure("other", problem), binding.status.scheduler_observing_affinity_name
+            )
+            why = triggers.Trigger.RECONCILE
+            return Attempt(binding, why, failure, True, started_seconds)
+        trigger = self._trigger(binding)
+        if trigger is None and triggers.was_interrupted(binding):
+            trigger = triggers.Trigger.RECONCILE
+        attempt = Attempt(binding, trigger, None, False, started_seconds)
+        return attempt if trigger is None else self._decided(attempt)
+
+    def _trigger(self, binding: objects.Binding) -> triggers.Trigger | None:
+        return triggers.trigger(
+            binding,
+            self._store.leaving,
+            self._completed(binding),
+            places_sets=self._algorithm.places_sets,
+        )
+
+    def _view(self, attempt: Attempt, binding: objects.Binding) -> snapshot.Snapshot:
+        """Return the view of a decision about the binding, with the answers of the attempt."""
+        seen = self._store.view_for(binding)
+        if self._asks_estimators:
+            return dataclasses.replace(seen, estimated=attempt.answers)
+        return seen
+
+    def _decided(self, attempt: Attempt) -> Attempt:
+        binding, provenance = attempt.binding, self._provenance(attempt.binding)
+        try:
+            decision = self._decide(attempt, provenance)
+        except estimates.Unanswered as waits:
+            return dataclasses.replace(attempt, question=waits.question)
+        attempt = dataclasses.replace(attempt, decision=decision, provenance=provenance)
+        if attempt.targets is not None:
+            self._store.decide(binding.key, attempt.targets)
+        return attempt
+
+    def _provenance(self, binding: objects.Binding) -> str:
+        policies = self._algorithm.policies
+        if policies is None:
+            return ""
+        return policies.provenance(binding, self._store.view_for(binding))
+
+    def _decide(self, attempt: Attempt, provenance: str) -> decide.Decision:
+        binding = attempt.binding
+        try:
+            decision = decide.decide(self._algorithm, binding, self._view(attempt, binding))
+        except estimates.Unanswered:
+            raise
+        except Exception as error:  # noqa: BLE001 - a plugin's bug must not end it for all others
+            _log.exception("no decision about %s", binding.key)
+            is_told = isinstance(error, policysched_errors.PluginFailure)
+            text = str(error) if is_told else f"{type(error).__name__}: {error}"
+            former = binding.status.scheduler_observing_affinity_name
+            return decide.Decision(errors.Failure("other", text), former)
+        for number, failure in decision.failed_terms:
+            self._warn(binding, _failed_term(binding, number, failure) + provenance)
+        for listener in self.listeners:
+            listener(binding, decision)
+        return decision
+
+    def _warn(self, binding: objects.Binding, text: str) -> None:
+        self._recorder.record(binding, WARNING, FAILED, text)
+
+    def _skip(self, binding: objects.Binding) -> None:
+        kind = binding.kind[0].lower() + binding.kind[1:]
+        self._warn(binding, f"skip schedule deleting {kind}: {binding.key}")
+
+    def _finish(self, key: str) -> None:
+        self._queue.forget(key)
+        self._queue.done(key)
+
+
+def _found_no_room(attempt: Attempt) -> bool:
+    result = attempt.decision.result if attempt.decision is not None else None
+    return isinstance(result, errors.Failure) and result.kind == "unschedulable"
+
+
+def _failed_term(binding: objects.Binding, number: int, failure: errors.Failure) -> str:
+    """Return what is told of a term of clusterAffinities; the misspelling is Karmada's."""
+    return (
+        f"failed to schedule {binding.kind}({binding.key}) with clusterAffiliates "
+        f"index({number}): {failure.text}"
+    )

@@ -1,0 +1,159 @@
+"""Which bindings are ours, and what makes one of them be scheduled again.
+
+Source: Karmada v1.18.2 `pkg/scheduler/event_handler.go`, `helper.go`, `scheduler.go`
+(`doScheduleBinding`).
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from policysched.cluster.objects import wire
+from policysched.karmada import cluster_matching, objects
+from policysched.karmada.steps import decide
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
+APPLIED_PLACEMENT: Final = "policy.karmada.io/applied-placement"
+"""Annotation with the placement that was scheduled last, as JSON."""
+
+_DEFAULT_SCHEDULER = "default-scheduler"
+_POLICY_LABELS = (
+    "propagationpolicy.karmada.io/permanent-id",
+    "clusterpropagationpolicy.karmada.io/permanent-id",
+    "binding.karmada.io/managed-by",
+)
+
+
+class Trigger(enum.StrEnum):
+    """Why a binding is scheduled; the label `schedule_type` of Karmada's metrics."""
+
+    RECONCILE = "ReconcileSchedule"
+    SCALE = "ScaleSchedule"
+
+
+def scheduler_name(binding: objects.Binding) -> str:
+    """Return the scheduler that a binding asks for."""
+    return binding.spec.scheduler_name or _DEFAULT_SCHEDULER
+
+
+def is_for(binding: objects.Binding, scheduler_name: str) -> bool:
+    """Return whether a scheduler of that name is to look at the binding at all."""
+    labels = binding.metadata.labels
+    return _names(binding, scheduler_name) and any(labels.get(label) for label in _POLICY_LABELS)
+
+
+def _names(binding: objects.Binding, name: str) -> bool:
+    return scheduler_name(binding) == name and not binding.spec.suspension.scheduling
+
+
+def is_moved_by(cluster: objects.Cluster, binding: objects.Binding, scheduler_name: str) -> bool:
+    """Return whether a change of the cluster makes the binding be looked at again.
+
+    Overflow affinities are not looked at, as in Karmada.
+    """
+    placement = binding.spec.placement
+    if placement is None or not _names(binding, scheduler_name):
+        return False
+    affinity: objects.ClusterAffinity | None = placement.cluster_affinity
+    if terms := placement.cluster_affinities:
+        if binding.status.scheduler_observed_generation != binding.metadata.generation:
+            return True
+        observed = binding.status.scheduler_observing_affinity_name
+        affinity = next((term for term in terms if term.affinity_name == observed), terms[0])
+    return affinity is None or cluster_matching.matches(cluster, affinity)
+
+
+def changes_much(old: objects.Cluster, new: objects.Cluster) -> bool:
+    """Return whether a change of a cluster concerns bindings; a change of status does not."""
+    before, after = old.metadata, new.metadata
+    is_leaving = before.deletion_timestamp is None and after.deletion_timestamp is not None
+    return is_leaving or before.labels != after.labels or before.generation != after.generation
+
+
+def trigger(
+    binding: objects.Binding,
+    leaving: AbstractSet[str],
+    completed: objects.Placement | None = None,
+    *,
+    places_sets: bool = False,
+) -> Trigger | None:
+    """Return why the binding is to be scheduled now, None when it may stay as it is.
+
+    Args:
+        binding: with a placement.
+        leaving: names of clusters that are being deleted.
+        completed: the placement with what cluster policies add, which may say that replicas are
+            divided where the placement does not; None for the placement as it is.
+        places_sets: see `Algorithm`.
+    """
+    spec, placement = binding.spec, binding.spec.placement
+    if placement is None or _placement_changed(binding, placement):
+        return Trigger.RECONCILE
+    in_force = completed or placement
+    is_lost = places_sets and bool(spec.components) and not spec.clusters
+    if _replicas_changed(spec, in_force) or (is_lost and in_force.replica_scheduling is not None):
+        return Trigger.SCALE
+    is_duplicated = in_force.scheduling_type == objects.DUPLICATED
+    if decide.reschedule_is_asked_for(binding) or not spec.is_workload or is_duplicated:
+        return Trigger.RECONCILE
+    if any(target.name in leaving for target in spec.clusters):
+        return Trigger.RECONCILE
+    return None
+
+
+def was_interrupted(binding: objects.Binding) -> bool:
+    """Return whether a scheduler ended between writing clusters and saying so in the status.
+
+    Karmada leaves such a binding without a condition, until something else moves it.
+    """
+    return bool(binding.spec.clusters) and binding.status.last_scheduled_time is None
+
+
+def _placement_changed(binding: objects.Binding, placement: objects.Placement) -> bool:
+    text = binding.metadata.annotations.get(APPLIED_PLACEMENT, "")
+    if not text:
+        return True
+    try:
+        applied = msgspec.json.decode(text, type=objects.Placement)
+    except wire.UNREADABLE:
+        return False
+    placement, applied = without_empty_lists(placement), without_empty_lists(applied)
+    if placement == applied:
+        return False
+    without = {"cluster_affinities": (), "workload_affinity": None}
+    if msgspec.structs.replace(placement, **without) != msgspec.structs.replace(applied, **without):
+        return True
+    # Terms but the observed one may come and go.
+    observed = binding.status.scheduler_observing_affinity_name
+    now, then = _term(placement, observed), _term(applied, observed)
+    return not observed or now is None or then is None or now != then
+
+
+def without_empty_lists(placement: objects.Placement) -> objects.Placement:
+    """Return the placement as Go writes it: an empty list is none."""
+    terms = tuple(
+        msgspec.structs.replace(term, overflow_affinities=term.overflow_affinities or None)
+        for term in placement.cluster_affinities
+    )
+    return msgspec.structs.replace(placement, cluster_affinities=terms)
+
+
+def _term(placement: objects.Placement, name: str) -> objects.ClusterAffinityTerm | None:
+    return next((t for t in placement.cluster_affinities if t.affinity_name == name), None)
+
+
+def _replicas_changed(spec: objects.BindingSpec, placement: objects.Placement) -> bool:
+    if placement.replica_scheduling is None:
+        return False
+    match placement.scheduling_type:
+        case objects.DUPLICATED:
+            return any(target.replicas != spec.replicas for target in spec.clusters)
+        case objects.DIVIDED:
+            return objects.sum_of_replicas(spec.clusters) != spec.replicas
+        case _:
+            return False

@@ -1,0 +1,90 @@
+"""What is told of an attempt, and whether it is tried again, from its result and its writes.
+
+Source: Karmada v1.18.2 `pkg/scheduler/helper.go` (`getConditionByError`), `scheduler.go`
+(`scheduleResourceBinding`, `legacyHandleErr`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Final
+
+from policysched.karmada import errors, objects
+from policysched.karmada.scheduler import patches
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from policysched.karmada.steps import algorithm
+
+QUOTA_EXCEEDED: Final = "QuotaExceeded"
+_SCHEDULER_ERROR = "SchedulerError"
+
+MESSAGE_LIMIT = 32_768
+"""Characters of a condition's message that the API takes (`metav1.Condition`)."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WriteFailure:
+    """A write that the API server refused, or that never got there.
+
+    Attributes:
+        text: what conditions and events say.
+        is_quota: whether a quota of replicas over all clusters stands against it.
+        is_final: whether the binding or its namespace goes away, so that nothing is to be done.
+    """
+
+    text: str
+    is_quota: bool = False
+    is_final: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is told of an attempt.
+
+    Attributes:
+        condition: what the binding says.
+        error: what the event says, "" for a success.
+        is_retried: whether it is tried again without any further reason.
+    """
+
+    condition: objects.Condition
+    error: str
+    is_retried: bool
+
+
+def of(result: algorithm.Result, failures: Sequence[WriteFailure] = ()) -> Verdict:
+    """Return what is told of a result, with what went wrong when it was written."""
+    if not failures:
+        condition = _cut(patches.condition(result))
+        if isinstance(result, errors.Failure):
+            return Verdict(condition, result.text, result.kind != "fit")
+        return Verdict(condition, "", is_retried=False)
+    texts = [failure.text for failure in failures]
+    if isinstance(result, errors.Failure):
+        text = _joined([result.text, *texts])
+        condition = _cut(patches.condition(dataclasses.replace(result, text=text)))
+        return Verdict(condition, text, is_retried=True)
+    text = _joined(texts)
+    quota = next((failure for failure in failures if failure.is_quota), None)
+    reason, message = (_SCHEDULER_ERROR, text) if quota is None else (QUOTA_EXCEEDED, quota.text)
+    condition = objects.Condition(
+        type=patches.SCHEDULED, status="False", reason=reason, message=message
+    )
+    return Verdict(_cut(condition), text, is_retried=True)
+
+
+def _joined(texts: Sequence[str]) -> str:
+    """Return texts as an aggregate of Go's tells them (`apimachinery/pkg/util/errors`)."""
+    unique = list(dict.fromkeys(texts))
+    return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
+
+
+def _cut(condition: objects.Condition) -> objects.Condition:
+    return objects.Condition(
+        type=condition.type,
+        status=condition.status,
+        reason=condition.reason,
+        message=condition.message[:MESSAGE_LIMIT],
+    )

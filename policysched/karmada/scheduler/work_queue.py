@@ -1,0 +1,151 @@
+"""Which bindings are to be looked at, each by one worker at a time, failures after a pause.
+
+As client-go's rate limiting queue (`util/workqueue/queue.go`, `default_rate_limiters.go`), which
+Karmada uses with these defaults: a key that is added while somebody works on it comes again when
+that has ended; the pause after a failure is the longer one of the key's own, which doubles, and of
+a bucket for all.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import heapq
+import itertools
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from policysched import clock as clocks
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RetryTimes:
+    """How long to wait after failures, of a key and of all; the defaults are client-go's.
+
+    Attributes:
+        base_seconds: after the first failure of a key; twice as long after each further one.
+        max_seconds: at most.
+        per_second, burst: how often something may be tried again, whatever it is.
+    """
+
+    base_seconds: float = 0.005
+    max_seconds: float = 1000.0
+    per_second: float = 10.0
+    burst: int = 100
+
+
+class Bucket(Protocol):
+    """A limit for all keys; see `kube.http.rate_limit.TokenBucket`."""
+
+    def take(self) -> float:
+        """Take a token; return after how many seconds it may be used."""
+        ...
+
+
+class WorkQueue:
+    """Keys in the order in which they came, each once."""
+
+    def __init__(
+        self,
+        clock: clocks.Clock,
+        bucket: Bucket,
+        times: RetryTimes | None = None,
+        *,
+        on_ready: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Start empty; `on_ready` is called when there is something to `pop`."""
+        self._clock = clock
+        self._bucket = bucket
+        self._times = times or RetryTimes()
+        self._on_ready = on_ready
+        self._ready: collections.deque[str] = collections.deque()
+        self._wanted: set[str] = set()  # ready, or to become so when the work on it has ended
+        self._taken: set[str] = set()
+        self._waiting: list[tuple[float, int, str]] = []
+        self._due_seconds: dict[str, float] = {}
+        self._numbers = itertools.count()
+        self._failures: collections.Counter[str] = collections.Counter()
+
+    def __len__(self) -> int:
+        """Return how many keys are ready."""
+        return len(self._ready)
+
+    def __contains__(self, key: str) -> bool:
+        """Return whether the key will be looked at without any further reason."""
+        return key in self._wanted
+
+    @property
+    def waiting_count(self) -> int:
+        """How many keys wait for the end of a pause."""
+        return len(self._due_seconds)
+
+    def add(self, key: str) -> None:
+        """Have a key looked at, soon or after who works on it now."""
+        self._want(key)
+
+    def _want(self, key: str) -> None:
+        if key in self._wanted:
+            return
+        self._wanted.add(key)
+        if key not in self._taken:
+            self._make_ready(key)
+
+    def _make_ready(self, key: str) -> None:
+        self._ready.append(key)
+        self._on_ready()
+
+    def pop(self) -> str | None:
+        """Take the next key, until `done` is called; None when there is none."""
+        if not self._ready:
+            return None
+        key = self._ready.popleft()
+        self._wanted.discard(key)
+        self._taken.add(key)
+        return key
+
+    def done(self, key: str) -> None:
+        """Work on the key has ended."""
+        self._taken.discard(key)
+        if key in self._wanted:
+            self._make_ready(key)
+
+    def forget(self, key: str) -> None:
+        """Count the failures of the key from nothing again."""
+        del self._failures[key]
+
+    def retry(self, key: str, *, has_no_room: bool = False) -> None:
+        """Add the key after a pause, because it failed; why makes no difference here."""
+        doublings = min(self._failures[key], 62)  # beyond any limit, and still a float
+        self._failures[key] += 1
+        own_seconds = min(self._times.base_seconds * 2.0**doublings, self._times.max_seconds)
+        pause_seconds = max(own_seconds, self._bucket.take())
+        self._wait_until(self._clock.monotonic_seconds() + pause_seconds, key)
+
+    def _wait_until(self, due_seconds: float, key: str) -> None:
+        if due_seconds < self._due_seconds.get(key, float("inf")):
+            self._due_seconds[key] = due_seconds
+            heapq.heappush(self._waiting, (due_seconds, next(self._numbers), key))
+            self._on_ready()  # the time to wake has changed
+
+    def run_timers(self) -> None:
+        """Add the keys whose pause is over."""
+        now_seconds = self._clock.monotonic_seconds()
+        while self._waiting and self._waiting[0][0] <= now_seconds:
+            due_seconds, _, key = heapq.heappop(self._waiting)
+            if self._due_seconds.get(key) == due_seconds:
+                del self._due_seconds[key]
+                self._want(key)
+
+    def next_timer_seconds(self) -> float | None:
+        """Return when `run_timers` next has something to do (monotonic clock), None for never."""
+        return self._waiting[0][0] if self._waiting else None
+
+    def clear(self) -> None:
+        """Forget all keys and failures, but for those that somebody works on."""
+        self._ready.clear()
+        self._wanted.clear()
+        self._waiting.clear()
+        self._due_seconds.clear()
+        self._failures.clear()

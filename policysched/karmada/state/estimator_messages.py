@@ -1,0 +1,184 @@
+"""Messages to and from karmada-scheduler-estimator, as protobuf has them on the wire.
+
+There are few, with strings and numbers alone, and quantities, affinities and tolerations in them
+are messages of Kubernetes: so they are written by field numbers, without generated code.
+
+Sources: Karmada v1.18.2 `pkg/estimator/pb/estimator.proto`, Kubernetes v1.36
+`k8s.io/api/core/v1/generated.proto` and `k8s.io/apimachinery/pkg/api/resource/generated.proto`,
+the protobuf encoding guide. Fields that hold a message of Kubernetes have a twin that holds the
+same as bytes: newer estimators read the twin, older ones know only the first; on the wire both are
+the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from policysched.cluster.objects import objects as core
+    from policysched.karmada import objects
+
+SERVICE: Final = "github.com.karmada_io.karmada.pkg.estimator.service.Estimator"
+MAX_AVAILABLE_REPLICAS: Final = f"/{SERVICE}/MaxAvailableReplicas"
+MAX_AVAILABLE_SETS: Final = f"/{SERVICE}/MaxAvailableComponentSets"
+
+_VARINT, _BYTES = 0, 2
+_MAX_VARINT_BYTES = 10
+_LOW_BITS, _MORE = 0x7F, 0x80  # of a byte of a varint: its part of the number; another one follows
+_INT32_SIGN, _INT32_RANGE = 2**31, 2**32
+
+
+class MessageError(Exception):
+    """An answer is no message of protobuf."""
+
+
+def request(cluster: str, about: bytes) -> bytes:
+    """Return a request to the estimator of a cluster.
+
+    `about` is what `requirements` returns, for `MAX_AVAILABLE_REPLICAS`, or what `component_set`
+    returns, for `MAX_AVAILABLE_SETS`.
+    """
+    return _text(1, cluster) + about
+
+
+def requirements(asked: objects.ReplicaRequirements | None) -> bytes:
+    """Return the field of a request that says what a replica asks for; none where nothing does."""
+    if asked is None:
+        return b""
+    amounts = {name: _text(1, str(amount)) for name, amount in asked.resource_request.items()}
+    return _field(
+        2,
+        _claim(asked.node_claim)
+        + _map(2, amounts)
+        + _text(3, asked.namespace)
+        + _text(4, asked.priority_class_name)
+        + _map(5, amounts),
+    )
+
+
+def component_set(components: Sequence[objects.Component], namespace: str) -> bytes:
+    """Return the fields of a request that say what a set of components asks for."""
+    return b"".join(_field(2, _component(each)) for each in components) + _text(3, namespace)
+
+
+def _component(component: objects.Component) -> bytes:
+    asked = component.replica_requirements
+    message = _text(1, component.name)
+    if asked is not None:
+        amounts = {name: _text(1, str(amount)) for name, amount in asked.resource_request.items()}
+        said = _claim(asked.node_claim) + _map(2, amounts) + _text(3, asked.priority_class_name)
+        message += _field(2, said + _map(4, amounts))
+    return message + _varint(3 << 3 | _VARINT) + _varint(component.replicas % 2**64)
+
+
+def count(answer: bytes) -> int:
+    """Return the number that an answer holds, in int32; 0 where it holds none.
+
+    Raises:
+        MessageError: it is not understood.
+    """
+    found = 0
+    for number, kind, value in _fields(answer):
+        if number == 1 and kind == _VARINT:
+            found = value
+    return (found + _INT32_SIGN) % _INT32_RANGE - _INT32_SIGN
+
+
+# --- writing -------------------------------------------------------------------------------------
+
+
+def _claim(claim: objects.NodeClaim | None) -> bytes:
+    if claim is None:
+        return b""
+    affinity = claim.hard_node_affinity
+    selected = b"" if affinity is None else _node_selector(affinity)
+    tolerated = [_toleration(each) for each in claim.tolerations]
+    labels = {key: value.encode() for key, value in claim.node_selector.items()}
+    message = b"" if affinity is None else _field(1, selected)
+    message += _map(2, labels) + b"".join(_field(3, each) for each in tolerated)
+    message += b"" if affinity is None else _field(4, selected)
+    return _field(1, message + b"".join(_field(5, each) for each in tolerated))
+
+
+def _node_selector(selector: core.NodeSelector) -> bytes:
+    return b"".join(_field(1, _term(term)) for term in selector.node_selector_terms)
+
+
+def _term(term: core.NodeSelectorTerm) -> bytes:
+    expressions = b"".join(_field(1, _requirement(each)) for each in term.match_expressions)
+    return expressions + b"".join(_field(2, _requirement(each)) for each in term.match_fields)
+
+
+def _requirement(asked: core.SelectorRequirement) -> bytes:
+    values = b"".join(_field(3, value.encode()) for value in asked.values)
+    return _text(1, asked.key) + _text(2, asked.operator) + values
+
+
+def _toleration(toleration: objects.Toleration) -> bytes:
+    texts = (toleration.key, toleration.operator, toleration.value, toleration.effect)
+    message = b"".join(_text(number, text) for number, text in enumerate(texts, start=1))
+    if toleration.toleration_seconds is not None:
+        message += _varint(5 << 3 | _VARINT) + _varint(toleration.toleration_seconds % 2**64)
+    return message
+
+
+def _map(number: int, entries: Mapping[str, bytes]) -> bytes:
+    """Return a map field: each entry is a message with the key in field 1 and the value in 2."""
+    return b"".join(
+        _field(number, _field(1, key.encode()) + _field(2, value)) for key, value in entries.items()
+    )
+
+
+def _text(number: int, text: str) -> bytes:
+    return _field(number, text.encode()) if text else b""
+
+
+def _field(number: int, payload: bytes) -> bytes:
+    return _varint(number << 3 | _BYTES) + _varint(len(payload)) + payload
+
+
+def _varint(value: int) -> bytes:
+    written = bytearray()
+    while value > _LOW_BITS:
+        written.append(value & _LOW_BITS | _MORE)
+        value >>= 7
+    written.append(value)
+    return bytes(written)
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, int, int]]:
+    """Yield number, wire type and, for a varint, the value of each field."""
+    at = 0
+    while at < len(message):
+        tag, at = _read_varint(message, at)
+        kind, value = tag & 7, 0
+        match kind:
+            case 0:
+                value, at = _read_varint(message, at)
+            case 1:
+                at += 8
+            case 2:
+                length, at = _read_varint(message, at)
+                at += length
+            case 5:
+                at += 4
+            case _:
+                raise MessageError(f"a field has the unknown type {kind}")
+        if at > len(message) or tag >> 3 == 0:
+            raise MessageError("a field is cut short or has no number")
+        yield tag >> 3, kind, value
+
+
+def _read_varint(message: bytes, at: int) -> tuple[int, int]:
+    """Return the number that begins at `at`, and where the next byte is."""
+    value = 0
+    for place, byte in enumerate(message[at : at + _MAX_VARINT_BYTES]):
+        value |= (byte & _LOW_BITS) << (7 * place)
+        if byte < _MORE:
+            return value, at + place + 1
+    raise MessageError("a number is cut short")

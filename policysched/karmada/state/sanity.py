@@ -1,0 +1,71 @@
+"""What objects may hold that their types let through: no quantity, no time, no int32."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from policysched import quantity
+from policysched.cluster.objects import time_text
+from policysched.karmada import objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from policysched.cluster.objects import wire
+
+
+def problem(found: objects.Cluster | objects.Binding) -> str:
+    """Return what is wrong with the object, "" when nothing is.
+
+    Decisions suppose that nothing is.
+    """
+    if isinstance(found, objects.Cluster):
+        return _wrong_quantity(_amounts_of_cluster(found))
+    times = (found.spec.reschedule_triggered_at, found.status.last_scheduled_time)
+    return (
+        _wrong_number(_replicas(found.spec))
+        or _wrong_quantity(_amounts_of_binding(found.spec))
+        or _wrong_time(times)
+    )
+
+
+def _wrong_number(replicas: Iterable[int]) -> str:
+    for number in replicas:
+        if number != objects.int32(number):
+            return f"`{number}` replicas are more than the API takes, which is int32"
+    return ""
+
+
+def _wrong_quantity(amounts: Iterable[wire.Quantity]) -> str:
+    for amount in amounts:
+        try:
+            quantity.parse(str(amount))
+        except quantity.QuantityError as error:
+            return str(error)
+    return ""
+
+
+def _wrong_time(times: Iterable[str | None]) -> str:
+    return next(filter(None, map(time_text.problem, times)), "")
+
+
+def _replicas(spec: objects.BindingSpec) -> Iterator[int]:
+    yield spec.replicas
+    yield from (each.replicas for each in spec.components)
+    yield from (each.replicas for each in spec.clusters)
+
+
+def _amounts_of_cluster(cluster: objects.Cluster) -> Iterator[wire.Quantity]:
+    for model in cluster.spec.resource_models:
+        yield from (each.min for each in model.ranges)
+    summary = cluster.status.resource_summary
+    if summary is not None:
+        for amounts in (summary.allocatable, summary.allocating, summary.allocated):
+            yield from amounts.values()
+
+
+def _amounts_of_binding(spec: objects.BindingSpec) -> Iterator[wire.Quantity]:
+    asked = (spec.replica_requirements, *(each.replica_requirements for each in spec.components))
+    for requirements in asked:
+        if requirements is not None:
+            yield from requirements.resource_request.values()

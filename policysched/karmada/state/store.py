@@ -1,0 +1,145 @@
+"""Clusters and bindings as they are known now, from the watch and from what was written since."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from policysched.karmada.state import snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from policysched.karmada import objects
+
+
+class Store:
+    """The newest state of everything.
+
+    A binding is as new as the watch or the answer to a write of our own, whichever is later; and
+    its clusters are those that were decided, as long as they are being written. So decisions may
+    run ahead of the API server, and still no two of them contradict each other.
+
+    Attributes:
+        clusters: by name.
+        bindings: by key.
+    """
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.clusters: dict[str, objects.Cluster] = {}
+        self.bindings: dict[str, objects.Binding] = {}
+        self._deciding: dict[str, objects.Targets] = {}
+        self._groups: dict[str, dict[str, None]] = {}
+        self._snapshot: snapshot.Snapshot | None = None
+        self._leaving: frozenset[str] = frozenset()
+
+    def put_cluster(self, cluster: objects.Cluster) -> None:
+        """Take a cluster that is new or has changed."""
+        self.clusters[cluster.metadata.name] = cluster
+        self._snapshot = None
+
+    def drop_cluster(self, name: str) -> None:
+        """Forget a cluster."""
+        if self.clusters.pop(name, None) is not None:
+            self._snapshot = None
+
+    @property
+    def leaving(self) -> frozenset[str]:
+        """Names of clusters that are being deleted."""
+        self._current()
+        return self._leaving
+
+    def put_binding(self, binding: objects.Binding) -> None:
+        """Take a binding, unless a newer state of it is known."""
+        known = self.bindings.get(binding.key)
+        if known is None or not _is_older(binding, known):
+            self.replace_binding(binding)
+
+    def replace_binding(self, binding: objects.Binding) -> None:
+        """Take a binding, whatever is known of it."""
+        self.bindings[binding.key] = binding
+        self._index(binding)
+
+    def current(self, binding: objects.Binding) -> objects.Binding | None:
+        """Return the newest state of the same object, None where it is gone."""
+        known = self.bindings.get(binding.key)
+        is_same = known is not None and known.metadata.uid == binding.metadata.uid
+        return known if is_same else None
+
+    def drop_binding(self, key: str) -> None:
+        """Forget a binding."""
+        gone = self.bindings.pop(key, None)
+        self._deciding.pop(key, None)
+        if gone is not None:
+            self._groups.get(gone.metadata.namespace, {}).pop(key, None)
+
+    def priority_of(self, key: str) -> int:
+        """Return the priority of a binding, 0 where it has none."""
+        binding = self.bindings.get(key)
+        said = binding.spec.schedule_priority if binding is not None else None
+        return 0 if said is None else said.priority
+
+    def decide(self, key: str, targets: objects.Targets) -> None:
+        """Note where a binding goes, before it is written."""
+        self._deciding[key] = targets
+
+    def decided(self, key: str, written: objects.Binding | None) -> None:
+        """The write has ended; `written` is its answer, None where it failed or was not needed.
+
+        An answer about an object that is gone, and has a successor of its name, says nothing.
+        """
+        self._deciding.pop(key, None)
+        if written is not None and self.current(written) is not None:
+            self.put_binding(written)
+
+    def clusters_now(self) -> snapshot.Snapshot:
+        """Return the clusters that there are now."""
+        return self._current()
+
+    def view_for(self, binding: objects.Binding) -> snapshot.Snapshot:
+        """Return what a decision about the binding sees."""
+        current = self._current()
+        if binding.spec.workload_affinity_groups is None:
+            return current
+        others = tuple(self._in_groups(binding.spec.resource.namespace))
+        return dataclasses.replace(current, bindings=others)
+
+    def _in_groups(self, namespace: str) -> Iterator[objects.Binding]:
+        """Yield the bindings of a namespace that belong to groups, with what is decided."""
+        for key in self._groups.get(namespace, ()):
+            binding = self.bindings[key]
+            if key in self._deciding:
+                spec = msgspec.structs.replace(binding.spec, clusters=self._deciding[key])
+                binding = msgspec.structs.replace(binding, spec=spec)
+            yield binding
+
+    def _index(self, binding: objects.Binding) -> None:
+        of_namespace = self._groups.setdefault(binding.metadata.namespace, {})
+        if binding.spec.workload_affinity_groups is None:
+            of_namespace.pop(binding.key, None)
+        else:
+            of_namespace[binding.key] = None
+        if not of_namespace:
+            del self._groups[binding.metadata.namespace]
+
+    def _current(self) -> snapshot.Snapshot:
+        if self._snapshot is None:
+            clusters = list(self.clusters.values())
+            self._snapshot = snapshot.of(clusters)
+            self._leaving = frozenset(
+                each.metadata.name for each in clusters if each.metadata.deletion_timestamp
+            )
+        return self._snapshot
+
+
+def _is_older(binding: objects.Binding, than: objects.Binding) -> bool:
+    """Compare versions, which are numbers that grow (KEP-5504); another uid is another object."""
+    ours, theirs = binding.metadata, than.metadata
+    if ours.uid != theirs.uid or not ours.resource_version or not theirs.resource_version:
+        return False
+    if not (ours.resource_version.isdecimal() and theirs.resource_version.isdecimal()):
+        return False
+    return int(ours.resource_version) < int(theirs.resource_version)

@@ -1,0 +1,1 @@
+"""The steps of one decision: filter, score, select clusters, divide replicas."""

@@ -1,0 +1,218 @@
+"""One attempt to place a binding: filter, score, select clusters, divide replicas.
+
+Source: Karmada v1.18.2 `pkg/scheduler/core/generic_scheduler.go`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from policysched import errors as policysched_errors
+from policysched.karmada import cluster_matching, errors, interface, objects
+from policysched.karmada.policies import cluster_scores
+from policysched.karmada.steps import (
+    assignment,
+    candidates,
+    capacity,
+    component_sets,
+    select_clusters,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from policysched.karmada.policies import cluster_policies
+    from policysched.karmada.state import snapshot
+
+Result: TypeAlias = "objects.Targets | errors.Failure"
+Estimator: TypeAlias = (
+    "Callable[[objects.BindingSpec, snapshot.Snapshot, Sequence[int]], capacity.Room]"
+)
+
+
+class Observer(Protocol):
+    """Is told how far a decision is, to measure it; see `measurements.Measurements`."""
+
+    def begin(self) -> None:
+        """A decision begins."""
+        ...
+
+    def plugin_ended(self, plugin: str, point: str) -> None:
+        """A plugin has answered at the extension point."""
+        ...
+
+    def step_ended(self, step: str) -> None:
+        """`Filter`, `Score`, `Select` or `AssignReplicas` has ended."""
+        ...
+
+
+class _Nobody:
+    def begin(self) -> None:
+        pass
+
+    def plugin_ended(self, plugin: str, point: str) -> None:
+        pass
+
+    def step_ended(self, step: str) -> None:
+        pass
+
+
+@dataclasses.dataclass(frozen=True)
+class Algorithm:
+    """What decides about bindings; it keeps nothing from one to the next.
+
+    Attributes:
+        plugins: in the order in which they are asked.
+        estimator: says how many replicas each cluster has room for.
+        with_empty_clusters: whether clusters that were selected but got no replicas are named, too
+            (`--enable-empty-workload-propagation`).
+        observer: is told of the steps.
+        places_sets: whether workloads of several components are placed as a whole
+            (the gate MultiplePodTemplatesScheduling); the estimator has to count sets then.
+        policies: the cluster policies in force, None without any; they filter and score after the
+            plugins.
+    """
+
+    plugins: Sequence[interface.Plugin]
+    estimator: Estimator = capacity.room_for
+    with_empty_clusters: bool = False
+    observer: Observer = dataclasses.field(default_factory=_Nobody)
+    policies: cluster_policies.ClusterPolicies | None = None
+    places_sets: bool = False
+
+    def unobserved(self) -> Algorithm:
+        """Return an algorithm that decides the same and measures nothing."""
+        return dataclasses.replace(self, observer=_Nobody())
+
+    @functools.cached_property
+    def filters(self) -> list[interface.FilterPlugin]:
+        """What refuses clusters, in the order in which it is asked."""
+        asked = (*self.plugins, *((self.policies,) if self.policies else ()))
+        return [each for each in asked if isinstance(each, interface.FilterPlugin)]
+
+    @functools.cached_property
+    def scorers(self) -> list[interface.ScorePlugin]:
+        """The plugins that give points; those of policies are asked apart."""
+        return [each for each in self.plugins if isinstance(each, interface.ScorePlugin)]
+
+    def attempt(
+        self, request: interface.Request, clusters: snapshot.Snapshot, *, afresh: bool
+    ) -> Result:
+        """Return where the binding goes, or why it goes nowhere.
+
+        Args:
+            request: the binding with the term that counts.
+            clusters: all clusters.
+            afresh: whether a reschedule was asked for, which forgets where replicas are.
+
+        Raises:
+            PluginFailure: a plugin raised, or did not answer for each cluster.
+        """
+        self.observer.begin()
+        waits = self.policies.waits(request, clusters) if self.policies else None
+        if waits is not None:
+            return waits
+        reasons = self._reasons(request, clusters)
+        self.observer.step_ended("Filter")
+        feasible = [i for i, reason in enumerate(reasons) if reason == interface.PASSES]
+        if not feasible:
+            return errors.nothing_fits(clusters.all_count, reasons)
+        found = self.candidates_among(request, clusters, feasible)
+        self.observer.step_ended("Score")
+        needed = self.needed(request.spec)
+        chosen = select_clusters.select(found, request.spec, request.placement, needed)
+        if isinstance(chosen, errors.Failure):
+            return chosen.within("failed to select clusters")
+        self.observer.step_ended("Select")
+        shares = assignment.assign(chosen, request, afresh=afresh)
+        if isinstance(shares, errors.Failure):
+            return shares.within("failed to assign replicas")
+        self.observer.step_ended("AssignReplicas")
+        if self.with_empty_clusters:
+            shares |= {c.name: 0 for c in chosen if c.name not in shares}
+        return tuple(objects.TargetCluster(name=n, replicas=r) for n, r in shares.items())
+
+    def needed(self, spec: objects.BindingSpec) -> int:
+        """Return what the chosen clusters have to have room for: replicas, or one whole set."""
+        is_whole = self.places_sets and component_sets.is_placed_whole(spec)
+        return 1 if is_whole else spec.replicas
+
+    def _reasons(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[str]:
+        """Return for each cluster what the first filter that refuses it says."""
+        told: Sequence[str] = [interface.PASSES] * len(clusters.clusters)
+        for plugin in self.filters:
+            try:
+                said = plugin.filter(request, clusters)
+                told = [before or now for before, now in zip(told, said, strict=True)]
+            except Exception as error:
+                raise _failure_of(plugin, "Filter", error) from error
+            self.observer.plugin_ended(plugin.name, "Filter")
+        return told
+
+    def candidates_among(
+        self, request: interface.Request, clusters: snapshot.Snapshot, feasible: Sequence[int]
+    ) -> list[candidates.Candidate]:
+        """Return the clusters at the places `feasible` with what choosing among them looks at."""
+        scores = self._scores(request, clusters)
+        judged = self._judgement(request, clusters, feasible)
+        rooms = self.estimator(request.spec, clusters, feasible)
+        present: dict[str, int] = {}
+        for target in request.spec.clusters:
+            present.setdefault(target.name, target.replicas)
+        return [
+            candidates.Candidate(
+                cluster := clusters.clusters[i],
+                scores[i] + judged.points[place],
+                _overflow_order(cluster, request),
+                rooms[i],
+                rooms[i] + present.get(cluster.metadata.name, 0),
+                judged.votes[place] if judged.votes else None,
+            )
+            for place, i in enumerate(feasible)
+        ]
+
+    def _scores(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[int]:
+        total = [0] * len(clusters.clusters)
+        for plugin in self.scorers:
+            try:
+                points = plugin.score(request, clusters)
+                total = [a + b for a, b in zip(total, points, strict=True)]
+            except Exception as error:
+                raise _failure_of(plugin, "Score", error) from error
+            self.observer.plugin_ended(plugin.name, "Score")
+        return total
+
+    def _judgement(
+        self, request: interface.Request, clusters: snapshot.Snapshot, feasible: Sequence[int]
+    ) -> cluster_scores.Judgement:
+        if self.policies is None:
+            return cluster_scores.Judgement([0] * len(feasible), None)
+        judged = self.policies.judge(request, clusters, feasible)
+        self.observer.plugin_ended(self.policies.name, "Score")
+        return judged
+
+
+def _failure_of(
+    plugin: interface.Plugin, point: str, error: Exception
+) -> policysched_errors.PluginFailure:
+    problem = f"{type(error).__name__}: {error}"
+    return policysched_errors.PluginFailure(plugin.name, point, problem)
+
+
+_MATCHES_NO_TERM = 1000
+
+
+def _overflow_order(cluster: objects.Cluster, request: interface.Request) -> int:
+    """Source: Karmada `spreadconstraint/group_clusters.go` (`getClusterOverflowOrder`)."""
+    placement = request.placement
+    if placement.cluster_affinity is not None or not placement.cluster_affinities:
+        return 0
+    term = request.affinity_term
+    if term is None:
+        return _MATCHES_NO_TERM
+    for order, affinity in enumerate((term, *(term.overflow_affinities or ()))):
+        if cluster_matching.matches(cluster, affinity):
+            return order
+    return _MATCHES_NO_TERM

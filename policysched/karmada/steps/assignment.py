@@ -1,0 +1,231 @@
+"""How many replicas each of the chosen clusters gets: AssignReplicas.
+
+Source: Karmada v1.18.2 `pkg/scheduler/core/common.go`, `assignment.go`, `division_algorithm.go`.
+Sums of replicas are int32, as there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, TypeAlias
+
+from policysched.karmada import cluster_matching, errors, objects
+from policysched.karmada.steps import by_score, webster
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from policysched.karmada import interface
+    from policysched.karmada.steps import candidates
+
+Shares: TypeAlias = dict[str, int]
+"""Replicas by the name of the cluster, in the order in which they are written."""
+Assignment: TypeAlias = "Shares | errors.Failure"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Division:
+    """One division of replicas among clusters.
+
+    Attributes:
+        clusters: the chosen clusters, best first.
+        replicas: how many there are to divide.
+        spec: of the binding.
+        strategy: how to divide.
+        afresh: whether to forget where replicas are now.
+    """
+
+    clusters: Sequence[candidates.Candidate]
+    replicas: int
+    spec: objects.BindingSpec
+    strategy: objects.ReplicaScheduling | None
+    afresh: bool
+
+    @property
+    def present(self) -> Shares:
+        """Replicas that are on chosen clusters already."""
+        names = {candidate.name for candidate in self.clusters}
+        return {t.name: t.replicas for t in self.spec.clusters if t.name in names}
+
+
+def assign(
+    chosen: Sequence[candidates.Candidate], request: interface.Request, *, afresh: bool
+) -> Assignment:
+    """Return the replicas of each cluster, or why there are none.
+
+    What has no replicas to divide gets all clusters, with 0 each.
+    """
+    spec = request.spec
+    if not chosen:
+        return errors.Failure("other", "no clusters available to schedule")
+    if not divides(spec):
+        return {candidate.name: 0 for candidate in chosen}
+    strategy = request.placement.replica_scheduling
+    whole = Division(chosen, spec.replicas, spec, strategy, afresh)
+    return _by_tiers(whole) if overflows(request) else _divide(whole)
+
+
+def divides(spec: objects.BindingSpec) -> bool:
+    """Return whether there are replicas to divide."""
+    has_replicas = spec.replicas > 0 or spec.replica_requirements is not None
+    return has_replicas and len(spec.components) <= 1
+
+
+def overflows(request: interface.Request) -> bool:
+    """Return whether clusters are filled tier by tier, those that the affinity means first."""
+    if request.placement.cluster_affinity is not None or not request.affinity_name:
+        return False
+    term = request.affinity_term
+    return term is not None and term.overflow_affinities is not None
+
+
+def _by_tiers(whole: Division) -> Assignment:
+    """Fill the clusters that the affinity means before those that it overflows to."""
+    tiers: dict[int, list[candidates.Candidate]] = {}
+    for candidate in whole.clusters:
+        tiers.setdefault(candidate.overflow_order, []).append(candidate)
+    left, shares = whole.replicas, Shares()
+    for order in sorted(tiers):
+        part = min(left, sum(candidate.available for candidate in tiers[order]))
+        share = _divide(dataclasses.replace(whole, clusters=tiers[order], replicas=part))
+        if isinstance(share, errors.Failure):
+            return share
+        shares |= share
+        left -= part
+        if left <= 0:
+            return shares
+    return errors.Failure(
+        "unschedulable", "Clusters available replicas are not enough to schedule."
+    )
+
+
+def _divide(division: Division) -> Assignment:
+    strategy = division.strategy
+    if strategy is None or strategy.replica_scheduling_type == objects.DUPLICATED:
+        shares: Assignment = {c.name: division.replicas for c in division.clusters}
+    elif strategy.replica_division_preference == objects.AGGREGATED:
+        shares = _by_room(division, aggregated=True)
+    elif strategy.replica_division_preference == objects.WEIGHTED:
+        weights = strategy.weight_preference
+        if any(candidate.votes for candidate in division.clusters):
+            shares = _by_score(division)
+        elif weights is not None and weights.dynamic_weight:
+            shares = _by_room(division, aggregated=False)
+        else:
+            shares = _by_static_weight(division)
+    else:
+        return errors.Failure("other", _unsupported(strategy))
+    if isinstance(shares, errors.Failure):
+        return shares
+    return {name: replicas for name, replicas in shares.items() if replicas > 0}
+
+
+def _unsupported(strategy: objects.ReplicaScheduling) -> str:
+    return (
+        "unsupported replica scheduling strategy, replicaSchedulingType: "
+        f"{strategy.replica_scheduling_type}, replicaDivisionPreference: "
+        f"{strategy.replica_division_preference}, please try another scheduling strategy"
+    )
+
+
+def _by_static_weight(division: Division) -> Shares:
+    """Divide by weights that are written down; room and present replicas do not matter."""
+    votes = static_weights(division)
+    return webster.divide(division.replicas, votes, division.spec.resource.uid)
+
+
+def static_weights(division: Division) -> dict[str, int]:
+    """Return the written weights of clusters, 1 for all where none has one."""
+    preference = division.strategy.weight_preference if division.strategy else None
+    rules = () if preference is None else preference.static_weight_list
+    weights = {}
+    for candidate in division.clusters:
+        matching = [
+            rule.weight
+            for rule in rules
+            if cluster_matching.matches(candidate.cluster, rule.target_cluster)
+        ]
+        if (weight := max(matching, default=0)) > 0:
+            weights[candidate.name] = weight
+    return weights or {candidate.name: 1 for candidate in division.clusters}
+
+
+def _by_room(division: Division, *, aggregated: bool) -> Assignment:
+    """Divide by room, moving as little of what is there as possible unless asked afresh."""
+    present = division.present
+    placed = objects.int32(sum(present.values()))
+    if division.afresh:
+        votes = {c.name: objects.int32(c.room + present.get(c.name, 0)) for c in division.clusters}
+        shares = _by_votes(division, votes, division.replicas, {}, aggregated=aggregated)
+        return _told(shares, "failed to do fresh scale")
+    if placed > division.replicas:
+        shares = _by_votes(division, present, division.replicas, {}, aggregated=aggregated)
+        return _told(shares, "failed to scale down")
+    if placed < division.replicas:
+        votes = {c.name: c.room for c in division.clusters}
+        more = objects.int32(division.replicas - placed)
+        shares = _by_votes(division, votes, more, present, aggregated=aggregated)
+        return _told(shares, "failed to scale up")
+    return present
+
+
+def _by_score(division: Division) -> Assignment:
+    """Divide by the points of a cluster policy; what is there moves as little as by room."""
+    present, uid = division.present, division.spec.resource.uid
+    missing = division.replicas - sum(present.values())
+    if not division.afresh and missing <= 0:
+        return webster.divide(division.replicas, present, uid) if missing else present
+    kept = {} if division.afresh else present
+    seats = division.replicas if division.afresh else missing
+    rooms = {c.name: max(0, c.available if division.afresh else c.room) for c in division.clusters}
+    if (total := sum(rooms.values())) < seats:
+        step = "failed to do fresh scale" if division.afresh else "failed to scale up"
+        return _too_little(total).within(step)
+    votes = {c.name: c.votes or 0 for c in division.clusters}
+    return _added(kept, by_score.within(seats, votes, rooms, uid))
+
+
+def _too_little(room: int) -> errors.Failure:
+    return errors.Failure(
+        "unschedulable", f"Clusters available replicas {room} are not enough to schedule."
+    )
+
+
+def _told(shares: Assignment, step: str) -> Assignment:
+    return shares.within(step) if isinstance(shares, errors.Failure) else shares
+
+
+def _by_votes(
+    division: Division, votes: Shares, replicas: int, present: Shares, *, aggregated: bool
+) -> Assignment:
+    """Divide in proportion to votes and add the result to what is there."""
+    votes = dict(sorted(votes.items(), key=lambda item: -item[1]))
+    total = objects.int32(sum(votes.values()))
+    if total < replicas:
+        return _too_little(total)
+    if aggregated:
+        votes = _fewest(votes, replicas, {name for name, count in present.items() if count > 0})
+    more = Shares()
+    if sum(votes.values()):
+        more = webster.divide(replicas, votes, division.spec.resource.uid)
+    return _added(present, more)
+
+
+def _fewest(votes: Shares, replicas: int, preferred: set[str]) -> Shares:
+    """Return as few clusters as have room for all, those that have replicas already first."""
+    ordered = sorted(votes, key=lambda name: name not in preferred)
+    taken, room = Shares(), 0
+    for name in ordered:
+        taken[name] = votes[name]
+        room = objects.int32(room + votes[name])
+        if room >= replicas:
+            break
+    return taken
+
+
+def _added(present: Shares, more: Shares) -> Shares:
+    """Return the sums; clusters that got nothing more come last."""
+    if not present or not more:
+        return more or present
+    added = {name: objects.int32(count + present.get(name, 0)) for name, count in more.items()}
+    return added | {name: count for name, count in present.items() if name not in more}

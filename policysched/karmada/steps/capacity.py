@@ -1,0 +1,183 @@
+"""How many replicas a cluster has room for, from what its status sums up and its estimator says.
+
+Source: Karmada v1.18.2 `pkg/estimator/client/general.go` and `pkg/scheduler/core/util.go`
+(`calAvailableReplicas`). CPU counts in milli, everything else in whole units, rounded up.
+"""
+
+from __future__ import annotations
+
+import collections
+import math
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import msgspec
+
+from policysched import int64, quantity
+from policysched.karmada import objects
+from policysched.karmada.state import estimates
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from fractions import Fraction
+
+    from policysched.cluster.objects import wire
+    from policysched.karmada.state import snapshot
+
+Room: TypeAlias = "Sequence[int]"
+"""Replicas for each cluster of a snapshot, in int32."""
+
+MAX_INT32: Final = 2**31 - 1
+PODS_PER_NODE: Final = 110
+"""What Karmada supposes that a node of a resource model takes."""
+
+_CPU, PODS = "cpu", "pods"
+_NATIVE = frozenset({_CPU, "memory", "ephemeral-storage"})
+
+
+def room_for(
+    spec: objects.BindingSpec,
+    clusters: snapshot.Snapshot,
+    feasible: Sequence[int] = (),
+    *,
+    with_models: bool = True,
+) -> Room:
+    """Return how many replicas of the binding each cluster has room for.
+
+    What has no replicas is not estimated: it gets the greatest int32. So are clusters without a
+    limit, but these get the replicas of the binding, so that sums stay in range.
+
+    Args:
+        spec: that of the binding.
+        clusters: all clusters.
+        feasible: places of those that the binding may go to; only their estimators matter.
+        with_models: whether models of nodes count, where clusters have some
+            (the gate CustomizedClusterResourceModeling).
+
+    Raises:
+        Unanswered: estimators are to be asked first.
+    """
+    if spec.replicas == 0 and not spec.components:
+        return [MAX_INT32] * len(clusters.clusters)
+    requirements = spec.replica_requirements
+    asked = None if requirements is None else requirements.resource_request
+    key = b"" if asked is None else msgspec.json.encode(asked, order="sorted")
+    rooms: Room = clusters.keep(
+        ("room", key, with_models),
+        lambda: [_of_cluster(c, requirements, with_models=with_models) for c in clusters.clusters],
+    )
+    return limited(rooms, spec, clusters, feasible)
+
+
+def limited(
+    rooms: Room,
+    spec: objects.BindingSpec,
+    clusters: snapshot.Snapshot,
+    feasible: Sequence[int],
+    *,
+    counts_sets: bool = False,
+) -> Room:
+    """Return what clusters say of themselves, limited by what their estimators say.
+
+    Raises:
+        Unanswered: estimators are to be asked first.
+    """
+    if clusters.estimated is not None:
+        by_name = {clusters.clusters[i].metadata.name: i for i in feasible}
+        about = estimates.Question(spec, (), counts_sets)
+        rooms = estimates.least(rooms, by_name, clusters.estimated, about)
+    return [spec.replicas if room == MAX_INT32 else room for room in rooms]
+
+
+def _of_cluster(
+    cluster: objects.Cluster,
+    requirements: objects.ReplicaRequirements | None,
+    *,
+    with_models: bool,
+) -> int:
+    summary = cluster.status.resource_summary
+    if summary is None:
+        return 0
+    pods = math.ceil(available(summary, PODS) or 0)
+    if pods <= 0:
+        return 0
+    if requirements is None:
+        return objects.int32(pods)
+    models = cluster.spec.resource_models if with_models else ()
+    by_nodes = _of_models(models, summary, requirements.resource_request)
+    if by_nodes is None:
+        by_nodes = _of_summary(summary, requirements.resource_request)
+    return objects.int32(min(pods, by_nodes))
+
+
+def available(summary: objects.ResourceSummary, resource: str) -> Fraction | None:
+    """Return what is allocatable and neither allocated nor about to be; None if not listed."""
+    if resource not in summary.allocatable:
+        return None
+    taken = (summary.allocated, summary.allocating)
+    listed = [quantity.parse(str(amounts[resource])) for amounts in taken if resource in amounts]
+    return quantity.parse(str(summary.allocatable[resource])) - sum(listed)
+
+
+def _of_summary(summary: objects.ResourceSummary, request: objects.ResourceList) -> int:
+    room = int64.MAX
+    for resource, asked in request.items():
+        if quantity.value(asked) <= 0:
+            continue
+        left = available(summary, resource)
+        if left is None or left <= 0:
+            return 0
+        unit = 1000 if resource == _CPU else 1
+        room = min(room, math.ceil(left * unit) // amount_of(resource, asked))
+    return room
+
+
+def _of_models(
+    models: Sequence[objects.ResourceModel],
+    summary: objects.ResourceSummary,
+    request: objects.ResourceList,
+) -> int | None:
+    """Return how many fit on nodes of the grades' least sizes; None without usable models."""
+    nodes = nodes_by_size(models, summary)
+    if nodes is None:
+        return None
+    return min(MAX_INT32, sum(count * _on_node(size, request) for size, count in nodes))
+
+
+def nodes_by_size(
+    models: Sequence[objects.ResourceModel], summary: objects.ResourceSummary
+) -> list[tuple[dict[str, wire.Quantity], int]] | None:
+    """Return the least size of each grade, and how many nodes have it; smallest grade first.
+
+    None is returned without usable models.
+    """
+    counted = summary.allocatable_modelings
+    if not counted or not models or any(grade.count < 0 for grade in counted):
+        return None
+    nodes: collections.Counter[int] = collections.Counter()
+    for grade in counted:
+        nodes[grade.grade] += grade.count
+    sizes = {model.grade: {r.name: r.min for r in model.ranges} for model in models}
+    return [(sizes[grade], nodes[grade]) for grade in sorted(sizes)]
+
+
+def _on_node(size: Mapping[str, wire.Quantity], request: objects.ResourceList) -> int:
+    room = PODS_PER_NODE
+    for resource, asked in request.items():
+        wanted = amount_of(resource, asked)
+        if wanted > 0 and counts_on_nodes(resource):
+            room = min(room, max(0, amount_of(resource, size.get(resource, 0))) // wanted)
+    return room
+
+
+def counts_on_nodes(resource: str) -> bool:
+    """Return whether the simulated nodes know the resource: natively, or as a scalar one."""
+    return (
+        resource in _NATIVE
+        or "/" in resource
+        or resource.startswith(("hugepages-", "attachable-volumes-"))
+    )
+
+
+def amount_of(resource: str, amount: wire.Quantity) -> int:
+    """Return an amount of a resource: CPU in milli, all else in whole units, rounded up."""
+    return quantity.milli_value(amount) if resource == _CPU else quantity.value(amount)

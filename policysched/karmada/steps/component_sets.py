@@ -1,0 +1,157 @@
+"""How many whole sets of its components a cluster has room for: MultiplePodTemplatesScheduling.
+
+A workload of several components, such as a job manager with its workers, goes to one cluster as a
+whole, or nowhere.
+
+Source: Karmada v1.18.2 `pkg/scheduler/core/estimation.go`, `pkg/estimator/client/general.go`
+(`maxAvailableComponentSets`), `pkg/estimator/scheduling_simulator_components.go`.
+"""
+
+from __future__ import annotations
+
+import collections
+import math
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from policysched import quantity
+from policysched.karmada import objects
+from policysched.karmada.steps import capacity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from fractions import Fraction
+
+    from policysched.cluster.objects import wire
+    from policysched.karmada.state import snapshot
+
+_ONE_CLUSTER = ("cluster", 1, 1)
+
+
+def is_placed_whole(spec: objects.BindingSpec) -> bool:
+    """Return whether the binding has components that its placement wants in exactly one cluster."""
+    if not spec.components or spec.placement is None:
+        return False
+    return any(
+        (each.spread_by_field, each.min_groups, each.max_groups) == _ONE_CLUSTER
+        for each in spec.placement.spread_constraints
+    )
+
+
+def room_for(
+    spec: objects.BindingSpec,
+    clusters: snapshot.Snapshot,
+    feasible: Sequence[int] = (),
+    *,
+    with_models: bool = True,
+) -> capacity.Room:
+    """Return how many sets of components, or else replicas, each cluster has room for.
+
+    Raises:
+        Unanswered: estimators are to be asked first.
+    """
+    if not is_placed_whole(spec):
+        return capacity.room_for(spec, clusters, feasible, with_models=with_models)
+    key = msgspec.json.encode(spec.components, order="sorted")
+    rooms: capacity.Room = clusters.keep(
+        ("sets", key, with_models),
+        lambda: [_of_cluster(c, spec.components, with_models) for c in clusters.clusters],
+    )
+    return capacity.limited(rooms, spec, clusters, feasible, counts_sets=True)
+
+
+def _of_cluster(
+    cluster: objects.Cluster,
+    components: Sequence[objects.Component],
+    with_models: bool,  # noqa: FBT001 - as its caller has it
+) -> int:
+    summary = cluster.status.resource_summary
+    if summary is None:
+        return 0
+    pods = math.ceil(capacity.available(summary, capacity.PODS) or 0)
+    if pods <= 0:
+        return 0
+    of_set = sum(each.replicas for each in components)
+    if of_set <= 0:
+        return objects.int32(pods)
+    sets = objects.int32(pods // of_set)
+    for resource, asked in _asked_by_set(components).items():
+        if asked <= 0:
+            continue
+        left = capacity.available(summary, resource)
+        amount = 0 if left is None else _in_unit_of(summary.allocatable[resource], left)
+        if amount <= 0:
+            return 0
+        sets = min(sets, objects.int32(amount // asked))
+    nodes = capacity.nodes_by_size(cluster.spec.resource_models, summary) if with_models else None
+    return sets if nodes is None else _on_nodes(nodes, components, sets)
+
+
+def _asked_by_set(components: Sequence[objects.Component]) -> dict[str, int]:
+    total: collections.Counter[str] = collections.Counter()
+    for each in components:
+        if each.replica_requirements is not None:
+            for resource, asked in each.replica_requirements.resource_request.items():
+                amount = _in_unit_of(asked, quantity.parse(str(asked)))
+                total[resource] += amount * each.replicas
+    return total
+
+
+def _in_unit_of(written: wire.Quantity, amount: Fraction) -> int:
+    """Return an amount in milli, or in whole units where the text has a binary suffix.
+
+    So Karmada compares unlike units where one side has such a suffix and the other has none.
+    """
+    return math.ceil(amount * (1 if str(written).endswith("i") else 1000))
+
+
+class _Node:
+    """A node of a resource model, with what is left of it."""
+
+    def __init__(self, size: dict[str, wire.Quantity]) -> None:
+        self.pods = capacity.PODS_PER_NODE
+        self.left = {name: capacity.amount_of(name, amount) for name, amount in size.items()}
+
+    def take(self, wanted: dict[str, int], replicas: int) -> int:
+        """Take as many replicas as fit, and return how many."""
+        taken = min(
+            (max(0, self.left.get(name, 0)) // amount for name, amount in wanted.items()),
+            default=replicas,
+        )
+        taken = min(taken, self.pods, replicas)
+        self.pods -= taken
+        for name, amount in wanted.items():
+            self.left[name] = self.left.get(name, 0) - amount * taken
+        return taken
+
+
+def _on_nodes(
+    nodes: Sequence[tuple[dict[str, wire.Quantity], int]],
+    components: Sequence[objects.Component],
+    limit: int,
+) -> int:
+    """Return how many sets fit when each replica goes to the first node that takes it."""
+    standing = [_Node(size) for size, count in nodes for _ in range(count)]
+    asked = [(_wanted(each), each.replicas) for each in components]
+    for number in range(limit):
+        for wanted, replicas in asked:
+            missing = replicas
+            for node in standing:
+                if missing <= 0:
+                    break
+                missing -= node.take(wanted, missing)
+            if missing > 0:
+                return number
+    return limit
+
+
+def _wanted(component: objects.Component) -> dict[str, int]:
+    requirements = component.replica_requirements
+    request = {} if requirements is None else requirements.resource_request
+    amounts = {name: capacity.amount_of(name, asked) for name, asked in request.items()}
+    return {
+        name: amount
+        for name, amount in amounts.items()
+        if amount > 0 and capacity.counts_on_nodes(name)
+    }

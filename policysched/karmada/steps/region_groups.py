@@ -1,0 +1,118 @@
+"""Choosing regions: few, good, and with enough clusters.
+
+Source: Karmada v1.18.2 `pkg/scheduler/core/spreadconstraint/group_clusters.go` (scores) and
+`select_groups.go` (which regions together).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, Final
+
+from policysched.karmada import objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from policysched.karmada.steps import candidates
+
+_UNIT: Final = 1000
+"""Room counts before the mean score of clusters, which is at most 100."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Region:
+    """Candidates of one region, best first."""
+
+    name: str
+    members: Sequence[candidates.Candidate]
+    weight: int
+
+    @property
+    def rank(self) -> tuple[int, str]:
+        """What sorts the best region first."""
+        return (-self.weight, self.name)
+
+
+def group(
+    found: Sequence[candidates.Candidate], spec: objects.BindingSpec, placement: objects.Placement
+) -> list[Region]:
+    """Return the regions of the candidates; those without a region belong to none."""
+    members: dict[str, list[candidates.Candidate]] = {}
+    for candidate in found:
+        if candidate.cluster.spec.region:
+            members.setdefault(candidate.cluster.spec.region, []).append(candidate)
+    return [Region(name, of, _weight(of, spec, placement)) for name, of in members.items()]
+
+
+def constraint(placement: objects.Placement, field: str) -> objects.SpreadConstraint:
+    """Return the last constraint on the field; without one, one that asks for 0 groups."""
+    for found in reversed(placement.spread_constraints):
+        if found.spread_by_field == field:
+            return found
+    return objects.SpreadConstraint()
+
+
+def _weight(
+    members: Sequence[candidates.Candidate],
+    spec: objects.BindingSpec,
+    placement: objects.Placement,
+) -> int:
+    if placement.scheduling_type == objects.DUPLICATED:
+        fitting = [m.score for m in members if m.available >= spec.replicas]
+        return len(fitting) * _UNIT + sum(fitting) // len(fitting) if fitting else 0
+    min_regions = constraint(placement, "region").min_groups
+    min_clusters = max(constraint(placement, "cluster").min_groups, min_regions)
+    # Karmada divides by zero here and arrives at 0; a policy's webhook admits no 0.
+    wanted = math.ceil(spec.replicas / min_regions) if min_regions else 0
+    room = score = count = 0
+    for member in members:
+        room, score, count = room + member.available, score + member.score, count + 1
+        if count >= min_clusters and room >= wanted:
+            break
+    if room < wanted:
+        return room * _UNIT + score // len(members)
+    return wanted * _UNIT + score // count
+
+
+def choose(regions: Sequence[Region], fewest: int, most: int, clusters: int) -> list[Region]:
+    """Return the best combination of regions, best region first; none when there is none.
+
+    Args:
+        regions: to choose from.
+        fewest: regions that are asked for.
+        most: regions that are allowed.
+        clusters: how many clusters they need to have together.
+    """
+    ordered = sorted(regions, key=lambda region: (len(region.members), *region.rank))
+    paths = [sorted(path, key=lambda r: r.rank) for path in _paths(ordered, fewest, most, clusters)]
+    if not paths:
+        return []
+    paths.sort(key=lambda p: (-sum(r.weight for r in p), -sum(len(r.members) for r in p)))
+    best = paths[0]
+    for path in paths[1:]:
+        # Fewer regions are better where they are the best of the same.
+        if len(path) < len(best) and all(a is b for a, b in zip(path, best, strict=False)):
+            best = path
+    return best
+
+
+def _paths(
+    ordered: Sequence[Region], fewest: int, most: int, clusters: int
+) -> Iterator[tuple[Region, ...]]:
+    """Yield combinations that suffice, shortest of their beginning, in the order found."""
+    pending: list[tuple[tuple[Region, ...], int, int]] = [((), 0, 0)]
+    while pending:
+        path, count, begin = pending.pop()
+        if count >= clusters and fewest <= len(path) <= most:
+            yield path
+            continue
+        if len(path) >= most:
+            continue
+        # When all regions are asked for, only the path of all of them is worth a look.
+        end = begin + 1 if len(ordered) == fewest else len(ordered)
+        pending.extend(
+            ((*path, ordered[i]), count + len(ordered[i].members), i + 1)
+            for i in reversed(range(begin, min(end, len(ordered))))
+        )

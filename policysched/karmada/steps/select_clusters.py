@@ -1,0 +1,109 @@
+"""Which of the clusters that passed the filters a binding gets: SelectClusters.
+
+Source: Karmada v1.18.2 `pkg/scheduler/core/spreadconstraint/select_clusters*.go`. Only constraints
+on clusters, and on regions, choose; those on zones and providers are filters alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from policysched.karmada import errors, objects
+from policysched.karmada.steps import region_groups
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from policysched.karmada.steps import candidates
+
+Selection: TypeAlias = "Sequence[candidates.Candidate] | errors.Failure"
+
+
+def select(
+    found: Sequence[candidates.Candidate],
+    spec: objects.BindingSpec,
+    placement: objects.Placement,
+    needed: int,
+) -> Selection:
+    """Return the clusters that the binding is to be divided among, best first, or why none.
+
+    `needed` is what they have to have room for together; see `Algorithm.needed`.
+    """
+    ranked = sorted(found, key=lambda candidate: candidate.rank)
+    if not placement.spread_constraints or ignores_constraints(placement.replica_scheduling):
+        return ranked
+    fields = {constraint.spread_by_field for constraint in placement.spread_constraints}
+    if "region" in fields:
+        return _by_region(ranked, spec, placement)
+    if "cluster" in fields:
+        return _by_cluster(ranked, placement, needed)
+    return errors.Failure("other", "just support cluster and region spread constraint")
+
+
+def ignores_constraints(strategy: objects.ReplicaScheduling | None) -> bool:
+    """Return whether replicas are divided by weights that are written down."""
+    if strategy is None or strategy.replica_scheduling_type != objects.DIVIDED:
+        return False
+    if strategy.replica_division_preference != objects.WEIGHTED:
+        return False
+    weights = strategy.weight_preference
+    return weights is None or bool(weights.static_weight_list and not weights.dynamic_weight)
+
+
+def _by_cluster(
+    ranked: Sequence[candidates.Candidate], placement: objects.Placement, needed: int
+) -> Selection:
+    constraint = region_groups.constraint(placement, "cluster")
+    if len(ranked) < constraint.min_groups:
+        return errors.Failure(
+            "other", "the number of feasible clusters is less than spreadConstraint.MinGroups"
+        )
+    count = min(len(ranked), constraint.max_groups)
+    if placement.scheduling_type == objects.DUPLICATED:
+        return ranked[:count]
+    chosen = _with_room(ranked, count, needed)
+    return chosen or errors.Failure("other", f"no enough resource when selecting {count} clusters")
+
+
+def _with_room(
+    ranked: Sequence[candidates.Candidate], count: int, needed: int
+) -> Sequence[candidates.Candidate]:
+    """Return the best clusters, the worst of them exchanged for roomier ones until all fits.
+
+    Nothing is returned when it does not fit even so.
+    """
+    chosen, rest = list(ranked[:count]), list(ranked[count:])
+    for place in reversed(range(count)):
+        if sum(c.available for c in chosen) >= needed:
+            break
+        roomiest = max(range(len(rest)), key=lambda i: rest[i].available, default=None)
+        if roomiest is not None and rest[roomiest].available > chosen[place].available:
+            chosen[place], rest[roomiest] = rest[roomiest], chosen[place]
+    return chosen if sum(c.available for c in chosen) >= needed else ()
+
+
+def _by_region(
+    ranked: Sequence[candidates.Candidate],
+    spec: objects.BindingSpec,
+    placement: objects.Placement,
+) -> Selection:
+    wanted = region_groups.constraint(placement, "region")
+    clusters = region_groups.constraint(placement, "cluster")
+    regions = region_groups.group(ranked, spec, placement)
+    if len(regions) < wanted.min_groups:
+        return errors.Failure(
+            "other", "the number of feasible region is less than spreadConstraint.MinGroups"
+        )
+    chosen = region_groups.choose(
+        regions, wanted.min_groups, wanted.max_groups, clusters.min_groups
+    )
+    if not chosen:
+        return errors.Failure(
+            "other", "the number of clusters is less than the cluster spreadConstraint.MinGroups"
+        )
+    firsts = [region.members[0] for region in chosen]
+    others = sorted(
+        (member for region in chosen for member in region.members[1:]),
+        key=lambda candidate: candidate.rank,
+    )
+    return [*firsts, *others[: max(0, clusters.max_groups - len(firsts))]]

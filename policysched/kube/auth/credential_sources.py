@@ -1,0 +1,239 @@
+"""Where credentials come from: a kubeconfig's user, or a pod's service account.
+
+A kubeconfig's user has a token, a token file, a client certificate, a password, an exec plugin or
+an OIDC provider. They are read by `kubernetes.aio`; this module changes how exec plugins fail, when
+they run again, and how OIDC tokens are renewed, and hands out plain `Credential` values.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import binascii
+import datetime
+import pathlib
+import shutil
+from typing import Any
+
+from kubernetes.aio.config import config_exception, exec_provider, kube_config
+
+from policysched import clock as clocks
+from policysched.kube import errors
+from policysched.kube.auth import credentials, oidc
+
+EXEC_TIMEOUT_SECONDS = 60.0
+"""A plugin that asks a person for something never ends here: there is no person."""
+
+SPOILED = (
+    AttributeError,
+    KeyError,
+    OSError,
+    TypeError,
+    ValueError,
+    config_exception.ConfigException,
+)
+"""What `kubernetes.aio` raises for a kubeconfig of the wrong shape."""
+
+
+class KubeconfigLoader(kube_config.KubeConfigLoader):
+    """The loader of `kubernetes.aio`, in which an exec plugin that fails is an error.
+
+    The original logs the failure and goes on without a credential.
+    """
+
+    _user: Any  # a ConfigNode of the package, which has no types
+
+    def __init__(
+        self,
+        config: kube_config.ConfigNode,
+        clock: clocks.Clock,
+        *,
+        context: str | None,
+        where: str,
+    ) -> None:
+        super().__init__(config, active_context=context, config_base_path=None)  # type: ignore[no-untyped-call]  # as _user
+        self._clock = clock
+        self._where = where
+        self._has_exec_credential = False
+        self._exec_expires_at: datetime.datetime | None = None
+        self.exec_certificate = b""
+        self.exec_key = b""
+
+    @property
+    def is_impersonating(self) -> bool:
+        """Whether the user's entry asks to act as somebody else."""
+        return self._user is not None and "as" in self._user
+
+    def forget_exec_credential(self) -> None:
+        """Let the plugin run again at the next load."""
+        self._has_exec_credential = False
+
+    async def load_credential(self) -> None:
+        """Load the token again, by whatever means the user's entry names."""
+        await self._load_authentication()  # type: ignore[no-untyped-call]  # as _user
+
+    def load_cluster(self) -> None:
+        """Load `host`, `ssl_ca_cert`, `cert_file`, `key_file` and what else the cluster says."""
+        self._load_cluster_info()  # type: ignore[no-untyped-call]  # as _user
+
+    async def load_from_exec_plugin(self) -> bool:
+        """Run the plugin, unless it gave a credential that has not expired; True, as the original.
+
+        A credential without expiry holds until the server refuses it, as in client-go.
+
+        Raises:
+            CredentialError: the plugin failed.
+        """
+        if self._has_exec_credential and not self._is_exec_expired():
+            return True
+        status = await self._run_plugin()
+        if "token" in status:
+            self.token = f"Bearer {status['token']}"
+        self.exec_certificate = str(status.get("clientCertificateData", "")).encode()
+        self.exec_key = str(status.get("clientKeyData", "")).encode()
+        self._exec_expires_at = _time(status.get("expirationTimestamp"))
+        self._has_exec_credential = True
+        return True
+
+    async def _load_oid_token(self) -> str:
+        """Renew the ID token if that is due, and return the header's value, as the original."""
+        settings = self._user["auth-provider"]["config"]
+        try:
+            await oidc.renew(settings.value, self._clock.now())
+        except errors.CredentialError as error:
+            raise errors.CredentialError(f"{self._where}: {error}") from error
+        self.token = f"Bearer {settings['id-token']}"
+        return self.token
+
+    def _is_exec_expired(self) -> bool:
+        expires_at = self._exec_expires_at
+        return expires_at is not None and self._clock.now() >= expires_at - oidc.EXPIRY_MARGIN
+
+    async def _run_plugin(self) -> dict[str, Any]:
+        settings = self._user["exec"]
+        command = settings.safe_get("command") or ""
+        if shutil.which(command) is None:
+            hint = str(settings.safe_get("installHint") or "").strip()
+            raise errors.CredentialError(
+                f"{self._where}: there is no credential plugin `{command}`"
+                + (f" ({hint})" if hint else "")
+            )
+        try:
+            provider = exec_provider.ExecProvider(settings)
+            status = await asyncio.wait_for(provider.run(), EXEC_TIMEOUT_SECONDS)
+        except TimeoutError:
+            problem = f"did not end within {EXEC_TIMEOUT_SECONDS:.0f} s"
+        except (config_exception.ConfigException, OSError) as error:
+            problem = f"failed: {error}"
+        else:
+            given = status.keys() if isinstance(status, dict) else set()
+            if "token" in given or {"clientCertificateData", "clientKeyData"} <= given:
+                return dict(status)
+            problem = "gave neither a token nor a certificate with its key"
+        raise errors.CredentialError(f"{self._where}: the credential plugin `{command}` {problem}")
+
+
+class KubeconfigSource:
+    """Credentials of a kubeconfig's user."""
+
+    def __init__(self, loader: KubeconfigLoader, where: str) -> None:
+        """Take a loader that has loaded once."""
+        self._loader = loader
+        self._where = where
+        self._certificate = b""
+        self._key = b""
+
+    def __repr__(self) -> str:
+        """Name the file."""
+        return f"KubeconfigSource({self._where!r})"
+
+    async def load(self, *, is_rejected: bool) -> credentials.Credential:
+        """Ask plugin, provider or token file again where that is due.
+
+        Raises:
+            KubeconfigError, CredentialError: there is none.
+        """
+        if is_rejected:
+            self._loader.forget_exec_credential()
+        try:
+            await self._loader.load_credential()
+            return self.current()
+        except SPOILED as error:
+            raise errors.CredentialError(f"{self._where}: {safe_text(error)}") from None
+
+    def current(self) -> credentials.Credential:
+        """Return what the loader holds now.
+
+        Raises:
+            KubeconfigError: a token cannot stand in a header.
+        """
+        token = str(getattr(self._loader, "token", ""))
+        self._read_certificate()
+        return credentials.Credential(
+            authorization=credentials.authorization_header(token, self._where),
+            certificate=self._certificate,
+            key=self._key,
+        )
+
+    def _read_certificate(self) -> None:
+        """Take the plugin's certificate, else that of the user's files.
+
+        Certificates embedded in the kubeconfig lie in files only while it is loaded: what was read
+        then stays.
+        """
+        if self._loader.exec_certificate:
+            self._certificate = self._loader.exec_certificate
+            self._key = self._loader.exec_key
+            return
+        certificate = getattr(self._loader, "cert_file", None)
+        key = getattr(self._loader, "key_file", None)
+        if certificate and key and pathlib.Path(certificate).exists():
+            self._certificate = pathlib.Path(certificate).read_bytes()
+            self._key = pathlib.Path(key).read_bytes()
+
+
+class ServiceAccountSource:
+    """The token that the kubelet keeps fresh in a file."""
+
+    def __init__(self, token_file: pathlib.Path) -> None:
+        self._token_file = token_file
+
+    def __repr__(self) -> str:
+        """Name the file."""
+        return f"ServiceAccountSource({str(self._token_file)!r})"
+
+    async def load(self, *, is_rejected: bool) -> credentials.Credential:
+        """Read the file.
+
+        Raises:
+            KubeconfigError: it cannot be read, or is empty.
+        """
+        where = str(self._token_file)
+        try:
+            token = self._token_file.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise errors.KubeconfigError(where, "cannot be read") from error
+        if not token:
+            raise errors.KubeconfigError(where, "holds no token")
+        return credentials.Credential(credentials.authorization_header(f"Bearer {token}", where))
+
+
+def safe_text(error: Exception) -> str:
+    """Return the part of a foreign message that cannot quote a user's entry.
+
+    `kubernetes.aio` names an entry by its path and its whole content, token included.
+    """
+    if isinstance(error, binascii.Error):
+        return "embedded certificate data is not base64"
+    if isinstance(error, OSError):
+        return f"`{error.filename}` cannot be read: {error.strerror}"
+    if isinstance(error, AttributeError | KeyError | TypeError):
+        return "not a kubeconfig: an entry does not have the expected form"
+    text = str(error).split("{", maxsplit=1)[0]
+    return text.removesuffix(".").strip() or "not a kubeconfig"
+
+
+def _time(text: str | None) -> datetime.datetime | None:
+    if not text:
+        return None
+    time = datetime.datetime.fromisoformat(text)
+    return time if time.tzinfo else time.replace(tzinfo=datetime.UTC)

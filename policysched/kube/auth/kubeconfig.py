@@ -1,0 +1,315 @@
+"""Where the API server is and who we are, from a kubeconfig or from inside a cluster.
+
+Files, contexts, merging and the kinds of credentials are those of `kubernetes.aio`, whose
+exceptions end here. Its messages may quote a user's whole entry, token included, so everything that
+commonly goes wrong is checked and worded here, and what remains is cut before the first quoted
+structure.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import ssl
+import urllib.parse
+import urllib.request
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import yaml
+from kubernetes.aio.client import configuration as kube_configuration
+from kubernetes.aio.config import config_exception, incluster_config, kube_config
+
+from policysched import clock as clocks
+from policysched import server_urls
+from policysched.kube import errors
+from policysched.kube.auth import credential_sources, credentials
+
+_SERVICE_NAMESPACE_FILENAME = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+_IN_CLUSTER = "in-cluster configuration"
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_SPOILED = credential_sources.SPOILED
+
+
+class _ClusterEntry(msgspec.Struct):
+    name: str
+    cluster: dict[str, Any]
+
+
+class _UserEntry(msgspec.Struct):
+    name: str
+    user: dict[str, Any]
+
+
+class _ContextEntry(msgspec.Struct):
+    name: str
+    context: dict[str, Any]
+
+
+class _Shape(msgspec.Struct):
+    """What `kubernetes.aio` takes for granted, and quotes the content of where it is not so."""
+
+    clusters: list[_ClusterEntry] | None
+    users: list[_UserEntry] | None = None
+    contexts: list[_ContextEntry] | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Connection:
+    """Everything needed to reach one API server as one user.
+
+    Attributes:
+        server: base URL without a final slash.
+        ssl_context: trust and client certificate; None for plain http.
+        credentials: the Authorization header, kept fresh.
+        server_hostname: name expected in the server's certificate, None for that of the URL.
+        proxy: URL of a proxy, None for a direct connection; it may hold a password.
+        namespace: the context's default namespace.
+        own_namespace: the namespace of the pod that we run in, "" where a kubeconfig was read.
+    """
+
+    server: str
+    ssl_context: ssl.SSLContext | None
+    credentials: credentials.Credentials
+    server_hostname: str | None = None
+    proxy: str | None = dataclasses.field(default=None, repr=False)
+    namespace: str = "default"
+    own_namespace: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ServiceAccountFiles:
+    """Where a pod finds its service account (rest.InClusterConfig in client-go)."""
+
+    token: pathlib.Path = pathlib.Path(incluster_config.SERVICE_TOKEN_FILENAME)
+    certificate: pathlib.Path = pathlib.Path(incluster_config.SERVICE_CERT_FILENAME)
+    namespace: pathlib.Path = pathlib.Path(_SERVICE_NAMESPACE_FILENAME)
+
+
+async def load(
+    path: str | None,
+    context: str | None,
+    clock: clocks.Clock,
+    environ: Mapping[str, str] = os.environ,
+) -> Connection:
+    """Return the connection: of `path`, else `KUBECONFIG`, else the pod's own, else the home's.
+
+    Args:
+        path: a kubeconfig, or several joined by `:` that are merged as kubectl does.
+        context: name of a context, None for the current one.
+        clock: decides when credentials are renewed.
+        environ: the environment variables.
+
+    Raises:
+        KubeconfigError: nothing was found, or what was found cannot be used.
+        CredentialError: a credential plugin or identity provider failed.
+    """
+    paths = path or environ.get("KUBECONFIG")
+    if paths:
+        return await from_files(paths, context, clock)
+    if environ.get(incluster_config.SERVICE_HOST_ENV_NAME):
+        return await in_cluster(clock, environ)
+    home = pathlib.Path.home() / ".kube" / "config"
+    if _exists(home):
+        return await from_files(str(home), context, clock)
+    raise errors.KubeconfigError(
+        "kubeconfig",
+        "none was given, this is not a pod in a cluster, and `~/.kube/config` does not exist",
+        help="name one with --kubeconfig or KUBECONFIG",
+    )
+
+
+async def from_files(paths: str, context: str | None, clock: clocks.Clock) -> Connection:
+    """Return the connection that one kubeconfig, or several joined by `:`, describe.
+
+    Raises:
+        KubeconfigError: a file, the context, or a certificate cannot be used.
+        CredentialError: a credential plugin or identity provider failed.
+    """
+    for path in _existing(paths):
+        _check_file(path)
+    loader = _loader(paths, context, clock)
+    source = credential_sources.KubeconfigSource(loader, paths)
+    await source.load(is_rejected=False)
+    try:
+        loader.load_cluster()
+        server = _server(loader, paths)
+        trust = _trust(loader, paths) if server.startswith("https:") else None
+        first = source.current()
+    except _SPOILED as error:
+        raise errors.KubeconfigError(paths, credential_sources.safe_text(error)) from None
+    finally:
+        kube_config._cleanup_temp_files()  # noqa: SLF001 - else embedded keys lie in files until the process ends
+    return Connection(
+        server=server,
+        ssl_context=trust,
+        credentials=credentials.Credentials(source, first, clock, trust),
+        server_hostname=getattr(loader, "tls_server_name", None),
+        proxy=_proxy(loader, paths, server),
+        namespace=loader.current_context["context"].get("namespace") or "default",
+    )
+
+
+async def in_cluster(
+    clock: clocks.Clock,
+    environ: Mapping[str, str] = os.environ,
+    files: ServiceAccountFiles = ServiceAccountFiles(),
+) -> Connection:
+    """Return the connection of the pod that we run in.
+
+    Raises:
+        KubeconfigError: this is no pod, or its service account cannot be read.
+    """
+    loader = incluster_config.InClusterConfigLoader(
+        token_filename=str(files.token), cert_filename=str(files.certificate), environ=environ
+    )
+    source = credential_sources.ServiceAccountSource(files.token)
+    try:
+        loader.load_and_set(kube_configuration.Configuration(host=""))
+        first = await source.load(is_rejected=False)
+        trust = ssl.create_default_context(cafile=loader.ssl_ca_cert)
+    except ssl.SSLError as error:
+        raise errors.KubeconfigError(str(files.certificate), "no PEM certificate") from error
+    except (OSError, ValueError, config_exception.ConfigException) as error:
+        raise errors.KubeconfigError(_IN_CLUSTER, credential_sources.safe_text(error)) from error
+    _relax(trust)
+    return Connection(
+        server=loader.host,
+        ssl_context=trust,
+        credentials=credentials.Credentials(source, first, clock),
+        own_namespace=_own_namespace(files.namespace),
+    )
+
+
+def _own_namespace(file: pathlib.Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):  # a service account may be mounted without it
+        return ""
+
+
+def _existing(paths: str) -> list[pathlib.Path]:
+    """Return the files that exist; of several, missing ones are passed over as kubectl does."""
+    named = [pathlib.Path(path).expanduser() for path in paths.split(os.pathsep) if path]
+    found = [path for path in named if _exists(path)]
+    if not found:
+        raise errors.KubeconfigError(
+            paths, "no such file", help="name a kubeconfig with --kubeconfig or KUBECONFIG"
+        )
+    return found
+
+
+def _exists(path: pathlib.Path) -> bool:
+    try:
+        return path.exists()
+    except OSError as error:  # a folder on the way that may not be entered
+        raise errors.KubeconfigError(str(path), f"cannot be read: {error.strerror}") from error
+
+
+def _check_file(path: pathlib.Path) -> None:
+    where = str(path)
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise errors.KubeconfigError(where, f"cannot be read: {error.strerror}") from error
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise errors.KubeconfigError(f"{where}:{line}", "not YAML") from None  # it quotes the text
+    except (yaml.YAMLError, ValueError, RecursionError):  # PyYAML recurses, and makes numbers
+        raise errors.KubeconfigError(where, "not YAML") from None
+    try:
+        msgspec.convert(content, _Shape)
+    except msgspec.ValidationError as error:  # it names types and places, not values
+        raise errors.KubeconfigError(where, f"not a kubeconfig: {error}") from None
+
+
+def _loader(
+    paths: str, context: str | None, clock: clocks.Clock
+) -> credential_sources.KubeconfigLoader:
+    """Return the loader of an existing context whose cluster and user exist."""
+    try:
+        merged = kube_config.KubeConfigMerger(paths).config
+        content = merged.value
+        _check_context(paths, content, context or content.get("current-context"))
+        loader = credential_sources.KubeconfigLoader(merged, clock, context=context, where=paths)
+    except _SPOILED as error:
+        raise errors.KubeconfigError(paths, credential_sources.safe_text(error)) from None
+    if loader.is_impersonating:
+        raise errors.KubeconfigError(paths, "impersonation (`as`) is not supported")
+    return loader
+
+
+def _check_context(where: str, content: Mapping[str, Any], name: str | None) -> None:
+    contexts = {entry["name"]: entry["context"] for entry in content["contexts"]}
+    known = ", ".join(f"`{one}`" for one in sorted(contexts)) or "none"
+    if not name:
+        raise errors.KubeconfigError(
+            where, "no context is current", help=f"choose one, there are: {known}"
+        )
+    if name not in contexts:
+        raise errors.KubeconfigError(
+            where, f"there is no context `{name}`", help=f"there are: {known}"
+        )
+    for kind in ("cluster", "user"):
+        wanted = contexts[name].safe_get(kind)
+        if wanted and wanted not in {entry["name"] for entry in content[f"{kind}s"]}:
+            raise errors.KubeconfigError(
+                where, f"context `{name}` names the {kind} `{wanted}`, which does not exist"
+            )
+
+
+def _server(loader: credential_sources.KubeconfigLoader, where: str) -> str:
+    server = str(getattr(loader, "host", ""))
+    if not server.startswith(("https://", "http://")) or server_urls.split(server) is None:
+        raise errors.KubeconfigError(
+            where,
+            f"{server_urls.quoted(server)} is not the address of a server",
+            help="https://HOST:PORT",
+        )
+    return server
+
+
+def _proxy(loader: credential_sources.KubeconfigLoader, where: str, server: str) -> str | None:
+    """Return the proxy of the cluster's entry or of the environment, which may hold a password."""
+    own: str | None = getattr(loader, "proxy", None)
+    proxy = own or _proxy_of_environment(server)
+    if proxy is not None and server_urls.split(proxy) is None:
+        place, name = (where, "`proxy-url`") if own else ("environment", "the proxy")
+        raise errors.KubeconfigError(
+            place, f"{name} is not the address of a proxy", help="http://HOST:PORT"
+        )
+    return proxy
+
+
+def _trust(loader: credential_sources.KubeconfigLoader, where: str) -> ssl.SSLContext:
+    """Return the trust that the cluster's entry asks for, without a client certificate."""
+    try:
+        context = ssl.create_default_context(cafile=loader.ssl_ca_cert)
+    except ssl.SSLError as error:
+        raise errors.KubeconfigError(
+            where, "the certificate authority is not a PEM certificate"
+        ) from error
+    if not getattr(loader, "verify_ssl", True):  # insecure-skip-tls-verify
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    _relax(context)
+    return context
+
+
+def _relax(context: ssl.SSLContext) -> None:
+    """Accept authorities without key identifiers, as Go does and clusters have them.
+
+    Python 3.13 refuses them by default (`ssl.create_default_context`).
+    """
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+
+
+def _proxy_of_environment(server: str) -> str | None:
+    """Return the proxy that HTTPS_PROXY and NO_PROXY name; never one for this machine itself."""
+    url = urllib.parse.urlsplit(server)
+    host = url.hostname or ""
+    if host in _LOOPBACK or urllib.request.proxy_bypass(host):
+        return None
+    return urllib.request.getproxies().get(url.scheme)

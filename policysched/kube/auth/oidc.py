@@ -1,0 +1,120 @@
+"""Renews the ID token of a kubeconfig's `oidc` auth provider, as kubectl does.
+
+What `kubernetes.aio` has for this is not used: it talks to the identity provider without verifying
+its certificate, and cannot read all tokens (base64 in the place of base64url). Here the certificate
+is always verified, against `idp-certificate-authority` or the system's authorities.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import ssl
+from collections.abc import MutableMapping
+
+import aiohttp
+import msgspec
+
+from policysched.cluster.objects import wire
+from policysched.kube import errors
+
+EXPIRY_MARGIN = datetime.timedelta(minutes=2)
+"""Longer than the time between two renewals, so that no request goes out with an expired token."""
+
+
+TIMEOUT_SECONDS = 30.0
+
+
+class _Claims(msgspec.Struct):
+    exp: float = 0.0
+
+
+class _Provider(msgspec.Struct):
+    token_endpoint: str
+
+
+class _Tokens(msgspec.Struct):
+    id_token: str
+    refresh_token: str = ""
+
+
+async def renew(config: MutableMapping[str, str], now: datetime.datetime) -> None:
+    """Put a valid `id-token` (and the newest `refresh-token`) into `config`, if it has none.
+
+    Args:
+        config: `auth-provider.config` of a kubeconfig's user.
+        now: the time.
+
+    Raises:
+        CredentialError: the provider refused or did not answer, or there is no refresh token.
+    """
+    id_token = config.get("id-token", "")
+    if id_token and now < _expiry(id_token) - EXPIRY_MARGIN:
+        return
+    if "refresh-token" not in config:
+        raise errors.CredentialError("the oidc id-token has expired, there is no refresh-token")
+    connector = aiohttp.TCPConnector(ssl=_trust(config))
+    async with aiohttp.ClientSession(
+        connector=connector, timeout=aiohttp.ClientTimeout(TIMEOUT_SECONDS), trust_env=True
+    ) as session:
+        try:
+            tokens = await _exchange(session, config)
+        except aiohttp.ClientResponseError as error:
+            raise errors.CredentialError(
+                f"the identity provider refused: {error.status} {error.message}"
+            ) from None
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise errors.CredentialError(
+                f"the identity provider did not answer: {str(error) or 'in time'}"
+            ) from error
+        except wire.UNREADABLE as error:
+            raise errors.CredentialError(
+                f"the identity provider's answer cannot be used: {error}"
+            ) from None
+    config["id-token"] = tokens.id_token
+    config["refresh-token"] = tokens.refresh_token or config["refresh-token"]
+
+
+async def _exchange(session: aiohttp.ClientSession, config: MutableMapping[str, str]) -> _Tokens:
+    """Exchange the refresh token (OpenID Connect Core 1.0, section 12)."""
+    issuer = config["idp-issuer-url"].rstrip("/")
+    async with session.get(f"{issuer}/.well-known/openid-configuration") as answer:
+        answer.raise_for_status()
+        provider = msgspec.json.decode(await answer.read(), type=_Provider)
+    client = f"{config['client-id']}:{config.get('client-secret', '')}"
+    async with session.post(
+        provider.token_endpoint,
+        data={"grant_type": "refresh_token", "refresh_token": config["refresh-token"]},
+        headers={"Authorization": "Basic " + base64.b64encode(client.encode()).decode()},
+        allow_redirects=False,
+    ) as answer:
+        answer.raise_for_status()
+        return msgspec.json.decode(await answer.read(), type=_Tokens)
+
+
+def _expiry(id_token: str) -> datetime.datetime:
+    """Return when a JWT expires; far in the future where it does not say."""
+    parts = id_token.split(".")
+    if len(parts) != 3:  # noqa: PLR2004 - header, claims, signature (RFC 7519)
+        raise errors.CredentialError("the oidc id-token is not a JSON web token")
+    try:
+        padded = parts[1] + "=" * (-len(parts[1]) % 4)
+        claims = msgspec.json.decode(base64.urlsafe_b64decode(padded), type=_Claims)
+    except (ValueError, *wire.UNREADABLE):
+        raise errors.CredentialError("the oidc id-token is not a JSON web token") from None
+    if not claims.exp:
+        return datetime.datetime.max.replace(tzinfo=datetime.UTC)
+    return datetime.datetime.fromtimestamp(claims.exp, datetime.UTC)
+
+
+def _trust(config: MutableMapping[str, str]) -> ssl.SSLContext:
+    data = config.get("idp-certificate-authority-data")
+    try:
+        return ssl.create_default_context(
+            cafile=config.get("idp-certificate-authority"),
+            cadata=base64.b64decode(data).decode() if data else None,
+        )
+    except (OSError, ValueError) as error:  # SSL errors are OSErrors
+        raise errors.CredentialError(
+            "the identity provider's certificate authority is not a PEM certificate"
+        ) from error

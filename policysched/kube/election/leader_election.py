@@ -1,0 +1,319 @@
+"""Leader election by a Lease: at most one of several processes leads at any time.
+
+`Candidate` is what one process knows and concludes, without I/O; `Elector` asks the API server and
+waits. The rules are those of client-go (`tools/leaderelection/leaderelection.go`):
+
+- A candidate takes the lease when nobody holds it, or when it has not changed for the duration that
+  it states, by the candidate's own clock since it saw the change. The times in it are for people.
+- The leader renews it every `retry_period`, and gives up when that has not succeeded for
+  `renew_deadline`, which is before others may take it, though clocks run at different speeds.
+- A leader that ends releases it, so that the next one needs not wait.
+
+Where client-go counts from the answer of a renewal, this counts from before it was sent: whoever
+saw it saw it later, so a leader gives up before anybody else may begin, whatever was lost or late.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+import math
+import random
+from collections.abc import Coroutine
+from typing import Protocol
+
+from policysched import clock as clocks
+from policysched.kube import errors
+from policysched.kube.election import lease
+from policysched.kube.http import client, fence
+
+_log = logging.getLogger(__name__)
+
+JITTER_FACTOR = 1.2
+"""Candidates wait up to so many retry periods longer (client-go, JitterFactor)."""
+
+_MARGIN = 0.1
+"""This share of the time between giving up and being followed stays unused: for clocks that run at
+different speeds, and for what a closed connection leaves on the way."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Times:
+    """How long things take; the defaults are kube-scheduler's.
+
+    Attributes:
+        lease_duration_seconds: after so long without a change others take the lease.
+        renew_deadline_seconds: after so long without a renewal the leader stops to write.
+        retry_period_seconds: the leader renews, and others try, so often.
+    """
+
+    lease_duration_seconds: float = 15.0
+    renew_deadline_seconds: float = 10.0
+    retry_period_seconds: float = 2.0
+
+    @property
+    def last_writes_seconds(self) -> float:
+        """How long writes of a leader that gives up may still take."""
+        return (self.lease_duration_seconds - self.renew_deadline_seconds) * (1.0 - _MARGIN)
+
+
+class Candidate:
+    """What one process knows of the lease, and what it may do.
+
+    Attributes:
+        identity: a name that is this process's alone.
+        times: how long things take.
+        clock: measures them.
+    """
+
+    def __init__(self, identity: str, times: Times, clock: clocks.Clock) -> None:
+        """Know nothing yet."""
+        self.identity = identity
+        self.times = times
+        self.clock = clock
+        self._stored: lease.StoredLease | None = None
+        self._seen_at_seconds = 0.0
+        self._renewed_at_seconds: float | None = None
+
+    @property
+    def stored(self) -> lease.StoredLease | None:
+        """The lease as last seen, None before and where there is none."""
+        return self._stored
+
+    @property
+    def holder(self) -> str:
+        """Who led when the lease was last seen, "" for nobody."""
+        return self._stored.record.holder if self._stored is not None else ""
+
+    def observe(self, stored: lease.StoredLease | None) -> None:
+        """Take in the newest state of the lease."""
+        if stored is None or self._stored is None or stored.record != self._stored.record:
+            self._seen_at_seconds = self.clock.monotonic_seconds()
+        self._stored = stored
+        if self.holder != self.identity:
+            self._renewed_at_seconds = None
+
+    def wanted(self) -> lease.Record | None:
+        """Return what to write in order to lead, None while another one leads."""
+        now = lease.time_text(self.clock.now())
+        duration_seconds = math.ceil(self.times.lease_duration_seconds)  # longer is safe
+        mine = lease.Record(self.identity, duration_seconds, now, now)
+        if self._stored is None:
+            return mine
+        record = self._stored.record
+        if record.holder == self.identity:
+            acquired_at, transitions = record.acquired_at, record.transitions
+        elif self._is_free(record):
+            acquired_at, transitions = now, record.transitions + 1
+        else:
+            return None
+        return dataclasses.replace(mine, acquired_at=acquired_at, transitions=transitions)
+
+    def written(self, stored: lease.StoredLease, sent_at_seconds: float) -> None:
+        """Take in the answer to a write that made us the leader, or keeps us that."""
+        self.observe(stored)
+        self._renewed_at_seconds = sent_at_seconds
+
+    def step_down(self) -> None:
+        """Lead no more, until the lease is written again."""
+        self._renewed_at_seconds = None
+
+    def last_words(self) -> lease.Record | None:
+        """Return what releases the lease, None where it is not ours to release."""
+        if self._stored is None or self.holder != self.identity:
+            return None
+        now = lease.time_text(self.clock.now())
+        return lease.Record("", 1, now, now, self._stored.record.transitions)
+
+    def begin_until_seconds(self) -> float | None:
+        """Return until when writes may begin (monotonic clock), None for one who does not lead."""
+        if self._renewed_at_seconds is None:
+            return None
+        return self._renewed_at_seconds + self.times.renew_deadline_seconds
+
+    def seconds_left(self) -> float:
+        """Return how long this process still leads, 0 where it does not."""
+        until_seconds = self.begin_until_seconds()
+        if until_seconds is None:
+            return 0.0
+        return max(0.0, until_seconds - self.clock.monotonic_seconds())
+
+    def overdue_seconds(self) -> float:
+        """Return how long ago the lease of one who still thinks it leads ran out for others.
+
+        `LeaderElector.Check` of client-go; more than a moment means that nobody looks any more.
+        """
+        if self._renewed_at_seconds is None:
+            return 0.0
+        free_at_seconds = self._renewed_at_seconds + self.times.lease_duration_seconds
+        return max(0.0, self.clock.monotonic_seconds() - free_at_seconds)
+
+    def _is_free(self, record: lease.Record) -> bool:
+        if not record.holder:
+            return True
+        # A lease of no duration was made by hand: treat it like one of ours.
+        seconds = record.duration_seconds or self.times.lease_duration_seconds
+        return self.clock.monotonic_seconds() >= self._seen_at_seconds + seconds
+
+
+class Leases(Protocol):
+    """Where the lease is kept; see `lease.LeaseStore`."""
+
+    @property
+    def name(self) -> str:
+        """What logs call it."""
+        ...
+
+    async def read(self) -> lease.StoredLease | None:
+        """Return the lease, None while there is none."""
+        ...
+
+    async def create(self, record: lease.Record) -> lease.StoredLease:
+        """Create the lease."""
+        ...
+
+    async def replace(self, stored: lease.StoredLease, record: lease.Record) -> lease.StoredLease:
+        """Write into a lease that has not changed since it was read."""
+        ...
+
+
+class Elector:
+    """One process that wants to lead: `acquire`, `renew` until lost, again; in the end `release`.
+
+    What it does as the leader has to end between `renew` and the next `acquire`.
+    """
+
+    def __init__(
+        self,
+        leases: Leases,
+        candidate: Candidate,
+        writes: fence.Fence,
+        *,
+        rng: random.Random,
+        sleep: client.Sleep = asyncio.sleep,
+    ) -> None:
+        """Open the fence `writes` while this process leads.
+
+        Args:
+            leases: where the lease is kept.
+            candidate: this process.
+            writes: what holds back writes of all but the leader.
+            rng: spreads the attempts of several candidates.
+            sleep: how to wait.
+        """
+        self._leases = leases
+        self._candidate = candidate
+        self._writes = writes
+        self._times = candidate.times
+        self._clock = candidate.clock
+        self._rng = rng
+        self._sleep = sleep
+        self._newest_failure = ""
+        self._newest_holder = ""
+
+    @property
+    def is_leading(self) -> bool:
+        """Whether this process may write now."""
+        return self._candidate.seconds_left() > 0
+
+    def overdue_seconds(self) -> float:
+        """Return how long ago this process should have noticed that it lost the lease."""
+        return self._candidate.overdue_seconds()
+
+    async def acquire(self) -> None:
+        """Return once this process leads."""
+        while not await self._attempt():
+            self._tell_of_holder()
+            longer = 1.0 + JITTER_FACTOR * self._rng.random()
+            await self._sleep(self._times.retry_period_seconds * longer)
+        _log.info("leading by the lease %s as %s", self._leases.name, self._candidate.identity)
+
+    async def renew(self) -> None:
+        """Keep the lease; return when it is lost, and with it the right to write."""
+        while left_seconds := self._candidate.seconds_left():
+            await self._sleep(min(self._times.retry_period_seconds, left_seconds))
+            await self._within(self._candidate.seconds_left(), self._attempt())
+        self._writes.close()
+        self._candidate.step_down()
+        self._newest_holder = ""
+        _log.warning("lost the lease %s", self._leases.name)
+
+    async def release(self) -> None:
+        """Let the next one lead at once; nothing may be written any more."""
+        self._writes.close()
+        try:
+            if not await self._release():
+                self._candidate.observe(await self._leases.read())
+                await self._release()
+        except errors.KubeError as error:
+            _log.warning("the lease %s was not released: %s", self._leases.name, error)
+
+    async def _release(self) -> bool:
+        """Return whether the lease is not ours any more; else it has to be read."""
+        record, stored = self._candidate.last_words(), self._candidate.stored
+        if record is None or stored is None:
+            return True
+        try:
+            self._candidate.observe(await self._leases.replace(stored, record))
+        except errors.ConflictError:  # a renewal was written whose answer never came
+            return False
+        _log.info("released the lease %s", self._leases.name)
+        return True
+
+    async def _attempt(self) -> bool:
+        """Try to get or keep the lease; return whether that succeeded for certain."""
+        try:
+            if self.is_leading and await self._write():
+                return True
+            self._candidate.observe(await self._leases.read())
+            is_written = await self._write()
+        except errors.KubeError as error:
+            self._note_failure(error)
+            return False
+        self._newest_failure = ""
+        return is_written
+
+    async def _write(self) -> bool:
+        """Write the lease if it is ours to write; False where it is another one's, or changed."""
+        candidate = self._candidate
+        record, stored = candidate.wanted(), candidate.stored
+        if record is None:
+            return False
+        sent_at_seconds = self._clock.monotonic_seconds()
+        try:
+            if stored is None:
+                newest = await self._leases.create(record)
+            else:
+                newest = await self._leases.replace(stored, record)
+        except (errors.ConflictError, errors.NotFoundError):
+            return False
+        candidate.written(newest, sent_at_seconds)
+        self._writes.extend(sent_at_seconds + self._times.renew_deadline_seconds)
+        return True
+
+    async def _within(self, seconds: float, attempt: Coroutine[None, None, bool]) -> None:
+        """Try something as long as time is left."""
+        trying = asyncio.create_task(attempt)
+        alarm = asyncio.ensure_future(self._sleep(seconds))
+        try:
+            await asyncio.wait((trying, alarm), return_when=asyncio.FIRST_COMPLETED)
+            if trying.done():
+                trying.result()
+        finally:
+            trying.cancel()
+            alarm.cancel()
+            await asyncio.gather(trying, alarm, return_exceptions=True)
+
+    def _note_failure(self, error: errors.KubeError) -> None:
+        """Tell of the first failure of a kind: there is one every few seconds."""
+        kind = getattr(error, "reason", type(error).__name__)
+        if kind != self._newest_failure:
+            self._newest_failure = kind
+            _log.warning("the lease %s could not be had: %s", self._leases.name, error)
+
+    def _tell_of_holder(self) -> None:
+        holder = self._candidate.holder
+        if holder and holder != self._newest_holder:
+            _log.info("standing by: the lease %s is held by %s", self._leases.name, holder)
+        self._newest_holder = holder

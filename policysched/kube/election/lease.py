@@ -1,0 +1,163 @@
+"""A Lease (coordination.k8s.io/v1) that says who leads: read, created, replaced.
+
+Only the fields of leader election are known here; what else stands in the object is written back as
+it was read. Every write names the version that it replaces, so of two that are made at the same
+time the server refuses one (409), and so it does with one that arrives too late.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import urllib.parse
+from typing import Any
+
+import msgspec
+
+from policysched.cluster.objects import wire
+from policysched.kube import errors
+from policysched.kube.http import client
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Record:
+    """Who leads (`tools/leaderelection/resourcelock/interface.go`, LeaderElectionRecord).
+
+    Attributes:
+        holder: identity of the leader, "" for nobody.
+        duration_seconds: how long after a change others leave it alone.
+        acquired_at, renewed_at: times of the leader's wall clock, for people.
+        transitions: how often the holder has changed.
+    """
+
+    holder: str = ""
+    duration_seconds: int = 0
+    acquired_at: str = ""
+    renewed_at: str = ""
+    transitions: int = 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StoredLease:
+    """A Lease as the server has it.
+
+    Attributes:
+        record: what matters.
+        content: the whole object.
+    """
+
+    record: Record
+    content: dict[str, Any]
+
+
+class _Spec(msgspec.Struct, frozen=True, rename="camel"):
+    holder_identity: str | None = None
+    lease_duration_seconds: int | None = None
+    acquire_time: str | None = None
+    renew_time: str | None = None
+    lease_transitions: int | None = None
+
+
+class LeaseStore:
+    """One Lease on the API server."""
+
+    def __init__(
+        self, api: client.ApiClient, namespace: str, name: str, *, timeout_seconds: float
+    ) -> None:
+        """Use connections of `api`, which must not be fenced by this very lease.
+
+        Each call takes `timeout_seconds` at most and is made once: who leads tries again anyway.
+        """
+        self._api = api
+        self._meta = {"namespace": namespace, "name": name}
+        self._path = f"/apis/coordination.k8s.io/v1/namespaces/{_quoted(namespace)}/leases"
+        self._policy = client.CallPolicy(timeout_seconds=timeout_seconds, max_attempts=1)
+
+    @property
+    def name(self) -> str:
+        """Namespace and name."""
+        return f"{self._meta['namespace']}/{self._meta['name']}"
+
+    async def read(self) -> StoredLease | None:
+        """Return the lease, None while there is none.
+
+        Raises:
+            KubeError: it could not be read.
+        """
+        try:
+            return _stored(await self._api.request("GET", self._item, policy=self._policy))
+        except errors.NotFoundError:
+            return None
+
+    async def create(self, record: Record) -> StoredLease:
+        """Create the lease.
+
+        Raises:
+            ConflictError: somebody was faster.
+            KubeError: it was not created, or that is not known.
+        """
+        content = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": self._meta,
+            "spec": _spec(record),
+        }
+        return await self._write("POST", self._path, content)
+
+    async def replace(self, stored: StoredLease, record: Record) -> StoredLease:
+        """Write the record into a lease that has not changed since it was read.
+
+        Raises:
+            ConflictError: it has changed.
+            KubeError: it was not written, or that is not known.
+        """
+        spec = (stored.content.get("spec") or {}) | _spec(record)
+        return await self._write("PUT", self._item, stored.content | {"spec": spec})
+
+    @property
+    def _item(self) -> str:
+        return f"{self._path}/{_quoted(self._meta['name'])}"
+
+    async def _write(self, method: str, path: str, content: dict[str, Any]) -> StoredLease:
+        body = msgspec.json.encode(content)
+        return _stored(await self._api.request(method, path, body, policy=self._policy))
+
+
+def time_text(time: datetime.datetime) -> str:
+    """Return metav1.MicroTime, the form of times in a Lease: RFC 3339 with microseconds."""
+    utc = time.astimezone(datetime.UTC)
+    return utc.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _stored(body: bytes) -> StoredLease:
+    try:
+        content = msgspec.json.decode(body, type=dict[str, Any])
+        spec = msgspec.convert(content.get("spec") or {}, _Spec)
+    except wire.UNREADABLE as error:
+        raise errors.AnswerError(f"the answer is no Lease: {error}") from error
+    record = Record(
+        spec.holder_identity or "",
+        spec.lease_duration_seconds or 0,
+        spec.acquire_time or "",
+        spec.renew_time or "",
+        spec.lease_transitions or 0,
+    )
+    return StoredLease(record, content)
+
+
+def _spec(record: Record) -> dict[str, Any]:
+    """Return the fields that we write.
+
+    `preferredHolder` and `strategy` belong to elections that the server coordinates, not to ours.
+    """
+    return {
+        "holderIdentity": record.holder,
+        "leaseDurationSeconds": record.duration_seconds,
+        "acquireTime": record.acquired_at,
+        "renewTime": record.renewed_at,
+        "leaseTransitions": record.transitions,
+    }
+
+
+def _quoted(name: str) -> str:
+    return urllib.parse.quote(name, safe="")

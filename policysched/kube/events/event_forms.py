@@ -1,0 +1,176 @@
+"""Events as they are written: in the form of events.k8s.io/v1, or in the former one of core/v1.
+
+The API server keeps one object for both. Only by the former can the field `source` be written,
+which names the component that reports; newer ones name it in `reportingController` alone.
+"""
+
+from __future__ import annotations
+
+import datetime
+from typing import Protocol
+
+import msgspec
+
+from policysched.kube.events import event_series
+from policysched.kube.writing import paths, status_patch
+
+WORD_LIMIT = 128
+"""Limit of the API (pkg/apis/core/validation/events.go): reason, action, reportingInstance."""
+
+_DEFAULT_NAMESPACE = "default"
+"""Where events about objects without a namespace are kept (client-go, tools/record)."""
+
+_encoder = msgspec.json.Encoder()
+
+
+class Form(Protocol):
+    """How events are written.
+
+    Attributes:
+        note_limit_bytes: longer notes are cut.
+        controller: who reports of objects that are no pods.
+    """
+
+    note_limit_bytes: int
+    controller: str
+
+    def new(self, event: event_series.Occurrence) -> tuple[str, bytes]:
+        """Return the path to post a new event to, and its body."""
+        ...
+
+    def count(self, event: event_series.Occurrence) -> tuple[str, bytes]:
+        """Return the path of an event, and the merge patch that brings its count up to date."""
+        ...
+
+
+class _Meta(msgspec.Struct, frozen=True):
+    name: str
+    namespace: str
+
+
+# --- events.k8s.io/v1 ----------------------------------------------------------------------------
+
+
+class _Series(msgspec.Struct, frozen=True, rename="camel"):
+    count: int
+    last_observed_time: str
+
+
+class _Event(msgspec.Struct, frozen=True, rename="camel"):
+    metadata: _Meta
+    event_time: str
+    reporting_controller: str
+    reporting_instance: str
+    action: str
+    reason: str
+    regarding: event_series.ObjectReference
+    note: str
+    type: str
+    series: _Series | msgspec.UnsetType = msgspec.UNSET
+    api_version: str = "events.k8s.io/v1"
+    kind: str = "Event"
+
+
+class _SeriesPatch(msgspec.Struct, frozen=True):
+    series: _Series
+
+
+class EventsV1:
+    """events.k8s.io/v1, as kube-scheduler writes them."""
+
+    note_limit_bytes = 1024  # pkg/apis/core/validation/events.go
+    controller = "policysched"
+
+    def __init__(self, instance: str) -> None:
+        """Report as this process, such as `policysched-<host>`."""
+        self._instance = instance[:WORD_LIMIT]
+
+    def new(self, event: event_series.Occurrence) -> tuple[str, bytes]:
+        """Return path and body."""
+        event_type, reason, action, note, reporting_controller = event.text
+        series = _Series(event.count, micro_time(event.last_at))
+        body = _Event(
+            metadata=_Meta(event.name, event.pod.namespace),
+            event_time=micro_time(event.first_at),
+            reporting_controller=reporting_controller,
+            reporting_instance=self._instance,
+            action=action[:WORD_LIMIT],
+            reason=reason[:WORD_LIMIT],
+            regarding=event.pod,
+            note=note,
+            type=event_type,
+            series=series if event.count > 1 else msgspec.UNSET,
+        )
+        return paths.events(event.pod.namespace), _encoder.encode(body)
+
+    def count(self, event: event_series.Occurrence) -> tuple[str, bytes]:
+        """Return path and patch."""
+        patch = _SeriesPatch(_Series(event.count, micro_time(event.last_at)))
+        return paths.event(event.pod.namespace, event.name), _encoder.encode(patch)
+
+
+# --- core/v1 -------------------------------------------------------------------------------------
+
+
+class _Source(msgspec.Struct, frozen=True):
+    component: str
+
+
+class _CoreEvent(msgspec.Struct, frozen=True, rename="camel"):
+    metadata: _Meta
+    involved_object: event_series.ObjectReference
+    reason: str
+    message: str
+    source: _Source
+    first_timestamp: str
+    last_timestamp: str
+    count: int
+    type: str
+    reporting_component: str
+    api_version: str = "v1"
+    kind: str = "Event"
+
+
+class _CountPatch(msgspec.Struct, frozen=True, rename="camel"):
+    count: int
+    last_timestamp: str
+
+
+class CoreV1:
+    """core/v1, as Karmada writes them (client-go, tools/record/event.go)."""
+
+    note_limit_bytes = 32 * 1024
+    """The API has no limit but that of etcd for all of it."""
+
+    def __init__(self, controller: str) -> None:
+        """Report as this component."""
+        self.controller = controller
+
+    def new(self, event: event_series.Occurrence) -> tuple[str, bytes]:
+        """Return path and body."""
+        event_type, reason, _, note, component = event.text
+        namespace = event.pod.namespace or _DEFAULT_NAMESPACE
+        body = _CoreEvent(
+            metadata=_Meta(event.name, namespace),
+            involved_object=event.pod,
+            reason=reason[:WORD_LIMIT],
+            message=note,
+            source=_Source(component),
+            first_timestamp=status_patch.time_text(event.first_at),
+            last_timestamp=status_patch.time_text(event.last_at),
+            count=event.count,
+            type=event_type,
+            reporting_component=component,
+        )
+        return paths.core_events(namespace), _encoder.encode(body)
+
+    def count(self, event: event_series.Occurrence) -> tuple[str, bytes]:
+        """Return path and patch."""
+        patch = _CountPatch(event.count, status_patch.time_text(event.last_at))
+        namespace = event.pod.namespace or _DEFAULT_NAMESPACE
+        return paths.core_event(namespace, event.name), _encoder.encode(patch)
+
+
+def micro_time(time: datetime.datetime) -> str:
+    """Return metav1.MicroTime: RFC 3339 with microseconds."""
+    return time.astimezone(datetime.UTC).isoformat(timespec="microseconds")

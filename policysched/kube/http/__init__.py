@@ -1,0 +1,1 @@
+"""The HTTP client: calls, streams, retries, limits, and the write fence."""

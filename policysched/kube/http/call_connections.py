@@ -1,0 +1,248 @@
+"""HTTP/1.1 connections for calls, which are short and many: bindings, events, conditions.
+
+Each serves one call at a time: a request is one write, an answer mostly one read. What aiohttp does
+besides for any caller and any server takes a quarter of a millisecond of CPU a call, more than the
+rest of scheduling a pod; it stays where that does not matter, for watches and through proxies.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import ssl
+import urllib.parse
+from collections.abc import Callable
+from typing import NamedTuple, cast
+
+import httptools
+
+from policysched.kube.auth import kubeconfig
+from policysched.kube.http import sockets
+
+CONNECT_TIMEOUT_SECONDS = 10.0
+KEEPALIVE_SECONDS = 60.0
+"""Shorter than the 90 s after which kube-apiserver closes an idle connection (net/http server)."""
+
+_FIRST_FINAL_STATUS = 200  # before come those that announce another answer
+
+_READ_BYTES = 64 * 1024
+"""So much of an answer is taken in at a time; four records of TLS (RFC 8446, 5.1)."""
+
+
+class NoConnectionError(OSError):
+    """Nothing was sent, for there is no connection."""
+
+
+class Answer(NamedTuple):
+    """What a server has answered.
+
+    Attributes:
+        status: of HTTP.
+        retry_after: the header, None where there is none.
+        body: all of it.
+    """
+
+    status: int
+    retry_after: str | None
+    body: bytes
+
+
+class CallConnections:
+    """Connections to one server, opened as they are needed and kept for a while."""
+
+    def __init__(
+        self, connection: kubeconfig.Connection, limit: int, unacknowledged_seconds: float | None
+    ) -> None:
+        """Prepare.
+
+        Args:
+            connection: to which server; its proxy is not used.
+            limit: further calls wait for a connection to become free.
+            unacknowledged_seconds: how long bytes that were sent may wait to be acknowledged, None
+                for as long as it takes to find that nobody is there.
+        """
+        url = urllib.parse.urlsplit(connection.server)
+        self._host = url.hostname or ""
+        self._port = url.port or (443 if url.scheme == "https" else 80)
+        self._base_path = url.path.rstrip("/")
+        self._host_line = f"Host: {url.netloc.rpartition('@')[2]}\r\n"
+        self._ssl_context = connection.ssl_context
+        self._server_hostname = connection.server_hostname
+        self._unacknowledged_seconds = unacknowledged_seconds
+        self._places = asyncio.Semaphore(limit)
+        self._idle: collections.deque[_Connection] = collections.deque()
+        self._is_closed = False
+        self._read_buffer = memoryview(bytearray(_READ_BYTES))
+
+    async def call(
+        self, method: str, path: str, headers: str, body: bytes, look: Callable[[], object] | None
+    ) -> Answer:
+        """Return the answer to a call.
+
+        Args:
+            method: of HTTP.
+            path: path and query, encoded.
+            headers: lines that end with CR LF, without `Host` and `Content-Length`.
+            body: what to send.
+            look: called right before the bytes leave; what it raises holds them back.
+
+        Raises:
+            NoConnectionError: nothing was sent.
+            ssl.SSLCertVerificationError: nothing was sent to a server that is not trusted.
+            OSError: the connection was lost before the whole answer had come.
+        """
+        line = f"{method} {self._base_path}{path} HTTP/1.1\r\n"
+        length = f"Content-Length: {len(body)}\r\n" if body or method != "GET" else ""
+        request = f"{line}{self._host_line}{headers}{length}\r\n".encode() + body
+        async with self._places:
+            connection = self._kept() or await self._open()
+            try:
+                if look is not None:
+                    look()
+                return await connection.call(request)
+            finally:
+                self._keep(connection)
+
+    def close(self) -> None:
+        """Close all connections, those in use as soon as their calls have ended."""
+        self._is_closed = True
+        while self._idle:
+            self._idle.pop().close()
+
+    def _kept(self) -> _Connection | None:
+        """Return the connection that was used last, if there is one that still can be."""
+        oldest_seconds = asyncio.get_running_loop().time() - KEEPALIVE_SECONDS
+        while self._idle and self._idle[0].idle_since_seconds < oldest_seconds:
+            self._idle.popleft().close()
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.is_open:
+                return connection
+        return None
+
+    def _keep(self, connection: _Connection) -> None:
+        if connection.is_reusable and not self._is_closed:
+            connection.idle_since_seconds = asyncio.get_running_loop().time()
+            self._idle.append(connection)
+        else:
+            connection.close()
+
+    async def _open(self) -> _Connection:
+        try:
+            async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
+                transport, made = await asyncio.get_running_loop().create_connection(
+                    lambda: _Connection(self._read_buffer),
+                    self._host,
+                    self._port,
+                    ssl=self._ssl_context,
+                    server_hostname=self._server_hostname if self._ssl_context else None,
+                )
+        except ssl.SSLCertVerificationError:
+            raise
+        except OSError as error:
+            raise NoConnectionError(str(error) or type(error).__name__) from error
+        sockets.attend(transport.get_extra_info("socket"), self._unacknowledged_seconds)
+        return made
+
+
+class _Connection(asyncio.BufferedProtocol):
+    """One connection.
+
+    Where a protocol brings no buffer, asyncio's TLS makes two of 256 KiB for each answer, which
+    costs more than all the rest of a call (see `malloc_tuning.py`).
+
+    Attributes:
+        idle_since_seconds: by the clock of the loop.
+    """
+
+    def __init__(self, read_buffer: memoryview) -> None:
+        """Read into a buffer that all connections of a loop share: it is empty between reads."""
+        self.idle_since_seconds = 0.0
+        self._read_buffer = read_buffer
+        self._transport: asyncio.Transport | None = None
+        self._parser = httptools.HttpResponseParser(self)
+        self._answer: asyncio.Future[Answer] | None = None
+        self._retry_after: str | None = None
+        self._body: list[bytes] = []
+        self._stays = True
+
+    @property
+    def is_open(self) -> bool:
+        """Whether neither side has closed it."""
+        return self._transport is not None and not self._transport.is_closing()
+
+    @property
+    def is_reusable(self) -> bool:
+        """Whether it can serve another call."""
+        return self._answer is None and self._stays and self.is_open
+
+    def call(self, request: bytes) -> asyncio.Future[Answer]:
+        """Send a request."""
+        if self._transport is None or self._transport.is_closing():
+            raise ConnectionResetError("the server has closed it")
+        self._answer = asyncio.get_running_loop().create_future()
+        self._transport.write(request)
+        return self._answer
+
+    def close(self) -> None:
+        """Close it at once, without the polite end of TLS that nobody waits for."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _end(self, error: Exception) -> None:
+        """Fail what waits for an answer."""
+        answer, self._answer = self._answer, None
+        self._stays = False
+        if answer is not None and not answer.done():
+            answer.set_exception(error)
+
+    # --- called by the transport ------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        self._transport = cast("asyncio.Transport", transport)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Return where the next part of an answer goes."""
+        del sizehint
+        return self._read_buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Take in a part of an answer."""
+        if self._answer is None:  # nobody has asked
+            self.close()
+            return
+        try:
+            self._parser.feed_data(self._read_buffer[:nbytes])
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            self._end(ConnectionError(f"the answer is not HTTP: {error}"))
+            self.close()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """End."""
+        self._transport = None
+        self._end(error or ConnectionResetError("the server has closed it"))
+
+    # --- called by the parser ---------------------------------------------------------------------
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep the one header that matters."""
+        if name.lower() == b"retry-after":
+            self._retry_after = value.decode("latin-1")
+
+    def on_body(self, body: bytes) -> None:
+        """Keep a part."""
+        self._body.append(body)
+
+    def on_message_complete(self) -> None:
+        """Give the answer to who waits for it."""
+        status = self._parser.get_status_code()
+        if status < _FIRST_FINAL_STATUS:
+            return
+        made = Answer(status, self._retry_after, b"".join(self._body))
+        self._retry_after = None
+        self._body.clear()
+        self._stays = self._parser.should_keep_alive()
+        answer, self._answer = self._answer, None
+        if answer is not None and not answer.done():
+            answer.set_result(made)

@@ -1,0 +1,392 @@
+"""Requests to one API server: bytes in, bytes out, over kept connections.
+
+    async with client.ApiClient(connection, rng=rng) as api:
+        body = await api.request("GET", "/api/v1/nodes/node-1")
+
+A call is repeated, with growing and jittered pauses, when repeating it is safe: always after 429
+(the server has not looked at it) and when no connection came about; after 5xx and lost answers only
+where the call says that it is idempotent. A 401 leads to one more try with another credential, if
+there is one. Requests are not limited here, for the server's priority and fairness decides, unless
+a `rate_limit.TokenBucket` is given. With a `fence.Fence` everything but GET is sent only while this
+process may write, and ends before another one may.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import math
+import random
+import types
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import NamedTuple, Self, TypeVar
+
+import aiohttp
+import yarl
+
+from policysched import backoff
+from policysched.kube import errors
+from policysched.kube.auth import kubeconfig
+from policysched.kube.http import (
+    call_connections,
+    fence,
+    fenced_sending,
+    rate_limit,
+    request_headers,
+    request_stats,
+    sockets,
+    transport_failures,
+)
+
+JSON = request_headers.JSON
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
+
+BACKOFF = backoff.Backoff(first_seconds=0.1, max_seconds=10.0)
+MAX_RETRY_AFTER_SECONDS = 60.0
+"""A server that asks for a longer pause is asked again nevertheless."""
+
+_FIRST_FAILURE_STATUS = 300  # redirects are refused too: a credential goes to one server only
+
+Sleep = Callable[[float], Awaitable[None]]
+T = TypeVar("T")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CallPolicy:
+    """How long and how often a call is tried.
+
+    Attributes:
+        timeout_seconds: limit of one attempt, from waiting for a connection to the last byte.
+        max_attempts: limit of attempts.
+        is_idempotent: whether making the call twice does no more than making it once.
+    """
+
+    timeout_seconds: float = 30.0
+    max_attempts: int = 5
+    is_idempotent: bool = True
+
+
+DEFAULT_POLICY = CallPolicy()
+
+
+class _Call(NamedTuple):
+    method: str
+    path: str
+    body: bytes
+    content_type: str
+    timeout_seconds: float | None
+    stall_seconds: float | None = None
+
+
+class ApiClient:
+    """One user's connections to one API server; an asynchronous context manager.
+
+    Attributes:
+        stats: what became of requests.
+    """
+
+    def __init__(
+        self,
+        connection: kubeconfig.Connection,
+        *,
+        rng: random.Random,
+        sleep: Sleep = asyncio.sleep,
+        max_connections: int = 128,
+        limit: rate_limit.TokenBucket | None = None,
+        fence: fence.Fence | None = None,
+    ) -> None:
+        """Prepare; connections are opened when they are needed.
+
+        Args:
+            connection: where and who.
+            rng: spreads the pauses between attempts.
+            sleep: how to pause.
+            max_connections: further calls wait for one to become free; watches hold one each.
+            limit: each attempt and each stream waits for a token.
+            fence: says whether this process may write now, and how long that may take.
+        """
+        self._connection = connection
+        self._credentials = connection.credentials
+        self._rng = rng
+        self._sleep = sleep
+        self._max_connections = max_connections
+        self._limit = limit
+        self._fence = fence
+        self._session: aiohttp.ClientSession | None = None
+        self._certificate_generation = self._credentials.certificate_generation
+        self._calls: call_connections.CallConnections | None = None
+        self._headers = request_headers.RequestHeaders()
+        self.stats = request_stats.RequestStats()
+
+    async def __aenter__(self) -> Self:
+        """Prepare; a closed one may be opened again."""
+        self._open_connections()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: types.TracebackType | None,
+    ) -> None:
+        """Close all connections."""
+        if self._calls is not None:
+            self._calls.close()
+        await self._opened_session().close()
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        body: bytes = b"",
+        *,
+        content_type: str = JSON,
+        policy: CallPolicy = DEFAULT_POLICY,
+    ) -> bytes:
+        """Return the body of the answer to a call.
+
+        Args:
+            method: the HTTP method.
+            path: path and query, encoded.
+            body: what to send.
+            content_type: what `body` is.
+            policy: how long and how often to try.
+
+        Raises:
+            ApiError: the server refused, in the last attempt.
+            TransportError: no answer came, in the last attempt.
+            FencedError: this process may not write any more; the last attempt was not sent.
+        """
+        call = _Call(method, path, body, content_type, policy.timeout_seconds)
+        failures = 0
+        while True:
+            await self._wait_for_token()
+            try:
+                return await self._authorized(self._exchange, call)
+            except errors.KubeError as error:
+                failures += 1
+                wait_seconds = self._wait_seconds(error, failures, policy)
+                if wait_seconds is None or failures >= policy.max_attempts:
+                    raise
+            await self._sleep(wait_seconds)
+
+    async def pause(self, failures: int) -> None:
+        """Wait as between two attempts of a call, after this many failures in a row."""
+        await self._sleep(BACKOFF.seconds(failures, self._rng))
+
+    @contextlib.asynccontextmanager
+    async def stream(
+        self, path: str, *, stall_seconds: float
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Open a stream of bytes; it is tried once.
+
+        Args:
+            path: path and query, encoded.
+            stall_seconds: how long the server may be silent.
+
+        Raises:
+            ApiError: the server refused.
+            SilenceError: it has begun, and brings nothing any more.
+            TransportError: it did not begin, or was cut.
+        """
+        call = _Call("GET", path, b"", JSON, None, stall_seconds)
+        await self._wait_for_token()
+        response = await self._authorized(self._send, call)
+        try:
+            yield self._chunks(response, call)
+        finally:
+            _abandon(response)
+
+    async def _wait_for_token(self) -> None:
+        if self._limit is not None:
+            wait_seconds = self._limit.take()
+            if wait_seconds > 0:
+                await self._sleep(wait_seconds)
+
+    async def _authorized(self, send: Callable[[_Call], Awaitable[T]], call: _Call) -> T:
+        """Send the call; once more with another credential, where one was refused."""
+        if self._credentials.is_due():
+            await self._credentials.renew()
+        await self._drop_old_certificate()
+        authorization = self._credentials.authorization
+        try:
+            return await send(call)
+        except errors.UnauthorizedError:
+            if not await self._credentials.replace(authorization):
+                raise
+        await self._drop_old_certificate()
+        return await send(call)
+
+    async def _exchange(self, call: _Call) -> bytes:
+        """Return the body of an answer that is not a failure."""
+        if self._calls is None:
+            return await self._read(await self._send(call), call)
+        return await self._exchange_directly(call, self._calls)
+
+    async def _exchange_directly(
+        self, call: _Call, calls: call_connections.CallConnections
+    ) -> bytes:
+        look: Callable[[], object] | None = None
+        if self._fence is not None and call.method != "GET":
+            call = _limited(call, self._fence.write_seconds())
+            look = self._fence.write_seconds
+        time_seconds = asyncio.get_running_loop().time
+        started_seconds, code = time_seconds(), request_stats.NO_ANSWER
+        try:
+            async with asyncio.timeout(call.timeout_seconds):
+                lines = self._headers_of(call).lines
+                answer = await calls.call(call.method, call.path, lines, call.body, look)
+            code = str(answer.status)
+        except transport_failures.FAILURES as error:
+            raise self._transport_error(error, call) from error
+        finally:
+            self.stats.count(call.method, code, time_seconds() - started_seconds)
+        if answer.status < _FIRST_FAILURE_STATUS:
+            return answer.body
+        raise errors.from_response(answer.status, answer.body, answer.retry_after)
+
+    async def _send(self, call: _Call) -> aiohttp.ClientResponse:
+        if self._fence is not None and call.method != "GET":
+            call = _limited(call, self._fence.write_seconds())
+        session = self._opened_session()
+        connection = self._connection
+        write = fenced_sending.Write()
+        time_seconds = asyncio.get_running_loop().time
+        started_seconds, code = time_seconds(), request_stats.NO_ANSWER
+        try:
+            response = await session.request(
+                call.method,
+                yarl.URL(connection.server + call.path, encoded=True),
+                data=call.body or None,
+                headers=self._headers_of(call).by_name,
+                timeout=_timeout(call),
+                allow_redirects=False,
+                proxy=connection.proxy,
+                server_hostname=connection.server_hostname,
+                trace_request_ctx=write,
+            )
+            code = str(response.status)
+        except transport_failures.FAILURES as error:
+            if write.is_held_back:
+                raise errors.FencedError("the right to write ended before it was sent") from error
+            raise self._transport_error(error, call) from error
+        finally:
+            self.stats.count(call.method, code, time_seconds() - started_seconds)
+        if response.status < _FIRST_FAILURE_STATUS:
+            return response
+        body = await self._read(response, call)
+        raise errors.from_response(response.status, body, response.headers.get("Retry-After"))
+
+    async def _read(self, response: aiohttp.ClientResponse, call: _Call) -> bytes:
+        try:
+            async with response:
+                return await response.read()
+        except transport_failures.READ_FAILURES as error:
+            raise self._transport_error(error, call) from error
+
+    async def _chunks(self, response: aiohttp.ClientResponse, call: _Call) -> AsyncIterator[bytes]:
+        try:
+            async for chunk in response.content.iter_any():
+                yield chunk
+        except TimeoutError as error:
+            text = str(self._transport_error(error, call))
+            raise errors.SilenceError(text, may_have_arrived=True) from error
+        except transport_failures.READ_FAILURES as error:
+            raise self._transport_error(error, call) from error
+
+    def _wait_seconds(
+        self, error: errors.KubeError, failures: int, policy: CallPolicy
+    ) -> float | None:
+        """Return how long to wait before the next attempt, None where there must not be one."""
+        wait_seconds = BACKOFF.seconds(failures, self._rng)
+        match error:
+            case errors.CertificateError():
+                return None
+            case errors.TransportError() if policy.is_idempotent or not error.may_have_arrived:
+                return wait_seconds
+            case errors.TooManyRequestsError():
+                pass
+            case errors.ServerError() if policy.is_idempotent:
+                pass
+            case _:
+                return None
+        asked_seconds = min(error.retry_after_seconds or 0.0, MAX_RETRY_AFTER_SECONDS)
+        return asked_seconds + wait_seconds
+
+    def _headers_of(self, call: _Call) -> request_headers.Headers:
+        return self._headers.of(call.content_type, self._credentials.authorization)
+
+    async def _drop_old_certificate(self) -> None:
+        """Leave the connections that were opened with another client certificate."""
+        generation = self._credentials.certificate_generation
+        if generation == self._certificate_generation:
+            return
+        self._certificate_generation = generation
+        old, old_calls = self._opened_session(), self._calls
+        self._open_connections()
+        if old_calls is not None:
+            old_calls.close()
+        await old.close()
+
+    def _open_connections(self) -> None:
+        """Prepare for calls and streams; through a proxy aiohttp makes both."""
+        self._session = self._new_session()
+        if self._connection.proxy is None:
+            self._calls = call_connections.CallConnections(
+                self._connection, self._max_connections, self._last_writes_seconds()
+            )
+
+    def _last_writes_seconds(self) -> float | None:
+        return None if self._fence is None else self._fence.last_writes_seconds
+
+    def _new_session(self) -> aiohttp.ClientSession:
+        context = self._connection.ssl_context
+        connector = aiohttp.TCPConnector(
+            ssl=True if context is None else context,
+            limit=self._max_connections,
+            keepalive_timeout=call_connections.KEEPALIVE_SECONDS,
+            socket_factory=sockets.attentive(self._last_writes_seconds()),
+        )
+        return aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trace_configs=None if self._fence is None else [fenced_sending.last_look(self._fence)],
+        )
+
+    def _opened_session(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            raise RuntimeError("the client is used outside of `async with`")
+        return self._session
+
+    def _transport_error(self, error: Exception, call: _Call) -> errors.TransportError:
+        what = f"{call.method} {call.path.partition('?')[0]} at {self._connection.server}"
+        return transport_failures.transport_error(error, what)
+
+
+def _limited(call: _Call, limit_seconds: float) -> _Call:
+    """Return the call so that it ends in time, in the server too (`timeout`, a Go duration)."""
+    seconds = min(limit_seconds, call.timeout_seconds or limit_seconds)
+    sign = "&" if "?" in call.path else "?"
+    return call._replace(path=f"{call.path}{sign}timeout={seconds:.3f}s", timeout_seconds=seconds)
+
+
+def _timeout(call: _Call) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(
+        total=call.timeout_seconds,
+        sock_connect=call_connections.CONNECT_TIMEOUT_SECONDS,
+        sock_read=call.stall_seconds,
+        ceil_threshold=math.inf,  # else it is rounded up to a whole second
+    )
+
+
+def _abandon(response: aiohttp.ClientResponse) -> None:
+    """Drop the connection of a stream, whose rest is not worth reading to keep it.
+
+    At once: the polite end of a TLS connection takes longer than a closing event loop lives.
+    """
+    connection = response.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
+    response.close()

@@ -1,0 +1,41 @@
+"""Keeps writes from leaving when the right to write has ended (`kube/http/fence.py`)."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from typing import TypeAlias
+
+import aiohttp
+
+from policysched.kube import errors
+from policysched.kube.http import fence
+
+_Sent: TypeAlias = aiohttp.TraceRequestHeadersSentParams | aiohttp.TraceRequestChunkSentParams
+
+
+@dataclasses.dataclass(slots=True)
+class Write:
+    """One attempt of a call, for the last look at the fence."""
+
+    is_held_back: bool = False
+
+
+def last_look(writes: fence.Fence) -> aiohttp.TraceConfig:
+    """Return what looks at the fence again right before bytes leave.
+
+    A connection had to be made, perhaps, or the whole process was stopped for a while.
+    """
+
+    async def look(_: object, context: types.SimpleNamespace, sent: _Sent) -> None:
+        if sent.method != "GET":
+            try:
+                writes.write_seconds()
+            except errors.FencedError:
+                context.trace_request_ctx.is_held_back = True
+                raise
+
+    trace = aiohttp.TraceConfig()
+    trace.on_request_headers_sent.append(look)
+    trace.on_request_chunk_sent.append(look)
+    return trace

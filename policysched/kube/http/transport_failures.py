@@ -1,0 +1,44 @@
+"""What asyncio and aiohttp raise where no answer comes, as our own exceptions."""
+
+from __future__ import annotations
+
+import ssl
+
+import aiohttp
+
+from policysched.kube import errors
+from policysched.kube.http import call_connections
+
+FAILURES = (aiohttp.ClientError, OSError)  # timeouts are OSErrors
+READ_FAILURES = (*FAILURES, RuntimeError)  # aiohttp's word for a connection closed on our side
+
+
+def transport_error(error: Exception, what: str) -> errors.TransportError:
+    """Return one of FAILURES or READ_FAILURES as it is told.
+
+    Args:
+        error: what was raised.
+        what: which call, to whom.
+    """
+    match error:
+        case aiohttp.ClientConnectorCertificateError():
+            return _not_trusted(error.certificate_error, what)
+        case ssl.SSLCertVerificationError():
+            return _not_trusted(error, what)
+        case (
+            aiohttp.ClientConnectorError()
+            | aiohttp.ConnectionTimeoutError()
+            | call_connections.NoConnectionError()
+        ):
+            text = f"{what}: no connection: {error}"
+            return errors.TransportError(text, may_have_arrived=False)
+        case TimeoutError():
+            text = f"{what}: no answer in time"
+        case _:
+            text = f"{what}: the connection was lost: {str(error) or type(error).__name__}"
+    return errors.TransportError(text, may_have_arrived=True)
+
+
+def _not_trusted(error: Exception, what: str) -> errors.CertificateError:
+    text = f"{what}: the server's certificate is not trusted: {error}"
+    return errors.CertificateError(text, may_have_arrived=False)

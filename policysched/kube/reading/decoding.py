@@ -1,0 +1,280 @@
+"""Lists and watch streams: bytes of the API server to `cluster.objects`.
+
+The fast way is one pass over many objects inside msgspec, which skips what scheduling does not read
+(managedFields above all) while it parses. Only where that fails is the text looked at line by line:
+
+    null in the place of a list or text   means absent, as in Go (nodes report `"names": null`)
+    an object of another shape            is logged and passed over
+    no JSON at all                        is an AnswerError: the stream cannot be trusted any more
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from typing import Generic, Protocol, TypeAlias, TypeVar
+
+import msgspec
+
+from policysched.cluster.objects import objects, wire
+from policysched.kube import errors
+
+_logger = logging.getLogger(__name__)
+
+MAX_LINE_BYTES = 64 * 1024 * 1024
+"""No event is longer: etcd takes 1.5 MiB an object, and a reader must not collect without end."""
+
+
+class KubernetesObject(Protocol):
+    """What every kind has."""
+
+    @property
+    def metadata(self) -> objects.ObjectMeta:
+        """`metadata`."""
+        ...
+
+
+T = TypeVar("T", bound=KubernetesObject)
+
+
+class Upserted(msgspec.Struct, Generic[T], frozen=True, tag_field="type", tag="MODIFIED"):
+    """A watch event: the object is new or has changed."""
+
+    object: T
+
+
+class Added(Upserted[T], Generic[T], frozen=True, tag_field="type", tag="ADDED"):
+    """A watch event: the object is new, or newly matches the field selector."""
+
+
+class Deleted(msgspec.Struct, Generic[T], frozen=True, tag_field="type", tag="DELETED"):
+    """A watch event: the object, in its last state, is gone or does not match any more."""
+
+    object: T
+
+
+class Version(msgspec.Struct, frozen=True, rename="camel"):
+    """The part of an object's metadata that every event has."""
+
+    resource_version: str = ""
+
+
+class Versioned(msgspec.Struct, frozen=True):
+    """An object of which only the resource version is read."""
+
+    metadata: Version = Version()
+
+
+class Bookmark(msgspec.Struct, frozen=True, tag_field="type", tag="BOOKMARK"):
+    """A watch event: everything up to this resource version has been sent."""
+
+    object: Versioned
+
+
+class Failure(msgspec.Struct, frozen=True, tag_field="type", tag="ERROR"):
+    """A watch event: the stream ends, for this reason."""
+
+    object: errors.Status
+
+
+class _Skimmed(msgspec.Struct):
+    """What is read of an event that does not have the expected shape."""
+
+    type: str = ""
+    object: Versioned = Versioned()
+
+
+class ListMeta(msgspec.Struct, frozen=True, rename="camel"):
+    """`metadata` of a list."""
+
+    resource_version: str = ""
+    continue_: str = msgspec.field(name="continue", default="")
+
+
+class _Page(msgspec.Struct, Generic[T]):
+    metadata: ListMeta
+    items: list[T] | None = None
+
+
+class _RawPage(msgspec.Struct):
+    metadata: ListMeta
+    items: list[msgspec.Raw] | None = None
+
+
+class Page(msgspec.Struct, Generic[T], frozen=True):
+    """One page of a list.
+
+    Attributes:
+        items: the objects.
+        resource_version: what a watch continues from.
+        continue_token: what asks for the next page, "" on the last one.
+    """
+
+    items: list[T]
+    resource_version: str
+    continue_token: str
+
+
+Event: TypeAlias = Upserted[T] | Deleted[T] | Bookmark | Failure
+
+
+class Decoder(Generic[T]):
+    """Decodes pages and events of one kind.
+
+    Attributes:
+        skipped: how many objects were passed over so far.
+    """
+
+    def __init__(self, kind: type[T]) -> None:
+        self.skipped = 0
+        self._kind = kind
+        self._page_decoder = msgspec.json.Decoder(_Page[kind])  # type: ignore[valid-type]  # a type made at run time
+        self._event_type = Added[kind] | Upserted[kind] | Deleted[kind] | Bookmark | Failure  # type: ignore[valid-type]  # as above
+        self._event_decoder: msgspec.json.Decoder[Event[T]] = msgspec.json.Decoder(self._event_type)
+
+    def page(self, body: bytes) -> Page[T]:
+        """Return one page of a list.
+
+        Raises:
+            AnswerError: it is not a list in JSON.
+        """
+        try:
+            page = self._page_decoder.decode(body)
+        except wire.UNREADABLE:
+            return self._unusual_page(body)
+        return Page(page.items or [], page.metadata.resource_version, page.metadata.continue_)
+
+    def events(self, lines: bytes) -> Sequence[Event[T]] | Iterator[Event[T]]:
+        """Return the events in whole lines; an iterator of them where a line is unusual.
+
+        Raises:
+            AnswerError: a line is not JSON; the events before it are given out first.
+        """
+        try:
+            return self._event_decoder.decode_lines(lines)
+        except wire.UNREADABLE:
+            return self._one_by_one(lines)
+
+    def _one_by_one(self, lines: bytes) -> Iterator[Event[T]]:
+        for line in lines.splitlines():
+            if not line.strip():
+                continue
+            try:
+                yield self._event_decoder.decode(line)
+            except msgspec.ValidationError as error:
+                yield self._unusual(line, error)
+            except wire.UNREADABLE as error:
+                raise errors.AnswerError(f"the watch stream is not JSON: {error}") from error
+
+    def _unusual(self, line: bytes, error: msgspec.ValidationError) -> Event[T]:
+        """Return the event without its nulls; if that is no help, what keeps the version moving."""
+        try:
+            event: Event[T] = msgspec.convert(_without_nulls(line), self._event_type)
+        except wire.UNREADABLE:
+            return Bookmark(self._skimmed(line, error))
+        return event
+
+    def _skimmed(self, line: bytes, error: msgspec.ValidationError) -> Versioned:
+        self.skipped += 1
+        try:
+            skimmed = msgspec.json.decode(line, type=_Skimmed)
+        except wire.UNREADABLE:
+            raise errors.AnswerError(f"the watch stream has no events: {error}") from error
+        _logger.error(
+            "passing over what cannot be understood: event %s of a %s: %s",
+            skimmed.type,
+            self._kind.__name__,
+            error,
+        )
+        return skimmed.object
+
+    def _unusual_page(self, body: bytes) -> Page[T]:
+        kind = self._kind.__name__
+        try:
+            page = msgspec.json.decode(body, type=_RawPage)
+        except wire.UNREADABLE as error:
+            raise errors.AnswerError(f"the answer is not a list of {kind}: {error}") from error
+        items = [self._object(raw) for raw in page.items or ()]
+        return Page(
+            [one for one in items if one is not None],
+            page.metadata.resource_version,
+            page.metadata.continue_,
+        )
+
+    def _object(self, raw: msgspec.Raw) -> T | None:
+        """Return the object, None where it cannot be understood."""
+        try:
+            return decode_object(bytes(raw), self._kind)
+        except errors.AnswerError as error:
+            self.skipped += 1
+            _logger.error("passing over what cannot be understood: %s", error)  # noqa: TRY400 - a traceback says nothing about the object
+            return None
+
+
+def decode_object(body: bytes, kind: type[T]) -> T:
+    """Return one object.
+
+    Raises:
+        AnswerError: it is not of this kind.
+    """
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except wire.UNREADABLE:
+        pass
+    try:
+        return msgspec.convert(_without_nulls(body), kind)
+    except wire.UNREADABLE as error:
+        raise errors.AnswerError(f"the answer is not a {kind.__name__}: {error}") from error
+
+
+class LineSplitter:
+    """Cuts a stream of chunks where lines end."""
+
+    def __init__(self) -> None:
+        self._rest: list[bytes] = []
+        self._rest_bytes = 0
+
+    def feed(self, chunk: bytes) -> bytes:
+        r"""Return all lines that are whole by now, as one block; b"" where there is none.
+
+        >>> splitter = LineSplitter()
+        >>> splitter.feed(b'{"a":')
+        b''
+        >>> splitter.feed(b'1}\n{"b":2}\n{"c"')
+        b'{"a":1}\n{"b":2}\n'
+
+        Raises:
+            AnswerError: a line does not end.
+        """
+        end = chunk.rfind(b"\n") + 1
+        if not end:
+            self._keep(chunk)
+            return b""
+        block = b"".join((*self._rest, chunk[:end]))
+        self._rest.clear()
+        self._rest_bytes = 0
+        self._keep(chunk[end:])
+        return block
+
+    def _keep(self, part: bytes) -> None:
+        if not part:
+            return
+        self._rest.append(part)
+        self._rest_bytes += len(part)
+        if self._rest_bytes > MAX_LINE_BYTES:
+            raise errors.AnswerError(f"a line of the watch stream exceeds {MAX_LINE_BYTES} bytes")
+
+
+def _without_nulls(text: bytes) -> object:
+    """Return decoded JSON without members that are null."""
+    return _prune(msgspec.json.decode(text))
+
+
+def _prune(value: object) -> object:
+    match value:
+        case dict():
+            return {key: _prune(one) for key, one in value.items() if one is not None}
+        case list():
+            return [_prune(one) for one in value]
+        case _:
+            return value

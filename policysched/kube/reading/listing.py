@@ -1,0 +1,65 @@
+"""Reads a whole collection of the API server, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from policysched.kube import errors
+from policysched.kube.http import client
+from policysched.kube.reading import decoding, resources
+
+PAGE_SIZE = 500
+"""As client-go's pager (tools/pager/pager.go)."""
+
+Told = Callable[[str, int], None]
+"""Is told of each page: the resource, and how many of its objects have come."""
+
+
+async def whole(
+    api: client.ApiClient,
+    resource: resources.Resource[decoding.T],
+    decoder: decoding.Decoder[decoding.T],
+    *,
+    policy: client.CallPolicy,
+    told: Told | None = None,
+) -> decoding.Page[decoding.T]:
+    """Return all pages as one, of one moment.
+
+    Args:
+        api: the connection.
+        resource: what to list.
+        decoder: of its objects.
+        policy: how long and how often each page is tried.
+        told: is told of each page.
+
+    Raises:
+        KubeError: it could not be read.
+    """
+    try:
+        page = await _pages(api, resource, decoder, policy, told, PAGE_SIZE)
+    except errors.GoneError:  # the first pages are too old by now: take all at once
+        page = await _pages(api, resource, decoder, policy, told, 0)
+    if not page.resource_version:
+        raise errors.AnswerError(f"the list of {resource.name} has no resourceVersion")
+    return page
+
+
+async def _pages(
+    api: client.ApiClient,
+    resource: resources.Resource[decoding.T],
+    decoder: decoding.Decoder[decoding.T],
+    policy: client.CallPolicy,
+    told: Told | None,
+    limit: int,
+) -> decoding.Page[decoding.T]:
+    items: list[decoding.T] = []
+    continue_token = ""
+    while True:
+        path = resource.list_path(limit=limit, continue_token=continue_token)
+        page = decoder.page(await api.request("GET", path, policy=policy))
+        items += page.items
+        if told is not None:
+            told(resource.name, len(items))
+        continue_token = page.continue_token
+        if not continue_token:
+            return decoding.Page(items, page.resource_version, "")

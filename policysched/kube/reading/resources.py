@@ -1,0 +1,105 @@
+"""The kinds of objects that we follow, and where they are listed and watched."""
+
+from __future__ import annotations
+
+import dataclasses
+import urllib.parse
+from typing import Any, Generic
+
+from policysched.cluster.objects import disruption_budgets, objects, storage_objects
+from policysched.cluster.pods import owner_objects, owner_selectors
+from policysched.kube.reading import decoding
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Resource(Generic[decoding.T]):
+    """A collection on the API server.
+
+    Attributes:
+        name: what logs call it.
+        path: path of the collection.
+        kind: what its objects are decoded into.
+        field_selector: which objects; one that stops matching arrives as deleted.
+        label_selector: as `field_selector`.
+    """
+
+    name: str
+    path: str
+    kind: type[decoding.T]
+    field_selector: str = ""
+    label_selector: str = ""
+
+    def list_path(self, *, limit: int, continue_token: str = "") -> str:
+        """Return path and query of one page, of the newest state; `limit` 0 asks for all at once.
+
+        No resourceVersion is given: the answer is not older than the question.
+        """
+        query = {"limit": str(limit)} if limit else {}
+        if continue_token:
+            query["continue"] = continue_token
+        return self._path(query)
+
+    def watch_path(self, *, resource_version: str, timeout_seconds: int) -> str:
+        """Return path and query of a watch that continues after `resource_version`."""
+        return self._path(
+            {
+                "watch": "true",
+                "allowWatchBookmarks": "true",
+                "resourceVersion": resource_version,
+                "timeoutSeconds": str(timeout_seconds),
+            }
+        )
+
+    def _path(self, query: dict[str, str]) -> str:
+        if self.field_selector:
+            query["fieldSelector"] = self.field_selector
+        if self.label_selector:
+            query["labelSelector"] = self.label_selector
+        return f"{self.path}?{urllib.parse.urlencode(query)}" if query else self.path
+
+
+PODS = Resource(
+    name="pods",
+    path="/api/v1/pods",
+    kind=objects.Pod,
+    # As kube-scheduler's informer (pkg/scheduler/scheduler.go, NewInformerFactory): pods that have
+    # ended hold nothing.
+    field_selector="status.phase!=Succeeded,status.phase!=Failed",
+)
+NODES = Resource(name="nodes", path="/api/v1/nodes", kind=objects.Node)
+NAMESPACES = Resource(name="namespaces", path="/api/v1/namespaces", kind=objects.Namespace)
+
+_OwnerKind = owner_selectors.OwnerKind
+OWNERS: dict[_OwnerKind, Resource[Any]] = {
+    _OwnerKind.SERVICE: Resource("services", "/api/v1/services", owner_objects.Service),
+    _OwnerKind.REPLICATION_CONTROLLER: Resource(
+        "replicationcontrollers", "/api/v1/replicationcontrollers", owner_objects.Service
+    ),
+    _OwnerKind.REPLICA_SET: Resource(
+        "replicasets", "/apis/apps/v1/replicasets", owner_objects.Workload
+    ),
+    _OwnerKind.STATEFUL_SET: Resource(
+        "statefulsets", "/apis/apps/v1/statefulsets", owner_objects.Workload
+    ),
+}
+"""Services and controllers, whose selectors default spread constraints take."""
+
+_STORAGE_API = "/apis/storage.k8s.io/v1"
+STORAGE: dict[type[storage_objects.StorageObject], Resource[Any]] = {
+    kind: Resource(name, f"{api}/{name}", kind)
+    for kind, api, name in (
+        (storage_objects.PersistentVolume, "/api/v1", "persistentvolumes"),
+        (storage_objects.PersistentVolumeClaim, "/api/v1", "persistentvolumeclaims"),
+        (storage_objects.StorageClass, _STORAGE_API, "storageclasses"),
+        (storage_objects.CSINode, _STORAGE_API, "csinodes"),
+        (storage_objects.CSIDriver, _STORAGE_API, "csidrivers"),
+        (storage_objects.CSIStorageCapacity, _STORAGE_API, "csistoragecapacities"),
+        (storage_objects.VolumeAttachment, _STORAGE_API, "volumeattachments"),
+    )
+}
+"""What the volume plugins read, by type."""
+BUDGETS = Resource(
+    name="poddisruptionbudgets",
+    path="/apis/policy/v1/poddisruptionbudgets",
+    kind=disruption_budgets.PodDisruptionBudget,
+)

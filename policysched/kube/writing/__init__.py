@@ -1,0 +1,1 @@
+"""Writes about pods and volumes: bindings, status patches, evictions, claims."""

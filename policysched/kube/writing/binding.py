@@ -1,0 +1,154 @@
+"""Binding pods to nodes by the binding subresource.
+
+The binding carries the pod's uid, so a pod that was deleted and created anew under the same name is
+never bound by mistake. The server binds a pod at most once, whatever it is asked, so the call may
+be repeated: the answer to the second attempt may then be a conflict with our own first one.
+
+A call whose answer was lost may have bound the pod. Its place on the node must not be given away
+before that is known, so such a call is settled by reading the pod, for as long as it takes: during
+an outage of the API server the binding stays in flight and its pod stays assumed.
+"""
+
+from __future__ import annotations
+
+import enum
+
+import msgspec
+
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
+from policysched.framework import handles
+from policysched.kube import errors
+from policysched.kube.http import client
+from policysched.kube.reading import decoding
+from policysched.kube.writing import paths
+
+BIND_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=3, is_idempotent=False)
+"""Calls that certainly did nothing are repeated by the client, all others are settled here."""
+_CHECK_POLICY = client.CallPolicy(timeout_seconds=10.0, max_attempts=3)
+_MAX_SERVER_ERRORS = 3
+"""How often a server that answers with 5xx, and has not bound the pod, is asked again."""
+
+
+class _Target(msgspec.Struct, frozen=True):
+    name: str
+    kind: str = "Node"
+
+
+class _BindingMeta(msgspec.Struct, frozen=True):
+    name: str
+    namespace: str
+    uid: str
+
+
+class _Binding(msgspec.Struct, frozen=True, rename="camel"):
+    metadata: _BindingMeta
+    target: _Target
+    api_version: str = "v1"
+    kind: str = "Binding"
+
+
+_encoder = msgspec.json.Encoder()
+
+
+class _Open(enum.Enum):
+    """Whether the pod is bound is not known yet."""
+
+    OPEN = enum.auto()
+
+
+class ApiBinder:
+    """Binds through the API server; any number of calls may be in flight."""
+
+    def __init__(self, api: client.ApiClient) -> None:
+        self._api = api
+
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
+        """Bind `pod`; None when it is bound to `node_name` afterwards, for certain."""
+        metadata = pod.pod.metadata
+        path = paths.pod_binding(metadata.namespace, metadata.name)
+        target = _BindingMeta(metadata.name, metadata.namespace, metadata.uid)
+        body = _encoder.encode(_Binding(target, _Target(node_name)))
+        failures = 0
+        may_be_bound = False
+        while True:
+            try:
+                await self._api.request("POST", path, body, policy=BIND_POLICY)
+            except errors.KubeError as error:
+                failures += 1
+                may_be_bound = may_be_bound or _may_have_bound(error)
+                if not may_be_bound:
+                    return _refusal(error)
+                outcome = await self._settle(metadata, node_name, error, failures)
+                if not isinstance(outcome, _Open):
+                    return outcome
+            else:
+                return None
+            await self._api.pause(failures)
+
+    async def _settle(
+        self, metadata: objects.ObjectMeta, node_name: str, error: errors.KubeError, failures: int
+    ) -> handles.BindError | _Open | None:
+        """Find out what a failed call has led to."""
+        try:
+            bound_to = await self._node_of(metadata)
+        except errors.NotFoundError:
+            return handles.BindError("the pod is gone")
+        except errors.KubeError:
+            return _Open.OPEN
+        if bound_to == "" and _is_worth_repeating(error, failures):
+            return _Open.OPEN
+        return _verdict(bound_to, node_name, error)
+
+    async def _node_of(self, metadata: objects.ObjectMeta) -> str | None:
+        """Return the node that the pod is bound to, None where it is another pod by now."""
+        path = paths.pod(metadata.namespace, metadata.name)
+        body = await self._api.request("GET", path, policy=_CHECK_POLICY)
+        pod = decoding.decode_object(body, objects.Pod)
+        return pod.spec.node_name if pod.metadata.uid == metadata.uid else None
+
+
+def _may_have_bound(error: errors.KubeError) -> bool:
+    match error:
+        case errors.ConflictError() | errors.ServerError():
+            return True
+        case errors.TransportError():
+            return error.may_have_arrived
+        case _:
+            return False
+
+
+def _is_worth_repeating(error: errors.KubeError, failures: int) -> bool:
+    """Whether a pod that is not bound so far may be bound by the same call again.
+
+    A call without an answer may still be under way in the server: the next one tells.
+    """
+    match error:
+        case errors.TransportError():
+            return True
+        case errors.ServerError():
+            return failures < _MAX_SERVER_ERRORS
+        case _:
+            return False
+
+
+def _refusal(error: errors.KubeError) -> handles.BindError:
+    match error:
+        case errors.NotFoundError():
+            return handles.BindError(f"the pod is gone: {error.message}")
+        case errors.ApiError():
+            return handles.BindError(error.message)
+        case _:
+            return handles.BindError(str(error))
+
+
+def _verdict(
+    bound_to: str | None, node_name: str, error: errors.KubeError
+) -> handles.BindError | None:
+    if bound_to is None:
+        return handles.BindError("the pod is gone: another one has its name")
+    if bound_to == node_name:
+        return None
+    if bound_to:
+        return handles.BindError(f"the pod is already bound to `{bound_to}`")
+    return _refusal(error)

@@ -1,0 +1,123 @@
+"""Deleting the victims of a preemption.
+
+First the `DisruptionTarget` condition says why, so that controllers do not take it for a failure of
+the pod, then the pod is deleted, gracefully. Both calls carry the pod's uid: a pod that was created
+anew under the same name is left alone. Both may be repeated, so an outage is waited out for a while
+(`framework/preemption/executor.go`, PreemptPod).
+
+A conflict may mean that another pod has the name by now, but also that an admission webhook objects
+or that the server gave up patching a busy pod. Only the first is the end of the victim, so the pod
+is read to find out.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from policysched import clock as clocks
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
+from policysched.kube import errors
+from policysched.kube.http import client
+from policysched.kube.reading import decoding
+from policysched.kube.writing import paths, pod_status, status_patch
+
+DISRUPTION_TARGET = "DisruptionTarget"
+
+EVICT_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=6)
+"""About three seconds of pauses: meanwhile the preemptor waits, and may do better elsewhere."""
+
+
+class _Uid(msgspec.Struct, frozen=True):
+    """The server refuses the call (409) for another pod of that name."""
+
+    uid: str
+
+
+class _Status(msgspec.Struct, frozen=True):
+    conditions: tuple[status_patch.Condition]
+
+
+class _PodPatch(msgspec.Struct, frozen=True):
+    metadata: _Uid
+    status: _Status
+
+
+class _DeleteOptions(msgspec.Struct, frozen=True, rename="camel"):
+    preconditions: _Uid
+    kind: str = "DeleteOptions"
+    api_version: str = "v1"
+
+
+_encoder = msgspec.json.Encoder()
+
+
+class PodEvictor:
+    """Evicts through the API server; any number of calls may be in flight."""
+
+    def __init__(self, api: client.ApiClient, clock: clocks.Clock) -> None:
+        """Write the times of `clock` into conditions."""
+        self._api = api
+        self._clock = clock
+
+    async def evict(self, victim: pod_shape.PodInfo, condition: pod_status.Condition) -> bool:
+        """Write the victim's `DisruptionTarget` condition and begin its graceful deletion.
+
+        Returns:
+            False when the pod, known by its uid, was gone already.
+
+        Raises:
+            KubeError: the API server refused, or could not be reached for a while; the pod may
+                still be there.
+        """
+        pod = victim.pod
+        try:
+            if not _shows(pod, condition):
+                await self._mark(pod, condition)
+            await self._delete(pod)
+        except errors.NotFoundError:
+            return False
+        except errors.ConflictError:
+            if await self._is_there(pod):
+                raise
+            return False
+        return True
+
+    async def _is_there(self, pod: objects.Pod) -> bool:
+        """Return whether the server has this pod, and not none or another one of that name."""
+        path = paths.pod(pod.metadata.namespace, pod.metadata.name)
+        try:
+            body = await self._api.request("GET", path, policy=EVICT_POLICY)
+        except errors.NotFoundError:
+            return False
+        return decoding.decode_object(body, objects.Pod).metadata.uid == pod.metadata.uid
+
+    async def _mark(self, pod: objects.Pod, condition: pod_status.Condition) -> None:
+        metadata = pod.metadata
+        patch = status_patch.Condition(
+            type=DISRUPTION_TARGET,
+            status=condition.status,
+            reason=condition.reason,
+            message=condition.message,
+            last_transition_time=status_patch.time_text(self._clock.now()),
+            observed_generation=metadata.generation,
+        )
+        await self._api.request(
+            "PATCH",
+            paths.pod_status(metadata.namespace, metadata.name),
+            _encoder.encode(_PodPatch(_Uid(metadata.uid), _Status((patch,)))),
+            content_type=client.STRATEGIC_MERGE_PATCH,
+            policy=EVICT_POLICY,
+        )
+
+    async def _delete(self, pod: objects.Pod) -> None:
+        metadata = pod.metadata
+        body = _encoder.encode(_DeleteOptions(_Uid(metadata.uid)))
+        path = paths.pod(metadata.namespace, metadata.name)
+        await self._api.request("DELETE", path, body, policy=EVICT_POLICY)
+
+
+def _shows(pod: objects.Pod, condition: pod_status.Condition) -> bool:
+    """Return whether an attempt before has marked the pod, and the watch shows it."""
+    wanted = (DISRUPTION_TARGET, condition.status, condition.reason, condition.message)
+    return any((c.type, c.status, c.reason, c.message) == wanted for c in pod.status.conditions)

@@ -1,0 +1,302 @@
+"""Writing the `PodScheduled` condition and the nominated node into a pod's status.
+
+`set_condition` and `nominate` only take a note; `run` writes, several pods at a time. For each pod
+the newest note wins and writes are in order. What the pod is known to have already is not written
+again, and a pod that has changed since the note was taken is read first: a note that has become
+old, because the pod was bound or deleted meanwhile, is dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import dataclasses
+import datetime
+import logging
+from typing import NoReturn, Protocol
+
+import msgspec
+
+from policysched import clock as clocks
+from policysched.cluster.objects import objects, wire
+from policysched.cluster.pods import pod_shape
+from policysched.kube import errors
+from policysched.kube.http import client
+from policysched.kube.reading import decoding
+from policysched.kube.writing import paths, status_patch
+
+_logger = logging.getLogger(__name__)
+
+POD_SCHEDULED = "PodScheduled"
+WORKERS = 4
+REMEMBERED_SECONDS = 60.0
+"""So long a pod's last write is remembered, for the watch to show it. Behind a watch that is later
+than that a write is refused, and the pod read."""
+
+MAX_CONFLICTS = 5
+"""So often a note is tried on a pod that others change at the same time."""
+
+WRITE_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=12)
+"""Patient, for nobody waits: an outage of a minute loses nothing."""
+
+
+class Condition(Protocol):
+    """What a `PodScheduled` condition says."""
+
+    @property
+    def status(self) -> str:
+        """`True` or `False`."""
+        ...
+
+    @property
+    def reason(self) -> str:
+        """One word for programs."""
+        ...
+
+    @property
+    def message(self) -> str:
+        """One sentence for people."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Note:
+    """What a pod's status shall be.
+
+    Attributes:
+        pod: the pod as the scheduler knew it.
+        content: status, reason and message of the condition; None leaves it alone.
+        nominated_node_name: None leaves the nomination alone.
+    """
+
+    pod: objects.Pod
+    content: tuple[str, str, str] | None
+    nominated_node_name: str | None
+
+    def on_top_of(self, older: _Note | None) -> _Note:
+        """Return what is to be written when the older note was not written yet."""
+        if older is None:
+            return self
+        content = older.content if self.content is None else self.content
+        nominated = self.nominated_node_name
+        if nominated is None:
+            nominated = older.nominated_node_name
+        return _Note(self.pod, content, nominated)
+
+    def applied_to(self, known: _Known) -> _Known:
+        """Return what the pod's status is once the note is written."""
+        content = known.content if self.content is None else self.content
+        nominated = self.nominated_node_name
+        if nominated is None:
+            nominated = known.nominated_node_name
+        return _Known(known.resource_version, content, nominated)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Known:
+    """What a pod's status is, and since which version of the pod."""
+
+    resource_version: str
+    content: tuple[str, str, str]
+    nominated_node_name: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Written:
+    """What was written last.
+
+    Attributes:
+        seen_version: the version of the pod that the note was about.
+        known: what the pod has been since.
+        at_seconds: when (monotonic clock).
+    """
+
+    seen_version: str
+    known: _Known
+    at_seconds: float
+
+
+class _StatusPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    conditions: tuple[status_patch.Condition, ...] = ()
+    nominated_node_name: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class _Preconditions(msgspec.Struct, frozen=True, rename="camel"):
+    """The server refuses the patch (409) for another pod of that name, or a changed one."""
+
+    uid: str
+    resource_version: str
+
+
+class _PodPatch(msgspec.Struct, frozen=True):
+    metadata: _Preconditions
+    status: _StatusPatch
+
+
+_encoder = msgspec.json.Encoder()
+
+
+class PodStatusWriter:
+    """Writes pod status behind the scheduling cycle.
+
+    Attributes:
+        failed: how many writes were given up.
+    """
+
+    def __init__(self, api: client.ApiClient, clock: clocks.Clock) -> None:
+        """Prepare; nothing is written until `run` runs."""
+        self.failed = 0
+        self._api = api
+        self._clock = clock
+        self._notes: dict[str, _Note] = {}
+        self._in_work: set[str] = set()
+        self._queue: asyncio.Queue[str] = asyncio.Queue()
+        self._written: collections.OrderedDict[str, _Written] = collections.OrderedDict()
+
+    def set_condition(
+        self,
+        pod: pod_shape.PodInfo,
+        condition: Condition,
+        nominated_node_name: str | None = None,
+    ) -> None:
+        """Note what to write; never blocks.
+
+        Args:
+            pod: the pod as it is known now.
+            condition: its `PodScheduled` condition.
+            nominated_node_name: the node that is being made free for it, "" for none any more, None
+                to leave that as it is.
+        """
+        content = (condition.status, condition.reason, condition.message)
+        self._take(pod.uid, _Note(pod.pod, content, nominated_node_name))
+
+    def nominate(self, pod: pod_shape.PodInfo, node_name: str) -> None:
+        """Note the nominated node alone, "" for none any more; never blocks."""
+        self._take(pod.uid, _Note(pod.pod, None, node_name))
+
+    def _take(self, uid: str, note: _Note) -> None:
+        waiting = self._notes.get(uid)
+        self._notes[uid] = note.on_top_of(waiting)
+        if waiting is None and uid not in self._in_work:
+            self._queue.put_nowait(uid)
+
+    async def run(self) -> NoReturn:
+        """Write until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for _ in range(WORKERS):
+                group.create_task(self._work())
+        raise AssertionError  # workers do not return
+
+    async def flush(self) -> None:
+        """Return when everything noted so far is written or given up; `run` must be running."""
+        await self._queue.join()
+
+    async def _work(self) -> NoReturn:
+        while True:
+            uid = await self._queue.get()
+            try:
+                await self._write_newest(uid)
+            finally:
+                self._queue.task_done()
+
+    async def _write_newest(self, uid: str) -> None:
+        note = self._notes.pop(uid)
+        self._in_work.add(uid)
+        try:
+            await self._write_or_drop(note)
+        except (errors.NotFoundError, errors.FencedError):
+            pass  # nobody will ask, or it is the next leader's to say
+        except errors.KubeError as error:
+            self.failed += 1
+            _logger.warning("the status of pod %s was not written: %s", note.pod.key, error)
+        finally:
+            self._in_work.discard(uid)
+            if uid in self._notes:  # noted anew in the meantime
+                self._queue.put_nowait(uid)
+
+    async def _write_or_drop(self, note: _Note) -> None:
+        """Write the note unless it says nothing new, again as long as the pod changes under it."""
+        for _ in range(MAX_CONFLICTS):
+            known = self._newest_known(note.pod)
+            if note.applied_to(known) == known:
+                return
+            try:
+                await self._write(note, known)
+            except errors.ConflictError:
+                newest = await self._read(note.pod)
+                if newest.metadata.uid != note.pod.metadata.uid or newest.spec.node_name:
+                    return
+                note = dataclasses.replace(note, pod=newest)
+            else:
+                return
+
+    async def _write(self, note: _Note, known: _Known) -> None:
+        metadata = note.pod.metadata
+        body = await self._api.request(
+            "PATCH",
+            paths.pod_status(metadata.namespace, metadata.name),
+            _encoder.encode(_patch(note, known, self._clock.now())),
+            content_type=client.STRATEGIC_MERGE_PATCH,
+            policy=WRITE_POLICY,
+        )
+        now_known = dataclasses.replace(note.applied_to(known), resource_version=_version(body))
+        self._remember(metadata, now_known)
+
+    def _remember(self, metadata: objects.ObjectMeta, known: _Known) -> None:
+        """Keep what was written, and forget what was written long ago."""
+        now_seconds = self._clock.monotonic_seconds()
+        self._written[metadata.uid] = _Written(metadata.resource_version, known, now_seconds)
+        self._written.move_to_end(metadata.uid)
+        while now_seconds - next(iter(self._written.values())).at_seconds > REMEMBERED_SECONDS:
+            self._written.popitem(last=False)
+
+    @property
+    def remembered_count(self) -> int:
+        """How many pods' last writes are remembered."""
+        return len(self._written)
+
+    async def _read(self, pod: objects.Pod) -> objects.Pod:
+        path = paths.pod(pod.metadata.namespace, pod.metadata.name)
+        body = await self._api.request("GET", path, policy=WRITE_POLICY)
+        return decoding.decode_object(body, objects.Pod)
+
+    def _newest_known(self, pod: objects.Pod) -> _Known:
+        """Return what the pod shows, or what was written since it looked like that."""
+        metadata = pod.metadata
+        written = self._written.get(metadata.uid)
+        if written is not None and written.seen_version == metadata.resource_version:
+            return written.known
+        shown = next((one for one in pod.status.conditions if one.type == POD_SCHEDULED), None)
+        content = (shown.status, shown.reason, shown.message) if shown else ("", "", "")
+        return _Known(metadata.resource_version, content, pod.status.nominated_node_name)
+
+
+def _patch(note: _Note, known: _Known, now: datetime.datetime) -> _PodPatch:
+    """Return the strategic merge patch: conditions are merged by type, left-out fields stay."""
+    metadata = note.pod.metadata
+    conditions: tuple[status_patch.Condition, ...] = ()
+    if note.content is not None:
+        status, reason, message = note.content
+        is_old = known.content[0] == status
+        condition = status_patch.Condition(
+            type=POD_SCHEDULED,
+            status=status,
+            reason=reason,
+            message=message,
+            last_transition_time=None if is_old else status_patch.time_text(now),
+            observed_generation=metadata.generation,
+        )
+        conditions = (condition,)
+    nominated = note.nominated_node_name
+    return _PodPatch(
+        _Preconditions(metadata.uid, known.resource_version),
+        _StatusPatch(conditions, msgspec.UNSET if nominated is None else nominated),
+    )
+
+
+def _version(body: bytes) -> str:
+    """Return the resource version of the object in an answer."""
+    try:
+        return msgspec.json.decode(body, type=decoding.Versioned).metadata.resource_version
+    except wire.UNREADABLE as error:
+        raise errors.AnswerError(f"the answer is not an object: {error}") from error

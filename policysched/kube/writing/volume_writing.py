@@ -1,0 +1,127 @@
+"""Promising volumes to claims, and asking for volumes to be made, by patches.
+
+We know only the fields of an object that scheduling reads, so the rest must stay as it is: each
+write is a merge patch. It carries the version of the object that was decided about. When that is
+not the newest any more, the server answers with a conflict and nothing is written; so a call may be
+repeated after any failure. Whether it was our own first attempt that made the newer version is
+found out by reading the object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+
+from policysched.cluster.objects import storage_objects
+from policysched.framework import handles
+from policysched.kube import errors
+from policysched.kube.http import client
+from policysched.kube.reading import decoding
+from policysched.kube.writing import paths
+
+WRITE_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=5)
+
+WrittenT = TypeVar(
+    "WrittenT", storage_objects.PersistentVolume, storage_objects.PersistentVolumeClaim
+)
+
+_encoder = msgspec.json.Encoder()
+
+
+class ApiVolumeWriter:
+    """Writes through the API server; any number of calls may be in flight."""
+
+    def __init__(self, api: client.ApiClient) -> None:
+        self._api = api
+
+    async def write_volume(
+        self, volume: storage_objects.PersistentVolume
+    ) -> storage_objects.PersistentVolume | handles.WriteError:
+        """Write the claimRef, and the annotation of who set it; return the volume as it is then."""
+        body = {
+            "metadata": _metadata(volume, storage_objects.BOUND_BY_CONTROLLER),
+            "spec": {"claimRef": volume.spec.claim_ref},
+        }
+        path = paths.persistent_volume(volume.metadata.name)
+        return await self._write(path, body, volume, _has_same_claim)
+
+    async def write_claim(
+        self, claim: storage_objects.PersistentVolumeClaim
+    ) -> storage_objects.PersistentVolumeClaim | handles.WriteError:
+        """Write the annotation of the selected node; return the claim as it is then."""
+        meta = claim.metadata
+        body = {"metadata": _metadata(claim, storage_objects.SELECTED_NODE)}
+        path = paths.persistent_volume_claim(meta.namespace, meta.name)
+        return await self._write(path, body, claim, _has_same_node)
+
+    async def _write(
+        self,
+        path: str,
+        body: object,
+        wanted: WrittenT,
+        is_written: Callable[[WrittenT, WrittenT], bool],
+    ) -> WrittenT | handles.WriteError:
+        try:
+            answer = await self._api.request(
+                "PATCH",
+                path,
+                _encoder.encode(body),
+                content_type=client.MERGE_PATCH,
+                policy=WRITE_POLICY,
+            )
+            return decoding.decode_object(answer, type(wanted))
+        except errors.ConflictError as error:
+            return await self._settle(path, wanted, is_written, error)
+        except errors.KubeError as error:
+            return _refusal(error)
+
+    async def _settle(
+        self,
+        path: str,
+        wanted: WrittenT,
+        is_written: Callable[[WrittenT, WrittenT], bool],
+        conflict: errors.ConflictError,
+    ) -> WrittenT | handles.WriteError:
+        """Return the newest version if it has what was to be written, else why it has not."""
+        try:
+            body = await self._api.request("GET", path, policy=WRITE_POLICY)
+            newest = decoding.decode_object(body, type(wanted))
+        except errors.KubeError as error:
+            return _refusal(error)
+        return newest if is_written(newest, wanted) else _refusal(conflict)
+
+
+def _metadata(
+    item: storage_objects.PersistentVolume | storage_objects.PersistentVolumeClaim, key: str
+) -> dict[str, object]:
+    """Return the version that the patch is about, and one annotation if the object has it."""
+    annotations = item.metadata.annotations
+    metadata: dict[str, object] = {
+        "annotations": {key: annotations[key]} if key in annotations else {}
+    }
+    if item.metadata.resource_version:
+        metadata["resourceVersion"] = item.metadata.resource_version
+    return metadata
+
+
+def _has_same_claim(
+    newest: storage_objects.PersistentVolume, wanted: storage_objects.PersistentVolume
+) -> bool:
+    claim, other = newest.spec.claim_ref, wanted.spec.claim_ref
+    if newest.metadata.uid != wanted.metadata.uid or claim is None or other is None:
+        return False
+    return (claim.namespace, claim.name, claim.uid) == (other.namespace, other.name, other.uid)
+
+
+def _has_same_node(
+    newest: storage_objects.PersistentVolumeClaim, wanted: storage_objects.PersistentVolumeClaim
+) -> bool:
+    key = storage_objects.SELECTED_NODE
+    is_same = newest.metadata.uid == wanted.metadata.uid
+    return is_same and newest.metadata.annotations.get(key) == wanted.metadata.annotations.get(key)
+
+
+def _refusal(error: errors.KubeError) -> handles.WriteError:
+    return handles.WriteError(error.message if isinstance(error, errors.ApiError) else str(error))

@@ -1,0 +1,1 @@
+"""InterPodAffinity: pods near some pods and away from others."""

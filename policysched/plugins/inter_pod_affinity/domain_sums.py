@@ -1,0 +1,190 @@
+"""Which placed pods matter to InterPodAffinity for pods of a shape, summed by topology domain."""
+
+from __future__ import annotations
+
+import dataclasses
+import weakref
+from collections.abc import Hashable, Iterable, Sequence
+
+from policysched.cluster import count_column, snapshot
+from policysched.cluster.counters import pod_counts
+from policysched.cluster.pods import pod_shape
+from policysched.plugins.inter_pod_affinity import required_terms
+from policysched.plugins.kernels import domains
+from policysched.plugins.shared import memo
+
+TermColumns = dict[pod_counts.TermKind, list["Column"]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Column:
+    """Pods that count with some weight in the domains of a topology key."""
+
+    topology_key: str
+    column: count_column.CountColumn
+    weight: int
+
+
+@dataclasses.dataclass(slots=True, weakref_slot=True)
+class Sums:
+    """Pods by domain.
+
+    Attributes:
+        required: what required terms mean for nodes.
+        weighted: pods that count for the score, one entry a topology key.
+    """
+
+    required: required_terms.RequiredTerms
+    weighted: Sequence[domains.DomainSums]
+
+
+@dataclasses.dataclass(slots=True)
+class _Known:
+    """The sums of a shape, and for how long these are they.
+
+    Attributes:
+        acting: terms of placed pods that are in there.
+        owned_generation: up to which change of the terms of placed pods these are all.
+    """
+
+    sums: Sums
+    acting: TermColumns
+    owned_generation: int
+
+
+class SumsByShape:
+    """Keeps the sums of shapes while terms of placed pods and nodes stay; counts may change.
+
+    Shapes for which the same pods count have the same sums: pods of an app that differ in other
+    labels, and all pods that no term is about.
+    """
+
+    def __init__(self, hard_weight: int) -> None:
+        """Let the required affinity of placed pods count `hard_weight` in scores."""
+        self.domains = domains.DomainsByKey()
+        self._hard_weight = hard_weight
+        self._acting: memo.ShapeMemo[TermColumns] = memo.ShapeMemo()
+        self._known: memo.ShapeMemo[_Known] = memo.ShapeMemo()
+        self._shared: weakref.WeakValueDictionary[Hashable, Sums] = weakref.WeakValueDictionary()
+
+    def of(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> Sums:
+        """Return the sums for pods of a shape, each to be refreshed before use."""
+        counts, nodes = snap.counts, snap.nodes
+        node_generation = nodes.node_changes.generation
+        stamp = (counts, counts.namespaces_generation, nodes, node_generation, snap.size)
+        known = self._known.get(
+            shape,
+            stamp,
+            lambda: self._find(shape, snap, stamp),
+            lambda kept: self._is_current(kept, shape, snap),
+        )
+        return known.sums
+
+    def _is_current(self, kept: _Known, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> bool:
+        """Return whether the same terms act, and pods are counted still in all that is summed."""
+        owned_generation = snap.counts.owned_generation
+        if kept.owned_generation != owned_generation:
+            if self._acting_on(shape, snap) != kept.acting:
+                return False
+            kept.owned_generation = owned_generation  # the others do not concern the shape
+        for sums in kept.sums.weighted:
+            if not sums.is_current:
+                return False
+        return kept.sums.required.is_current
+
+    def _find(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot, stamp: Hashable) -> _Known:
+        """Return the sums over what counts for the shape, those of another one if it is the same.
+
+        What they follow is in the key, all of it: the columns, not what these were asked for by.
+        """
+        acting = self._acting_on(shape, snap)
+        required: Sequence[Column] = ()
+        matches_itself = False
+        if shape.affinity_terms:
+            query = pod_counts.MatchesAllTerms(shape.affinity_terms)
+            column = snap.counts.matching(query)
+            required = [Column(term.topology_key, column, 1) for term in shape.affinity_terms]
+            matches_itself = query.matches(shape, snap.counts.namespaces)
+        parts = (
+            tuple(required),
+            tuple(repelled(shape, snap)),
+            tuple(acting[pod_counts.TermKind.REQUIRED_ANTI_AFFINITY]),
+            tuple(self._weighted(shape, snap, acting)),
+        )
+        key = (stamp, parts, matches_itself)
+        sums = self._shared.get(key)
+        if sums is None:
+            sums = self._shared[key] = self._make(snap, *parts, matches_itself=matches_itself)
+        return _Known(sums, acting, snap.counts.owned_generation)
+
+    def _make(
+        self,
+        snap: snapshot.Snapshot,
+        required: Sequence[Column],
+        repelled_by: Sequence[Column],
+        repelling: Sequence[Column],
+        weighted: Sequence[Column],
+        *,
+        matches_itself: bool,
+    ) -> Sums:
+        get = self.domains.get
+        terms = required_terms.RequiredTerms(
+            [domains.DomainSums(get(snap, c.topology_key), [(c.column, 1)]) for c in required],
+            self._by_key(snap, repelled_by),
+            self._by_key(snap, repelling),
+            matches_itself=matches_itself,
+            has_own=bool(required or repelled_by),
+        )
+        return Sums(terms, self._by_key(snap, weighted))
+
+    def _by_key(
+        self, snap: snapshot.Snapshot, counted: Iterable[Column]
+    ) -> list[domains.DomainSums]:
+        by_key: dict[str, list[tuple[count_column.CountColumn, int]]] = {}
+        for each in counted:
+            by_key.setdefault(each.topology_key, []).append((each.column, each.weight))
+        return [domains.DomainSums(self.domains.get(snap, k), c) for k, c in by_key.items()]
+
+    def repelling(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> list[Column]:
+        """Return the pods whose anti-affinity matches pods of `shape`."""
+        return self._acting_on(shape, snap)[pod_counts.TermKind.REQUIRED_ANTI_AFFINITY]
+
+    def _weighted(
+        self, shape: pod_shape.PodShape, snap: snapshot.Snapshot, acting: TermColumns
+    ) -> list[Column]:
+        """Return everything that counts for the score: terms of the pod, terms of placed pods."""
+        matching = snap.counts.matching
+        own = [
+            Column(t.term.topology_key, matching(pod_counts.MatchesAllTerms((t.term,))), t.weight)
+            for t in shape.preferred_terms
+        ]
+        hard = [
+            dataclasses.replace(c, weight=self._hard_weight)
+            for c in acting[pod_counts.TermKind.REQUIRED_AFFINITY]
+            if self._hard_weight
+        ]
+        return own + acting[pod_counts.TermKind.PREFERRED] + hard
+
+    def _acting_on(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> TermColumns:
+        """Return the terms of placed pods that match pods of `shape`."""
+        counts = snap.counts
+        stamp = (counts, counts.owned_generation, counts.namespaces_generation)
+        return self._acting.get(shape, stamp, lambda: _matching_terms(shape, counts))
+
+
+def repelled(shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> list[Column]:
+    """Return, for each anti-affinity term of the pod, the pods that match it."""
+    return [
+        Column(t.topology_key, snap.counts.matching(pod_counts.MatchesAllTerms((t,))), 1)
+        for t in shape.anti_affinity_terms
+    ]
+
+
+def _matching_terms(shape: pod_shape.PodShape, counts: pod_counts.PodCounts) -> TermColumns:
+    return {
+        kind: [
+            Column(owned.term.topology_key, column, owned.weight)
+            for owned, column in counts.acting(kind, shape)
+        ]
+        for kind in pod_counts.TermKind
+    }

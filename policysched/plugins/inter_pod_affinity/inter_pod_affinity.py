@@ -1,0 +1,316 @@
+"""InterPodAffinity: pods near some pods and away from others.
+
+Sources: `plugins/interpodaffinity/filtering.go`, `scoring.go`, `plugin.go`. Where kube-scheduler
+walks all placed pods for every pod, this reads count columns and sums them by topology domain.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.counters import pod_counts
+from policysched.cluster.pods import pod_shape
+from policysched.framework import apart, cycle_state, events, interface, kept_domains, status
+from policysched.plugins import arguments, names
+from policysched.plugins.inter_pod_affinity import (
+    domain_sums,
+    queueing_hints,
+    rejecting_pods,
+    term_errors,
+)
+from policysched.plugins.kernels import domain_verdicts, domains, normalization
+from policysched.plugins.shared import memo
+
+REASON_AFFINITY = "node(s) didn't match pod affinity rules"
+REASON_ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
+REASON_EXISTING = "node(s) didn't satisfy existing pods anti-affinity rules"
+
+_MAX_HARD_WEIGHT = 100
+_SUMS = f"{names.INTER_POD_AFFINITY}/sums"
+_SCORE = f"{names.INTER_POD_AFFINITY}/score"
+
+
+class InterPodAffinityArgs(arguments.ArgumentStruct, frozen=True):
+    """Arguments.
+
+    `hard_pod_affinity_weight` is what the required affinity of a placed pod adds to the score of a
+    pod that it matches.
+    """
+
+    hard_pod_affinity_weight: int = 1
+    ignore_preferred_terms_of_existing_pods: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Remembered:
+    """What Filter read before anything was supposed.
+
+    Attributes:
+        required: pods that match all required affinity terms, in the topology of each term.
+        repelled: pods that match an anti-affinity term of the pod, by topology key.
+        repelling: pods with an anti-affinity term that matches the pod, by topology key.
+    """
+
+    required: list[domains.Counted]
+    repelled: dict[str, domains.Counted]
+    repelling: dict[str, domains.Counted]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _ScoreState:
+    """What each domain adds to the score, one table a topology key."""
+
+    sums: Sequence[domains.DomainSums]
+
+
+class InterPodAffinity:
+    """Rejects by required terms, those of the pod and those of placed pods; scores preferred ones.
+
+    The score of a node is the sum of the weights of all (pod, term) pairs in its domains, brought
+    to 0..100 between the smallest and the largest.
+    """
+
+    name = names.INTER_POD_AFFINITY
+    reads: ClassVar = interface.Reads.ANYTHING
+
+    def __init__(
+        self, hard_pod_affinity_weight: int = 1, *, ignore_preferred_terms: bool = False
+    ) -> None:
+        """Take the arguments; see `InterPodAffinityArgs`."""
+        self._ignores_preferences = ignore_preferred_terms
+        self._sums = domain_sums.SumsByShape(hard_pod_affinity_weight)
+        self._domains = self._sums.domains
+        self._errors: memo.ShapeMemo[str] = memo.ShapeMemo()
+        self._hints = queueing_hints.Hints()
+        self._no_affinity = status.unresolvable(self.name, REASON_AFFINITY)
+        self._anti_affinity = status.unschedulable(self.name, REASON_ANTI_AFFINITY)
+        self._existing = status.unschedulable(self.name, REASON_EXISTING)
+        self.answers = (status.SUCCESS, self._existing, self._anti_affinity, self._no_affinity)
+
+    @classmethod
+    def from_args(cls, args: arguments.Arguments) -> InterPodAffinity:
+        """Return the plugin for `InterPodAffinityArgs`."""
+        given = arguments.decode(args, InterPodAffinityArgs)
+        weight = given.hard_pod_affinity_weight
+        arguments.require_range("hardPodAffinityWeight", weight, 0, _MAX_HARD_WEIGHT)
+        return cls(weight, ignore_preferred_terms=given.ignore_preferred_terms_of_existing_pods)
+
+    # --- filter ----------------------------------------------------------------------------------
+
+    def pre_filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> interface.PreFilterResult:
+        """Sum matching pods by domain; skip when no required term concerns the pod."""
+        self._hints.counts = snap.counts
+        shape = pod.shape
+        error = self._errors.get(shape, None, lambda: term_errors.of_shape(shape))
+        if error:
+            rejected = status.unresolvable(self.name, f"parsing pod: {error}")
+            return interface.PreFilterResult(rejected)
+        sums = self._sums.of(shape, snap)
+        state.write(_SUMS, sums)
+        if not sums.required.refresh():
+            return interface.SKIP_FILTER
+        state.write(self.name, sums.required.verdicts)
+        return interface.ALL_NODES
+
+    def verdicts(self, state: cycle_state.CycleState) -> domain_verdicts.DomainVerdicts:
+        """Return what PreFilter has found out about all nodes."""
+        return state.read(self.name, domain_verdicts.DomainVerdicts)
+
+    def filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes."""
+        del pod
+        return self.verdicts(state).of_nodes(nodes.rows, self.answers)
+
+    def evidence_on(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        node: snapshot.NodeView,
+        reason: str,
+    ) -> str:
+        """Return the pods that are in the way, or the terms without a pod."""
+        del state
+        snap, row = node.snapshot, int(node.row_numbers[0])
+        if reason == REASON_EXISTING:
+            return rejecting_pods.repelling_text(pod.shape, snap, row)
+        if reason == REASON_ANTI_AFFINITY:
+            return rejecting_pods.repelled_text(pod.shape, snap, row)
+        is_lonely = reason == REASON_AFFINITY
+        return rejecting_pods.unmatched_affinity_text(pod.shape, snap, row) if is_lonely else ""
+
+    def remember(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> None:
+        """Keep the counts of everything that Filter reads."""
+        shape = pod.shape
+        required = []
+        if shape.affinity_terms:
+            query = pod_counts.MatchesAllTerms(shape.affinity_terms)
+            counts = snap.counts.matching(query).by_row(snap.size)
+            by_key = [self._domains.get(snap, t.topology_key) for t in shape.affinity_terms]
+            required = [domains.Counted(d, counts) for d in by_key]
+        repelled = self._kept(snap, domain_sums.repelled(shape, snap))
+        repelling = self._kept(snap, self._sums.repelling(shape, snap))
+        state.write(f"{self.name}/apart", _Remembered(required, repelled, repelling))
+
+    def _kept(
+        self, snap: snapshot.Snapshot, counted: Iterable[domain_sums.Column]
+    ) -> dict[str, domains.Counted]:
+        totals = _totals(snap, counted)
+        return {k: domains.Counted(self._domains.get(snap, k), t) for k, t in totals.items()}
+
+    def filter_apart(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes, as if only its own pods had changed."""
+        found = state.read(f"{self.name}/apart", _Remembered)
+        shape, snap = pod.shape, nodes.snapshot
+        repelled = domain_sums.repelled(shape, snap)
+        repelling = self._sums.repelling(shape, snap)
+        cases = []
+        if found.required:
+            cases.append((_lacks_company(found.required, shape, nodes), self._no_affinity))
+        if repelled:
+            cases.append(
+                (self._occupied_apart(found.repelled, repelled, nodes), self._anti_affinity)
+            )
+        if repelling:
+            cases.append((self._occupied_apart(found.repelling, repelling, nodes), self._existing))
+        return status.NodeStatuses.first_of(len(nodes), cases)
+
+    def _occupied_apart(
+        self,
+        before: dict[str, domains.Counted],
+        counted: Sequence[domain_sums.Column],
+        nodes: snapshot.NodeView,
+    ) -> columns.NodeMask:
+        """Return bool (n,): the nodes in whose domain some counted pod is."""
+        snap = nodes.snapshot
+        hit = np.zeros(len(nodes), np.bool_)
+        for key, total in _totals(snap, counted).items():
+            kept = before.get(key)
+            if kept is None:
+                kept = domains.Counted(self._domains.get(snap, key), np.zeros_like(total))
+            hit |= kept.here(total, nodes.rows) > 0
+        return hit
+
+    # --- score -----------------------------------------------------------------------------------
+
+    def pre_score(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.Status:
+        """Sum weights by domain; skip when no preference of anyone concerns the pod."""
+        weighted = self._weighted(state, pod, nodes)
+        if not weighted:
+            return status.SKIP
+        state.write(_SCORE, _ScoreState(weighted))
+        return status.SUCCESS
+
+    def score(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> columns.IntArray:
+        """Return int64 (n,): the sum over topology keys of what the node's domain adds."""
+        del pod
+        return _total(state.read(_SCORE, _ScoreState).sums, nodes)
+
+    def normalize_score(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, scores: columns.IntArray
+    ) -> columns.IntArray:
+        """Return int64 (f,): position between the smallest and the largest sum."""
+        del state, pod
+        return normalization.by_range(scores)
+
+    def score_at_once(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        nodes: snapshot.NodeView,
+        factor: int,
+    ) -> columns.IntArray | int | status.Status:
+        """Return int64 (f,): what the three come to."""
+        weighted = self._weighted(state, pod, nodes)
+        if not weighted:
+            return status.SKIP
+        total = _total(weighted, nodes)
+        smallest, span = normalization.range_of(total)
+        return normalization.in_range(total, smallest, span, factor) if span else 0
+
+    def _weighted(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> Sequence[domains.DomainSums]:
+        """Return current sums of weights by domain; none where nobody has a preference."""
+        if self._ignores_preferences and not pod.shape.preferred_terms:
+            return ()
+        sums = state.find(_SUMS, domain_sums.Sums)
+        weighted = (sums or self._sums.of(pod.shape, nodes.snapshot)).weighted
+        pods = 0
+        for each in weighted:
+            each.refresh()
+            pods += each.pods
+        return weighted if pods else ()
+
+    # --- events ----------------------------------------------------------------------------------
+
+    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
+        """Wait for pods that come to match or no longer repel, and for nodes that change domain."""
+        return self._hints.registrations()
+
+
+def _lacks_company(
+    kept: Sequence[domains.Counted], shape: pod_shape.PodShape, nodes: snapshot.NodeView
+) -> columns.NodeMask:
+    """Return bool (n,): the nodes that required affinity rules out; see `RequiredTerms`."""
+    snap, rows = nodes.snapshot, nodes.rows
+    query = pod_counts.MatchesAllTerms(shape.affinity_terms)
+    now = snap.counts.matching(query).by_row(snap.size)
+    has_company = np.ones(len(nodes), np.bool_)
+    may_be_first = np.full(len(nodes), query.matches(shape, snap.counts.namespaces))
+    for each in kept:
+        is_inside = each.domains.slots[rows] > 0
+        has_company &= is_inside & (each.here(now, rows) > 0)
+        may_be_first &= is_inside & (each.by_domain.sum() + each.change(now, rows) == 0)
+    lacks: columns.NodeMask = ~(has_company | may_be_first)
+    return lacks
+
+
+def _total(sums: Sequence[domains.DomainSums], nodes: snapshot.NodeView) -> columns.IntArray:
+    """Return int64 (n,): what the domains of each node add."""
+    first, *others = sums
+    total = first.table.take(first.domains.at(nodes.rows))
+    for each in others:
+        total += each.table.take(each.domains.at(nodes.rows))
+    return total
+
+
+def _totals(
+    snap: snapshot.Snapshot, counted: Iterable[domain_sums.Column]
+) -> dict[str, columns.IntArray]:
+    """Return int64 (N,) for each topology key: Σ weight × pods on the row."""
+    totals: dict[str, columns.IntArray] = {}
+    for item in counted:
+        pods = item.weight * item.column.by_row(snap.size)
+        known = totals.get(item.topology_key)
+        totals[item.topology_key] = pods if known is None else known + pods
+    return totals
+
+
+if TYPE_CHECKING:
+    _evidence: type[interface.NodeEvidencePlugin] = InterPodAffinity
+    _pre_filter: type[interface.PreFilterPlugin] = InterPodAffinity
+    _filter: type[interface.FilterPlugin] = InterPodAffinity
+    _verdicts: type[kept_domains.DomainFilterPlugin] = InterPodAffinity
+    _apart: type[apart.ApartFilterPlugin] = InterPodAffinity
+    _pre_score: type[interface.PreScorePlugin] = InterPodAffinity
+    _score: type[interface.ScorePlugin] = InterPodAffinity
+    _normalize: type[interface.AtOnceScorePlugin] = InterPodAffinity
+    _events: type[interface.EventsPlugin] = InterPodAffinity

@@ -1,0 +1,149 @@
+"""Which events can help a pod that InterPodAffinity rejected.
+
+Source: `plugins/interpodaffinity/plugin.go`. These hints queue in some cases where kube-scheduler's
+leave the pod to the five-minute flush: several anti-affinity terms of which one stops to match, new
+nodes for pods that only placed pods repel, the last pod of a series leaving, labels of namespaces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from policysched.cluster.counters import pod_counts
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
+from policysched.framework import events
+from policysched.plugins.shared import hints
+
+
+class Hints:
+    """The hints, with the counters of the cluster in which pods were last rejected.
+
+    Attributes:
+        counts: set by every PreFilter.
+    """
+
+    def __init__(self) -> None:
+        """Start before the first cycle."""
+        self.counts = pod_counts.PodCounts()
+
+    def registrations(self) -> Sequence[events.ClusterEventWithHint]:
+        """Return the events to wait for."""
+        resource, action = events.EventResource, events.ActionType
+        placed = action.ADD | action.UPDATE_POD_LABEL | action.DELETE
+        node = action.ADD | action.UPDATE_NODE_LABEL
+        namespace = action.ADD | action.UPDATE_OTHER
+        return (
+            hints.on(resource.POD, placed, self._after_pod_change),
+            hints.on(resource.UNSCHEDULED_POD, action.UPDATE_POD_LABEL, hints.after_own_change),
+            hints.on(resource.NODE, node, self._after_node_change),
+            hints.on(resource.NAMESPACE, namespace, self._after_namespace_change),
+        )
+
+    # --- pods ------------------------------------------------------------------------------------
+
+    def _after_pod_change(
+        self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+    ) -> events.QueueingHint:
+        before = _placed_shape(old)
+        after = _placed_shape(new)
+        came = self._attracts(pod.shape, after) and not self._attracts(pod.shape, before)
+        return hints.queue_if(
+            came
+            or self._no_longer_repels(pod.shape, before, after)
+            or self._left_last(pod.shape, before, after)
+        )
+
+    def _attracts(self, waiting: pod_shape.PodShape, other: pod_shape.PodShape | None) -> bool:
+        """Whether `other` matches all required affinity terms together."""
+        terms = waiting.affinity_terms
+        return bool(terms) and other is not None and all(self._matches(t, other) for t in terms)
+
+    def _no_longer_repels(
+        self,
+        waiting: pod_shape.PodShape,
+        before: pod_shape.PodShape | None,
+        after: pod_shape.PodShape | None,
+    ) -> bool:
+        """Whether an anti-affinity term, of either pod, held before and does not hold now."""
+        if before is None:
+            return False
+        gone = {t for t in before.anti_affinity_terms if self._acts_on(t, waiting)}
+        gone -= set(after.anti_affinity_terms if after else ())
+        if gone:
+            return True
+        own = [t for t in waiting.anti_affinity_terms if self._matches(t, before)]
+        return any(after is None or not self._matches(t, after) for t in own)
+
+    def _left_last(
+        self,
+        waiting: pod_shape.PodShape,
+        before: pod_shape.PodShape | None,
+        after: pod_shape.PodShape | None,
+    ) -> bool:
+        """Whether no matching pod is left, so that a pod matching itself may begin the series."""
+        if not self._attracts(waiting, before) or self._attracts(waiting, after):
+            return False
+        query = pod_counts.MatchesAllTerms(waiting.affinity_terms)
+        return self.counts.matching(query).total == 0 and self._attracts(waiting, waiting)
+
+    def _matches(self, term: pod_shape.AffinityTerm, other: pod_shape.PodShape) -> bool:
+        """Whether a term of the waiting pod matches `other`."""
+        namespaces = self.counts.namespaces
+        return term.matches(other.namespace, other.labels, namespaces.get(other.namespace))
+
+    def _acts_on(self, term: pod_shape.AffinityTerm, waiting: pod_shape.PodShape) -> bool:
+        """Whether a term of a placed pod matches the waiting pod."""
+        labels = self.counts.namespaces.get(waiting.namespace, {})
+        return term.acts_on(waiting.namespace, waiting.labels, labels)
+
+    # --- nodes and namespaces --------------------------------------------------------------------
+
+    def _after_node_change(
+        self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+    ) -> events.QueueingHint:
+        """Queue when a topology label changed that a term concerning the pod looks at."""
+        if not isinstance(new, objects.Node):
+            return events.QueueingHint.SKIP
+        required = {t.topology_key for t in pod.shape.affinity_terms}
+        labels = new.metadata.labels
+        if not isinstance(old, objects.Node):
+            return hints.queue_if(not required or not required.isdisjoint(labels))
+        keys = required | self._repelling_keys(pod.shape)
+        return hints.queue_if(any(labels.get(k) != old.metadata.labels.get(k) for k in keys))
+
+    def _repelling_keys(self, waiting: pod_shape.PodShape) -> set[str]:
+        repelling = self.counts.acting(pod_counts.TermKind.REQUIRED_ANTI_AFFINITY, waiting)
+        acting = (owned.term for owned, _ in repelling)
+        return {t.topology_key for t in (*waiting.anti_affinity_terms, *acting)}
+
+    def _after_namespace_change(
+        self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+    ) -> events.QueueingHint:
+        """Queue when a namespace selector of the pod decides otherwise, or might do so on it."""
+        if not isinstance(new, objects.Namespace):
+            return events.QueueingHint.SKIP
+        before = old.metadata.labels if isinstance(old, objects.Namespace) else None
+        after = new.metadata.labels
+        if before == after:
+            return events.QueueingHint.SKIP
+        terms = (*pod.shape.affinity_terms, *pod.shape.anti_affinity_terms)
+        changed = _any_selects_otherwise(terms, before, after)
+        return hints.queue_if(changed or new.metadata.name == pod.shape.namespace)
+
+
+def _placed_shape(changed: events.ClusterObject) -> pod_shape.PodShape | None:
+    is_placed = isinstance(changed, pod_shape.PodInfo) and hints.has_node(changed)
+    return changed.shape if is_placed and isinstance(changed, pod_shape.PodInfo) else None
+
+
+def _any_selects_otherwise(
+    terms: Iterable[pod_shape.AffinityTerm],
+    before: dict[str, str] | None,
+    after: dict[str, str],
+) -> bool:
+    selectors = (t.namespace_selector for t in terms)
+    return any(
+        s is not None and (before is not None and s.matches(before)) != s.matches(after)
+        for s in selectors
+    )

@@ -1,0 +1,39 @@
+"""What cannot be read in a pod's affinity to pods, in the words of kube-scheduler.
+
+Source: `pkg/scheduler/framework/types.go`, PodInfo.Update: the first error of each kind of terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from policysched.cluster.objects import objects, selector_errors
+from policysched.cluster.pods import pod_shape
+
+
+def of_shape(shape: pod_shape.PodShape) -> str:
+    """Return all errors as one text, "" for none."""
+    affinity = shape.spec.affinity
+    if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
+        return ""
+    attract = affinity.pod_affinity or objects.PodAffinity()
+    repel = affinity.pod_anti_affinity or objects.PodAffinity()
+    kinds = {
+        "requiredAffinityTerms": attract.required_during_scheduling_ignored_during_execution,
+        "requiredAntiAffinityTerms": repel.required_during_scheduling_ignored_during_execution,
+        "preferredAffinityTerms": _unweighted(attract),
+        "preferredAntiAffinityTerms": _unweighted(repel),
+    }
+    found = {kind: _first_error(terms) for kind, terms in kinds.items()}
+    errors = [f"{kind}: {error}" for kind, error in found.items() if error]
+    return selector_errors.aggregate(errors) if errors else ""
+
+
+def _unweighted(affinity: objects.PodAffinity) -> list[objects.PodAffinityTerm]:
+    weighted = affinity.preferred_during_scheduling_ignored_during_execution
+    return [w.pod_affinity_term for w in weighted]
+
+
+def _first_error(terms: Iterable[objects.PodAffinityTerm]) -> str:
+    selectors = (s for t in terms for s in (t.label_selector, t.namespace_selector))
+    return next(filter(None, map(selector_errors.of_label_selector, selectors)), "")

@@ -1,0 +1,1 @@
+"""NodeAffinity: nodeSelector, node affinity, and the affinity that a profile adds."""

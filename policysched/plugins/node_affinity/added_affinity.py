@@ -1,0 +1,51 @@
+"""The affinity that a profile adds to that of all pods, checked as kube-scheduler checks it.
+
+Source: `apis/config/validation/validation_pluginargs.go`, ValidateNodeAffinityArgs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.cluster.objects import objects, selector_errors
+from policysched.lang.words import kubernetes_names
+from policysched.plugins import arguments
+
+_REQUIRED = "addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
+_PREFERRED = "addedAffinity.preferredDuringSchedulingIgnoredDuringExecution"
+
+
+class NodeAffinityArgs(arguments.ArgumentStruct, frozen=True):
+    """Arguments of NodeAffinity: an affinity that holds for all pods, besides their own."""
+
+    added_affinity: objects.NodeAffinity | None = None
+
+
+def from_args(args: arguments.Arguments) -> objects.NodeAffinity | None:
+    """Return the added affinity.
+
+    Raises:
+        ArgumentError: a requirement in it can never be met, or means nothing.
+    """
+    added = arguments.decode(args, NodeAffinityArgs).added_affinity
+    for where, term in _terms(added or objects.NodeAffinity()):
+        problems = [*_key_problems(where, term), *selector_errors.of_node_term(term, where)]
+        if problems:
+            raise arguments.ArgumentError(selector_errors.aggregate(problems))
+    return added
+
+
+def _terms(added: objects.NodeAffinity) -> Iterator[tuple[str, objects.NodeSelectorTerm]]:
+    required = added.required_during_scheduling_ignored_during_execution
+    for i, term in enumerate(required.node_selector_terms if required else ()):
+        yield f"{_REQUIRED}[{i}]", term
+    for i, weighted in enumerate(added.preferred_during_scheduling_ignored_during_execution):
+        if weighted.weight:
+            yield f"{_PREFERRED}[{i}].preference", weighted.preference
+
+
+def _key_problems(where: str, term: objects.NodeSelectorTerm) -> Iterator[str]:
+    for i, expression in enumerate(term.match_expressions):
+        problem = kubernetes_names.label_key(expression.key)
+        if problem:
+            yield f"{where}.matchExpressions[{i}].key: `{expression.key}` {problem}"

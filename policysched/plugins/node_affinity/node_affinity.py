@@ -1,0 +1,200 @@
+"""NodeAffinity: nodeSelector, node affinity, and an affinity that the profile adds for all pods.
+
+Source: `plugins/nodeaffinity/node_affinity.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.objects import objects, selector_errors
+from policysched.cluster.pods import pod_shape
+from policysched.framework import cycle_state, events, interface, status
+from policysched.plugins import arguments, names
+from policysched.plugins.kernels import node_selection, normalization
+from policysched.plugins.node_affinity import added_affinity
+from policysched.plugins.shared import hints, node_facts
+
+REASON_POD = "node(s) didn't match Pod's node affinity/selector"
+REASON_ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
+REASON_CONFLICT = "pod affinity terms conflict"
+
+
+class NodeAffinity:
+    """Rejects nodes that required terms do not match, scores the weights of preferred ones."""
+
+    name = names.NODE_AFFINITY
+    reads: ClassVar = interface.Reads.NODE
+
+    def __init__(self, added: objects.NodeAffinity | None = None) -> None:
+        """Take the affinity that is added to that of every pod."""
+        self._added = _shape_with(added or objects.NodeAffinity())
+        self._prefers_more = bool(
+            added and added.preferred_during_scheduling_ignored_during_execution
+        )
+
+    @classmethod
+    def from_args(cls, args: arguments.Arguments) -> NodeAffinity:
+        """Return the plugin for `NodeAffinityArgs`."""
+        return cls(added_affinity.from_args(args))
+
+    def pre_filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> interface.PreFilterResult:
+        """Skip pods without requirements; narrow the nodes where every term names some."""
+        del state, snap
+        terms = pod.shape.required_node_terms
+        unrestricted = terms is None and not pod.shape.spec.node_selector
+        if unrestricted and self._added.required_node_terms is None:
+            return interface.PreFilterResult(status.SKIP)
+        named = _named_nodes(pod.shape)
+        if named is not None and not named:
+            return interface.PreFilterResult(status.unresolvable(self.name, REASON_CONFLICT))
+        return interface.PreFilterResult(node_names=named)
+
+    def filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes; the added affinity is told of first."""
+        del state
+        own = ~node_selection.required_mask(pod.shape, nodes)
+        rejected = status.unresolvable(self.name, REASON_POD)
+        if self._added.required_node_terms is None:
+            return status.NodeStatuses.where(own, rejected)
+        enforced = ~node_selection.any_term_mask(self._added.required_node_terms, nodes)
+        return status.NodeStatuses.first_of(
+            len(nodes),
+            [(enforced, status.unresolvable(self.name, REASON_ENFORCED)), (own, rejected)],
+        )
+
+    def evidence_on(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        node: snapshot.NodeView,
+        reason: str,
+    ) -> str:
+        """Return the labels and fields that do not match, with the wanted values."""
+        del state
+        if reason not in (REASON_POD, REASON_ENFORCED):
+            return ""
+        found = node_facts.node_at(node)
+        is_enforced = reason == REASON_ENFORCED
+        terms = self._added.required_node_terms if is_enforced else pod.shape.required_node_terms
+        unmet = [] if is_enforced else node_facts.unmet_labels(found, pod.shape.node_selector)
+        if terms is not None and not node_selection.any_term_matches(terms, found):
+            unmet.append(" or ".join(_unmet(found, term) for term in terms) or "no term")
+        return "; ".join(unmet)
+
+    def pre_score(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.Status:
+        """Skip pods without preferred terms; a term that cannot be read is an error."""
+        del state, nodes
+        preferred = _preferred(pod.shape)
+        errors = [
+            error
+            for i, term in enumerate(preferred)
+            for error in selector_errors.of_node_term(term.preference, f"[{i}]")
+            if term.weight
+        ]
+        if errors:
+            text = selector_errors.aggregate(errors)
+            return status.Status(status.Code.ERROR, (text,), self.name)
+        return status.SUCCESS if self._prefers_more or preferred else status.SKIP
+
+    def score(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> columns.IntArray:
+        """Return int64 (n,): the sum of the weights of the preferred terms that match."""
+        del state
+        total = np.zeros(len(nodes), np.int64)
+        for term, weight in self._added.preferred_node_terms + pod.shape.preferred_node_terms:
+            total += weight * node_selection.term_mask(term, nodes)
+        return total
+
+    def normalize_score(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, scores: columns.IntArray
+    ) -> columns.IntArray:
+        """Return int64 (f,): 100 for the largest sum."""
+        del state, pod
+        return normalization.by_maximum(scores)
+
+    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
+        """Wait for nodes that come to match."""
+        node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_LABEL
+        return (hints.on(events.EventResource.NODE, node, self._after_node_change),)
+
+    def _after_node_change(
+        self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+    ) -> events.QueueingHint:
+        if not isinstance(new, objects.Node) or not self._matches(pod.shape, new):
+            return events.QueueingHint.SKIP
+        matched = isinstance(old, objects.Node) and self._matches(pod.shape, old)
+        return hints.queue_if(not matched)
+
+    def _matches(self, shape: pod_shape.PodShape, node: objects.Node) -> bool:
+        enforced = node_selection.required_matches(self._added, node)
+        return enforced and node_selection.required_matches(shape, node)
+
+
+def _shape_with(affinity: objects.NodeAffinity) -> pod_shape.PodShape:
+    """Return a shape that has this node affinity and nothing else: it parses the terms."""
+    spec = objects.PodSpec(affinity=objects.Affinity(node_affinity=affinity))
+    return pod_shape.PodShape(objects.Pod(metadata=objects.ObjectMeta(), spec=spec), {}, -1)
+
+
+def _preferred(shape: pod_shape.PodShape) -> tuple[objects.PreferredSchedulingTerm, ...]:
+    affinity = shape.spec.affinity and shape.spec.affinity.node_affinity
+    return affinity.preferred_during_scheduling_ignored_during_execution if affinity else ()
+
+
+def _named_nodes(shape: pod_shape.PodShape) -> frozenset[str] | None:
+    """Return the nodes that the terms name, None when some term names none (or there is none)."""
+    affinity = shape.spec.affinity and shape.spec.affinity.node_affinity
+    required = affinity and affinity.required_during_scheduling_ignored_during_execution
+    if not required or not required.node_selector_terms:
+        return None
+    named: frozenset[str] = frozenset()
+    for term in required.node_selector_terms:
+        of_term = _names_in(term.match_fields)
+        if of_term is None:
+            return None
+        named |= of_term
+    return named
+
+
+def _names_in(fields: Iterable[objects.SelectorRequirement]) -> frozenset[str] | None:
+    sets = [
+        frozenset(f.values)
+        for f in fields
+        if f.key == node_selection.NAME_FIELD and f.operator == "In"
+    ]
+    return frozenset.intersection(*sets) if sets else None
+
+
+def _unmet(node: objects.Node, term: pod_shape.NodeTerm) -> str:
+    """Return the requirements of a term that a node does not satisfy."""
+    fields = [
+        f"{field.key} is {node.name}, wanted {field}"
+        for field in term.fields
+        if not node_selection.matches_field(
+            field, node.name if field.key == node_selection.NAME_FIELD else ""
+        )
+    ]
+    return ", ".join([*node_facts.unmet_labels(node, term.labels), *fields])
+
+
+if TYPE_CHECKING:
+    _evidence: type[interface.NodeEvidencePlugin] = NodeAffinity
+    _pre_filter: type[interface.PreFilterPlugin] = NodeAffinity
+    _filter: type[interface.FilterPlugin] = NodeAffinity
+    _pre_score: type[interface.PreScorePlugin] = NodeAffinity
+    _score: type[interface.ScorePlugin] = NodeAffinity
+    _normalize: type[interface.NormalizeScorePlugin] = NodeAffinity
+    _events: type[interface.EventsPlugin] = NodeAffinity

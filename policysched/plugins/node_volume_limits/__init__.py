@@ -1,0 +1,1 @@
+"""NodeVolumeLimits: the limit of volumes of each CSI driver on a node."""

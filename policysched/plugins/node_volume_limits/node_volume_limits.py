@@ -1,0 +1,151 @@
+"""NodeVolumeLimits: as many volumes of a CSI driver on a node as its CSINode allows.
+
+Source: `plugins/nodevolumelimits/csi.go`, with the feature gate VolumeLimitScaling off as it is by
+default in 1.36: nodes without the driver, or without a CSINode, have no limit.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.pods import pod_shape
+from policysched.cluster.storage import attached_volumes, csi_migration, csi_volumes
+from policysched.framework import apart, cycle_state, events, interface, status
+from policysched.plugins import names
+from policysched.plugins.node_volume_limits import queueing_hints
+
+REASON = "node(s) exceed max volume count"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What a pod would have attached, by driver, or why that cannot be told."""
+
+    by_driver: dict[str, set[csi_migration.CSIVolume]]
+    failure: status.Status | None = None
+
+
+class NodeVolumeLimits:
+    """Rejects nodes that cannot hold the pod's volumes besides those they have."""
+
+    name = names.NODE_VOLUME_LIMITS
+    reads: ClassVar = interface.Reads.ANYTHING
+
+    def __init__(self) -> None:
+        """Start without having counted anything."""
+        self._attached: attached_volumes.AttachedVolumes | None = None
+
+    def applies_to(
+        self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
+    ) -> bool:
+        """Look at pods with claims or with volumes that CSI drivers took over."""
+        del state, snap
+        return bool(shape.claims) or any(csi_migration.plugin_of(v) for v in shape.spec.volumes)
+
+    def filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes."""
+        del state
+        attached = self._current(nodes.snapshot)
+        has_csi_node = attached.has_csi_node()
+        without = self._wanted(pod, attached, has_csi_node=False)
+        wanted = self._wanted(pod, attached, has_csi_node=True)
+        cases: list[tuple[columns.NodeMask, status.Status]] = []
+        if without.failure is not None:
+            cases.append((~has_csi_node, without.failure))
+        if wanted.failure is not None:
+            cases.append((has_csi_node, wanted.failure))
+        elif wanted.by_driver:
+            cases += self._unknown(attached)
+            too_many = status.unschedulable(self.name, REASON)
+            for driver, volumes in wanted.by_driver.items():
+                cases.append((attached.would_exceed(driver, volumes), too_many))
+        rows = nodes.rows
+        return status.NodeStatuses.first_of(len(nodes), [(m[rows], s) for m, s in cases])
+
+    def remember(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> None:
+        """Keep nothing: what a node holds is counted on its row."""
+
+    def filter_apart(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes, as if only its own pods had changed."""
+        return self.filter(state, pod, nodes)
+
+    def evidence_on(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        node: snapshot.NodeView,
+        reason: str,
+    ) -> str:
+        """Return the drivers of which the node cannot hold the pod's volumes."""
+        del state
+        if reason != REASON:
+            return ""
+        attached = self._current(node.snapshot)
+        row = int(node.row_numbers[0])
+        wanted = self._wanted(pod, attached, has_csi_node=bool(attached.has_csi_node()[row]))
+        return "; ".join(
+            f"driver {driver}: {len(volumes):,} more would exceed the limit of the CSINode"
+            for driver, volumes in wanted.by_driver.items()
+            if attached.would_exceed(driver, volumes)[row]
+        )
+
+    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
+        """Wait for higher limits, for volumes that are detached, and for claims."""
+        return queueing_hints.REGISTRATIONS
+
+    def _current(self, snap: snapshot.Snapshot) -> attached_volumes.AttachedVolumes:
+        attached = self._attached
+        if attached is None or attached.stored is not snap.storage:
+            attached = attached_volumes.AttachedVolumes(snap.storage, snap.nodes)
+            self._attached = attached
+        attached.refresh()
+        return attached
+
+    def _wanted(
+        self,
+        pod: pod_shape.PodInfo,
+        attached: attached_volumes.AttachedVolumes,
+        *,
+        has_csi_node: bool,
+    ) -> _Wanted:
+        by_driver: defaultdict[str, set[csi_migration.CSIVolume]] = defaultdict(set)
+        lookup = csi_volumes.Lookup(attached.stored)
+        for found in csi_volumes.volumes_of(pod, lookup, has_csi_node=has_csi_node):
+            if isinstance(found, csi_volumes.Problem):
+                never = status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE
+                code = never if found.is_missing_claim else status.Code.ERROR
+                return _Wanted({}, status.Status(code, (found.text,), self.name))
+            by_driver[found.driver].add(found)
+        return _Wanted(by_driver)
+
+    def _unknown(
+        self, attached: attached_volumes.AttachedVolumes
+    ) -> list[tuple[columns.NodeMask, status.Status]]:
+        """Return the nodes with pods whose volumes cannot be told: what they hold is not known."""
+        cases = []
+        for row, problem in attached.problems.items():
+            mask = np.zeros(len(attached.has_limits()), np.bool_)
+            mask[row] = True
+            cases.append((mask, status.Status(status.Code.ERROR, (problem,), self.name)))
+        return cases
+
+
+if TYPE_CHECKING:
+    _evidence: type[interface.NodeEvidencePlugin] = NodeVolumeLimits
+    _scoped: type[interface.ScopedPlugin] = NodeVolumeLimits
+    _filter: type[interface.FilterPlugin] = NodeVolumeLimits
+    _apart: type[apart.ApartFilterPlugin] = NodeVolumeLimits
+    _events: type[interface.EventsPlugin] = NodeVolumeLimits

@@ -1,0 +1,77 @@
+"""Which events can help a pod that NodeVolumeLimits rejected.
+
+Source: `plugins/nodevolumelimits/csi.go`. kube-scheduler does not queue a pod that has ephemeral
+volumes alone when a volume is detached; these hints do.
+"""
+
+from __future__ import annotations
+
+from policysched.cluster.objects import storage_objects
+from policysched.cluster.pods import pod_shape
+from policysched.cluster.storage import csi_migration
+from policysched.framework import events
+from policysched.plugins.shared import hints
+
+
+def _after_csi_node_update(
+    pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+) -> events.QueueingHint:
+    """Queue when the limit of a driver was raised, or set where there was none."""
+    del pod
+    if not isinstance(new, storage_objects.CSINode):
+        return events.QueueingHint.SKIP
+    before = _limits(old) if isinstance(old, storage_objects.CSINode) else {}
+    return hints.queue_if(any(n > before.get(name, 0) for name, n in _limits(new).items()))
+
+
+def _limits(csi_node: storage_objects.CSINode) -> dict[str, int]:
+    """Return limits by driver, 0 for none as kube-scheduler's hint has it."""
+    return {d.name: (d.allocatable and d.allocatable.count) or 0 for d in csi_node.spec.drivers}
+
+
+def _after_pod_deleted(
+    pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+) -> events.QueueingHint:
+    """Queue when the pod that goes had volumes that may have counted."""
+    del pod, new
+    if not isinstance(old, pod_shape.PodInfo) or not hints.has_node(old):
+        return events.QueueingHint.SKIP
+    return hints.queue_if(bool(old.shape.claims or _migrated_plugins(old.shape)))
+
+
+def _after_claim_added(
+    pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+) -> events.QueueingHint:
+    """Queue when the claim is one of the pod's."""
+    del old
+    if not isinstance(new, storage_objects.PersistentVolumeClaim):
+        return events.QueueingHint.SKIP
+    is_own = any(use.claim_name == new.metadata.name for use in pod.shape.claims)
+    return hints.queue_if(is_own and new.metadata.namespace == pod.shape.namespace)
+
+
+def _after_attachment_deleted(
+    pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+) -> events.QueueingHint:
+    """Queue when the pod has claims, or a volume that the driver of the attachment took over."""
+    del new
+    if not isinstance(old, storage_objects.VolumeAttachment):
+        return events.QueueingHint.SKIP
+    drivers = {csi_migration.DRIVERS[plugin] for plugin in _migrated_plugins(pod.shape)}
+    return hints.queue_if(bool(pod.shape.claims) or old.spec.attacher in drivers)
+
+
+def _migrated_plugins(shape: pod_shape.PodShape) -> set[str]:
+    plugins = (csi_migration.plugin_of(volume) for volume in shape.spec.volumes)
+    return {plugin for plugin in plugins if plugin is not None}
+
+
+_Resource, _Action = events.EventResource, events.ActionType
+
+REGISTRATIONS = (
+    hints.on(_Resource.CSI_NODE, _Action.ADD),
+    hints.on(_Resource.CSI_NODE, _Action.UPDATE, _after_csi_node_update),
+    hints.on(_Resource.POD, _Action.DELETE, _after_pod_deleted),
+    hints.on(_Resource.PERSISTENT_VOLUME_CLAIM, _Action.ADD, _after_claim_added),
+    hints.on(_Resource.VOLUME_ATTACHMENT, _Action.DELETE, _after_attachment_deleted),
+)

@@ -1,0 +1,1 @@
+"""PodTopologySpread: pods of a set spread evenly over topology domains."""

@@ -1,0 +1,173 @@
+"""Where the pods are that topology spread constraints count: by node and by topology domain.
+
+Filter and Score of PodTopologySpread share it. What depends on nodes alone is kept by shape of pod.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import weakref
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from policysched.cluster import count_column, snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.pods import owner_selectors, pod_shape
+from policysched.framework import cycle_state
+from policysched.plugins.kernels import domain_verdicts, domains, node_selection, tolerations
+from policysched.plugins.pod_topology_spread import spread_constraints
+from policysched.plugins.shared import memo
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Spread:
+    """A constraint and the nodes it is about; depends on nodes alone, not on pods.
+
+    Attributes:
+        nodes: domains of all nodes that have the label.
+        joined: the same, nodes without the label counted as having the empty value, if any has.
+        counted: the same without nodes whose pods do not count: those without all topology keys,
+            and those that the node inclusion policies leave out.
+        eligible: bool (D + 1,), domains with a counted node.
+        column: the pods that count, by row; None where none does.
+        sums: the same by domain.
+        has_outside: whether any row has no domain.
+    """
+
+    constraint: spread_constraints.Constraint
+    nodes: domains.Domains
+    joined: domains.Domains
+    counted: domains.Domains
+    eligible: columns.BoolArray
+    column: count_column.CountColumn | None
+    sums: domains.DomainSums
+    has_outside: bool
+
+    def counts(self, snap: snapshot.Snapshot) -> columns.IntArray:
+        """Return int64 (N,): the pods that the constraint counts, by row."""
+        if self.column is None:
+            return np.zeros(snap.size, np.int64)
+        return self.column.by_row(snap.size)
+
+
+@dataclasses.dataclass(slots=True, weakref_slot=True)
+class Spreads:
+    """All constraints of one kind of a shape, and of those that differ in nothing that they read.
+
+    Attributes:
+        verdicts: what hard ones mean for nodes, once Filter was prepared.
+    """
+
+    each: list[Spread]
+    verdicts: domain_verdicts.DomainVerdicts | None = None
+
+    def are_current(self) -> bool:
+        """Return whether pods are counted still in all sums."""
+        for spread in self.each:  # noqa: SIM110 - `all` of a generator takes three times as long
+            if not spread.sums.is_current:
+                return False
+        return True
+
+
+class SpreadsByShape:
+    """The constraints of pods by shape and kind, `spread_constraints.HARD` or `SOFT`."""
+
+    def __init__(
+        self, owners: owner_selectors.OwnerSelectors, defaults: spread_constraints.Defaults
+    ) -> None:
+        """Take where the selectors of default constraints come from, and those constraints."""
+        self._owners = owners
+        self._defaults = defaults
+        self._domains = domains.DomainsByKey()
+        self._constraints = {
+            action: memo.ShapeMemo[tuple[spread_constraints.Constraint, ...]]()
+            for action in (spread_constraints.HARD, spread_constraints.SOFT)
+        }
+        self._errors = {action: memo.ShapeMemo[str]() for action in self._constraints}
+        self._spreads = {action: memo.ShapeMemo[Spreads]() for action in self._constraints}
+        self._shared: weakref.WeakValueDictionary[Hashable, Spreads] = weakref.WeakValueDictionary()
+
+    def constraints(
+        self, shape: pod_shape.PodShape, action: str
+    ) -> tuple[spread_constraints.Constraint, ...]:
+        """Return the constraints of a kind, the pod's own or those by default."""
+        return self._constraints[action].get(
+            shape,
+            self._owners.generation,
+            lambda: spread_constraints.of_shape(shape, action, self._defaults, self._owners),
+        )
+
+    def error(self, shape: pod_shape.PodShape, action: str) -> str:
+        """Return what cannot be read in the constraints of a pod, "" for nothing."""
+        if not shape.spec.topology_spread_constraints:
+            return ""
+        return self._errors[action].get(
+            shape, None, lambda: spread_constraints.selector_error(shape, action)
+        )
+
+    def needs_all_keys(self, shape: pod_shape.PodShape) -> bool:
+        """Whether nodes without some topology key are left out.
+
+        Under system defaults they are not: nodes without a zone still spread by hostname.
+        """
+        return bool(shape.spec.topology_spread_constraints) or not self._defaults.is_system
+
+    def of(
+        self,
+        state: cycle_state.CycleState,
+        shape: pod_shape.PodShape,
+        snap: snapshot.Snapshot,
+        action: str,
+    ) -> Spreads | None:
+        """Return the constraints of a shape, None where there are none."""
+        constraints = self.constraints(shape, action)
+        if not constraints:
+            return None
+        stamp = (domains.stamp_of(snap), snap.counts, constraints, state.tolerations)
+        memo_of = self._spreads[action]
+
+        def find() -> Spreads:
+            selected = (shape.node_selector, shape.required_node_terms)
+            key = (action, stamp, selected, self.needs_all_keys(shape))
+            found = self._shared.get(key)
+            if found is None or not found.are_current():
+                found = Spreads(self._make(state.tolerations, shape, snap, constraints))
+                self._shared[key] = found
+            return found
+
+        return memo_of.get(shape, stamp, find, Spreads.are_current)
+
+    def _make(
+        self,
+        own: tolerations.Tolerations,
+        shape: pod_shape.PodShape,
+        snap: snapshot.Snapshot,
+        constraints: Sequence[spread_constraints.Constraint],
+    ) -> list[Spread]:
+        everywhere = snap.all_rows()
+        by_key = [self._domains.get(snap, c.topology_key) for c in constraints]
+        matches_affinity = node_selection.required_mask(shape, everywhere)
+        is_tolerated = tolerations.TaintSetTable(tolerations.repels, own).at(everywhere) == 0
+        has_keys = snap.is_alive.copy()
+        if self.needs_all_keys(shape):
+            has_keys &= np.logical_and.reduce([d.slots > 0 for d in by_key])
+        made = []
+        for constraint, nodes in zip(constraints, by_key, strict=True):
+            included = has_keys
+            if constraint.honors_affinity:
+                included = included & matches_affinity
+            if constraint.honors_taints:
+                included = included & is_tolerated
+            joined = domains.joined(nodes, snap, constraint.topology_key)
+            counted = joined.only(included)
+            query = constraint.query
+            column = None if query is None else snap.counts.matching(query)
+            sums = domains.DomainSums(counted, [] if column is None else [(column, 1)])
+            has_outside = not nodes.slots.all()
+            made.append(
+                Spread(
+                    constraint, nodes, joined, counted, counted.present(), column, sums, has_outside
+                )
+            )
+        return made

@@ -1,0 +1,89 @@
+"""What hard topology spread constraints mean for nodes: the Filter half of PodTopologySpread.
+
+Source: `plugins/podtopologyspread/filtering.go`.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched.cluster import snapshot
+from policysched.plugins.kernels import domain_verdicts, domains, spreading
+from policysched.plugins.pod_topology_spread import domain_sums
+from policysched.plugins.shared import node_facts
+
+PASSES, LACKS_LABEL, VIOLATES = 0, 1, 2
+"""Numbers of answers."""
+
+Remembered: TypeAlias = "tuple[domain_sums.Spread, spreading.SpreadBefore]"
+"""A constraint and how pods were spread before anything was supposed of them."""
+
+
+def current(spreads: domain_sums.Spreads) -> domain_verdicts.DomainVerdicts:
+    """Return what hard constraints mean for nodes now; only where pods came or went it changes."""
+    verdicts, is_new = spreads.verdicts, spreads.verdicts is None
+    if verdicts is None:
+        verdicts = domain_verdicts.DomainVerdicts([spread.nodes for spread in spreads.each])
+        spreads.verdicts = verdicts
+    for spread, table in zip(spreads.each, verdicts.tables, strict=True):
+        if spread.sums.refresh() != [] or is_new:
+            table.replace(_judged(spread))
+    return verdicts
+
+
+def _judged(spread: domain_sums.Spread) -> npt.NDArray[np.int16]:
+    """Return int16 (D + 1,): what each domain means for the pod, by sums that are up to date."""
+    constraint = spread.constraint
+    violating = spreading.violating_domains(
+        spread.sums.table,
+        spread.eligible,
+        own=constraint.own,
+        max_skew=constraint.max_skew,
+        min_domains=constraint.min_domains,
+    )
+    table: npt.NDArray[np.int16] = violating * np.int16(VIOLATES)
+    table[0] = LACKS_LABEL
+    return table
+
+
+def remembered(spread: domain_sums.Spread, snap: snapshot.Snapshot) -> Remembered:
+    """Return the constraint with its counts as they are."""
+    counted = domains.Counted(spread.counted, spread.counts(snap))
+    min_domains = spread.constraint.min_domains
+    return spread, spreading.SpreadBefore(counted, spread.eligible, min_domains)
+
+
+def judged_apart(
+    spread: domain_sums.Spread, before: spreading.SpreadBefore, nodes: snapshot.NodeView
+) -> npt.NDArray[np.int16]:
+    """Return int16 (n,): what one constraint says if only the pods of the node had changed."""
+    constraint = spread.constraint
+    slots = spread.nodes.slots[nodes.rows]
+    skew = before.skew(slots, spread.counts(nodes.snapshot), nodes.rows)
+    judged = np.where(skew + constraint.own > constraint.max_skew, VIOLATES, PASSES)
+    judged[slots == 0] = LACKS_LABEL
+    return judged.astype(np.int16)
+
+
+def evidence_text(spread: domain_sums.Spread, node: snapshot.NodeView) -> str:
+    """Return why one constraint rejects the only node of a view, "" if it does not."""
+    snap, constraint = node.snapshot, spread.constraint
+    _, before = remembered(spread, snap)
+    (verdict,) = judged_apart(spread, before, node).tolist()
+    if verdict == PASSES:
+        return ""
+    found = node_facts.node_at(node)
+    if verdict == LACKS_LABEL:
+        return node_facts.label_text(found, constraint.topology_key)
+    slots, counts = spread.nodes.slots[node.rows], spread.counts(snap)
+    return node_facts.spread_text(
+        found,
+        constraint.topology_key,
+        here=int(spread.counted.sums(counts)[slots][0]),
+        own=constraint.own,
+        skew=int(before.skew(slots, counts, node.rows)[0]),
+        max_skew=constraint.max_skew,
+    )

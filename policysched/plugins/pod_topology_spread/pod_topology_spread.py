@@ -1,0 +1,232 @@
+"""PodTopologySpread: pods of a set evenly over the domains of a topology.
+
+Sources: `plugins/podtopologyspread/filtering.go`, `scoring.go`, `plugin.go`. Where kube-scheduler
+walks all placed pods for every pod, this reads a count column and sums it by topology domain
+(`domain_sums`). `filtering` is Filter, `scoring` is Score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.pods import owner_selectors, pod_shape
+from policysched.framework import (
+    apart,
+    cycle_state,
+    events,
+    interface,
+    kept_domains,
+    status,
+    status_table,
+)
+from policysched.plugins import arguments, names
+from policysched.plugins.kernels import domain_verdicts, go_math, spreading
+from policysched.plugins.pod_topology_spread import (
+    domain_sums,
+    filtering,
+    queueing_hints,
+    scoring,
+    spread_constraints,
+)
+
+REASON = "node(s) didn't match pod topology spread constraints"
+REASON_MISSING_LABEL = f"{REASON} (missing required label)"
+
+_HARD_ERROR = "get constraints from pod: obtaining pod's hard topology spread constraints"
+_SOFT_ERROR = "calculating preScoreState: obtaining pod's soft topology spread constraints"
+
+
+class PodTopologySpread:
+    """Rejects domains that would exceed maxSkew (DoNotSchedule), scores fewer pods higher."""
+
+    name = names.POD_TOPOLOGY_SPREAD
+    reads: ClassVar = interface.Reads.ANYTHING
+
+    def __init__(
+        self,
+        owners: owner_selectors.OwnerSelectors,
+        defaults: spread_constraints.Defaults | None = None,
+    ) -> None:
+        """Take where the selectors of default constraints come from, and those constraints."""
+        defaults = defaults or spread_constraints.Defaults()
+        self._has_hard_defaults = any(
+            c.when_unsatisfiable == spread_constraints.HARD for c in defaults.constraints
+        )
+        self._spreads = spreads = domain_sums.SpreadsByShape(owners, defaults)
+        missing = status.unresolvable(self.name, REASON_MISSING_LABEL)
+        violated = status.unschedulable(self.name, REASON)
+        self.answers = (status.SUCCESS, missing, violated)
+        self._hints = queueing_hints.Hints(
+            lambda shape: spreads.constraints(shape, spread_constraints.HARD)
+        )
+
+    @classmethod
+    def from_args(
+        cls, args: arguments.Arguments, owners: owner_selectors.OwnerSelectors
+    ) -> PodTopologySpread:
+        """Return the plugin for `PodTopologySpreadArgs`."""
+        given = arguments.decode(args, spread_constraints.PodTopologySpreadArgs)
+        return cls(owners, spread_constraints.defaults_from(given))
+
+    # --- filter ----------------------------------------------------------------------------------
+
+    def pre_filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> interface.PreFilterResult:
+        """Count matching pods by domain; skip pods without hard constraints."""
+        if not (self._has_hard_defaults or pod.shape.spec.topology_spread_constraints):
+            return interface.SKIP_FILTER  # most pods; owners do not matter
+        error = self._spreads.error(pod.shape, spread_constraints.HARD)
+        if error:
+            text = f"{_HARD_ERROR}: {error}"
+            answer = status.Status(status.Code.ERROR, (text,), self.name)
+            return interface.PreFilterResult(answer)
+        spreads = self._spreads.of(state, pod.shape, snap, spread_constraints.HARD)
+        if spreads is None:
+            return interface.SKIP_FILTER
+        self._hints.note(pod.shape, state.tolerations)
+        state.write(self.name, filtering.current(spreads))
+        return interface.ALL_NODES
+
+    def verdicts(self, state: cycle_state.CycleState) -> domain_verdicts.DomainVerdicts:
+        """Return what PreFilter has found out about all nodes."""
+        return state.read(self.name, domain_verdicts.DomainVerdicts)
+
+    def filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes: that of the first constraint that fails."""
+        del pod
+        return self.verdicts(state).of_nodes(nodes.rows, self.answers)
+
+    def evidence_on(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        node: snapshot.NodeView,
+        reason: str,
+    ) -> str:
+        """Return the labels that lack, or the domain and the counts that exceed maxSkew."""
+        if reason not in (REASON, REASON_MISSING_LABEL):
+            return ""
+        found = self._spreads.of(state, pod.shape, node.snapshot, spread_constraints.HARD)
+        each = [] if found is None else found.each
+        texts = (filtering.evidence_text(spread, node) for spread in each)
+        return "; ".join(text for text in texts if text)
+
+    def remember(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> None:
+        """Keep the counts of all hard constraints."""
+        spreads = self._spreads.of(state, pod.shape, snap, spread_constraints.HARD)
+        each = [] if spreads is None else spreads.each
+        state.write(f"{self.name}/apart", [filtering.remembered(s, snap) for s in each])
+
+    def filter_apart(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes, as if only its own pods had changed.
+
+        Source: `filtering.go`, updateWithPod and criticalPaths.
+        """
+        del pod
+        ids = np.zeros(len(nodes), np.int16)
+        for spread, before in state.read(f"{self.name}/apart", list[filtering.Remembered]):
+            ids = status_table.first_of(ids, filtering.judged_apart(spread, before, nodes))
+        return status.NodeStatuses(ids, list(self.answers))
+
+    # --- score -----------------------------------------------------------------------------------
+
+    def pre_score(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.Status:
+        """Weigh the topologies by their size among the feasible nodes; skip without constraints."""
+        error = self._spreads.error(pod.shape, spread_constraints.SOFT)
+        if error:
+            return status.Status(status.Code.ERROR, (f"{_SOFT_ERROR}: {error}",), self.name)
+        found = self._spreads.of(state, pod.shape, nodes.snapshot, spread_constraints.SOFT)
+        if found is None:
+            return status.SKIP
+        spreads = found.each
+        is_ignored: columns.NodeMask | None = None
+        lacking = [spread for spread in spreads if spread.has_outside]
+        if lacking and self._spreads.needs_all_keys(pod.shape):
+            is_ignored = np.zeros(len(nodes), np.bool_)
+            for spread in lacking:
+                is_ignored |= spread.nodes.slots[nodes.rows] == 0
+        sizes = [scoring.domain_count(s, nodes, is_ignored) for s in spreads]
+        weights = [spreading.topology_weight(size) for size in sizes]
+        state.write(f"{self.name}/score", scoring.ScoreState(spreads, weights, is_ignored))
+        return status.SUCCESS
+
+    def score(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> columns.IntArray:
+        """Return int64 (n,): the rounded sum of the points of the node's domains."""
+        del pod
+        found = state.read(f"{self.name}/score", scoring.ScoreState)
+        parts = [
+            scoring.raw_points(spread, weight, nodes)
+            for spread, weight in zip(found.spreads, found.weights, strict=True)
+        ]
+        if len(parts) == 1:
+            table, index = parts[0]
+            raw = go_math.round_half_up(table).take(index)  # the table is the shorter one
+        else:
+            total = np.zeros(len(nodes))
+            for table, index in parts:
+                total += table.take(index)
+            raw = go_math.round_half_up(total)
+        if found.is_ignored is not None:
+            raw[found.is_ignored] = 0
+        return raw
+
+    def normalize_score(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, scores: columns.IntArray
+    ) -> columns.IntArray:
+        """Return int64 (f,): most points for the fewest pods."""
+        del pod
+        found = state.read(f"{self.name}/score", scoring.ScoreState)
+        return spreading.fewest_first(scores, found.is_ignored)
+
+    def score_at_once(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        nodes: snapshot.NodeView,
+        factor: int,
+    ) -> columns.IntArray | int | status.Status:
+        """Return int64 (f,): what the three come to."""
+        if not self._spreads.error(pod.shape, spread_constraints.SOFT):
+            found = self._spreads.of(state, pod.shape, nodes.snapshot, spread_constraints.SOFT)
+            if found is None:
+                return status.SKIP
+            if len(found.each) == 1 and scoring.is_by_host(found.each[0]):
+                return scoring.final_by_host(found.each[0], nodes, factor)
+        answer = self.pre_score(state, pod, nodes)
+        if not answer.is_success:
+            return answer
+        return factor * self.normalize_score(state, pod, self.score(state, pod, nodes))
+
+    # --- events ----------------------------------------------------------------------------------
+
+    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
+        """Wait for matching pods that come or go, and for nodes that change domain."""
+        return self._hints.registrations()
+
+
+if TYPE_CHECKING:
+    _evidence: type[interface.NodeEvidencePlugin] = PodTopologySpread
+    _pre_filter: type[interface.PreFilterPlugin] = PodTopologySpread
+    _filter: type[interface.FilterPlugin] = PodTopologySpread
+    _verdicts: type[kept_domains.DomainFilterPlugin] = PodTopologySpread
+    _apart: type[apart.ApartFilterPlugin] = PodTopologySpread
+    _pre_score: type[interface.PreScorePlugin] = PodTopologySpread
+    _score: type[interface.ScorePlugin] = PodTopologySpread
+    _normalize: type[interface.AtOnceScorePlugin] = PodTopologySpread
+    _events: type[interface.EventsPlugin] = PodTopologySpread

@@ -1,0 +1,118 @@
+"""Which events can help a pod that PodTopologySpread rejected.
+
+Source: `plugins/podtopologyspread/plugin.go`. Two differences: a changed taint counts only for
+constraints with `nodeTaintsPolicy: Honor`, and a label that changes whether a node matches the
+pod's node affinity counts for those with `nodeAffinityPolicy: Honor`.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
+from policysched.framework import events
+from policysched.plugins.kernels import node_selection, tolerations
+from policysched.plugins.pod_topology_spread import spread_constraints
+from policysched.plugins.shared import hints
+
+ConstraintsOf: TypeAlias = Callable[[pod_shape.PodShape], tuple[spread_constraints.Constraint, ...]]
+
+
+class Hints:
+    """The hints, for the hard constraints that `constraints_of` gives."""
+
+    def __init__(self, constraints_of: ConstraintsOf) -> None:
+        """Start before the first cycle."""
+        self._constraints_of = constraints_of
+        self._last_tolerations: weakref.WeakKeyDictionary[
+            pod_shape.PodShape, tolerations.Tolerations
+        ] = weakref.WeakKeyDictionary()
+
+    def note(self, shape: pod_shape.PodShape, own: tolerations.Tolerations) -> None:
+        """Remember the tolerations, policies' included, of pods of `shape`."""
+        self._last_tolerations[shape] = own
+
+    def registrations(self) -> Sequence[events.ClusterEventWithHint]:
+        """Return the events to wait for."""
+        resource, action = events.EventResource, events.ActionType
+        placed = action.ADD | action.UPDATE_POD_LABEL | action.DELETE
+        own = action.UPDATE_POD_LABEL | action.UPDATE_POD_TOLERATION
+        node = action.ADD | action.DELETE | action.UPDATE_NODE_LABEL | action.UPDATE_NODE_TAINT
+        return (
+            hints.on(resource.POD, placed, self._after_pod_change),
+            hints.on(resource.UNSCHEDULED_POD, own, self._after_own_change),
+            hints.on(resource.NODE, node, self._after_node_change),
+        )
+
+    def _after_pod_change(
+        self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+    ) -> events.QueueingHint:
+        """Queue when the number of pods that a constraint counts changed."""
+        before, after = _counted_labels(pod, old), _counted_labels(pod, new)
+        return hints.queue_if(
+            any(
+                (before is not None and c.selector.matches(before))
+                != (after is not None and c.selector.matches(after))
+                for c in self._constraints_of(pod.shape)
+            )
+        )
+
+    def _after_own_change(
+        self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+    ) -> events.QueueingHint:
+        """Queue after a label that a constraint selects, or a toleration that it honors."""
+        if not isinstance(old, pod_shape.PodInfo) or not isinstance(new, pod_shape.PodInfo):
+            return events.QueueingHint.SKIP
+        if new.uid != pod.uid:
+            return events.QueueingHint.SKIP
+        constraints = self._constraints_of(new.shape)
+        if old.shape.spec.tolerations != new.shape.spec.tolerations and any(
+            c.honors_taints for c in constraints
+        ):
+            return events.QueueingHint.QUEUE
+        return hints.queue_if(self._constraints_of(old.shape) != constraints)
+
+    def _after_node_change(
+        self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+    ) -> events.QueueingHint:
+        """Queue when a node joined, left or changed a domain that a constraint counts."""
+        constraints = self._constraints_of(pod.shape)
+        own = self._last_tolerations.get(pod.shape, pod.shape.spec.tolerations)
+        before = _places(old, constraints, pod.shape, own)
+        return hints.queue_if(before != _places(new, constraints, pod.shape, own))
+
+
+def _counted_labels(pod: pod_shape.PodInfo, changed: events.ClusterObject) -> dict[str, str] | None:
+    """Return the labels of a placed pod of the same namespace, None for any other."""
+    if not isinstance(changed, pod_shape.PodInfo) or not hints.has_node(changed):
+        return None
+    return changed.shape.labels if changed.shape.namespace == pod.shape.namespace else None
+
+
+def _places(
+    node: events.ClusterObject,
+    constraints: Sequence[spread_constraints.Constraint],
+    shape: pod_shape.PodShape,
+    own: tolerations.Tolerations,
+) -> list[tuple[str, bool]] | None:
+    """Return, for each constraint, the node's domain and whether its pods count there.
+
+    None for a node that lacks a topology key, or for none at all.
+    """
+    if not isinstance(node, objects.Node):
+        return None
+    labels = node.metadata.labels
+    if not spread_constraints.has_all_keys(labels, constraints):
+        return None
+    matches_affinity = node_selection.required_matches(shape, node)
+    is_tolerated = not tolerations.repels(node.spec.taints, own)
+    return [
+        (
+            labels[c.topology_key],
+            (matches_affinity or not c.honors_affinity) and (is_tolerated or not c.honors_taints),
+        )
+        for c in constraints
+    ]

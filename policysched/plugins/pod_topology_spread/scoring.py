@@ -1,0 +1,90 @@
+"""What soft topology spread constraints are worth on nodes: the Score half of PodTopologySpread.
+
+Source: `plugins/podtopologyspread/scoring.go`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.plugins.kernels import spreading
+from policysched.plugins.pod_topology_spread import domain_sums, spread_constraints
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ScoreState:
+    """What Score and NormalizeScore need.
+
+    Attributes:
+        weights: one a constraint.
+        is_ignored: bool (f,), feasible nodes that lack a topology key; None where none does.
+    """
+
+    spreads: list[domain_sums.Spread]
+    weights: list[float]
+    is_ignored: columns.NodeMask | None
+
+
+def domain_count(
+    spread: domain_sums.Spread, nodes: snapshot.NodeView, is_ignored: columns.NodeMask | None
+) -> int:
+    """Return how many domains the feasible nodes that are not ignored lie in.
+
+    Every node is a domain of its own for the hostname, whatever its label says. Nodes without the
+    label (they are ignored unless constraints are system defaults) make one domain together.
+    """
+    if spread.constraint.topology_key == spread_constraints.HOSTNAME:
+        return len(nodes) - (0 if is_ignored is None else int(np.count_nonzero(is_ignored)))
+    slots = spread.joined.slots[nodes.rows]
+    if is_ignored is not None:
+        slots = slots[~is_ignored]
+    return int(np.count_nonzero(np.bincount(slots)))
+
+
+def is_by_host(spread: domain_sums.Spread) -> bool:
+    """Whether each node has a domain of its own, and pods are counted there."""
+    is_host = spread.constraint.topology_key == spread_constraints.HOSTNAME
+    return is_host and not spread.has_outside and spread.column is not None
+
+
+def final_by_host(
+    spread: domain_sums.Spread, nodes: snapshot.NodeView, factor: int
+) -> columns.IntArray | int:
+    """Return int64 (n,): `factor` times the final points by a single constraint `is_by_host`."""
+    on_node = spread.counts(nodes.snapshot)
+    if not isinstance(nodes.rows, slice):
+        on_node = on_node.take(nodes.rows)
+    fewest, most = on_node.item(on_node.argmin()), on_node.item(on_node.argmax())
+    weight = spreading.topology_weight(len(nodes))
+    table = spreading.final_points(fewest, most, weight, spread.constraint.max_skew)
+    if fewest == most:
+        return table.item(most) * factor
+    return (table * factor).take(on_node)
+
+
+def raw_points(
+    spread: domain_sums.Spread, weight: float, nodes: snapshot.NodeView
+) -> tuple[columns.FloatArray, npt.NDArray[np.intp]]:
+    """Return points, float64 (k,), and which of them each node gets, intp (n,)."""
+    constraint = spread.constraint
+    if constraint.topology_key != spread_constraints.HOSTNAME:
+        spread.sums.refresh()
+        table = spreading.domain_points(spread.sums.table, weight, constraint.max_skew)
+        table[0] = 0.0
+        return table, spread.nodes.at(nodes.rows)
+    on_node = spread.counts(nodes.snapshot)
+    if not isinstance(nodes.rows, slice):
+        on_node = on_node.take(nodes.rows)
+    most = on_node.item(on_node.argmax())
+    if not spread.has_outside:
+        return spreading.domain_points(np.arange(most + 1), weight, constraint.max_skew), on_node
+    points = spreading.domain_points(np.arange(-1, most + 1), weight, constraint.max_skew)
+    points[0] = 0.0
+    index = on_node + 1
+    index[spread.nodes.at(nodes.rows) == 0] = 0
+    return points, index

@@ -1,0 +1,178 @@
+"""Spread constraints as PodTopologySpread works with them, and where default ones come from.
+
+Sources: `plugins/podtopologyspread/common.go`, `apis/config/validation/validation_pluginargs.go`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+from policysched.cluster.counters import pod_counts
+from policysched.cluster.objects import objects, selector_errors, selectors
+from policysched.cluster.pods import owner_selectors, pod_shape
+from policysched.lang.words import kubernetes_names
+from policysched.plugins import arguments
+
+HOSTNAME = "kubernetes.io/hostname"
+ZONE = "topology.kubernetes.io/zone"
+HARD = "DoNotSchedule"
+SOFT = "ScheduleAnyway"
+_HONOR = "Honor"
+
+SYSTEM_DEFAULTS = (
+    objects.TopologySpreadConstraint(max_skew=3, topology_key=HOSTNAME, when_unsatisfiable=SOFT),
+    objects.TopologySpreadConstraint(max_skew=5, topology_key=ZONE, when_unsatisfiable=SOFT),
+)
+"""What holds for pods without constraints under `defaultingType: System` (`plugin.go`)."""
+
+
+class DefaultConstraint(objects.TopologySpreadConstraint, frozen=True):
+    """A constraint of a profile: what the API server would fill in has to be written."""
+
+    max_skew: int = 0
+    when_unsatisfiable: str = ""
+
+
+class PodTopologySpreadArgs(arguments.ArgumentStruct, frozen=True):
+    """Arguments: constraints for pods that have none, `System` or those of a `List`."""
+
+    defaulting_type: str = "System"
+    default_constraints: tuple[DefaultConstraint, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Constraint:
+    """One constraint of one pod shape.
+
+    Attributes:
+        selector: the pods that are counted, matchLabelKeys merged in.
+        query: the same as a question to the counters; None for a selector that matches nothing. An
+            empty one counts no placed pod, although it matches every pod.
+        own: 1 if the pod matches its own selector.
+    """
+
+    max_skew: int
+    topology_key: str
+    selector: selectors.Selector
+    query: pod_counts.PodQuery | None
+    own: int
+    min_domains: int
+    honors_affinity: bool
+    honors_taints: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Defaults:
+    """Constraints of pods that have none themselves."""
+
+    constraints: tuple[objects.TopologySpreadConstraint, ...] = SYSTEM_DEFAULTS
+    is_system: bool = True
+
+
+def defaults_from(args: PodTopologySpreadArgs) -> Defaults:
+    """Return the checked defaults.
+
+    Raises:
+        ArgumentError: they contradict each other or lack something.
+    """
+    given = args.default_constraints
+    if args.defaulting_type == "System":
+        if given:
+            msg = "`defaultConstraints` are used with `defaultingType: List` only"
+            raise arguments.ArgumentError(msg)
+        return Defaults()
+    if args.defaulting_type != "List":
+        msg = f"`defaultingType` is `{args.defaulting_type}`, but must be System or List"
+        raise arguments.ArgumentError(msg)
+    for constraint in given:
+        _check_default(constraint)
+    if len({(c.topology_key, c.when_unsatisfiable) for c in given}) < len(given):
+        msg = "`defaultConstraints` repeats a topologyKey with the same whenUnsatisfiable"
+        raise arguments.ArgumentError(msg)
+    return Defaults(given, is_system=False)
+
+
+def _check_default(constraint: objects.TopologySpreadConstraint) -> None:
+    where = f"`defaultConstraints` for `{constraint.topology_key}`"
+    key_problem = kubernetes_names.label_key(constraint.topology_key)
+    if not constraint.topology_key:
+        problem = "`defaultConstraints` must have a topologyKey"
+    elif key_problem:
+        problem = f"{where} has a topologyKey that {key_problem}"
+    elif constraint.max_skew <= 0:
+        problem = f"{where} must have a maxSkew of 1 or more"
+    elif constraint.when_unsatisfiable not in (HARD, SOFT):
+        problem = f"{where} must have a whenUnsatisfiable of {HARD} or {SOFT}"
+    elif constraint.label_selector is not None:
+        problem = f"{where} must not have a labelSelector: each pod's owners supply it"
+    else:
+        return
+    raise arguments.ArgumentError(problem)
+
+
+def of_shape(
+    shape: pod_shape.PodShape,
+    when_unsatisfiable: str,
+    defaults: Defaults,
+    owners: owner_selectors.OwnerSelectors,
+) -> tuple[Constraint, ...]:
+    """Return the constraints of pods of `shape`, their own or else the default ones."""
+    own = shape.spec.topology_spread_constraints
+    wanted = [c for c in own or defaults.constraints if c.when_unsatisfiable == when_unsatisfiable]
+    if own:
+        return tuple(_constraint(c, _own_selector(c, shape), shape) for c in wanted)
+    selector = owners.selector_for(shape) if wanted else selectors.EVERYTHING
+    if selector == selectors.EVERYTHING:
+        return ()
+    return tuple(_constraint(c, selector, shape) for c in wanted)
+
+
+def selector_error(shape: pod_shape.PodShape, when_unsatisfiable: str) -> str:
+    """Return the first error of a selector in the pod's own constraints, "" for none."""
+    errors = (
+        selector_errors.of_label_selector(c.label_selector)
+        for c in shape.spec.topology_spread_constraints
+        if c.when_unsatisfiable == when_unsatisfiable
+    )
+    return next(filter(None, errors), "")
+
+
+def has_all_keys(labels: Iterable[str], constraints: Iterable[Constraint]) -> bool:
+    """Return whether a node with these label keys has every topology key."""
+    return {c.topology_key for c in constraints}.issubset(labels)
+
+
+def _own_selector(
+    constraint: objects.TopologySpreadConstraint, shape: pod_shape.PodShape
+) -> selectors.Selector:
+    selector = selectors.from_label_selector(constraint.label_selector)
+    keys = [k for k in constraint.match_label_keys if k in shape.labels]
+    if not keys or selector.matches_nothing:
+        return selector
+    same = (
+        selectors.Requirement(k, selectors.Operator.IN, frozenset((shape.labels[k],))) for k in keys
+    )
+    return selector.and_also(*same)
+
+
+def _constraint(
+    given: objects.TopologySpreadConstraint,
+    selector: selectors.Selector,
+    shape: pod_shape.PodShape,
+) -> Constraint:
+    query: pod_counts.PodQuery | None = pod_counts.InNamespace(shape.namespace, selector)
+    if selector.matches_nothing:
+        query = None
+    elif not selector.requirements:
+        query = pod_counts.OnlySupposed(shape.namespace)
+    return Constraint(
+        max_skew=given.max_skew,
+        topology_key=given.topology_key,
+        selector=selector,
+        query=query,
+        own=int(selector.matches(shape.labels)),
+        min_domains=given.min_domains or 1,
+        honors_affinity=(given.node_affinity_policy or _HONOR) == _HONOR,
+        honors_taints=given.node_taints_policy == _HONOR,
+    )

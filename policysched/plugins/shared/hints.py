@@ -1,0 +1,33 @@
+"""What several plugins say about events."""
+
+from __future__ import annotations
+
+from policysched.cluster.pods import pod_shape
+from policysched.framework import events
+
+
+def on(
+    resource: events.EventResource,
+    action: events.ActionType,
+    hint: events.QueueingHintFn | None = None,
+) -> events.ClusterEventWithHint:
+    """Return a registration; without a hint every such event is worth another attempt."""
+    return events.ClusterEventWithHint(events.ClusterEvent(resource, action), hint)
+
+
+def queue_if(helps: bool) -> events.QueueingHint:  # noqa: FBT001 - the one thing it is about
+    """Return QUEUE when the event may help."""
+    return events.QueueingHint.QUEUE if helps else events.QueueingHint.SKIP
+
+
+def after_own_change(
+    pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+) -> events.QueueingHint:
+    """Queue when the changed pod is the waiting one itself."""
+    del old
+    return queue_if(isinstance(new, pod_shape.PodInfo) and new.uid == pod.uid)
+
+
+def has_node(pod: pod_shape.PodInfo) -> bool:
+    """Return whether a pod is placed, or room is kept for it on a node."""
+    return bool(pod.pod.spec.node_name or pod.pod.status.nominated_node_name)

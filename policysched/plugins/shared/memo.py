@@ -1,0 +1,40 @@
+"""What a plugin remembers about pods of one shape, as long as nothing it depends on changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from policysched.cluster.pods import pod_shape
+
+ValueT = TypeVar("ValueT")
+
+_MAX_SHAPES = 512
+
+
+class ShapeMemo(Generic[ValueT]):
+    """One value a shape, with the stamp of what it was computed from."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._kept: dict[pod_shape.PodShape, tuple[object, ValueT]] = {}
+
+    def get(
+        self,
+        shape: pod_shape.PodShape,
+        stamp: object,
+        compute: Callable[[], ValueT],
+        is_current: Callable[[ValueT], bool] | None = None,
+    ) -> ValueT:
+        """Return the value for `shape`, computed anew unless `stamp` is still the same.
+
+        `is_current` may refuse a kept value whose stamp does not tell all.
+        """
+        kept = self._kept.get(shape)
+        if kept is not None and kept[0] == stamp and (is_current is None or is_current(kept[1])):
+            return kept[1]
+        value = compute()
+        if len(self._kept) >= _MAX_SHAPES:
+            self._kept.clear()
+        self._kept[shape] = (stamp, value)
+        return value

@@ -1,0 +1,95 @@
+"""Texts about a node that a plugin rejected: names, labels, pods, quantities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from policysched import spelling
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.counters import pod_counts
+from policysched.cluster.objects import objects, selectors
+from policysched.cluster.pods import pod_shape
+
+_MOST_NAMES = 3
+
+
+def node_at(nodes: snapshot.NodeView) -> objects.Node:
+    """Return the only node of a view.
+
+    Raises:
+        LookupError: the row is no node.
+    """
+    (node,) = nodes.objects()
+    if node is None:
+        raise LookupError(nodes.rows)
+    return node
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Return names joined by commas; of many the first few and how many more there are."""
+    return spelling.join_names(names, _MOST_NAMES)
+
+
+def label_text(node: objects.Node, key: str) -> str:
+    """Return `KEY=VALUE`, or that the node has no such label."""
+    value = node.metadata.labels.get(key)
+    return f"no label {key}" if value is None else f"{key}={value}"
+
+
+def unmet_labels(node: objects.Node, selector: selectors.Selector) -> list[str]:
+    """Return the requirements that a node does not satisfy, with its labels."""
+    if selector.matches_nothing:
+        return ["the selector matches no node"]
+    labels = node.metadata.labels
+    return [
+        f"{label_text(node, each.key)}, wanted {each}"
+        for each in selector.requirements
+        if not each.matches_value(labels.get(each.key))
+    ]
+
+
+def pods_on(
+    snap: snapshot.Snapshot, rows: Iterable[int], is_meant: Callable[[pod_shape.PodInfo], bool]
+) -> list[str]:
+    """Return `NAMESPACE/NAME on NODE` of placed pods, by row."""
+    names = snap.nodes.names
+    return [
+        f"{info.key} on {names[row]}"
+        for row in rows
+        for info in snap.placed.on(row)
+        if is_meant(info)
+    ]
+
+
+def counted_in_domain(
+    snap: snapshot.Snapshot, query: pod_counts.PodQuery, key: str, row: int
+) -> list[str]:
+    """Return the pods that `query` selects on nodes with the same value of a label."""
+    counts = snap.counts.matching(query).by_row(snap.size)
+    namespaces = snap.counts.namespaces
+    rows = rows_in_domain(snap, key, row, counts)
+    return pods_on(snap, rows, lambda info: query.matches(info.shape, namespaces))
+
+
+def rows_in_domain(
+    snap: snapshot.Snapshot, key: str, row: int, counts: columns.IntArray
+) -> list[int]:
+    """Return the rows with pods by `counts`, int64 (N,), that have the row's value of a label."""
+    ids = snap.nodes.label(key).ids[: snap.size]
+    found: list[int] = np.flatnonzero((ids == ids[row]) & (ids >= 0) & (counts > 0)).tolist()
+    return found
+
+
+def spread_text(
+    node: objects.Node, key: str, *, here: int, own: int, skew: int, max_skew: int
+) -> str:
+    """Return the counts that make a domain exceed maxSkew; `skew` is without the pod."""
+    with_own = f", {here + own:,} with this one" if own else ""
+    pods = "matching pod" if here == 1 else "matching pods"
+    return (
+        f"{label_text(node, key)} has {here:,} {pods}{with_own}; the domain with the fewest has "
+        f"{here - skew:,}; maxSkew {max_skew:,}"
+    )

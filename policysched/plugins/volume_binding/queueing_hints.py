@@ -1,0 +1,111 @@
+"""Which events can help a pod that VolumeBinding rejected.
+
+Source: `plugins/volumebinding/volume_binding.go`, EventsToRegister and its hints. There is one
+event more: a pod with claims that goes. When its binding failed, volumes that were promised to it
+are free again, of which no volume's own event tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from policysched.cluster.objects import storage_objects
+from policysched.cluster.pods import pod_shape
+from policysched.framework import events
+from policysched.plugins.kernels import storage_capacity
+from policysched.plugins.shared import hints
+
+ObjectT = TypeVar("ObjectT", bound=storage_objects.StorageObject)
+_Resource, _Action = events.EventResource, events.ActionType
+
+
+def _after_class_change(
+    pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+) -> events.QueueingHint:
+    """Queue for a new class, and for one that allows other nodes."""
+    del pod
+    before, after = _both(storage_objects.StorageClass, old, new)
+    if before is None or after is None:
+        return events.QueueingHint.QUEUE
+    return hints.queue_if(before.allowed_topologies != after.allowed_topologies)
+
+
+def _after_claim_change(
+    pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+) -> events.QueueingHint:
+    """Queue for a claim of the pod."""
+    _, claim = _both(storage_objects.PersistentVolumeClaim, old, new)
+    if claim is None:
+        return events.QueueingHint.QUEUE
+    is_used = any(use.claim_name == claim.metadata.name for use in pod.shape.claims)
+    return hints.queue_if(is_used and claim.metadata.namespace == pod.shape.namespace)
+
+
+def _after_csi_node_change(
+    pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+) -> events.QueueingHint:
+    """Queue for a new CSINode, and when CSI drivers stand in for other in-tree plugins on one."""
+    del pod
+    before, after = _both(storage_objects.CSINode, old, new)
+    if before is None or after is None:
+        return events.QueueingHint.QUEUE
+    return hints.queue_if(_migrated(before) != _migrated(after))
+
+
+def _migrated(csi_node: storage_objects.CSINode) -> str:
+    return csi_node.metadata.annotations.get(storage_objects.MIGRATED_PLUGINS, "")
+
+
+def _after_driver_change(
+    pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+) -> events.QueueingHint:
+    """Queue when the driver of an inline volume of the pod does not track capacity any more."""
+    before, after = _both(storage_objects.CSIDriver, old, new)
+    if before is None or after is None:
+        return events.QueueingHint.QUEUE
+    is_used = any(
+        v.csi is not None and v.csi.driver == after.metadata.name for v in pod.shape.spec.volumes
+    )
+    return hints.queue_if(
+        is_used and bool(before.spec.storage_capacity) and not after.spec.storage_capacity
+    )
+
+
+def _after_capacity_change(
+    pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+) -> events.QueueingHint:
+    """Queue for a new capacity, and when one allows larger volumes."""
+    del pod
+    before, after = _both(storage_objects.CSIStorageCapacity, old, new)
+    if before is None or after is None:
+        return events.QueueingHint.QUEUE
+    return hints.queue_if(storage_capacity.limit(after) > storage_capacity.limit(before))
+
+
+def _after_pod_deletion(
+    pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+) -> events.QueueingHint:
+    """Queue when a pod goes to which volumes may have been promised."""
+    del pod, new
+    return hints.queue_if(isinstance(old, pod_shape.PodInfo) and bool(old.shape.claims))
+
+
+def _both(
+    kind: type[ObjectT], old: events.ClusterObject, new: events.ClusterObject
+) -> tuple[ObjectT | None, ObjectT | None]:
+    """Return what is of the kind, None for what is not."""
+    return old if isinstance(old, kind) else None, new if isinstance(new, kind) else None
+
+
+_CHANGE = _Action.ADD | _Action.UPDATE
+REGISTRATIONS: Sequence[events.ClusterEventWithHint] = (
+    hints.on(_Resource.STORAGE_CLASS, _CHANGE, _after_class_change),
+    hints.on(_Resource.PERSISTENT_VOLUME_CLAIM, _CHANGE, _after_claim_change),
+    hints.on(_Resource.PERSISTENT_VOLUME, _CHANGE),
+    hints.on(_Resource.NODE, _Action.ADD | _Action.UPDATE_NODE_LABEL),
+    hints.on(_Resource.CSI_NODE, _CHANGE, _after_csi_node_change),
+    hints.on(_Resource.CSI_DRIVER, _Action.UPDATE, _after_driver_change),
+    hints.on(_Resource.CSI_STORAGE_CAPACITY, _CHANGE, _after_capacity_change),
+    hints.on(_Resource.POD, _Action.DELETE, _after_pod_deletion),
+)

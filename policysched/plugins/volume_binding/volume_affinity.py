@@ -1,0 +1,165 @@
+"""From which nodes a volume can be reached, and on which one can be made.
+
+Sources: component-helpers `storage/volume/helpers.go` (CheckNodeAffinity),
+`pkg/apis/core/v1/helper` (MatchTopologySelectorTerms), csi-translation-lib
+`plugins/in_tree_volume.go` (translateTopologyFromInTreeToCSI).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from policysched.cluster.objects import objects, selectors, storage_objects
+from policysched.cluster.pods import pod_shape
+from policysched.plugins.kernels import node_rows
+
+_ZONE = "topology.kubernetes.io/zone"
+_REGION = "topology.kubernetes.io/region"
+_BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
+_BETA_REGION = "failure-domain.beta.kubernetes.io/region"
+_ZONES_DELIMITER = "__"
+
+AWS_EBS = "kubernetes.io/aws-ebs"
+GCE_PD = "kubernetes.io/gce-pd"
+CINDER = "kubernetes.io/cinder"
+_CSI_ZONES = {
+    AWS_EBS: "topology.ebs.csi.aws.com/zone",
+    GCE_PD: "topology.gke.io/zone",
+    CINDER: "topology.cinder.csi.openstack.org/zone",
+}
+"""In-tree plugin → the node label that its CSI driver has in place of the zone."""
+
+
+def reachable_from(volume: storage_objects.PersistentVolume) -> node_rows.Terms:
+    """Return the terms of the nodes from which a volume can be reached; None for all nodes."""
+    affinity = volume.spec.node_affinity
+    return None if affinity is None else _terms(affinity.required)
+
+
+def _terms(selector: objects.NodeSelector | None) -> node_rows.Terms:
+    if selector is None:
+        return None
+    return tuple(_term(term) for term in selector.node_selector_terms if not _is_empty(term))
+
+
+def _term(term: objects.NodeSelectorTerm) -> pod_shape.NodeTerm:
+    """Return the canonical term.
+
+    Only labels of the node are shown to a volume's affinity, so its fields, if they are well
+    formed, are not looked at.
+    """
+    if not all(f.operator in ("In", "NotIn") and len(f.values) == 1 for f in term.match_fields):
+        return pod_shape.NodeTerm(selectors.NOTHING)
+    return pod_shape.NodeTerm(pod_shape.node_term(term).labels)
+
+
+def _is_empty(term: objects.NodeSelectorTerm) -> bool:
+    return not term.match_expressions and not term.match_fields
+
+
+def allowed_topologies(storage_class: storage_objects.StorageClass) -> node_rows.Terms:
+    """Return the terms of the nodes for which a class provisions volumes; None for all nodes."""
+    terms = storage_class.allowed_topologies
+    if not terms:
+        return None
+    return tuple(_topology_term(term) for term in terms if term.match_label_expressions)
+
+
+def _topology_term(term: storage_objects.TopologyTerm) -> pod_shape.NodeTerm:
+    expressions = tuple(
+        objects.SelectorRequirement(key=e.key, operator="In", values=e.values)
+        for e in term.match_label_expressions
+    )
+    selector = objects.LabelSelector(match_expressions=expressions)
+    return pod_shape.NodeTerm(selectors.from_label_selector(selector))
+
+
+# --- in-tree volumes on nodes that use a CSI driver for them --------------------------------------
+
+
+def in_tree_plugin(volume: storage_objects.PersistentVolume) -> str | None:
+    """Return the in-tree plugin of a volume whose topology a CSI driver spells differently."""
+    spec = volume.spec
+    if spec.aws_elastic_block_store is not None:
+        return AWS_EBS
+    if spec.gce_persistent_disk is not None:
+        return GCE_PD
+    return CINDER if spec.cinder is not None else None
+
+
+def is_migrated(plugin: str, csi_node: storage_objects.CSINode) -> bool:
+    """Return whether a CSI driver stands in for an in-tree plugin on a node."""
+    listed = csi_node.metadata.annotations.get(storage_objects.MIGRATED_PLUGINS, "")
+    return plugin in listed.split(",")
+
+
+def reachable_by_csi(volume: storage_objects.PersistentVolume, plugin: str) -> node_rows.Terms:
+    """Return the terms of a volume on nodes where the CSI driver stands in for `plugin`."""
+    key = _CSI_ZONES[plugin]
+    affinity = volume.spec.node_affinity
+    required = None if affinity is None else affinity.required
+    zone, region = _zone_labels(volume, required)
+    if any(expression.values for expression in _expressions(required, zone)):
+        required = _renamed(required, zone, key)
+    elif zone in volume.metadata.labels:
+        required = _with_zones(required, key, volume.metadata.labels[zone])
+    if region == _BETA_REGION:
+        required = _renamed(required, region, _REGION)
+    return _terms(required)
+
+
+def _zone_labels(
+    volume: storage_objects.PersistentVolume, required: objects.NodeSelector | None
+) -> tuple[str, str]:
+    """Return the labels that a volume goes by: the current ones, or those before them."""
+    if any(_expressions(required, _ZONE)):
+        return _ZONE, _REGION
+    if any(_expressions(required, _BETA_ZONE)):
+        return _BETA_ZONE, _BETA_REGION
+    if _ZONE not in volume.metadata.labels and _BETA_ZONE in volume.metadata.labels:
+        return _BETA_ZONE, _BETA_REGION
+    return _ZONE, _REGION
+
+
+def _expressions(
+    required: objects.NodeSelector | None, key: str
+) -> Iterator[objects.SelectorRequirement]:
+    for term in required.node_selector_terms if required else ():
+        yield from (e for e in term.match_expressions if e.key == key)
+
+
+def _renamed(
+    required: objects.NodeSelector | None, old_key: str, new_key: str
+) -> objects.NodeSelector | None:
+    if required is None:
+        return None
+    terms = tuple(
+        msgspec.structs.replace(
+            term,
+            match_expressions=tuple(
+                msgspec.structs.replace(e, key=new_key) if e.key == old_key else e
+                for e in term.match_expressions
+            ),
+        )
+        for term in required.node_selector_terms
+    )
+    return objects.NodeSelector(node_selector_terms=terms)
+
+
+def _with_zones(
+    required: objects.NodeSelector | None, key: str, label: str
+) -> objects.NodeSelector | None:
+    """Return the terms, each with the zones of a label such as `a__b` added."""
+    zones = sorted({zone.strip() for zone in label.split(_ZONES_DELIMITER)} - {""})
+    if not zones:
+        return required
+    added = objects.SelectorRequirement(key=key, operator="In", values=tuple(zones))
+    terms = (required.node_selector_terms if required else ()) or (objects.NodeSelectorTerm(),)
+    return objects.NodeSelector(
+        node_selector_terms=tuple(
+            msgspec.structs.replace(term, match_expressions=(*term.match_expressions, added))
+            for term in terms
+        )
+    )

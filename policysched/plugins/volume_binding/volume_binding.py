@@ -1,0 +1,281 @@
+"""VolumeBinding: claims can be satisfied on the node, and are before the pod is bound to it.
+
+Source: `plugins/volumebinding/volume_binding.go`. Volumes do not score: StorageCapacityScoring is
+off by default in 1.36, and then PreScore skips every pod.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.objects import storage_objects
+from policysched.cluster.pods import pod_shape
+from policysched.cluster.storage import storage
+from policysched.framework import apart, cycle_state, events, handles, interface, status
+from policysched.plugins import arguments, names
+from policysched.plugins.volume_binding import (
+    queueing_hints,
+    volume_claims,
+    volume_findings,
+    volume_reservation,
+)
+
+REASONS: dict[volume_findings.Verdict, str] = {
+    volume_findings.Verdict.OUT_OF_REACH: "node(s) didn't match PersistentVolume's node affinity",
+    volume_findings.Verdict.NO_VOLUME: "node(s) didn't find available persistent volumes to bind",
+    volume_findings.Verdict.NO_SPACE: "node(s) did not have enough free storage",
+    volume_findings.Verdict.VOLUME_GONE: (
+        "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+    ),
+}
+_TIMED_OUT = "context deadline exceeded"
+_FIRST_LOOK_SECONDS = 0.05
+_LONGEST_LOOK_SECONDS = 1.0
+"""kube-scheduler looks once a second; what is bound sooner need not wait as long."""
+
+
+class VolumeBindingArgs(arguments.ArgumentStruct, frozen=True):
+    """Arguments: how long a pod waits for its claims (`apis/config/v1/defaults.go`).
+
+    `shape` needs the feature gate StorageCapacityScoring.
+    """
+
+    bind_timeout_seconds: int = 600
+    shape: object = None
+
+
+@dataclasses.dataclass(slots=True)
+class _Cycle:
+    """What is known of a pod's claims in its cycle.
+
+    Attributes:
+        claims: the claims.
+        snap: what the cycle looks at.
+        nodes, stored: the live ones, of which the binding cycle reads what becomes of its own.
+        findings: where they can be satisfied; made by the first Filter, or by Reserve when Filter
+            was asked apart from the cycle, as it is about a nominated node.
+        reservation: what is promised to them, None where nothing has to be.
+    """
+
+    claims: volume_claims.PodClaims
+    snap: snapshot.Snapshot
+    nodes: columns.NodeColumns
+    stored: storage.Storage
+    findings: volume_findings.Findings | None = None
+    reservation: volume_reservation.Reservation | None = None
+
+
+class VolumeBinding:
+    """Rejects nodes where claims have or find no volume; binds them once a node is chosen."""
+
+    name = names.VOLUME_BINDING
+    reads: ClassVar = interface.Reads.ANYTHING  # of volumes and claims, which differ pod by pod
+
+    def __init__(self, handle: handles.Handle, bind_timeout_seconds: float = 600.0) -> None:
+        """Write to volumes and claims through `handle`."""
+        self._writer = handle.volume_writer
+        self._sleep = handle.sleep
+        self._timeout_seconds = bind_timeout_seconds
+        self._finder = volume_findings.Finder()
+
+    @classmethod
+    def from_args(cls, args: arguments.Arguments, handle: handles.Handle) -> VolumeBinding:
+        """Return the plugin for `VolumeBindingArgs`."""
+        given = arguments.decode(args, VolumeBindingArgs)
+        if given.bind_timeout_seconds < 0:
+            msg = f"`bindTimeoutSeconds` is {given.bind_timeout_seconds}, but must not be negative"
+            raise arguments.ArgumentError(msg)
+        if given.shape is not None:
+            msg = "`shape` scores storage capacity, which is off in kube-scheduler 1.36 by default"
+            raise arguments.ArgumentError(msg)
+        return cls(handle, given.bind_timeout_seconds)
+
+    # --- the scheduling cycle ---------------------------------------------------------------------
+
+    def applies_to(
+        self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
+    ) -> bool:
+        """Leave pods without claims alone."""
+        del state, snap
+        return bool(shape.claims)
+
+    def pre_filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> interface.PreFilterResult:
+        """Reject pods whose claims are not there, lost, going, or yet to be bound by others."""
+        if not pod.shape.claims:
+            return interface.PreFilterResult(status.SKIP)
+        claims = volume_claims.find(pod, snap.storage)
+        if isinstance(claims, status.Status):
+            return interface.PreFilterResult(dataclasses.replace(claims, plugin=self.name))
+        state.write(self.name, _Cycle(claims, snap, snap.nodes, snap.storage))
+        return interface.PreFilterResult()
+
+    def filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes, with one or two reasons."""
+        found = self._findings(state.read(self.name, _Cycle))
+        answers = _answers(self.name, found.of_bound[nodes.rows], found.of_unbound[nodes.rows])
+        for fails, problem in reversed(found.errors):
+            answers.ids[fails[nodes.rows]] = len(answers.statuses)
+            answers.statuses.append(status.Status(status.Code.ERROR, (problem,), self.name))
+        return answers
+
+    def evidence_on(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        node: snapshot.NodeView,
+        reason: str,
+    ) -> str:
+        """Return the claims behind a reason, with their volume or class."""
+        if not self.pre_filter(state, pod, node.snapshot).status.is_success:
+            return ""
+        claims = state.read(self.name, _Cycle).claims
+        verdicts = {text: verdict for verdict, text in REASONS.items()}
+        verdict = verdicts.get(reason)
+        if verdict in (volume_findings.Verdict.OUT_OF_REACH, volume_findings.Verdict.VOLUME_GONE):
+            return "; ".join(
+                f"claim {claim.metadata.name} is bound to {claim.spec.volume_name}"
+                for claim in claims.bound
+                if self._one_fails(claim, node)
+            )
+        if verdict is None:
+            return ""
+        return "; ".join(f"claim {c.metadata.name}, class {c.class_name}" for c in claims.delayed)
+
+    def _one_fails(
+        self, claim: storage_objects.PersistentVolumeClaim, node: snapshot.NodeView
+    ) -> bool:
+        alone = volume_claims.PodClaims(bound=(claim,))
+        return bool(self._finder.find(alone, node.snapshot).of_bound[node.rows][0])
+
+    def _findings(self, cycle: _Cycle) -> volume_findings.Findings:
+        """Return those of all rows at once: neither pods nor their removal change them."""
+        if cycle.findings is None:
+            cycle.findings = self._finder.find(cycle.claims, cycle.snap)
+        return cycle.findings
+
+    def remember(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> None:
+        """Keep the pod's claims."""
+        self.pre_filter(state, pod, snap)
+
+    def filter_apart(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes; other pods do not matter."""
+        return self.filter(state, pod, nodes)
+
+    def reserve(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> status.Status:
+        """Promise volumes to claims, and the node to claims whose volumes are to be made."""
+        cycle = state.find(self.name, _Cycle)
+        if cycle is not None and cycle.claims.delayed:
+            row = cycle.nodes.row_of[node_name]
+            cycle.reservation = volume_reservation.reserve(
+                self._findings(cycle), row, node_name, cycle.stored.assumed
+            )
+        return status.SUCCESS
+
+    def unreserve(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> None:
+        """Give back what is promised and not written yet."""
+        cycle = state.find(self.name, _Cycle)
+        if cycle is not None and cycle.reservation is not None:
+            volume_reservation.give_back(cycle.reservation, cycle.stored.assumed)
+
+    # --- the binding cycle ------------------------------------------------------------------------
+
+    def pre_bind_pre_flight(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> status.Status:
+        """Return SKIP when PreBind will have nothing to do."""
+        cycle = state.find(self.name, _Cycle)
+        has_work = cycle is not None and cycle.reservation is not None
+        return status.SUCCESS if has_work else status.SKIP
+
+    async def pre_bind(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> status.Status:
+        """Write what is promised and wait until all claims are bound.
+
+        ERROR when a write is refused, when the binding cannot come to an end, or takes too long.
+        """
+        cycle = state.find(self.name, _Cycle)
+        if cycle is None or cycle.reservation is None:
+            return status.SUCCESS
+        refused = await volume_reservation.write(cycle.reservation, self._writer)
+        if refused is not None:
+            return status.Status(status.Code.ERROR, (refused.message,), self.name)
+        check = volume_reservation.BindingCheck(pod, cycle.reservation, cycle.stored, cycle.nodes)
+        problem = await self._wait(check)
+        if problem:
+            return status.Status(status.Code.ERROR, (f"binding volumes: {problem}",), self.name)
+        return status.SUCCESS
+
+    async def _wait(self, check: volume_reservation.BindingCheck) -> str:
+        """Return "" once everything is bound, or why it never will be."""
+        looks = _looks_seconds()
+        left_seconds = self._timeout_seconds
+        while left_seconds > 0:
+            seconds = min(next(looks), left_seconds)
+            await self._sleep(seconds)
+            left_seconds -= seconds
+            progress = check.progress()
+            if isinstance(progress, str):
+                return progress
+            if progress is volume_reservation.Progress.DONE:
+                return ""
+        return _TIMED_OUT
+
+    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
+        """Wait for volumes, claims and whatever says where they can be."""
+        return queueing_hints.REGISTRATIONS
+
+
+def _looks_seconds() -> Iterator[float]:
+    """Yield how long to wait before each look at the claims."""
+    seconds = _FIRST_LOOK_SECONDS
+    while True:
+        yield seconds
+        seconds = min(2 * seconds, _LONGEST_LOOK_SECONDS)
+
+
+def _answers(
+    name: str, of_bound: volume_findings.Verdicts, of_unbound: volume_findings.Verdicts
+) -> status.NodeStatuses:
+    """Return int8 (n,) twice as one answer a node; reasons come in the order of `Verdict`."""
+    combined = of_bound.astype(np.int16) * len(volume_findings.Verdict) + of_unbound
+    present, inverse = np.unique(combined, return_inverse=True)
+    statuses = [status.SUCCESS]
+    number_of: npt.NDArray[np.int16] = np.zeros(len(present), np.int16)
+    for position, both in enumerate(present.tolist()):
+        verdicts = sorted({*divmod(both, len(volume_findings.Verdict))} - {0})
+        if verdicts:
+            number_of[position] = len(statuses)
+            reasons = (REASONS[volume_findings.Verdict(v)] for v in verdicts)
+            statuses.append(status.unresolvable(name, *reasons))
+    return status.NodeStatuses(number_of[inverse], statuses)
+
+
+if TYPE_CHECKING:
+    _evidence: type[interface.NodeEvidencePlugin] = VolumeBinding
+    _scoped: type[interface.ScopedPlugin] = VolumeBinding
+    _pre_filter: type[interface.PreFilterPlugin] = VolumeBinding
+    _filter: type[interface.FilterPlugin] = VolumeBinding
+    _apart: type[apart.ApartFilterPlugin] = VolumeBinding
+    _reserve: type[interface.ReservePlugin] = VolumeBinding
+    _pre_bind: type[interface.PreBindPlugin] = VolumeBinding
+    _events: type[interface.EventsPlugin] = VolumeBinding

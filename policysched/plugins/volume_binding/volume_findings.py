@@ -1,0 +1,272 @@
+"""Where the claims of a pod can be satisfied, decided for all nodes at once.
+
+Source: `plugins/volumebinding/binder.go` (FindPodVolumes, checkBoundClaims, findMatchingVolumes,
+checkVolumeProvisions).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched import quantity
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.objects import selector_errors, storage_objects
+from policysched.cluster.storage import csi_migration, storage
+from policysched.plugins.kernels import node_rows, storage_capacity, volume_pool
+from policysched.plugins.volume_binding import volume_affinity, volume_claims
+
+_STORAGE = "storage"
+
+
+class Verdict(enum.IntEnum):
+    """What is wrong with a node, in the order in which reasons are given; 0 for nothing."""
+
+    FITS = 0
+    OUT_OF_REACH = 1
+    """A bound volume cannot be reached from the node."""
+    NO_VOLUME = 2
+    """An unbound claim finds no volume, and none can be made."""
+    NO_SPACE = 3
+    """A volume could be made, but not as large."""
+    VOLUME_GONE = 4
+    """The volume of a bound claim does not exist."""
+
+
+Verdicts = npt.NDArray[np.int8]
+"""int8 (N,): a `Verdict` a row."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StaticBinding:
+    """A volume that exists, and the claim that gets it."""
+
+    volume: storage_objects.PersistentVolume
+    claim: storage_objects.PersistentVolumeClaim
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Matched:
+    """The volumes that one claim would get.
+
+    Attributes:
+        pool: has the volumes by number.
+        choices: int32 (N,), numbers of volumes.
+    """
+
+    claim: storage_objects.PersistentVolumeClaim
+    pool: volume_pool.VolumePool
+    choices: volume_pool.Choices
+
+
+_Error: TypeAlias = tuple[columns.NodeMask, str]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Findings:
+    """What was found out about a pod's claims; valid within one scheduling cycle.
+
+    Attributes:
+        of_bound: what is wrong with bound claims on each row.
+        of_unbound: what is wrong with the others.
+        errors: rows, bool (N,), on which the claims cannot even be looked at, and why; the first
+            one counts.
+    """
+
+    of_bound: Verdicts
+    of_unbound: Verdicts
+    errors: tuple[_Error, ...]
+    _provisioned: tuple[storage_objects.PersistentVolumeClaim, ...]
+    _matched: tuple[_Matched, ...]
+
+    def static_bindings(self, row: int) -> list[StaticBinding]:
+        """Return the volumes that claims get on a row, those of small claims first."""
+        return [
+            StaticBinding(m.pool.volume(int(m.choices[row])), m.claim)
+            for m in self._matched
+            if m.choices[row] != volume_pool.NONE
+        ]
+
+    def provisions(self, row: int) -> list[storage_objects.PersistentVolumeClaim]:
+        """Return the claims for which volumes are to be made on a row."""
+        unmatched = (m.claim for m in self._matched if m.choices[row] == volume_pool.NONE)
+        return [*self._provisioned, *unmatched]
+
+
+class Finder:
+    """Finds volumes for claims; remembers what it can from pod to pod."""
+
+    def __init__(self) -> None:
+        """Start with nothing remembered."""
+        self._stored = storage.Storage()
+        self._rows = node_rows.NodeRows()
+        self._pools: dict[str, volume_pool.VolumePool] = {}
+        self._pools_moment = (0, 0)
+        self._capacities: dict[str, storage_capacity.ClassCapacity] = {}
+
+    def find(self, claims: volume_claims.PodClaims, snap: snapshot.Snapshot) -> Findings:
+        """Decide the claims of a pod on all rows."""
+        if self._stored is not snap.storage:
+            self._stored = snap.storage
+            self._pools.clear()
+        self._rows.refresh(snap)
+        selected = tuple(c for c in claims.delayed if selected_node(c) is not None)
+        of_unbound = np.zeros(snap.size, np.int8)
+        for claim in selected:
+            row = snap.nodes.row_of.get(selected_node(claim) or "", -1)
+            of_unbound[np.arange(snap.size) != row] = Verdict.NO_VOLUME
+        to_match = [c for c in claims.delayed if selected_node(c) is None]
+        matched = self._match(to_match, snap)
+        unreadable = _unreadable(to_match, of_unbound == Verdict.FITS)
+        needs = [(c, np.ones(snap.size, np.bool_)) for c in selected]
+        needs += [(m.claim, m.choices == volume_pool.NONE) for m in matched]
+        for claim, is_needed in needs:
+            self._provision(claim, is_needed & (of_unbound == Verdict.FITS), of_unbound, snap)
+        of_bound, errors = self._check_bound(claims.bound, snap)
+        return Findings(of_bound, of_unbound, errors + unreadable, selected, tuple(matched))
+
+    # --- claims that have a volume ----------------------------------------------------------------
+
+    def _check_bound(
+        self, claims: tuple[storage_objects.PersistentVolumeClaim, ...], snap: snapshot.Snapshot
+    ) -> tuple[Verdicts, tuple[_Error, ...]]:
+        """Return int8 (N,): what is wrong with the first claim that does not fit, and errors."""
+        verdicts = np.zeros(snap.size, np.int8)
+        errors = []
+        for claim in claims:
+            fits = verdicts == Verdict.FITS
+            volume = self._stored.assumed.volumes.get(claim.spec.volume_name)
+            if volume is None:
+                verdicts[fits] = Verdict.VOLUME_GONE
+                break
+            verdicts[fits & ~self._is_reachable(volume, snap)] = Verdict.OUT_OF_REACH
+            found = csi_migration.persistent_volume(volume)
+            if isinstance(found, csi_migration.Untranslatable):
+                fails = fits & self._migrated(csi_migration.plugin_of(volume.spec) or "", snap)
+                errors.append((fails, f"could not translate pv: {found.problem}"))
+                verdicts[fails] = Verdict.OUT_OF_REACH
+        return verdicts, tuple(errors)
+
+    def _is_reachable(
+        self, volume: storage_objects.PersistentVolume, snap: snapshot.Snapshot
+    ) -> columns.NodeMask:
+        """Return bool (N,): the rows from which a volume can be reached."""
+        reachable = self._rows.mask(volume_affinity.reachable_from(volume), snap)
+        plugin = volume_affinity.in_tree_plugin(volume)
+        if plugin is None:
+            return reachable
+        migrated = self._migrated(plugin, snap)
+        by_csi = self._rows.mask(volume_affinity.reachable_by_csi(volume, plugin), snap)
+        return np.where(migrated, by_csi, reachable)
+
+    def _migrated(self, plugin: str, snap: snapshot.Snapshot) -> columns.NodeMask:
+        """Return bool (N,): the rows on which a CSI driver stands in for an in-tree plugin."""
+        found = np.zeros(snap.size, np.bool_)
+        for csi_node in self._stored.csi_nodes:
+            row = snap.nodes.row_of.get(csi_node.metadata.name)
+            if row is not None:
+                found[row] = volume_affinity.is_migrated(plugin, csi_node)
+        return found
+
+    # --- claims that have none --------------------------------------------------------------------
+
+    def _match(
+        self, claims: list[storage_objects.PersistentVolumeClaim], snap: snapshot.Snapshot
+    ) -> list[_Matched]:
+        """Find existing volumes, for small claims first: they shall not take the large ones."""
+        matched: list[_Matched] = []
+        for claim in sorted(claims, key=volume_pool.requested):
+            pool = self._pool(claim.class_name)
+            taken = [m.choices for m in matched if m.pool is pool]
+            matched.append(_Matched(claim, pool, pool.best(claim, taken, self._rows, snap)))
+        return matched
+
+    def _pool(self, class_name: str) -> volume_pool.VolumePool:
+        self._refresh_pools()
+        found = self._pools.get(class_name)
+        if found is None:
+            found = self._pools[class_name] = volume_pool.VolumePool(volume_affinity.reachable_from)
+            found.replace(self._stored.assumed.volumes.in_group(class_name))
+        return found
+
+    def _refresh_pools(self) -> None:
+        volumes = self._stored.assumed.volumes
+        moment, self._pools_moment = self._pools_moment, volumes.moment
+        if moment == self._pools_moment:
+            return
+        changed = volumes.changed_since(moment)
+        if changed is None:
+            self._pools.clear()
+            return
+        newest = {name: volumes.get(name) for _, name in changed}
+        for class_name, pool in list(self._pools.items()):
+            pool.update(
+                {n: v if v and v.class_name == class_name else None for n, v in newest.items()}
+            )
+            if not len(pool):
+                del self._pools[class_name]
+
+    def _provision(
+        self,
+        claim: storage_objects.PersistentVolumeClaim,
+        is_needed: columns.NodeMask,
+        verdicts: Verdicts,
+        snap: snapshot.Snapshot,
+    ) -> None:
+        """Write to `verdicts` why a volume cannot be made for a claim on rows that need one."""
+        if not is_needed.any():
+            return
+        storage_class = self._stored.classes.get(claim.class_name)
+        if storage_class is None or not _provisions(storage_class):
+            verdicts[is_needed] = Verdict.NO_VOLUME
+            return
+        is_allowed = self._rows.mask(volume_affinity.allowed_topologies(storage_class), snap)
+        verdicts[is_needed & ~is_allowed] = Verdict.NO_VOLUME
+        has_space = self._has_space(claim, storage_class, snap)
+        if has_space is not None:
+            verdicts[is_needed & is_allowed & ~has_space] = Verdict.NO_SPACE
+
+    def _has_space(
+        self,
+        claim: storage_objects.PersistentVolumeClaim,
+        storage_class: storage_objects.StorageClass,
+        snap: snapshot.Snapshot,
+    ) -> columns.NodeMask | None:
+        """Return bool (N,), None where the driver does not tell how much space there is."""
+        size = claim.spec.resources.requests.get(_STORAGE)
+        driver = self._stored.drivers.get(storage_class.provisioner)
+        if size is None or driver is None or not driver.spec.storage_capacity:
+            return None
+        name = storage_class.metadata.name
+        capacity = self._capacities.setdefault(name, storage_capacity.ClassCapacity())
+        told = self._stored.capacities.in_group(name)
+        largest: columns.IntArray = capacity.largest(told, self._rows, snap)
+        has_space: columns.NodeMask = largest >= max(0, quantity.value(size))
+        return has_space
+
+
+def _unreadable(
+    claims: list[storage_objects.PersistentVolumeClaim], is_asked: columns.NodeMask
+) -> tuple[_Error, ...]:
+    """Return what is wrong with the selector of a claim; the smallest claim is looked at first."""
+    for claim in sorted(claims, key=volume_pool.requested):
+        problem = selector_errors.of_label_selector(claim.spec.selector)
+        if problem:
+            meta = claim.metadata
+            text = "error creating internal label selector for claim"
+            return ((is_asked, f"{text}: {meta.namespace}/{meta.name}: {problem}"),)
+    return ()
+
+
+def selected_node(claim: storage_objects.PersistentVolumeClaim) -> str | None:
+    """Return the node for which the claim's volume is being made, None when there is none yet."""
+    return claim.metadata.annotations.get(storage_objects.SELECTED_NODE)
+
+
+def _provisions(storage_class: storage_objects.StorageClass) -> bool:
+    return storage_class.provisioner not in ("", storage_objects.NO_PROVISIONER)

@@ -1,0 +1,256 @@
+"""What a pod's claims get on the node chosen for it: promised at once, then written and awaited.
+
+Sources: `plugins/volumebinding/binder.go` (AssumePodVolumes, bindAPIUpdate, checkBindings);
+component-helpers `storage/volume/pv_helpers.go` (GetBindVolumeToClaim).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from typing import TypeAlias
+
+import msgspec
+
+from policysched.cluster.columns import columns
+from policysched.cluster.objects import objects, storage_objects
+from policysched.cluster.pods import pod_shape
+from policysched.cluster.storage import assumed_volumes, storage
+from policysched.framework import handles
+from policysched.plugins.kernels import node_selection
+from policysched.plugins.volume_binding import volume_affinity, volume_findings
+
+Volume: TypeAlias = storage_objects.PersistentVolume
+Claim: TypeAlias = storage_objects.PersistentVolumeClaim
+
+
+class Progress(enum.Enum):
+    """How far the binding of claims has come."""
+
+    DONE = enum.auto()
+    UNDER_WAY = enum.auto()
+
+
+@dataclasses.dataclass(slots=True)
+class Reservation:
+    """What is promised to the claims of one pod.
+
+    Attributes:
+        node_name: where the pod goes.
+        bindings: volumes with the claimRef that they shall have, and the claims.
+        provisions: claims with the annotation that lets a volume be made.
+        assumed: those of them that were not so before.
+    """
+
+    node_name: str
+    bindings: list[volume_findings.StaticBinding]
+    provisions: list[Claim]
+    assumed: list[Volume | Claim]
+
+
+def reserve(
+    findings: volume_findings.Findings,
+    row: int,
+    node_name: str,
+    assumed: assumed_volumes.AssumedVolumes,
+) -> Reservation:
+    """Promise what was found for the node in `row`; the next pod sees it as taken."""
+    found = findings.static_bindings(row)
+    to_provision = findings.provisions(row)
+    bindings = [dataclasses.replace(b, volume=_promised(b.volume, b.claim)) for b in found]
+    provisions = [_for_node(claim, node_name) for claim in to_provision]
+    reservation = Reservation(node_name, bindings, provisions, [])
+    for before, binding in zip(found, bindings, strict=True):
+        if binding.volume is not before.volume:
+            assumed.volumes.assume(binding.volume)
+            reservation.assumed.append(binding.volume)
+    for claim, promised in zip(to_provision, provisions, strict=True):
+        if promised is not claim:
+            assumed.claims.assume(promised)
+            reservation.assumed.append(promised)
+    return reservation
+
+
+def give_back(reservation: Reservation, assumed: assumed_volumes.AssumedVolumes) -> None:
+    """Let others have what is promised; what has been written already is the API server's."""
+    for item in reservation.assumed:
+        match item:
+            case storage_objects.PersistentVolume():
+                assumed.volumes.restore(item)
+            case storage_objects.PersistentVolumeClaim():
+                assumed.claims.restore(item)
+
+
+def _promised(volume: Volume, claim: Claim) -> Volume:
+    """Return the volume with a claimRef to the claim; the very same if it has that already."""
+    meta, reference = claim.metadata, volume.spec.claim_ref
+    wanted = (meta.namespace, meta.name, meta.uid)
+    is_given = reference is not None
+    if reference is None or (reference.namespace, reference.name, reference.uid) != wanted:
+        reference = storage_objects.ObjectReference(
+            api_version="v1",
+            kind="PersistentVolumeClaim",
+            namespace=meta.namespace,
+            name=meta.name,
+            uid=meta.uid,
+            resource_version=meta.resource_version,
+        )
+        spec = msgspec.structs.replace(volume.spec, claim_ref=reference)
+        volume = msgspec.structs.replace(volume, spec=spec)
+    if is_given or storage_objects.BOUND_BY_CONTROLLER in volume.metadata.annotations:
+        return volume
+    return msgspec.structs.replace(
+        volume, metadata=_annotated(volume.metadata, storage_objects.BOUND_BY_CONTROLLER, "yes")
+    )
+
+
+def _for_node(claim: Claim, node_name: str) -> Claim:
+    """Return the claim with the annotation of a node; the very same if it has that already."""
+    if volume_findings.selected_node(claim) == node_name:
+        return claim
+    return msgspec.structs.replace(
+        claim, metadata=_annotated(claim.metadata, storage_objects.SELECTED_NODE, node_name)
+    )
+
+
+def _annotated(metadata: objects.ObjectMeta, key: str, value: str) -> objects.ObjectMeta:
+    return msgspec.structs.replace(metadata, annotations={**metadata.annotations, key: value})
+
+
+# --- the API server ------------------------------------------------------------------------------
+
+
+async def write(
+    reservation: Reservation, writer: handles.VolumeWriter
+) -> handles.WriteError | None:
+    """Tell the API server; the first refusal ends it.
+
+    Nothing is taken back there: a volume that has a claim from now on is found again by the next
+    attempt.
+    """
+    for number, binding in enumerate(reservation.bindings):
+        volume = await writer.write_volume(binding.volume)
+        if isinstance(volume, handles.WriteError):
+            return volume
+        _replace(reservation, binding.volume, volume)
+        reservation.bindings[number] = dataclasses.replace(binding, volume=volume)
+    for number, promised in enumerate(reservation.provisions):
+        claim = await writer.write_claim(promised)
+        if isinstance(claim, handles.WriteError):
+            return claim
+        _replace(reservation, promised, claim)
+        reservation.provisions[number] = claim
+    return None
+
+
+def _replace(reservation: Reservation, old: Volume | Claim, new: Volume | Claim) -> None:
+    """Note that what was assumed is there in a newer version, which is not ours to give back."""
+    reservation.assumed = [new if item is old else item for item in reservation.assumed]
+
+
+class BindingCheck:
+    """Looks whether volumes have been bound and made, by what the API server has told so far."""
+
+    def __init__(
+        self,
+        pod: pod_shape.PodInfo,
+        reservation: Reservation,
+        stored: storage.Storage,
+        nodes: columns.NodeColumns,
+    ) -> None:
+        """Look after the claims of `pod`; `nodes` are the live ones."""
+        self._pod = pod
+        self._reservation = reservation
+        self._stored = stored
+        self._nodes = nodes
+
+    def progress(self) -> Progress | str:
+        """Return how far it is, or why it will not come to an end."""
+        name = self._reservation.node_name
+        row = self._nodes.row_of.get(name, -1)
+        node = self._nodes.nodes[row] if row >= 0 else None
+        if node is None:
+            return f'failed to get node "{name}": node "{name}" not found'
+        if not self._stored.pods.holds(row, self._pod.uid):
+            pod_name = self._pod.pod.metadata.name
+            return f'pod does not exist any more: pod "{pod_name}" not found'
+        for binding in self._reservation.bindings:
+            progress = self._of_binding(binding, node)
+            if progress is not Progress.DONE:
+                return progress
+        for claim in self._reservation.provisions:
+            progress = self._of_provision(claim, node)
+            if progress is not Progress.DONE:
+                return progress
+        return Progress.DONE
+
+    def _of_binding(
+        self, binding: volume_findings.StaticBinding, node: objects.Node
+    ) -> Progress | str:
+        name = binding.volume.metadata.name
+        volume = self._stored.volumes.get(name)
+        if volume is None:
+            return f'failed to check binding: persistentvolumes "{name}" not found'
+        claim = self._claim(binding.claim)
+        if claim is None:
+            return f"failed to check binding: {_not_found(binding.claim)}"
+        if _is_older(volume, binding.volume):
+            return Progress.UNDER_WAY
+        if not self._is_reachable(volume, node):
+            return _out_of_reach(volume, node)
+        if volume.spec.claim_ref is None or not volume.spec.claim_ref.uid:
+            return f'ClaimRef got reset for pv "{name}"'
+        return _bound(claim)
+
+    def _of_provision(self, written: Claim, node: objects.Node) -> Progress | str:
+        claim = self._claim(written)
+        if claim is None:
+            return f"failed to check provisioning pvc: {_not_found(written)}"
+        if _is_older(claim, written):
+            return Progress.UNDER_WAY
+        name = claim.metadata.name
+        if not claim.metadata.annotations:
+            return f'selectedNode annotation reset for PVC "{name}"'
+        if volume_findings.selected_node(claim) != node.name:
+            return f'provisioning failed for PVC "{name}"'
+        if claim.spec.volume_name:
+            volume = self._stored.volumes.get(claim.spec.volume_name)
+            if volume is None:
+                return Progress.UNDER_WAY  # it may be told of later than the claim
+            if not self._is_reachable(volume, node):
+                return _out_of_reach(volume, node)
+        return _bound(claim)
+
+    def _claim(self, claim: Claim) -> Claim | None:
+        return self._stored.claims.get(claim.metadata.name, claim.metadata.namespace)
+
+    def _is_reachable(self, volume: Volume, node: objects.Node) -> bool:
+        plugin = volume_affinity.in_tree_plugin(volume)
+        csi_node = self._stored.csi_nodes.get(node.name)
+        if plugin and csi_node and volume_affinity.is_migrated(plugin, csi_node):
+            terms = volume_affinity.reachable_by_csi(volume, plugin)
+        else:
+            terms = volume_affinity.reachable_from(volume)
+        return terms is None or node_selection.any_term_matches(terms, node)
+
+
+def _bound(claim: Claim) -> Progress:
+    return Progress.DONE if claim.is_fully_bound else Progress.UNDER_WAY
+
+
+def _is_older(told: Volume | Claim, written: Volume | Claim) -> bool:
+    """Whether what the watch has told last came before what we have written."""
+    versions = told.metadata.resource_version, written.metadata.resource_version
+    return all(v.isdecimal() for v in versions) and int(versions[0]) < int(versions[1])
+
+
+def _not_found(claim: Claim) -> str:
+    meta = claim.metadata
+    return f'persistentvolumeclaims "{meta.namespace}/{meta.name}" not found'
+
+
+def _out_of_reach(volume: Volume, node: objects.Node) -> str:
+    return (
+        f'pv "{volume.metadata.name}" node affinity doesn\'t match node "{node.name}": '
+        "no matching NodeSelectorTerms"
+    )

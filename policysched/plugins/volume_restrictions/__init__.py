@@ -1,0 +1,1 @@
+"""VolumeRestrictions: disks and claims that pods cannot share."""

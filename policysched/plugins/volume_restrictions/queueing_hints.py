@@ -1,0 +1,49 @@
+"""Which events can help a pod that VolumeRestrictions rejected.
+
+Source: `plugins/volumerestrictions/volume_restrictions.go`. kube-scheduler does not queue a pod
+when one of another namespace lets go of its disk; these hints do.
+"""
+
+from __future__ import annotations
+
+from policysched.cluster.objects import storage_objects
+from policysched.cluster.pods import pod_shape
+from policysched.framework import events
+from policysched.plugins.shared import hints
+
+
+def _after_pod_deleted(
+    pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+) -> events.QueueingHint:
+    """Queue when the pod that goes mounts a disk of the waiting one, or names one of its claims."""
+    del new
+    if not isinstance(old, pod_shape.PodInfo) or not hints.has_node(old):
+        return events.QueueingHint.SKIP
+    waiting, gone = pod.shape, old.shape
+    frees_disk = any(a.conflicts(b) for a in waiting.disks for b in gone.disks)
+    same_claims = _named_claims(waiting) & _named_claims(gone)
+    return hints.queue_if(frees_disk or (waiting.namespace == gone.namespace and bool(same_claims)))
+
+
+def _after_claim_added(
+    pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+) -> events.QueueingHint:
+    """Queue when the claim is one that the pod names."""
+    del old
+    if not isinstance(new, storage_objects.PersistentVolumeClaim):
+        return events.QueueingHint.SKIP
+    same_namespace = new.metadata.namespace == pod.shape.namespace
+    return hints.queue_if(same_namespace and new.metadata.name in _named_claims(pod.shape))
+
+
+def _named_claims(shape: pod_shape.PodShape) -> set[str]:
+    return {use.claim_name for use in shape.claims if not use.is_ephemeral}
+
+
+REGISTRATIONS = (
+    hints.on(events.EventResource.POD, events.ActionType.DELETE, _after_pod_deleted),
+    hints.on(events.EventResource.NODE, events.ActionType.ADD),
+    hints.on(
+        events.EventResource.PERSISTENT_VOLUME_CLAIM, events.ActionType.ADD, _after_claim_added
+    ),
+)

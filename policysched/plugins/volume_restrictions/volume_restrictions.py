@@ -1,0 +1,177 @@
+"""VolumeRestrictions: disks and claims that cannot be shared with the pods that have them.
+
+A disk mounted without a claim keeps other pods off the node (see `cluster/pods/legacy_disks.py`); a
+claim with access mode ReadWriteOncePod keeps them off all nodes.
+
+Source: `plugins/volumerestrictions/volume_restrictions.go`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.objects import storage_objects
+from policysched.cluster.pods import pod_shape
+from policysched.framework import apart, cycle_state, events, interface, status
+from policysched.plugins import names
+from policysched.plugins.shared import node_facts
+from policysched.plugins.volume_restrictions import queueing_hints
+
+REASON_DISK = "node(s) had no available disk"
+REASON_CLAIM = "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"  # noqa: E501 - one text
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Remembered:
+    """How claims that only one pod may use were used before anything was supposed.
+
+    Attributes:
+        in_use: how many of the pod's such claims some pod uses.
+        named_by_row: int64 (N,), volumes of placed pods with the name of one of them.
+    """
+
+    in_use: int
+    named_by_row: columns.IntArray
+
+
+class VolumeRestrictions:
+    """Rejects nodes whose pods mount a disk of the pod, and all nodes when its claim is in use."""
+
+    name = names.VOLUME_RESTRICTIONS
+    reads: ClassVar = interface.Reads.ANYTHING
+
+    def applies_to(
+        self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
+    ) -> bool:
+        """Look at pods that mount a disk or name a claim."""
+        del state, snap
+        return bool(shape.disks) or any(not use.is_ephemeral for use in shape.claims)
+
+    def pre_filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> interface.PreFilterResult:
+        """Reject pods whose claims do not exist; skip those that nothing keeps away."""
+        for use in pod.shape.claims:
+            if not use.is_ephemeral and _claim(pod, use, snap) is None:
+                missing = f'persistentvolumeclaim "{use.claim_name}" not found'
+                return interface.PreFilterResult(status.unresolvable(self.name, missing))
+        in_use = _claims_in_use(pod, snap)
+        if not pod.shape.disks and not in_use:
+            return interface.PreFilterResult(status.SKIP)
+        state.write(self.name, bool(in_use))
+        return interface.PreFilterResult()
+
+    def filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes; disks are told of first."""
+        return self._answers(pod, nodes, np.full(len(nodes), state.read(self.name, bool)))
+
+    def remember(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> None:
+        """Keep how many of the pod's claims are in use, and which pods name such claims."""
+        in_use = _claims_in_use(pod, snap)
+        state.write(f"{self.name}/apart", _Remembered(len(in_use), _named_by_row(pod, snap)))
+
+    def filter_apart(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes, as if only its own pods had changed.
+
+        As in kube-scheduler (updateWithPod), a pod that goes takes one use with it for each of its
+        volumes with the name of such a claim, although a claim is counted as one use whoever names
+        it, and although claims of other namespaces may have that name.
+        """
+        kept = state.read(f"{self.name}/apart", _Remembered)
+        change = _named_by_row(pod, nodes.snapshot) - kept.named_by_row
+        return self._answers(pod, nodes, (kept.in_use + change > 0)[nodes.rows])
+
+    def _answers(
+        self, pod: pod_shape.PodInfo, nodes: snapshot.NodeView, in_use: columns.NodeMask
+    ) -> status.NodeStatuses:
+        snap = nodes.snapshot
+        taken = snap.storage.pods.disks.conflicts(pod.shape.disks, snap.size)[nodes.rows]
+        return status.NodeStatuses.first_of(
+            len(nodes),
+            [
+                (taken, status.unschedulable(self.name, REASON_DISK)),
+                (in_use, status.unschedulable(self.name, REASON_CLAIM)),
+            ],
+        )
+
+    def evidence_on(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        node: snapshot.NodeView,
+        reason: str,
+    ) -> str:
+        """Return the pods that have the disk or the claim."""
+        del state
+        snap, row = node.snapshot, int(node.row_numbers[0])
+        if reason == REASON_DISK:
+            pods = node_facts.pods_on(snap, [row], lambda info: _shares_disk(pod, info))
+            return node_facts.join_names(pods)
+        in_use = sorted(_claims_in_use(pod, snap))
+        rows = {r for name in in_use for r in snap.storage.pods.uses(pod.shape.namespace, name)}
+        pods = node_facts.pods_on(snap, sorted(rows), lambda info: _names_claim(pod, info, in_use))
+        return f"claim {', '.join(in_use)}: {node_facts.join_names(pods)}" if in_use else ""
+
+    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
+        """Wait for pods that let go of a disk or claim, for claims and nodes."""
+        return queueing_hints.REGISTRATIONS
+
+
+def _claim(
+    pod: pod_shape.PodInfo, use: pod_shape.ClaimUse, snap: snapshot.Snapshot
+) -> storage_objects.PersistentVolumeClaim | None:
+    return snap.storage.claims.get(use.claim_name, pod.shape.namespace)
+
+
+def _shares_disk(pod: pod_shape.PodInfo, other: pod_shape.PodInfo) -> bool:
+    return any(a.conflicts(b) for a in pod.shape.disks for b in other.shape.disks)
+
+
+def _names_claim(pod: pod_shape.PodInfo, other: pod_shape.PodInfo, claims: Sequence[str]) -> bool:
+    is_near = pod.shape.namespace == other.shape.namespace
+    return is_near and any(use.claim_name in claims for use in other.shape.claims)
+
+
+def _exclusive_claims(pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> set[str]:
+    """Return the names of the pod's claims that only one pod may use."""
+    found = {u.claim_name: _claim(pod, u, snap) for u in pod.shape.claims if not u.is_ephemeral}
+    return {
+        name
+        for name, claim in found.items()
+        if claim is not None and storage_objects.READ_WRITE_ONCE_POD in claim.spec.access_modes
+    }
+
+
+def _claims_in_use(pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> set[str]:
+    namespace = pod.shape.namespace
+    return {name for name in _exclusive_claims(pod, snap) if snap.is_claim_used(namespace, name)}
+
+
+def _named_by_row(pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> columns.IntArray:
+    """Return int64 (N,): how many volumes of placed pods have the name of such a claim."""
+    named = np.zeros(snap.size, np.int64)
+    for name in _exclusive_claims(pod, snap):
+        for by_row in snap.storage.pods.uses_anywhere(name):
+            named[list(by_row)] += list(by_row.values())
+    return named
+
+
+if TYPE_CHECKING:
+    _evidence: type[interface.NodeEvidencePlugin] = VolumeRestrictions
+    _scoped: type[interface.ScopedPlugin] = VolumeRestrictions
+    _pre_filter: type[interface.PreFilterPlugin] = VolumeRestrictions
+    _filter: type[interface.FilterPlugin] = VolumeRestrictions
+    _apart: type[apart.ApartFilterPlugin] = VolumeRestrictions
+    _events: type[interface.EventsPlugin] = VolumeRestrictions

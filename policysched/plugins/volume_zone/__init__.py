@@ -1,0 +1,1 @@
+"""VolumeZone: a pod goes to the zone and region of its volumes."""

@@ -1,0 +1,58 @@
+"""Which events can help a pod that VolumeZone rejected.
+
+Source: `plugins/volumezone/volume_zone.go`.
+"""
+
+from __future__ import annotations
+
+from policysched.cluster.objects import storage_objects
+from policysched.cluster.pods import pod_shape
+from policysched.framework import events
+from policysched.plugins.shared import hints
+from policysched.plugins.volume_zone import volume_topology
+
+
+def _after_class_added(
+    pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+) -> events.QueueingHint:
+    """Queue when claims of the class may wait for their pods."""
+    del pod, old
+    return hints.queue_if(
+        isinstance(new, storage_objects.StorageClass)
+        and new.volume_binding_mode == storage_objects.WAIT_FOR_FIRST_CONSUMER
+    )
+
+
+def _after_claim_change(
+    pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+) -> events.QueueingHint:
+    """Queue when the claim is one that the pod names."""
+    del old
+    if not isinstance(new, storage_objects.PersistentVolumeClaim):
+        return events.QueueingHint.SKIP
+    named = {use.claim_name for use in pod.shape.claims if not use.is_ephemeral}
+    same_namespace = new.metadata.namespace == pod.shape.namespace
+    return hints.queue_if(same_namespace and new.metadata.name in named)
+
+
+def _after_volume_change(
+    pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+) -> events.QueueingHint:
+    """Queue when a volume appears or is somewhere else."""
+    del pod
+    if not isinstance(new, storage_objects.PersistentVolume):
+        return events.QueueingHint.SKIP
+    if not isinstance(old, storage_objects.PersistentVolume):
+        return events.QueueingHint.QUEUE
+    return hints.queue_if(volume_topology.topologies(old) != volume_topology.topologies(new))
+
+
+_Resource, _Action = events.EventResource, events.ActionType
+_CHANGED = _Action.ADD | _Action.UPDATE
+
+REGISTRATIONS = (
+    hints.on(_Resource.STORAGE_CLASS, _Action.ADD, _after_class_added),
+    hints.on(_Resource.NODE, _Action.ADD | _Action.UPDATE_NODE_LABEL),
+    hints.on(_Resource.PERSISTENT_VOLUME_CLAIM, _CHANGED, _after_claim_change),
+    hints.on(_Resource.PERSISTENT_VOLUME, _CHANGED, _after_volume_change),
+)

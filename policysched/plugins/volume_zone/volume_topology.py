@@ -1,0 +1,38 @@
+"""Zones and regions of a PersistentVolume, as its labels give them.
+
+Source: `plugins/volumezone/volume_zone.go`, getPVTopologies; cloud-provider `volume/helpers`,
+LabelZonesToSet.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from policysched.cluster.objects import storage_objects
+
+_BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
+_BETA_REGION = "failure-domain.beta.kubernetes.io/region"
+_ZONE = "topology.kubernetes.io/zone"
+_REGION = "topology.kubernetes.io/region"
+KEYS = (_BETA_ZONE, _BETA_REGION, _ZONE, _REGION)
+REPLACED_BY = {_BETA_ZONE: _ZONE, _BETA_REGION: _REGION}
+_SEPARATOR = "__"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Topology:
+    """A label that nodes have to have, with one of the values."""
+
+    key: str
+    values: frozenset[str]
+
+
+def topologies(volume: storage_objects.PersistentVolume) -> list[Topology]:
+    """Return what the labels of a volume ask of nodes; a label with an empty part asks nothing."""
+    found = []
+    for key in KEYS:
+        label = volume.metadata.labels.get(key)
+        values = [] if label is None else [value.strip() for value in label.split(_SEPARATOR)]
+        if values and all(values):
+            found.append(Topology(key, frozenset(values)))
+    return found

@@ -1,0 +1,156 @@
+"""VolumeZone: a pod goes where its volumes are, by the zone and region labels of both.
+
+Source: `plugins/volumezone/volume_zone.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.objects import selectors, storage_objects
+from policysched.cluster.pods import pod_shape
+from policysched.cluster.storage import storage
+from policysched.framework import apart, cycle_state, events, interface, status
+from policysched.plugins import names
+from policysched.plugins.shared import node_facts
+from policysched.plugins.volume_zone import queueing_hints, volume_topology
+
+REASON = "node(s) had no available volume zone"
+
+
+class VolumeZone:
+    """Rejects nodes in other zones or regions than the volumes bound to the pod's claims."""
+
+    name = names.VOLUME_ZONE
+    reads: ClassVar = interface.Reads.ANYTHING
+
+    def applies_to(
+        self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
+    ) -> bool:
+        """Look at pods that name claims; those of ephemeral volumes are not looked at."""
+        del state, snap
+        return any(not use.is_ephemeral for use in shape.claims)
+
+    def pre_filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> interface.PreFilterResult:
+        """Collect the labels of the pod's volumes; skip the pod when they have none."""
+        found: list[volume_topology.Topology] = []
+        for use in pod.shape.claims:
+            if use.is_ephemeral:
+                continue
+            volume = _volume_of(snap.storage, pod.shape.namespace, use.claim_name)
+            if isinstance(volume, str):
+                return interface.PreFilterResult(status.unresolvable(self.name, volume))
+            if volume is not None:
+                found += volume_topology.topologies(volume)
+        if not found:
+            return interface.PreFilterResult(status.SKIP)
+        state.write(self.name, found)
+        return interface.PreFilterResult()
+
+    def filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes; nodes without such labels pass."""
+        del pod
+        matches = np.ones(len(nodes), np.bool_)
+        for topology in state.read(self.name, list):
+            matches &= _matches(topology, nodes)
+        has_labels = np.zeros(len(nodes), np.bool_)
+        for key in volume_topology.KEYS:
+            has_labels |= nodes.label_ids(key) >= 0
+        rejected = status.unresolvable(self.name, REASON)
+        return status.NodeStatuses.where(has_labels & ~matches, rejected)
+
+    def remember(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> None:
+        """Keep the labels of the pod's volumes."""
+        self.pre_filter(state, pod, snap)
+
+    def filter_apart(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes; pods do not matter."""
+        return self.filter(state, pod, nodes)
+
+    def evidence_on(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        node: snapshot.NodeView,
+        reason: str,
+    ) -> str:
+        """Return the zones and regions that the node is not in, by volume."""
+        del reason
+        if not self.pre_filter(state, pod, node.snapshot).status.is_success:
+            return ""
+        found = node_facts.node_at(node)
+        return "; ".join(
+            f"{node_facts.label_text(found, each.key)}, the volume is in "
+            f"{' or '.join(sorted(each.values))}"
+            for each in dict.fromkeys(state.read(self.name, list))
+            if not _matches(each, node)[0]
+        )
+
+    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
+        """Wait for classes, claims and volumes, and for nodes that come to match."""
+        return queueing_hints.REGISTRATIONS
+
+
+def _volume_of(
+    stored: storage.Storage, namespace: str, claim_name: str
+) -> storage_objects.PersistentVolume | str | None:
+    """Return the volume of a claim, None while that waits for the pod, or why there is none."""
+    if not claim_name:
+        return "PersistentVolumeClaim had no name"
+    claim = stored.claims.get(claim_name, namespace)
+    if claim is None:
+        return f'persistentvolumeclaim "{claim_name}" not found'
+    name = claim.spec.volume_name
+    if not name:
+        return _why_unbound(stored, claim)
+    volume = stored.volumes.get(name)
+    return f'persistentvolume "{name}" not found' if volume is None else volume
+
+
+def _why_unbound(
+    stored: storage.Storage, claim: storage_objects.PersistentVolumeClaim
+) -> str | None:
+    """Return what is wrong with a claim that has no volume, None when it may not have one yet."""
+    if not claim.class_name:
+        return "PersistentVolumeClaim had no pv name and storageClass name"
+    found = stored.classes.get(claim.class_name)
+    if found is None:
+        return f'storageclass.storage.k8s.io "{claim.class_name}" not found'
+    if found.volume_binding_mode is None:
+        return f'VolumeBindingMode not set for StorageClass "{claim.class_name}"'
+    if found.volume_binding_mode == storage_objects.WAIT_FOR_FIRST_CONSUMER:
+        return None
+    return "PersistentVolume had no name"
+
+
+def _matches(topology: volume_topology.Topology, nodes: snapshot.NodeView) -> columns.NodeMask:
+    """Return bool (n,): the label, or where a node lacks it the one that replaced it, matches."""
+    allowed = selectors.Requirement(topology.key, selectors.Operator.IN, topology.values)
+    newer = volume_topology.REPLACED_BY.get(topology.key)
+    if newer is None:
+        return nodes.matches(allowed)
+    instead = selectors.Requirement(newer, selectors.Operator.IN, topology.values)
+    has_label = nodes.label_ids(topology.key) >= 0
+    return np.where(has_label, nodes.matches(allowed), nodes.matches(instead))
+
+
+if TYPE_CHECKING:
+    _evidence: type[interface.NodeEvidencePlugin] = VolumeZone
+    _scoped: type[interface.ScopedPlugin] = VolumeZone
+    _pre_filter: type[interface.PreFilterPlugin] = VolumeZone
+    _filter: type[interface.FilterPlugin] = VolumeZone
+    _apart: type[apart.ApartFilterPlugin] = VolumeZone
+    _events: type[interface.EventsPlugin] = VolumeZone
