@@ -25,7 +25,7 @@ CHANCE = {
 """What may differ between runs, and why no result depends on it."""
 
 ANY_PORT = {
-    "tests/app/test_http_server.py": "the product's own port 0, and addresses of clients",
+    "tests/serving/test_http_server.py": "the product's own port 0, and addresses of clients",
     "tests/kube/test_client.py": "a socket that is neither bound nor connected",
 }
 """Where the kernel may choose a port, and why. Servers take `process.free_port()`."""

@@ -20,9 +20,9 @@ from policysched.app import webhook
 from policysched.config import addresses, config
 from policysched.reload import admission
 from policysched.serving import http_server
-from tests.app import test_admission
 from tests.kube.asynchronous import asynchronous
 from tests.realcluster import process
+from tests.reload import test_admission
 
 
 class Desk:

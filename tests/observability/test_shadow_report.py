@@ -17,7 +17,7 @@ from policysched.observability import exporter, shadow_report
 from policysched.scheduler import shadow_decisions
 from policysched.serving import http_server
 from tests import builders
-from tests.app import kept_events, page_forms
+from tests.observability import kept_events, page_forms
 from tests.scheduler import test_shadow_decisions as scenes
 
 TEXT = """

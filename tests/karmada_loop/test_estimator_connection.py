@@ -14,7 +14,7 @@ from grpclib import const, exceptions
 from policysched import errors
 from policysched.karmada.state import estimator_messages
 from policysched.karmada_loop import estimator_connection
-from tests.estimators import servers
+from tests.karmada_loop import estimator_servers
 from tests.kube import asynchronous
 
 METHOD = estimator_messages.MAX_AVAILABLE_REPLICAS
@@ -34,13 +34,13 @@ async def _call(
 @asynchronous.asynchronous
 async def test_a_call_brings_bytes_and_metadata_and_takes_bytes() -> None:
     """Several calls go over one connection."""
-    service = servers.counting(7)
-    async with servers.grpc(service) as port:
-        made = estimator_connection.Connection(servers.HOST, port, None)
+    service = estimator_servers.counting(7)
+    async with estimator_servers.grpc(service) as port:
+        made = estimator_connection.Connection(estimator_servers.HOST, port, None)
         await made.open(LIMIT_SECONDS)
         answers = await asyncio.gather(*(_call(made) for _ in range(20)))
         made.close()
-    assert set(answers) == {servers.answer_of(7)}
+    assert set(answers) == {estimator_servers.answer_of(7)}
     assert service.requests == [(b"question", {"object": "kind=x, name=a/b"})] * 20
 
 
@@ -52,17 +52,17 @@ async def test_it_connects_again_when_the_connection_is_cut() -> None:
     async def answer(_: bytes) -> bytes:
         asked.set()
         await answered.wait()
-        return servers.answer_of(1)
+        return estimator_servers.answer_of(1)
 
-    async with servers.grpc(servers.Service(answer)) as port:
-        made = estimator_connection.Connection(servers.HOST, port, None)
+    async with estimator_servers.grpc(estimator_servers.Service(answer)) as port:
+        made = estimator_connection.Connection(estimator_servers.HOST, port, None)
         call = asyncio.create_task(_call(made))
         await asked.wait()
         (await made._channel.__connect__()).connection._transport.abort()
         with pytest.raises(estimator_connection.CallError, match="Connection lost"):
             await call
         answered.set()
-        assert await _call(made) == servers.answer_of(1)
+        assert await _call(made) == estimator_servers.answer_of(1)
         made.close()
 
 
@@ -73,15 +73,15 @@ async def test_the_next_call_leaves_a_connection_that_brings_nothing() -> None:
 
     async def answer(_: bytes) -> bytes:
         await answered.wait()
-        return servers.answer_of(3)
+        return estimator_servers.answer_of(3)
 
-    async with servers.grpc(servers.Service(answer)) as port:
-        made = estimator_connection.Connection(servers.HOST, port, None)
+    async with estimator_servers.grpc(estimator_servers.Service(answer)) as port:
+        made = estimator_connection.Connection(estimator_servers.HOST, port, None)
         before = made._channel
         with pytest.raises(estimator_connection.CallError, match="no answer in time"):
             await _call(made, 0.2)
         answered.set()
-        assert await _call(made) == servers.answer_of(3)
+        assert await _call(made) == estimator_servers.answer_of(3)
         assert made._channel is not before
         made.close()
 
@@ -104,8 +104,8 @@ async def test_a_refusal_is_an_error_with_its_reason(
     async def answer(_: bytes) -> bytes:
         raise exceptions.GRPCError(status, message)
 
-    async with servers.grpc(servers.Service(answer)) as port:
-        made = estimator_connection.Connection(servers.HOST, port, None)
+    async with estimator_servers.grpc(estimator_servers.Service(answer)) as port:
+        made = estimator_connection.Connection(estimator_servers.HOST, port, None)
         with pytest.raises(estimator_connection.CallError) as raised:
             await _call(made)
         made.close()
@@ -146,8 +146,8 @@ async def test_what_is_no_server_of_grpc_is_an_error(
 ) -> None:
     """Whatever it says: the call ends in time, and no traceback is written."""
     caplog.set_level(logging.INFO)
-    async with servers.raw(*parts, ends=ends) as port:
-        made = estimator_connection.Connection(servers.HOST, port, None)
+    async with estimator_servers.raw(*parts, ends=ends) as port:
+        made = estimator_connection.Connection(estimator_servers.HOST, port, None)
         with pytest.raises(estimator_connection.CallError):
             await _call(made, 0.5)
         made.close()
@@ -184,9 +184,11 @@ async def test_both_sides_show_certificates(
 ) -> None:
     """A server that asks for one gets ours, and we believe one that our authority vouches for."""
     authority, ours = tls
-    async with servers.grpc(servers.counting(5), _server_tls(authority, asks=True)) as port:
-        made = estimator_connection.Connection(servers.HOST, port, ours.context())
-        assert await _call(made) == servers.answer_of(5)
+    async with estimator_servers.grpc(
+        estimator_servers.counting(5), _server_tls(authority, asks=True)
+    ) as port:
+        made = estimator_connection.Connection(estimator_servers.HOST, port, ours.context())
+        assert await _call(made) == estimator_servers.answer_of(5)
         made.close()
 
 
@@ -212,10 +214,10 @@ async def test_who_is_believed(
     authority, ours = tls
     said = estimator_connection.Tls(ca_file=ours.ca_file, is_verified=is_verified)
     serving = _server_tls(authority if is_known else trustme.CA(), asks=False, host=host)
-    async with servers.grpc(servers.counting(5), serving) as port:
-        made = estimator_connection.Connection(servers.HOST, port, said.context())
+    async with estimator_servers.grpc(estimator_servers.counting(5), serving) as port:
+        made = estimator_connection.Connection(estimator_servers.HOST, port, said.context())
         if is_answered:
-            assert await _call(made) == servers.answer_of(5)
+            assert await _call(made) == estimator_servers.answer_of(5)
         else:
             with pytest.raises(estimator_connection.CallError, match="certificate verify failed"):
                 await _call(made)

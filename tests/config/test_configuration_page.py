@@ -13,7 +13,7 @@ import pytest
 from policysched import errors
 from policysched.cli import main
 from policysched.config import config, config_reading, config_schema
-from tests.app import configuration_page
+from tests.config import configuration_page
 
 GOOD = sorted(name for name in configuration_page.BLOCKS if name != "broken.yaml")
 

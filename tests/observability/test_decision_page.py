@@ -11,7 +11,7 @@ import pytest
 from policysched import _resources
 from policysched.observability import decision_page
 from policysched.serving import http_server
-from tests.app.telling import busy_world
+from tests.observability import busy_world
 
 SCHEMA = orjson.loads(_resources.text("schemas", "decisions.schema.json"))
 LIMIT = 1000

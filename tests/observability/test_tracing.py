@@ -18,7 +18,7 @@ from opentelemetry.proto.trace.v1 import trace_pb2
 from policysched import errors
 from policysched.config import config
 from policysched.observability import tracing
-from tests.app.telling import busy_world
+from tests.observability import busy_world
 from tests.realcluster import process
 from tests.scheduler import fakes
 

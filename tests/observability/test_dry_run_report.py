@@ -12,7 +12,7 @@ from policysched.kube import errors
 from policysched.leadership import election, terms
 from policysched.observability import dry_run_report, exporter
 from tests import builders
-from tests.app import page_forms
+from tests.observability import page_forms
 from tests.scheduler import test_dry_run as scenes
 from tests.scheduler import test_shadow_decisions as worlds
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from policysched.config import config_reading
 from policysched.serving import debug_pages, http_server
-from tests.app import page_forms
 from tests.kube.asynchronous import asynchronous
+from tests.observability import page_forms
 
 CONFIGURATION = """\
 apiVersion: policysched.io/v1alpha1

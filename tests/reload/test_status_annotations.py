@@ -14,8 +14,8 @@ from policysched.kube import config_maps, errors
 from policysched.reload import state as states
 from policysched.reload import status_annotations, versions
 from tests import builders
-from tests.app.reload import memory_store
 from tests.kube.asynchronous import asynchronous
+from tests.reload import memory_store
 
 NAME = "prod/policies"
 REFUSAL = versions.Refusal("bad", "first", "all\nof\nthem", ValueError())

@@ -16,8 +16,8 @@ from policysched.karmada import objects
 from policysched.karmada.state import estimates
 from policysched.karmada_loop import estimator_addresses, estimators, options
 from policysched.kube import errors as kube_errors
-from tests.estimators import servers
 from tests.karmada import twins
+from tests.karmada_loop import estimator_servers
 from tests.kube import asynchronous
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Services:
     def point(self, cluster: str, port: int) -> None:
         """Let the Service of a cluster's estimator point to a port of this machine."""
         ports = [{"port": 10352, "targetPort": port}]
-        spec = {"type": "ExternalName", "externalName": servers.HOST, "ports": ports}
+        spec = {"type": "ExternalName", "externalName": estimator_servers.HOST, "ports": ports}
         self.by_cluster[cluster] = spec
 
 
@@ -150,11 +150,13 @@ class _World:
         self.clusters = self.estimators.following(self.sink)
 
     @contextlib.asynccontextmanager
-    async def running(self, **services: servers.Service) -> AsyncIterator[None]:
+    async def running(self, **services: estimator_servers.Service) -> AsyncIterator[None]:
         """Serve these for clusters of the same names, and connect to all."""
         async with contextlib.AsyncExitStack() as stack:
             for name, service in services.items():
-                self.services.point(name, await stack.enter_async_context(servers.grpc(service)))
+                self.services.point(
+                    name, await stack.enter_async_context(estimator_servers.grpc(service))
+                )
             self.clusters.replace([_cluster(name) for name in services])
             run = asyncio.create_task(self.estimators.run())
             await self.estimators.all_tried()
@@ -186,7 +188,7 @@ class _World:
 @asynchronous.asynchronous
 async def test_all_are_asked_about_the_same() -> None:
     """Each with the name of its cluster; the name of the workload goes along, as headers allow."""
-    world, m1, m2 = _World(), servers.counting(3), servers.counting(-1)
+    world, m1, m2 = _World(), estimator_servers.counting(3), estimator_servers.counting(-1)
     async with world.running(m1=m1, m2=m2):
         assert await world.ask("m1", "m2") == {"m1": 3, "m2": -1}
         assert await world.ask("m2") == {"m2": -1}
@@ -201,25 +203,25 @@ async def test_all_are_asked_about_the_same() -> None:
 @asynchronous.asynchronous
 async def test_where_one_is_not_connected_nobody_is_asked() -> None:
     """The answers of the others would not count."""
-    world, m1 = _World(), servers.counting(3)
+    world, m1 = _World(), estimator_servers.counting(3)
     async with world.running(m1=m1):
         assert await world.ask("m1", "m2") == {"m2": None}
         assert m1.requests == []
 
 
-def _answering(answer: bytes) -> servers.Service:
+def _answering(answer: bytes) -> estimator_servers.Service:
     async def said(_: bytes) -> bytes:
         return answer
 
-    return servers.Service(said)
+    return estimator_servers.Service(said)
 
 
-def _hanging() -> servers.Service:
+def _hanging() -> estimator_servers.Service:
     async def said(_: bytes) -> bytes:
         await asyncio.Event().wait()
         raise AssertionError
 
-    return servers.Service(said)
+    return estimator_servers.Service(said)
 
 
 async def _failing(_: bytes) -> bytes:
@@ -231,18 +233,18 @@ async def _failing(_: bytes) -> bytes:
     [
         (_answering(b"\xff\xff"), None),
         (_answering(b"\x0a\x03abc"), 0),
-        (_answering(servers.answer_of(-(2**31))), -(2**31)),
-        (_answering(servers.answer_of(2**40 + 5)), 5),
-        (servers.Service(_failing), None),
+        (_answering(estimator_servers.answer_of(-(2**31))), -(2**31)),
+        (_answering(estimator_servers.answer_of(2**40 + 5)), 5),
+        (estimator_servers.Service(_failing), None),
         (_answering(b"\x08\x05" + b"\x12\x80\x80\x04" + b"x" * 65536), 5),
     ],
     ids=["garbage", "other-field", "negative", "too-large", "error", "much"],
 )
 @asynchronous.asynchronous
-async def test_strange_answers(service: servers.Service, said: int | None) -> None:
+async def test_strange_answers(service: estimator_servers.Service, said: int | None) -> None:
     """What is no message is no answer; what is one counts as it would in Go."""
     world = _World()
-    async with world.running(m1=service, m2=servers.counting(3)):
+    async with world.running(m1=service, m2=estimator_servers.counting(3)):
         answers = await world.ask("m1", "m2")
         assert answers["m1"] == said
         assert await world.ask("m2") == {"m2": 3}
@@ -252,7 +254,7 @@ async def test_strange_answers(service: servers.Service, said: int | None) -> No
 async def test_a_slow_one_ends_with_the_time_for_all() -> None:
     """What others answered by then stays known."""
     world = _World(timeout_seconds=0.5)
-    async with world.running(slow=_hanging(), quick=servers.counting(3)):
+    async with world.running(slow=_hanging(), quick=estimator_servers.counting(3)):
         answers = await world.ask("slow", "quick")
         assert None in answers.values()
         assert answers.get("quick", 3) in (3, None)
@@ -263,14 +265,14 @@ async def test_a_slow_one_ends_with_the_time_for_all() -> None:
 async def test_one_failure_does_not_wait_for_the_rest() -> None:
     """The answers of those that were cut short are not known, and asked again where they count."""
     world = _World(timeout_seconds=1000.0)
-    async with world.running(wrong=servers.Service(_failing), slow=_hanging()):
+    async with world.running(wrong=estimator_servers.Service(_failing), slow=_hanging()):
         assert await world.ask("wrong", "slow") == {"wrong": None}
 
 
 @asynchronous.asynchronous
 async def test_no_time_asks_nobody() -> None:
     """As karmada-scheduler with a timeout of 0."""
-    world, m1 = _World(timeout_seconds=0.0), servers.counting(3)
+    world, m1 = _World(timeout_seconds=0.0), estimator_servers.counting(3)
     async with world.running(m1=m1):
         assert await world.ask("m1") == {"m1": None}
         assert m1.requests == []
@@ -281,8 +283,8 @@ async def test_connections_follow_clusters() -> None:
     """One comes with its cluster and goes with it, also where a new list does not have it."""
     world = _World()
     async with (
-        servers.grpc(servers.counting(3)) as port,
-        world.running(m1=servers.counting(1), m2=servers.counting(2)),
+        estimator_servers.grpc(estimator_servers.counting(3)) as port,
+        world.running(m1=estimator_servers.counting(1), m2=estimator_servers.counting(2)),
     ):
         world.services.point("m3", port)
         world.clusters.upsert(_cluster("m3"))
@@ -325,10 +327,10 @@ async def test_a_cluster_that_goes_is_not_waited_for(monkeypatch: pytest.MonkeyP
 async def test_clusters_in_pull_mode_may_be_left_out(with_pull_clusters: bool) -> None:
     """Where one of them is a candidate, no answers count then, as in Karmada."""
     world = _World(with_pull_clusters=with_pull_clusters)
-    async with servers.grpc(servers.counting(3)) as port:
+    async with estimator_servers.grpc(estimator_servers.counting(3)) as port:
         world.services.point("pulled", port)
         world.clusters.upsert(_cluster("pulled", "Pull"))
-        async with world.running(m1=servers.counting(1)):
+        async with world.running(m1=estimator_servers.counting(1)):
             world.clusters.upsert(_cluster("pulled", "Pull"))
             await world.estimators.all_tried()
             expected = {"pulled": 3 if with_pull_clusters else None}
@@ -346,11 +348,11 @@ async def test_an_estimator_that_comes_later_is_found(
     world = _World()
     world.services.by_cluster["late"] = {"type": "ClusterIP"}
     world.clusters.upsert(_cluster("late"))
-    async with world.running(m1=servers.counting(1)):
+    async with world.running(m1=estimator_servers.counting(1)):
         world.clusters.upsert(_cluster("late"))
         await world.estimators.all_tried()
         assert await world.ask("late") == {"late": None}
-        async with servers.grpc(servers.counting(7)) as port:
+        async with estimator_servers.grpc(estimator_servers.counting(7)) as port:
             world.services.point("late", port)
             await world.until(lambda told: told["policysched_karmada_estimators missing"] == 0)
             assert await world.ask("late") == {"late": 7}

@@ -26,9 +26,8 @@ from policysched.observability import (
 from policysched.promapi import failures, status
 from policysched.reload import reporting, rule_expiry, state
 from tests import builders
-from tests.app import kept_events
-from tests.app.telling import busy_world
 from tests.compiler import desk
+from tests.observability import busy_world, kept_events
 from tests.scheduler import fakes
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "metrics.md"

@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry, core, exposition, parser, regis
 
 from policysched.observability import scheduler_metrics
 from policysched.scheduler import scheduler as schedulers
-from tests.app.telling import busy_world
+from tests.observability import busy_world
 
 PROFILE = "profile=default-scheduler"
 POINTS = "scheduler_framework_extension_point_duration_seconds"

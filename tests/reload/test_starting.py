@@ -21,9 +21,9 @@ from policysched.lang.checked import content_hash
 from policysched.profiles import policies
 from policysched.reload import history, starting, versions
 from tests import builders
-from tests.app.reload import memory_store
 from tests.kube.asynchronous import asynchronous
 from tests.kube.fake_server import FakeServer
+from tests.reload import memory_store
 
 GOOD, OLDER, BAD = (f"policy {name} {{ for pods }}\n" for name in ("good", "older", "b@d"))
 NEVER = "policy never { for pods where app In (web) and app = db }\n"

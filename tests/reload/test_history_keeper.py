@@ -15,8 +15,8 @@ from policysched.lang import source
 from policysched.reload import history, history_keeper
 from policysched.reload import state as states
 from tests import builders
-from tests.app.reload import memory_store
 from tests.kube.asynchronous import asynchronous
+from tests.reload import memory_store
 
 NAME = "prod/policies-history"
 

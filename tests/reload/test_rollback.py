@@ -13,8 +13,8 @@ from policysched.lang import source
 from policysched.lang.checked import content_hash
 from policysched.reload import history, rollback, status_annotations
 from tests import builders
-from tests.app.reload import memory_store
 from tests.kube.asynchronous import asynchronous
+from tests.reload import memory_store
 
 POLICIES, HISTORY = "prod/policies", "prod/policies-history"
 OLD, NEW = "aaa111", "aab222"

@@ -16,7 +16,7 @@ from policysched.config import config, config_reading
 from policysched.observability import decision_page, logs, tracing
 from tests import builders
 
-PAGE = (pathlib.Path(__file__).resolve().parents[3] / "docs" / "observability.md").read_text(
+PAGE = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "observability.md").read_text(
     encoding="utf-8"
 )
 BLOCKS = dict(re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))

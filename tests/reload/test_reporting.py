@@ -14,7 +14,7 @@ from policysched.observability import exporter
 from policysched.reload import reporting, versions
 from policysched.reload import state as states
 from tests import builders
-from tests.app import kept_events, page_forms
+from tests.observability import kept_events, page_forms
 
 REFUSAL = versions.Refusal("bad0", "a.policy:1:1: PS001: oh", "error[PS001]: oh", ValueError())
 META = objects.ObjectMeta(name="policies", namespace="prod", uid="u", resource_version="7")
