@@ -6,15 +6,13 @@ import asyncio
 import dataclasses
 from typing import TYPE_CHECKING
 
-from policysched import process
 from policysched.app import policy_reloads
 from policysched.inputs import metrics_source
 from policysched.karmada.policies import cluster_rows
 from policysched.karmada_loop import live_policies
-from policysched.kube import config_maps
 from policysched.observability import exporter, source_watch
 from policysched.profiles import cluster_profiles
-from policysched.promapi import live_source, source
+from policysched.promapi import source
 from policysched.reload import reloader, reporting, rule_expiry, starting, versions
 
 if TYPE_CHECKING:
@@ -75,7 +73,7 @@ class Following:
         self._metrics: metrics_source.MetricsSource | None = None
         self._start = self._starting.local()
         if self._start is not None:
-            self._begin_metrics(self._start)
+            self._metrics = self._open_metrics(self._start)
         self.background: list[Coroutine[None, None, None]] = []
         self.collectors: list[Callable[[], Iterable[core.Metric]]] = []
 
@@ -86,15 +84,13 @@ class Following:
             InputError: there is no good version.
             KubeError: what is kept of former ones cannot be read.
         """
-        self._followed = self._starting.source(api, self._rng)
-        if self._start is None and self._followed is not None:
-            kept = config_maps.ConfigMaps(api)
-            self._start = await process.unless(
-                stopping, self._starting.remote(self._followed, kept)
-            )
-            if self._start is not None:
-                self._begin_metrics(self._start)
-        return self._start is not None
+        begun = await self._starting.begin(api, self._rng, stopping)
+        if begun is None:
+            return False
+        self._start, self._followed = begun
+        if self._metrics is None:
+            self._metrics = self._open_metrics(self._start)
+        return True
 
     @property
     def described(self) -> dict[str, str]:
@@ -160,18 +156,19 @@ class Following:
         name = self._options.scheduler_name
         return cluster_profiles.of_set(checked.policy_set, name, self._clock, self._rows)
 
-    def _begin_metrics(self, start: starting.Start) -> None:
-        """Make what brings samples.
+    def _open_metrics(self, start: starting.Start) -> metrics_source.MetricsSource | None:
+        """Return the source of samples.
 
         Raises:
             InputError: a file of values cannot be read or is wrong.
             ConfigurationError: a metric names a source that there is not.
         """
         found = self._made(start.checked)
-        declared = found.metrics if found else ()
-        servers = self._options.configuration.prometheus
-        if self._options.metrics_file is not None:
-            self._metrics = metrics_source.FileSource(self._options.metrics_file, declared)
-        elif servers:
-            around = source.Surroundings(self._clock, self._rng, observer=self._source_watch)
-            self._metrics = live_source.LiveSource(servers, declared, around)
+        around = source.Surroundings(self._clock, self._rng, observer=self._source_watch)
+        said = self._options
+        return metrics_source.open_source(
+            said.metrics_file,
+            said.configuration.prometheus,
+            found.metrics if found else (),
+            around,
+        )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import policysched
 from policysched import malloc_tuning, process
-from policysched.app import cluster_sync, karmada_health_checks
+from policysched.app import cluster_sync, karmada_health_checks, lifecycle
 from policysched.inputs import control_plane_resources
 from policysched.karmada import objects
 from policysched.karmada.scheduler import (
@@ -100,19 +100,16 @@ class Service:
                 policies.
             RemoteError: a credential could not be had.
         """
-        malloc_tuning.keep_buffers_out()
-        process.collect_rarely()
-        stopping = process.stop_on_signals()
         said = self._options
-        loading = kubeconfig.load(said.kubeconfig, said.context, self._clock)
-        connection = await process.unless(stopping, loading)
-        if connection is None:
-            return
+        connecting = kubeconfig.load(said.kubeconfig, said.context, self._clock)
+        await lifecycle.follow_api_server(connecting, self._serve)
+
+    async def _serve(self, connection: kubeconfig.Connection, stopping: asyncio.Event) -> None:
+        said, following = self._options, self._following
         if said.master is not None:
             connection = dataclasses.replace(connection, server=said.master.rstrip("/"))
         servers = said.configuration.prometheus
         logs.SECRETS.add(known_secrets.of_process(connection.credentials, servers))
-        following = self._following
         async with self._connected(connection) as connected:
             if following is not None and not await following.begin(connected.api, stopping):
                 return
@@ -120,7 +117,6 @@ class Service:
             await _Process(
                 said, self._algorithm, self._measured, self._clock, self._rng, following
             ).run(connected, stopping)
-        _log.info("stopped")
 
     def _tell_start(self, connection: kubeconfig.Connection) -> None:
         policies = {} if self._following is None else self._following.described
@@ -159,9 +155,7 @@ class Service:
             yield _Connected(connection, api, events, elector)
 
     def _limit(self) -> rate_limit.TokenBucket | None:
-        if self._options.qps is None:
-            return None
-        return rate_limit.TokenBucket(self._options.qps, self._options.burst, self._clock)
+        return lifecycle.make_limit(self._options.qps, self._options.burst, self._clock)
 
 
 def _following(
@@ -235,8 +229,7 @@ class _Process:
             health = self._health(connected, sync, stopping, schedules)
             servers = list(self._servers(connected, health))
         except BaseException:
-            for each in followed:
-                each.close()  # else Python complains that nobody has awaited it
+            lifecycle.close(followed)
             raise
         background: list[Coroutine[Any, Any, None]] = [
             *servers,
@@ -247,14 +240,7 @@ class _Process:
             self._schedule(sync, leading),
             *([] if self._estimators is None else [self._estimators.run()]),
         ]
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(each) for each in background]
-            await stopping.wait()
-            _log.info("stopping")
-            await leading.end(lambda: event_recording.flush(recorder))
-            for task in tasks:
-                task.cancel()
-        await leading.hand_over()
+        await lifecycle.work(background, leading, lambda: event_recording.flush(recorder), stopping)
 
     def _watches(self, api: client.ApiClient) -> dict[str, reflector.Reflector[Any]]:
         clusters: reflector.Sink[objects.Cluster] = self._handlers.clusters
@@ -335,19 +321,10 @@ class _Process:
         watches: dict[str, reflector.Reflector[Any]],
         schedules: loop.Loop,
     ) -> terms.Terms:
-        if not self._options.election.leader_elect:
-            return terms.Terms(connected.elector, schedules)
-
         async def refresh() -> None:
-            """The former leader may have written what the watch has not shown yet."""
             await asyncio.gather(*(watch.refresh() for watch in watches.values()))
 
-        return terms.Terms(
-            connected.elector,
-            schedules,
-            refresh=refresh,
-            last_writes_seconds=election.times(self._options.election).last_writes_seconds,
-        )
+        return lifecycle.make_terms(self._options.election, connected.elector, schedules, refresh)
 
     async def _schedule(self, sync: cluster_sync.Sync, leading: terms.Terms) -> None:
         """Schedule bindings whenever this process leads, once everything has been listed."""

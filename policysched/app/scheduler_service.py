@@ -13,7 +13,7 @@ import logging
 import math
 import random
 import urllib.parse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import policysched
 from policysched import clock as clocks
@@ -21,6 +21,7 @@ from policysched import malloc_tuning, process
 from policysched.app import (
     cluster_sync,
     context,
+    lifecycle,
     policy_reloads,
     reflectors,
     reports,
@@ -31,10 +32,8 @@ from policysched.config import config as configs
 from policysched.config import election_config, run_options
 from policysched.framework import shape_answers
 from policysched.inputs import metrics_source
-from policysched.kube import config_maps
 from policysched.kube.auth import kubeconfig
 from policysched.kube.http import client, fence, rate_limit
-from policysched.lang.checked import checked
 from policysched.leadership import election as elections
 from policysched.leadership import terms
 from policysched.observability import (
@@ -85,24 +84,16 @@ class Service:
         self._recipe = versions.Recipe(configuration, options.scheduler_name, clock)
         self._starting = starting.Starting(configuration.policies, self._recipe)
         self._metrics: metrics_source.MetricsSource | None = None
-        self._start = self._starting.local()
-        if self._start is not None:
-            self._metrics = self._metrics_source(self._start.checked.policy_set.metrics)
+        start = self._starting.local()
+        if start is not None:
+            self._metrics = self._open_metrics(start)
 
-    def _metrics_source(
-        self, declared: Sequence[checked.CheckedMetric]
-    ) -> metrics_source.MetricsSource | None:
-        options = self._options
-        if options.metrics_file is not None:
-            return metrics_source.FileSource(options.metrics_file, declared)
-        servers = self._config.prometheus
-        if servers:
-            from policysched.promapi import live_source  # noqa: PLC0415 - brings its own HTTP client
-
-            watch = self._source_watch
-            around = source.Surroundings(self._clock, self._rng, observer=watch)
-            return live_source.LiveSource(servers, declared, around)
-        return None
+    def _open_metrics(self, start: starting.Start) -> metrics_source.MetricsSource | None:
+        around = source.Surroundings(self._clock, self._rng, observer=self._source_watch)
+        declared = start.checked.policy_set.metrics
+        return metrics_source.open_source(
+            self._options.metrics_file, self._config.prometheus, declared, around
+        )
 
     async def run(self) -> None:
         """Schedule until the process is asked to stop.
@@ -111,27 +102,23 @@ class Service:
             InputError: the kubeconfig or a plugin cannot be used.
             RemoteError: a credential could not be had.
         """
-        malloc_tuning.keep_buffers_out()
-        process.collect_rarely()
-        stopping = process.stop_on_signals()
-        loading = kubeconfig.load(self._options.kubeconfig, self._options.context, self._clock)
-        connection = await process.unless(stopping, loading)
-        if connection is None:
-            return
-        connections = self._config.parallel_binds + _OTHER_CONNECTIONS
+        options = self._options
+        connecting = kubeconfig.load(options.kubeconfig, options.context, self._clock)
+        await lifecycle.follow_api_server(connecting, self._connect)
+
+    async def _connect(self, connection: kubeconfig.Connection, stopping: asyncio.Event) -> None:
         writes = self._fence()
         async with (
             client.ApiClient(
                 connection,
                 rng=self._rng,
-                max_connections=connections,
+                max_connections=self._config.parallel_binds + _OTHER_CONNECTIONS,
                 limit=self._request_limit(),
                 fence=writes,
             ) as api,
             self._elector(connection, writes) as elector,
         ):
             await self._run(connection, api, elector, stopping)
-        _log.info("stopped")
 
     async def _run(
         self,
@@ -140,15 +127,12 @@ class Service:
         elector: terms.Elector,
         stopping: asyncio.Event,
     ) -> None:
-        followed = self._starting.source(api, self._rng)
-        start = self._start
-        if start is None and followed is not None:
-            kept = config_maps.ConfigMaps(api)
-            start = await process.unless(stopping, self._starting.remote(followed, kept))
-            if start is not None:
-                self._metrics = self._metrics_source(start.checked.policy_set.metrics)
-        if start is None:
+        begun = await self._starting.begin(api, self._rng, stopping)
+        if begun is None:
             return
+        start, followed = begun
+        if self._metrics is None:
+            self._metrics = self._open_metrics(start)
         _log.info(
             "starting %s",
             logs.fields(
@@ -177,10 +161,8 @@ class Service:
 
     def _request_limit(self) -> rate_limit.TokenBucket | None:
         limits = self._config.client_connection
-        if limits.qps is None:
-            return None
-        burst = limits.burst or math.ceil(2 * limits.qps)
-        return rate_limit.TokenBucket(limits.qps, burst, self._clock)
+        burst = limits.burst or math.ceil(2 * (limits.qps or 0.0))
+        return lifecycle.make_limit(limits.qps, burst, self._clock)
 
     def _join(
         self,
@@ -235,16 +217,11 @@ class Service:
 
     async def _serve(self, joined: context.Wired) -> None:
         _add_parts(joined)
-        leading = _terms(joined)
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(each) for each in joined.background]
-            tasks.append(group.create_task(_schedule(joined, leading)))
-            await joined.stopping.wait()
-            _log.info("stopping")
-            await leading.end(joined.writers.flush)
-            for task in tasks:
-                task.cancel()
-        await leading.hand_over()
+        leading = lifecycle.make_terms(
+            joined.election, joined.elector, joined.scheduler, joined.reflectors.pods.refresh
+        )
+        background = [*joined.background, _schedule(joined, leading)]
+        await lifecycle.work(background, leading, joined.writers.flush, joined.stopping)
 
     def _settings(self) -> schedulers.SchedulerSettings:
         return schedulers.SchedulerSettings(
@@ -270,21 +247,8 @@ def _add_parts(joined: context.Wired) -> None:
         for add_part in _PARTS:
             add_part(joined)
     except BaseException:
-        for each in joined.background:
-            each.close()  # else Python complains that nobody has awaited it
+        lifecycle.close(joined.background)
         raise
-
-
-def _terms(joined: context.Wired) -> terms.Terms:
-    """Return the terms of this process: one that never ends where nobody is elected."""
-    if not joined.election.leader_elect:
-        return terms.Terms(joined.elector, joined.scheduler)
-    return terms.Terms(
-        joined.elector,
-        joined.scheduler,
-        refresh=joined.reflectors.pods.refresh,
-        last_writes_seconds=elections.times(joined.election).last_writes_seconds,
-    )
 
 
 async def _schedule(joined: context.Wired, leading: terms.Terms) -> None:

@@ -6,14 +6,14 @@ import asyncio
 import datetime
 import logging
 import pathlib
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import NoReturn, Protocol, TypeAlias
 
 from policysched import errors, process
 from policysched.cluster.metrics import metric_table, metric_windows
 from policysched.inputs import metrics_file
 from policysched.lang.checked import checked
-from policysched.promapi import joiner, status
+from policysched.promapi import joiner, settings, source, status
 
 _log = logging.getLogger(__name__)
 
@@ -182,3 +182,24 @@ class FileSource:
         found = metrics_file.read(str(self._path), self._declared, written_at)
         # A metric that the file no longer names has no sample: its old ones must go.
         return {metric.key: found.get(metric.key, {}) for metric in self._declared}
+
+
+def open_source(
+    file: str | None,
+    servers: Mapping[str, settings.PrometheusSource],
+    declared: Sequence[checked.CheckedMetric],
+    around: source.Surroundings,
+) -> MetricsSource | None:
+    """Return the source of samples: a file, else Prometheus servers, None without either.
+
+    Raises:
+        InputError: the file cannot be read or is wrong.
+        ConfigurationError: a metric names a server that is not configured.
+    """
+    if file is not None:
+        return FileSource(file, declared)
+    if not servers:
+        return None
+    from policysched.promapi import live_source  # noqa: PLC0415 - brings its own HTTP client
+
+    return live_source.LiveSource(servers, declared, around)

@@ -8,15 +8,17 @@ frozen                       the version that was in use last, if it is kept
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import logging
 import random
 from collections.abc import Callable
 from typing import NoReturn, Protocol
 
-from policysched import errors
+from policysched import errors, process
 from policysched.config import config
 from policysched.inputs import policy_sources
+from policysched.kube import config_maps
 from policysched.kube.http import client
 from policysched.reload import config_map_source, config_map_store, file_source, history, versions
 
@@ -69,6 +71,7 @@ class Starting:
         self._recipe = recipe
         self.files = _followed(settings)
         self._read_once: file_source.ReadOnce | None = None
+        self._start: Start | None = None
 
     def source(self, api: client.ApiClient, rng: random.Random) -> Source | None:
         """Return what is followed from the start on, None where nothing can change."""
@@ -76,12 +79,31 @@ class Starting:
             return config_map_source.ConfigMapSource(api, self._settings.config_map, rng)
         return self.files or self._read_once
 
+    async def begin(
+        self, api: client.ApiClient, rng: random.Random, stopping: asyncio.Event
+    ) -> tuple[Start, Source | None] | None:
+        """Return the first version and the source to follow; None if the process is to stop.
+
+        Raises:
+            InputError: there is no good version.
+            KubeError: what is kept cannot be read.
+        """
+        source = self.source(api, rng)
+        if self._start is None and source is not None:
+            finding = self.remote(source, config_maps.ConfigMaps(api))
+            self._start = await process.unless(stopping, finding)
+        return None if self._start is None else (self._start, source)
+
     def local(self) -> Start | None:
         """Return what files say, None where the API server has to be asked.
 
         Raises:
             InputError: there is no good version, and no other place to look for one.
         """
+        self._start = self._read_local()
+        return self._start
+
+    def _read_local(self) -> Start | None:
         if self._settings.config_map:
             return None
         if not self._settings.paths:

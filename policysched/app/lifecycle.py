@@ -1,0 +1,88 @@
+"""The life of a scheduler process, the same for `run` and `karmada run`.
+
+Connect, join the parts, work until asked to stop, end the term of the leader, hand over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from typing import Any
+
+from policysched import clock as clocks
+from policysched import malloc_tuning, process
+from policysched.config import election_config
+from policysched.kube.auth import kubeconfig
+from policysched.kube.http import rate_limit
+from policysched.leadership import election, terms
+
+_log = logging.getLogger("policysched")
+
+Serve = Callable[[kubeconfig.Connection, asyncio.Event], Awaitable[None]]
+
+
+async def follow_api_server(
+    connecting: Coroutine[Any, Any, kubeconfig.Connection], serve: Serve
+) -> None:
+    """Connect and `serve` until the process is asked to stop, by a signal that sets the event.
+
+    Raises:
+        InputError: the kubeconfig cannot be used.
+        RemoteError: a credential could not be had.
+    """
+    malloc_tuning.keep_buffers_out()
+    process.collect_rarely()
+    stopping = process.stop_on_signals()
+    connection = await process.unless(stopping, connecting)
+    if connection is None:
+        return
+    await serve(connection, stopping)
+    _log.info("stopped")
+
+
+def make_limit(qps: float | None, burst: int, clock: clocks.Clock) -> rate_limit.TokenBucket | None:
+    """Return the limit of requests a second, or None for no limit."""
+    return None if qps is None else rate_limit.TokenBucket(qps, burst, clock)
+
+
+def make_terms(
+    config: election_config.LeaderElectionConfig,
+    elector: terms.Elector,
+    loop: terms.Loop,
+    refresh: terms.Refresh,
+) -> terms.Terms:
+    """Return the terms of this process: one that never ends without leader election.
+
+    `refresh` lists again before a term: the former leader may have written what no watch has shown.
+    """
+    if not config.leader_elect:
+        return terms.Terms(elector, loop)
+    last_writes_seconds = election.times(config).last_writes_seconds
+    return terms.Terms(elector, loop, refresh=refresh, last_writes_seconds=last_writes_seconds)
+
+
+async def work(
+    background: Iterable[Coroutine[Any, Any, None]],
+    leading: terms.Terms,
+    flush: Callable[[], Awaitable[None]],
+    stopping: asyncio.Event,
+) -> None:
+    """Run `background` until the process is asked to stop.
+
+    Then end the term, `flush` what was decided, and release the lease.
+    """
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(each) for each in background]
+        await stopping.wait()
+        _log.info("stopping")
+        await leading.end(flush)
+        for task in tasks:
+            task.cancel()
+    await leading.hand_over()
+
+
+def close(background: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Close coroutines that will not run; Python complains about those never awaited."""
+    for each in background:
+        each.close()
