@@ -1,0 +1,128 @@
+"""The public face of policysched, for plugin authors and scripts.
+
+docs/plugins.md builds a plugin with these names. They change only with a note in CHANGELOG.md and,
+where that is possible, after a release in which the old name still works. Import everything else at
+your own risk. Importing this module imports NumPy and the plugins; `policysched` itself does not.
+
+Plugins act at extension points: a Protocol for each says what a method takes and returns. A plugin
+needs no base class. Methods that a plugin may have only to be asked less often are not part of this
+module.
+"""
+
+from __future__ import annotations
+
+from policysched.cluster.objects.selectors import Requirement
+from policysched.cluster.pods.pod_shape import PodInfo
+from policysched.cluster.snapshot import NodeView, Snapshot
+from policysched.framework.cycle_state import CycleState
+from policysched.framework.events import (
+    ActionType,
+    ClusterEvent,
+    ClusterEventWithHint,
+    EventResource,
+    QueueingHint,
+)
+from policysched.framework.handles import BindError, Handle
+from policysched.framework.interface import (
+    ALL_NODES,
+    MAX_NODE_SCORE,
+    SKIP_FILTER,
+    BindPlugin,
+    Diagnosis,
+    EventsPlugin,
+    EvidencePlugin,
+    FilterPlugin,
+    NodeEvidencePlugin,
+    NormalizeScorePlugin,
+    PermitPlugin,
+    Plugin,
+    PostBindPlugin,
+    PostFilterPlugin,
+    PostFilterResult,
+    PreBindPlugin,
+    PreBindPreFlightPlugin,
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+    QueueSortPlugin,
+    RawScores,
+    Reads,
+    ReservePlugin,
+    ScorePlugin,
+)
+from policysched.framework.queued_pod import QueuedPodInfo
+from policysched.framework.status import (
+    SKIP,
+    SUCCESS,
+    Code,
+    NodeStatuses,
+    Status,
+    unresolvable,
+    unschedulable,
+)
+from policysched.lang.checking.checker import CheckResult, check
+from policysched.lang.diagnostics.diagnostics import Diagnostic, Severity
+from policysched.lang.formatting.formatter import FormatResult, format_text
+from policysched.lang.source import SourceText
+from policysched.plugins.arguments import ArgumentStruct, require_range
+from policysched.plugins.arguments import decode as decode_arguments
+
+__all__ = [
+    "ALL_NODES",
+    "MAX_NODE_SCORE",
+    "SKIP",
+    "SKIP_FILTER",
+    "SUCCESS",
+    "ActionType",
+    "ArgumentStruct",
+    "BindError",
+    "BindPlugin",
+    "CheckResult",
+    "ClusterEvent",
+    "ClusterEventWithHint",
+    "Code",
+    "CycleState",
+    "Diagnosis",
+    "Diagnostic",
+    "EventResource",
+    "EventsPlugin",
+    "EvidencePlugin",
+    "FilterPlugin",
+    "FormatResult",
+    "Handle",
+    "NodeEvidencePlugin",
+    "NodeStatuses",
+    "NodeView",
+    "NormalizeScorePlugin",
+    "PermitPlugin",
+    "Plugin",
+    "PodInfo",
+    "PostBindPlugin",
+    "PostFilterPlugin",
+    "PostFilterResult",
+    "PreBindPlugin",
+    "PreBindPreFlightPlugin",
+    "PreEnqueuePlugin",
+    "PreFilterPlugin",
+    "PreFilterResult",
+    "PreScorePlugin",
+    "QueueSortPlugin",
+    "QueuedPodInfo",
+    "QueueingHint",
+    "RawScores",
+    "Reads",
+    "Requirement",
+    "ReservePlugin",
+    "ScorePlugin",
+    "Severity",
+    "Snapshot",
+    "SourceText",
+    "Status",
+    "check",
+    "decode_arguments",
+    "format_text",
+    "require_range",
+    "unresolvable",
+    "unschedulable",
+]
