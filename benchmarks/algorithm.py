@@ -86,7 +86,7 @@ def _check_profile(parser: options.Parser, args: argparse.Namespace) -> None:
     Raises:
         errors.PolicySchedError: they cannot be read.
     """
-    made = policies.load(args.policies, {}, in_process.NAME)
+    made = policies.load_policy_set(args.policies, {}, in_process.NAME)
     names = [spec.name for spec in made.specs]
     if args.scheduler_name not in names:
         known = ", ".join(names)

@@ -93,8 +93,8 @@ class _Failures:
         self,
         queued: queued_pod.QueuedPodInfo,
         prof: profile.Profile,
-        failed: failure.Failure,
-        decision: decisions.Decision,
+        failed: failure.AttemptFailure,
+        decision: decisions.SchedulingDecision,
     ) -> None:
         del prof, decision
         if failed.nominated_node_name:
@@ -119,7 +119,7 @@ class Run:
         made = made or manifests_of(setting)
         clock = clocks.SystemClock()
         self.cache = caches.Cache(clock)
-        policy_set = policies.load(setting.policies, {}, NAME)
+        policy_set = policies.load_policy_set(setting.policies, {}, NAME)
         handle = handles.Handle(
             handles.NoBinder(),
             self.cache.owners,
@@ -127,13 +127,13 @@ class Run:
             budgets=self.cache.budgets,
             rng=random.Random(2),
         )
-        profiles = policies.require(policies.make(policy_set, handle))
+        profiles = policies.require_profiles(policies.make_profiles(policy_set, handle))
         self.framework = runtime.Framework(profiles.by_name[setting.profile], random.Random(1))
         self.framework.measure_by(clock.monotonic_seconds)
         self._queue = scheduling_queue.SchedulingQueue(
             {setting.profile: self.framework}, clock, nominator=self.cache.nominated
         )
-        log = decisions.DecisionLog(_DECISIONS_KEPT, clock, measurements.Measurements())
+        log = decisions.DecisionLog(_DECISIONS_KEPT, clock, measurements.SchedulingHistograms())
         failures = cast("failure.FailureHandler", _Failures(self._queue))
         waiting = waiting_pods.WaitingPods(clock)
         self._cycle = scheduling_cycle.SchedulingCycle(
@@ -145,10 +145,10 @@ class Run:
         for node in made.nodes:
             self.cache.set_node(msgspec.convert(node, objects.Node))
         self.cache.add_pods(
-            shapes.info(msgspec.convert(pod, objects.Pod)) for pod in made.initial_pods
+            shapes.make_info(msgspec.convert(pod, objects.Pod)) for pod in made.initial_pods
         )
         for pod in made.pods:
-            self._queue.add(shapes.info(msgspec.convert(pod, objects.Pod)))
+            self._queue.add(shapes.make_info(msgspec.convert(pod, objects.Pod)))
 
     def schedule(self) -> int:
         """Decide about all pods, one after the other; return how many found a place."""
@@ -160,7 +160,7 @@ class Run:
     def timed(self) -> Timed:
         """Do the same by the clock, with Python's garbage collector set as `run` sets it."""
         gc.unfreeze()
-        process.settle_memory()
+        process.freeze_existing_objects()
         cpu_seconds, seconds = time.process_time(), time.perf_counter()
         placed = self.schedule()
         return Timed(placed, time.perf_counter() - seconds, time.process_time() - cpu_seconds)

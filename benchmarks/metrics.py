@@ -62,10 +62,12 @@ class Cluster:
         """Build everything up to the first cycle."""
         file = folder / "node-load.policy"
         file.write_text(_policy_text(placed_adds=placed_adds), encoding="utf-8")
-        self.policy_set = policies.load([str(file)], {})
+        self.policy_set = policies.load_policy_set([str(file)], {})
         self.cache = caches.Cache(clocks.SystemClock())
-        made = policies.require(
-            policies.make(self.policy_set, handles.Handle(handles.NoBinder(), self.cache.owners))
+        made = policies.require_profiles(
+            policies.make_profiles(
+                self.policy_set, handles.Handle(handles.NoBinder(), self.cache.owners)
+            )
         )
         self.cache.follow_metrics(made.metric_needs)
         self.frameworks = {
@@ -103,7 +105,7 @@ class Cluster:
         requests = {"cpu": ("50m", "100m")[number // 2 % 2], "memory": "64Mi"}
         pod: dict[str, Any] = manifests.pod(f"p{number}", requests=requests)
         pod["metadata"] |= {"uid": f"u{number}", "namespace": "default"}
-        info = self.shapes.info(msgspec.convert(pod, objects.Pod))
+        info = self.shapes.make_info(msgspec.convert(pod, objects.Pod))
         started, cpu_started = time.perf_counter(), time.thread_time()
         result = self.frameworks[name].schedule_pod(info, self.cache.snapshot())
         if result.node_name is not None:
@@ -118,12 +120,12 @@ class Cluster:
 
 
 async def _run(cluster: Cluster, url: str, pods: int, rate: float) -> live_source.LiveSource:
-    around = source.Surroundings(clocks.SystemClock(), random.Random(1))
+    around = source.SourceDependencies(clocks.SystemClock(), random.Random(1))
     servers = {"default": settings.PrometheusSource(url)}
     live = live_source.LiveSource(servers, cluster.policy_set.metrics, around)
     asking = asyncio.create_task(live.run(cluster.refresh, cluster, cluster.backfill))
     await live.wait_asked()
-    process.settle_memory()
+    process.freeze_existing_objects()
     started = time.perf_counter()
     for number in range(pods):
         cluster.place(number)

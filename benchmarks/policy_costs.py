@@ -50,7 +50,9 @@ class Cluster:
         """Build everything up to the first cycle; `pods` are EQUAL or DIFFERENT."""
         paths = [] if rule_set == EMPTY else [str(FOLDER / f"{rule_set}.policy")]
         self._cache = caches.Cache(clocks.SystemClock())
-        made = policies.require(policies.make(policies.load(paths, {}), handles.Handle()))
+        made = policies.require_profiles(
+            policies.make_profiles(policies.load_policy_set(paths, {}), handles.Handle())
+        )
         (prof,) = made.by_name.values()
         self._cache.follow_metrics(made.metric_needs)
         self._framework = runtime.Framework(prof, random.Random(1))
@@ -72,7 +74,8 @@ class Cluster:
     def infos(self, numbers: range) -> list[pod_shape.PodInfo]:
         """Return pods as the queue hands them out."""
         return [
-            self._shapes.info(msgspec.convert(_pod(n, self._pods), objects.Pod)) for n in numbers
+            self._shapes.make_info(msgspec.convert(_pod(n, self._pods), objects.Pod))
+            for n in numbers
         ]
 
     def place(self, infos: Sequence[pod_shape.PodInfo]) -> None:
@@ -125,7 +128,7 @@ def cpu_seconds(clusters: Sequence[Cluster], pods: int) -> Iterator[list[float]]
         taken = [0.0] * len(clusters)
         for index in order:
             infos = clusters[index].infos(range(first, first + _TURN))
-            with process.without_collections():
+            with process.pause_garbage_collection():
                 started = time.thread_time()
                 clusters[index].place(infos)
                 taken[index] = time.thread_time() - started

@@ -97,18 +97,20 @@ class Scene:
         self._waiting: int = args.pending
         self.world = fakes.World()
         clock = self.world.clock
-        recipe = versions.Recipe(config.Config(), None)
+        recipe = versions.VersionChecker(config.Config(), None)
         handle = handles.Handle(self._binder, self.world.cache.owners)
         live = live_profiles.LiveProfiles(self.world.scheduler, None, clock, random.Random(1))
         known = self.offer(0)
         first = recipe.check(known)
-        if isinstance(first, versions.Refusal):
+        if isinstance(first, versions.VersionRefusal):
             raise SystemExit(first.details)
-        made = policies.require(policies.make(first.policy_set, handle, first.compiled))
+        made = policies.require_profiles(
+            policies.make_profiles(first.policy_set, handle, first.compiled)
+        )
         live.use(first.policy_set, made)
         in_use = state.VersionInUse(first.hash, first.texts, clock.now())
         self.state = state.PolicyState("benchmark", in_use)
-        make = reloader.profiles_by(handle)
+        make = reloader.make_profiles_factory(handle)
         self.reloads = reloader.Reloader(recipe, self.state, live, make, clock, known=known)
         for number in range(args.nodes):
             node = msgspec.convert(policy_costs.node(number), objects.Node)
@@ -121,18 +123,18 @@ class Scene:
         for number in range(args.pending):
             self.world.pods.upsert(_pod(f"pending-{number}"))
 
-    def offer(self, number: int, *, reads_annotations: bool = False) -> versions.Offer:
+    def offer(self, number: int, *, reads_annotations: bool = False) -> versions.OfferedVersion:
         """Return a version."""
         made = self._text(number, reads_annotations=reads_annotations)
-        return versions.Offer((source.SourceText("big.policy", made),))
+        return versions.OfferedVersion((source.SourceText("big.policy", made),))
 
-    async def reload(self, offer: versions.Offer) -> float:
+    async def reload(self, offer: versions.OfferedVersion) -> float:
         """Return how many seconds it takes until the version is in use."""
         began = time.perf_counter()
         done = asyncio.get_running_loop().create_future()
         listeners = self.state.listeners
         listeners[:] = [lambda _told: done.set_result(None)]
-        self.reloads.take(offer)
+        self.reloads.submit(offer)
         self.world.pods.upsert(_pod(f"meanwhile-{self._waiting}"))
         self._waiting += 1
         await done
@@ -248,7 +250,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     }
     for name, (rules, make_text) in made_by.items():
         scene = Scene(args, make_text)
-        process.settle_memory()
+        process.freeze_existing_objects()
         print(
             f"{name}: {args.nodes} nodes, {args.placed} pods on them, {args.pending} waiting, "
             f"{args.rounds} reloads each"

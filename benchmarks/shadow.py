@@ -54,8 +54,8 @@ def _pod(number: int) -> dict[str, Any]:
 def measure(nodes: int, pods: int) -> tuple[list[float], list[float]]:
     """Return CPU seconds of each real cycle, and of each decision beside it."""
     cache = caches.Cache(clocks.SystemClock())
-    made = policies.require(
-        policies.make(
+    made = policies.require_profiles(
+        policies.make_profiles(
             policies.from_sources([source.SourceText("shadow.policy", _TEXT)], {}),
             handles.Handle(handles.NoBinder(), cache.owners),
         )
@@ -69,7 +69,7 @@ def measure(nodes: int, pods: int) -> tuple[list[float], list[float]]:
     real: list[float] = []
     beside: list[float] = []
     for number in range(pods):
-        info = shapes.info(msgspec.convert(_pod(number), objects.Pod))
+        info = shapes.make_info(msgspec.convert(_pod(number), objects.Pod))
         started = time.thread_time()
         snap = cache.snapshot()
         result = framework.schedule_pod(info, snap)
@@ -91,7 +91,7 @@ def main(argv: list[str]) -> int:
     args = parser.parse_args(argv)
     print(f"{'nodes':>6}  {'decision':8}  {'mean':>7}  {'median':>7}  {'p99':>7}  ms of CPU time")
     for nodes in args.nodes:
-        with process.without_collections():
+        with process.pause_garbage_collection():
             measured = measure(nodes, args.pods)
         for what, seconds in zip(("real", "beside"), measured, strict=True):
             ms = sorted(1000 * each for each in seconds)

@@ -93,10 +93,10 @@ class Cluster:
     def __init__(self, size: Size, folder: pathlib.Path) -> None:
         """Build everything up to the first query."""
         (folder / "p.policy").write_text(size.policy, encoding="utf-8")
-        self.policy_set = policies.load([str(folder / "p.policy")], {})
+        self.policy_set = policies.load_policy_set([str(folder / "p.policy")], {})
         self.cache = caches.Cache(clocks.SystemClock())
         handle = handles.Handle(handles.NoBinder(), self.cache.owners)
-        made = policies.require(policies.make(self.policy_set, handle))
+        made = policies.require_profiles(policies.make_profiles(self.policy_set, handle))
         self.cache.follow_metrics(made.metric_needs)
         self.needs = made.metric_needs
         self._readers = made.metric_readers
@@ -140,7 +140,7 @@ class Cluster:
 
 
 async def _run(cluster: Cluster, size: Size, url: str) -> None:
-    around = source.Surroundings(clocks.SystemClock(), random.Random(1))
+    around = source.SourceDependencies(clocks.SystemClock(), random.Random(1))
     servers = {"default": settings.PrometheusSource(url, timeout_seconds=60)}
     live = live_source.LiveSource(servers, cluster.policy_set.metrics, around)
     turns = Turns()
@@ -196,6 +196,6 @@ def main(argv: Sequence[str]) -> int:
         metric_server.serving(instances, steps=size.steps) as url,
     ):
         cluster = Cluster(size, folder)
-        process.settle_memory()
+        process.freeze_existing_objects()
         asyncio.run(_run(cluster, size, url))
     return 0

@@ -9,8 +9,8 @@ from policysched.cli import fast_exit, main
 
 def run() -> NoReturn:
     """Run the command line of the process and end it with its exit code."""
-    fast_exit.begin()
-    fast_exit.leave(main.main())
+    fast_exit.enable()
+    fast_exit.exit_process(main.main())
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ _MANY = 100.0
 """From here on digits behind the point say nothing."""
 
 
-def text(value: float, unit: units.Unit) -> str:
+def format_amount(value: float, unit: units.Unit) -> str:
     """Return a value in the scale of a query (a ratio 0..1, whole cores) with three digits."""
     if unit.is_dimensionless:
         return f"{_digits(100 * value)}%" if unit.is_ratio else _digits(value)
@@ -28,16 +28,16 @@ def text(value: float, unit: units.Unit) -> str:
     return "1 core" if (digits, unit) == ("1", units.CORES) else f"{digits} {unit}"
 
 
-def precise_text(value: float, unit: units.Unit) -> str:
+def format_precise_amount(value: float, unit: units.Unit) -> str:
     """Return the same with six digits, cores as a plain number, as policies write it."""
     if unit == units.BYTES:
         return _scaled(value, _BINARY, 1024, _six_digits)
     if unit == units.CORES or (unit.is_dimensionless and not unit.is_ratio):
         return _six_digits(value)
-    return f"{_six_digits(100 * value)}%" if unit.is_ratio else text(value, unit)
+    return f"{_six_digits(100 * value)}%" if unit.is_ratio else format_amount(value, unit)
 
 
-def age_text(seconds: float) -> str:
+def format_age(seconds: float) -> str:
     """Return an age: `21s`, `4m10s`, `3h`, `2d`."""
     whole = max(0, round(seconds))
     parts = []
@@ -69,11 +69,11 @@ def _scaled(
     return digits(value) + suffixes[place]
 
 
-def quantity_text(resource: str, amount: int) -> str:
+def format_quantity(resource: str, amount: int) -> str:
     """Return milli-CPU, bytes or pieces as a Kubernetes quantity, exactly."""
     if resource == "cpu":
         return str(amount // 1000) if amount % 1000 == 0 else f"{amount}m"
-    if units.of_resource(resource) != units.BYTES:
+    if units.find_resource_unit(resource) != units.BYTES:
         return str(amount)
     place = 0
     while amount and amount % 1024 == 0 and place < len(_BINARY) - 1:

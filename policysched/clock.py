@@ -47,7 +47,7 @@ class SystemClock:
         return datetime.datetime.now(datetime.UTC)  # noqa: TID251 - the one place that may ask
 
 
-class JumpWatch:
+class ClockJumpDetector:
     """Tells when the wall clock was set: it moved otherwise than the monotonic one.
 
     A machine that sleeps looks like one whose clock is set forward, since the monotonic clock stops
@@ -59,7 +59,7 @@ class JumpWatch:
         self._clock = clock
         self._ahead_seconds = self._ahead()
 
-    def jump_seconds(self, now_seconds: float | None = None) -> float:
+    def measure_jump_seconds(self, now_seconds: float | None = None) -> float:
         """Return by how much it was set since the last call; 0.0 for a mere correction.
 
         `now_seconds` is what the wall clock says, since 1970, where that is known already.

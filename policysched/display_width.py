@@ -10,7 +10,7 @@ _WITHOUT_WIDTH = ("Mn", "Me")
 """Categories of marks, which are drawn over the character before them."""
 
 
-def columns(text: str) -> int:
+def count_columns(text: str) -> int:
     """Return the columns of a text without control characters."""
     return len(text) if text.isascii() else sum(map(_columns_of_character, text))
 

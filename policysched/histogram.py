@@ -6,7 +6,7 @@ import bisect
 from collections.abc import Iterator
 
 
-def exponential(start: float, factor: float, count: int) -> tuple[float, ...]:
+def make_exponential_buckets(start: float, factor: float, count: int) -> tuple[float, ...]:
     """Return `count` upper bounds, each `factor` times the one before (ExponentialBuckets)."""
     return tuple(start * factor**power for power in range(count))
 
@@ -34,7 +34,7 @@ class Histogram:
         self.total += value
 
 
-class Histograms:
+class LabelledHistograms:
     """One histogram for each combination of label values.
 
     Attributes:

@@ -41,7 +41,7 @@ def stop_on_signals() -> asyncio.Event:
     return stopping
 
 
-async def unless(stopping: asyncio.Event, work: Coroutine[None, None, T]) -> T | None:
+async def run_unless_stopped(stopping: asyncio.Event, work: Coroutine[None, None, T]) -> T | None:
     """Return what comes of `work`, None where the process is asked to end before."""
     working = asyncio.create_task(work)
     asked = asyncio.create_task(stopping.wait())
@@ -54,7 +54,7 @@ async def unless(stopping: asyncio.Event, work: Coroutine[None, None, T]) -> T |
         await asyncio.gather(working, asked, return_exceptions=True)
 
 
-async def in_thread(work: Callable[[], T]) -> T:
+async def run_in_thread(work: Callable[[], T]) -> T:
     """Return what `work` returns, which may take long and is given up when the process ends.
 
     Threads of `asyncio.to_thread` are waited for then, however long they take.
@@ -92,7 +92,7 @@ def collect_rarely() -> None:
     gc.set_threshold(*_GC_THRESHOLD)
 
 
-def settle_memory() -> None:
+def freeze_existing_objects() -> None:
     """Keep collections out of the hot path: what exists now is long-lived, look at new things."""
     gc.collect()
     gc.freeze()
@@ -102,14 +102,14 @@ def settle_memory() -> None:
 def free_cycles() -> None:
     """Free what holds itself and nothing else does, such as the policies of a former version.
 
-    Left alone it would wait for a collection of everything, which `settle_memory` makes rare. What
-    was there then is not looked at; what came since is, at 1.2 ms for each thousand pods.
+    Left alone it would wait for a collection of everything, which `freeze_existing_objects` makes
+    rare. It skips objects of before that freeze; newer ones cost 1.2 ms for each thousand pods.
     """
     gc.collect()
 
 
 @contextlib.contextmanager
-def without_collections() -> Iterator[None]:
+def pause_garbage_collection() -> Iterator[None]:
     """Build much that lives long without looking for cycles in it again and again.
 
     What makes several such things one after the other collects in between.

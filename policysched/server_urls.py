@@ -29,7 +29,7 @@ def split(url: str) -> urllib.parse.SplitResult | None:
     return parts if is_usable else None
 
 
-def quoted(url: str) -> str:
+def quote_url(url: str) -> str:
     """Return a URL for a message: in backticks, without a password and control characters."""
     without_user = _USER.sub("//(hidden)@", url)
     return f"`{control_characters.escape_unprintable(without_user)}`"

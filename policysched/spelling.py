@@ -34,7 +34,7 @@ def distance(left: str, right: str) -> int:
     return previous[-1]
 
 
-def nearest(word: str, names: Iterable[str]) -> list[str]:
+def find_nearest(word: str, names: Iterable[str]) -> list[str]:
     """Return up to three names within two edits of `word`, nearest first; case does not count."""
     folded = word.casefold()
     found = []
@@ -77,11 +77,11 @@ def _sound(word: str) -> str:
 
 def did_you_mean(word: str, names: Iterable[str]) -> str:
     """Return "did you mean `x`?" or "" if nothing is near."""
-    found = [f"`{name}`" for name in nearest(word, names)]
-    return f"did you mean {alternatives(found)}?" if found else ""
+    found = [f"`{name}`" for name in find_nearest(word, names)]
+    return f"did you mean {join_alternatives(found)}?" if found else ""
 
 
-def alternatives(words: Iterable[str]) -> str:
+def join_alternatives(words: Iterable[str]) -> str:
     """Join words as `a`, `b` or `c`."""
     listed = list(words)
     if len(listed) < 2:  # noqa: PLR2004 - one word needs no joining

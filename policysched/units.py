@@ -59,7 +59,7 @@ class Unit:
         is_share = self.is_ratio or other.is_ratio or is_quotient_of_equals
         return COMPUTED_RATIO if product.is_dimensionless and is_share else product
 
-    def of_sum(self) -> Unit:
+    def get_sum_unit(self) -> Unit:
         """Return the unit of a sum or difference of numbers in this one."""
         return COMPUTED_RATIO if self.is_ratio else self
 
@@ -101,7 +101,7 @@ def _product(unit: Unit) -> str:
     return "·".join(above or ["1"]) + "".join(f"/{name}" for name in below)
 
 
-def of_resource(name: str) -> Unit:
+def find_resource_unit(name: str) -> Unit:
     """Return the unit in which a node resource is counted.
 
     `cpu` is in cores, memory-like resources in bytes, everything else is counted.

@@ -184,4 +184,4 @@ def make_budget(
 def store(storage: storages.Storage, *items: storage_objects.StorageObject) -> None:
     """Put objects into a storage."""
     for item in items:
-        storage.of_kind(type(item)).set(item)
+        storage.get_store(type(item)).set(item)

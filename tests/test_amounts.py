@@ -25,7 +25,7 @@ from policysched import amounts, units
 )
 def test_a_number_is_written_with_its_unit(value: float, unit: units.Unit, text: str) -> None:
     """Three digits are enough; large numbers have suffixes or commas."""
-    assert amounts.text(value, unit) == text
+    assert amounts.format_amount(value, unit) == text
 
 
 @pytest.mark.parametrize(
@@ -41,4 +41,4 @@ def test_a_number_is_written_with_its_unit(value: float, unit: units.Unit, text:
 )
 def test_an_age_has_at_most_two_parts(seconds: float, text: str) -> None:
     """Nobody wants the seconds of a sample that is a day old."""
-    assert amounts.age_text(seconds) == text
+    assert amounts.format_age(seconds) == text

@@ -22,4 +22,4 @@ def test_other_words(text: str) -> None:
     """Other words are no booleans, and options of `run` refuse them."""
     assert booleans.parse(text) is None
     with pytest.raises(argparse.ArgumentTypeError, match="neither `true` nor `false`"):
-        run_flags.truth(text)
+        run_flags.parse_boolean(text)

@@ -36,15 +36,15 @@ def test_system_clock_agrees_with_the_machine() -> None:
 def test_a_clock_that_is_set_is_told_once() -> None:
     """By how much, forward or back; time that passes and corrections are no jumps."""
     manual = clock.ManualClock(datetime.datetime(2026, 1, 5, tzinfo=datetime.UTC))
-    jumps = clock.JumpWatch(manual)
+    jumps = clock.ClockJumpDetector(manual)
     found = []
     for jump_seconds in (0.0, 3600.0, 0.0, -7200.0, 0.5):
         manual.advance(10)
         manual.jump(jump_seconds)
-        found.append(round(jumps.jump_seconds(), 6))
+        found.append(round(jumps.measure_jump_seconds(), 6))
     assert found == [0.0, 3600.0, 0.0, -7200.0, 0.0]
     manual.jump(0.6)
-    assert jumps.jump_seconds() == pytest.approx(1.1), "corrections add up"
+    assert jumps.measure_jump_seconds() == pytest.approx(1.1), "corrections add up"
 
 
 @pytest.mark.parametrize(

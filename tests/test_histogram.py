@@ -9,7 +9,7 @@ from policysched import histogram
 
 def test_bounds_grow_by_a_factor() -> None:
     """kube-scheduler's buckets are made so."""
-    assert histogram.exponential(0.001, 2, 4) == (0.001, 0.002, 0.004, 0.008)
+    assert histogram.make_exponential_buckets(0.001, 2, 4) == (0.001, 0.002, 0.004, 0.008)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_a_value_is_in_one_bucket(value: float, counts: list[int]) -> None:
 
 def test_label_values_have_histograms_of_their_own() -> None:
     """A combination exists once it was observed."""
-    family = histogram.Histograms(("result",), (1.0,))
+    family = histogram.LabelledHistograms(("result",), (1.0,))
     for value, result in ((0.5, "a"), (3.0, "a"), (0.1, "b")):
         family.observe(value, result)
     assert {key: made.counts for key, made in family} == {("a",): [1, 1], ("b",): [1, 0]}

@@ -32,7 +32,7 @@ def test_holes_are_given_back() -> None:
     arrays: list[np.ndarray | None] = [np.ones(2_000) for _ in range(4_000)]  # 61 MiB
     before = _anonymous_kib()
     arrays[::2] = [None] * 2_000
-    assert malloc_tuning.give_back()
+    assert malloc_tuning.release_free_pages()
     assert before - _anonymous_kib() > 10_000
     assert sum(each is not None for each in arrays) == 2_000
 
@@ -69,8 +69,8 @@ assert mapped() == before
 def test_a_library_without_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other C libraries are left alone."""
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
-    assert not malloc_tuning.give_back()
-    assert not malloc_tuning.keep_buffers_out()
+    assert not malloc_tuning.release_free_pages()
+    assert not malloc_tuning.map_buffers_separately()
 
 
 @asynchronous
@@ -90,6 +90,6 @@ async def test_again_and_again() -> None:
         return True
 
     with contextlib.suppress(asyncio.CancelledError):
-        await malloc_tuning.keep_small(trim, sleep)
+        await malloc_tuning.trim_periodically(trim, sleep)
     assert done == [malloc_tuning.PERIOD_SECONDS] * 3
     assert trimmed == [1, 2, 3]

@@ -59,7 +59,7 @@ def test_long_lived_objects_are_left_out_of_collections() -> None:
     before = gc.get_threshold()
     gc.set_threshold(700)
     try:
-        process.settle_memory()
+        process.freeze_existing_objects()
         assert gc.get_freeze_count() > 0
         assert gc.get_threshold()[0] > 700
     finally:
@@ -86,7 +86,7 @@ def test_collections_pause_while_much_is_built() -> None:
     before = gc.isenabled()
 
     def fail_inside() -> None:
-        with process.without_collections():
+        with process.pause_garbage_collection():
             assert not gc.isenabled()
             assert gc.get_freeze_count() > 0
             raise KeyError
@@ -108,18 +108,18 @@ def test_work_before_the_start_ends_when_the_process_does() -> None:
     async def scenario() -> None:
         stopping, never, at_once = asyncio.Event(), asyncio.Event(), asyncio.Event()
         at_once.set()
-        assert await process.unless(stopping, _answer(at_once)) == "done"
+        assert await process.run_unless_stopped(stopping, _answer(at_once)) == "done"
         stopping.set()
-        assert await process.unless(stopping, _answer(never)) is None
+        assert await process.run_unless_stopped(stopping, _answer(never)) is None
 
     asyncio.run(scenario())
 
 
 def test_work_in_a_thread_is_answered() -> None:
     """By what it returns, or by what it raises."""
-    assert asyncio.run(process.in_thread(lambda: 1 + 1)) == 2
+    assert asyncio.run(process.run_in_thread(lambda: 1 + 1)) == 2
     with pytest.raises(ZeroDivisionError):
-        asyncio.run(process.in_thread(lambda: 1 // 0))
+        asyncio.run(process.run_in_thread(lambda: 1 // 0))
 
 
 def test_nobody_waits_for_work_in_a_thread_at_the_end() -> None:
@@ -131,7 +131,7 @@ def test_nobody_waits_for_work_in_a_thread_at_the_end() -> None:
         done.set()
 
     async def give_up() -> None:
-        working = asyncio.create_task(process.in_thread(work))
+        working = asyncio.create_task(process.run_in_thread(work))
         await asyncio.sleep(0)
         working.cancel()
 

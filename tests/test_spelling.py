@@ -24,7 +24,7 @@ from policysched import spelling
 )
 def test_names_within_two_edits_are_near(word: str, names: list[str], nearest: list[str]) -> None:
     """Nearest first, at most three; a short word must be very near."""
-    assert spelling.nearest(word, names) == nearest
+    assert spelling.find_nearest(word, names) == nearest
 
 
 @given(st.text("abc", max_size=6), st.text("abc", max_size=6))

@@ -39,4 +39,4 @@ def test_products_and_quotients_combine_units(
 )
 def test_resources_have_units(resource: str, unit: units.Unit) -> None:
     """Cpu is cores, memory is bytes, the rest is counted."""
-    assert units.of_resource(resource) == unit
+    assert units.find_resource_unit(resource) == unit

@@ -27,11 +27,11 @@ AGAIN_SECONDS = 30.0
 _CORE = "/api/"
 
 
-class Watch(Protocol):
+class KindWatch(Protocol):
     """Follows one kind; see `kube.reading.reflector.Reflector`."""
 
     @property
-    def resource(self) -> resources.Resource[Any]:
+    def resource(self) -> resources.ApiResource[Any]:
         """What it follows."""
         ...
 
@@ -51,14 +51,14 @@ class Watch(Protocol):
         ...
 
 
-class Sync:
+class WatchSync:
     """Says when enough is known of what is watched.
 
     Attributes:
         is_ready: whether scheduling may begin, or has begun.
     """
 
-    def __init__(self, watches: Iterable[Watch], what: str = "pod") -> None:
+    def __init__(self, watches: Iterable[KindWatch], what: str = "pod") -> None:
         """Look at `watches`; `what` is what is not scheduled before."""
         self.is_ready = False
         self._by_name = {each.resource.name: each for each in watches}
@@ -75,7 +75,7 @@ class Sync:
             readers = readers_now()
             if await self._are_followed(readers, seconds) or not self._missing(readers):
                 break
-            self._tell(readers)
+            self._warn_missing(readers)
             seconds = AGAIN_SECONDS
         self.is_ready = True
 
@@ -100,12 +100,12 @@ class Sync:
         return [name for name in names if not self._is_known(self._by_name[name])]
 
     @staticmethod
-    def _is_known(watch: Watch) -> bool:
+    def _is_known(watch: KindWatch) -> bool:
         is_refused = isinstance(watch.last_error, kube_errors.ForbiddenError)
         has_been_followed = watch.followed.is_set()
         return has_been_followed or (watch.synced.is_set() and not is_refused)
 
-    def _tell(self, readers: Mapping[str, list[str]]) -> None:
+    def _warn_missing(self, readers: Mapping[str, list[str]]) -> None:
         for name in self._missing(readers):
             watch = self._by_name[name]
             _log.warning(
@@ -114,16 +114,16 @@ class Sync:
                 name,
                 ", ".join(readers[name]),
                 watch.last_error or "no complete answer yet",
-                _advice(watch, readers[name]),
+                _format_advice(watch, readers[name]),
             )
 
 
-class ClusterSync(Sync):
+class ClusterSync(WatchSync):
     """Says when enough of a cluster of nodes is known, which is a matter of the profiles."""
 
     async def wait(self, profiles: Callable[[], Collection[profile.Profile]]) -> None:
         """Return when all is known that the profiles read, which may change meanwhile."""
-        await self.wait_for(lambda: needed_kinds.readers(profiles()))
+        await self.wait_for(lambda: needed_kinds.find_readers(profiles()))
 
     def require(self, profiles: Collection[profile.Profile]) -> None:
         """See that profiles read nothing that is not known; before scheduling begins, all may.
@@ -131,7 +131,7 @@ class ClusterSync(Sync):
         Raises:
             ConfigurationError: they do.
         """
-        readers = needed_kinds.readers(profiles)
+        readers = needed_kinds.find_readers(profiles)
         missing = self._missing(readers) if self.is_ready else []
         if missing:
             named = ", ".join(f"{name} (read by {', '.join(readers[name])})" for name in missing)
@@ -140,10 +140,10 @@ class ClusterSync(Sync):
 
     def problem(self, profiles: Collection[profile.Profile]) -> str:
         """Return what is missing, "" where scheduling may begin."""
-        return self.problem_of(needed_kinds.readers(profiles))
+        return self.problem_of(needed_kinds.find_readers(profiles))
 
 
-def _advice(watch: Watch, plugins: list[str]) -> str:
+def _format_advice(watch: KindWatch, plugins: list[str]) -> str:
     if not isinstance(watch.last_error, kube_errors.ForbiddenError):
         return ""
     group = "" if watch.resource.path.startswith(_CORE) else watch.resource.path.split("/")[2]

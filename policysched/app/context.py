@@ -22,7 +22,7 @@ from policysched.serving import http_server
 
 
 @dataclasses.dataclass(slots=True, eq=False, kw_only=True)
-class Wired:
+class ProcessContext:
     """Everything of one process, joined but not started.
 
     Attributes:
@@ -38,7 +38,7 @@ class Wired:
         profiles: what it goes by.
         policies: which version of the policies that is, and who is told of others.
         metrics: where samples come from, None for nowhere.
-        own_metrics: what is told of this process.
+        metrics_exporter: the metrics of this process.
         background: runs from the start until the process ends, whether it leads or not.
         pages: what is served over HTTP, by path.
         config_map: returns the ConfigMap of the policies as last seen, None where there is none.
@@ -50,17 +50,17 @@ class Wired:
     election: election_config.LeaderElectionConfig
     clock: clocks.Clock
     rng: random.Random
-    connection: kubeconfig.Connection
+    connection: kubeconfig.ApiClientConfig
     api: client.ApiClient
-    elector: terms.Elector
+    elector: terms.Leadership
     writers: writers.ApiWriters
     scheduler: schedulers.Scheduler
-    reflectors: reflectors.Reflectors
+    reflectors: reflectors.ClusterReflectors
     sync: cluster_sync.ClusterSync
     profiles: live_profiles.LiveProfiles
     policies: state.PolicyState
     metrics: metrics_source.MetricsSource | None
-    own_metrics: exporter.OwnMetrics
+    metrics_exporter: exporter.MetricsExporter
     stopping: asyncio.Event
     background: list[Coroutine[None, None, None]] = dataclasses.field(default_factory=list)
     pages: dict[str, http_server.MakePage] = dataclasses.field(default_factory=dict)

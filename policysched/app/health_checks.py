@@ -12,7 +12,7 @@ _STUCK_SECONDS = 120.0
 """No cycle takes nearly as long; what waits for the API server is not counted."""
 
 
-def of_scheduler(joined: context.Wired) -> health.Health:
+def make_scheduler_health(joined: context.ProcessContext) -> health.HealthChecks:
     """Return the checks of a process; it is asked only once it runs."""
     live: dict[str, health.Check] = {
         "leaderElection": lambda: _election(joined),
@@ -20,14 +20,14 @@ def of_scheduler(joined: context.Wired) -> health.Health:
     }
     ready: dict[str, health.Check] = {
         "leaderElection": lambda: _election(joined),
-        "informer-sync": lambda: joined.sync.problem(joined.profiles.in_use()),
+        "informer-sync": lambda: joined.sync.problem(joined.profiles.get_profiles()),
         "policies": lambda: "" if joined.profiles.current.by_name else "there are no profiles",
         "shutdown": lambda: "the process is about to end" if joined.stopping.is_set() else "",
     }
-    return health.Health(live, ready)
+    return health.HealthChecks(live, ready)
 
 
-def _election(joined: context.Wired) -> str:
+def _election(joined: context.ProcessContext) -> str:
     """Fail where the election hangs: the others think that nobody leads, this process that it does.
 
     Standing by is fine.
@@ -43,7 +43,7 @@ class _Progress:
     A cycle that does not end needs no check: nothing answers then, not even `ping`.
     """
 
-    def __init__(self, joined: context.Wired, clock: clocks.Clock) -> None:
+    def __init__(self, joined: context.ProcessContext, clock: clocks.Clock) -> None:
         self._joined = joined
         self._clock = clock
         self._attempts = -1

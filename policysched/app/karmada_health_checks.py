@@ -27,7 +27,7 @@ makes that six minutes at most."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Checked:
+class KarmadaHealthInputs:
     """What the checks look at.
 
     Attributes:
@@ -40,16 +40,16 @@ class Checked:
         clock: tells how long.
     """
 
-    elector: terms.Elector
-    sync: cluster_sync.Sync
+    elector: terms.Leadership
+    sync: cluster_sync.WatchSync
     names: Iterable[str]
     stopping: asyncio.Event
-    schedules: loop.Loop
+    schedules: loop.BindingSchedulingLoop
     queue: work_queue.WorkQueue
     clock: clocks.Clock
 
 
-def of_process(checked: Checked) -> health.Health:
+def make_karmada_health(checked: KarmadaHealthInputs) -> health.HealthChecks:
     """Return the checks of a process."""
 
     def election() -> str:
@@ -57,7 +57,7 @@ def of_process(checked: Checked) -> health.Health:
             return "the lease has run out, and the election has not noticed"
         return ""
 
-    return health.Health(
+    return health.HealthChecks(
         {"leaderElection": election, "scheduling": _Progress(checked).check},
         {
             "leaderElection": election,
@@ -73,7 +73,7 @@ class _Progress:
     A decision that does not end needs no check: nothing answers then, not even `ping`.
     """
 
-    def __init__(self, checked: Checked) -> None:
+    def __init__(self, checked: KarmadaHealthInputs) -> None:
         self._checked = checked
         self._steps = -1
         self._since_seconds = 0.0

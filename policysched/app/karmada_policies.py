@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Surroundings:
+class ClusterPolicyContext:
     """What following needs of the process around it.
 
     Attributes:
@@ -42,13 +42,13 @@ class Surroundings:
     """
 
     api: client.ApiClient
-    elector: terms.Elector
-    recorder: recorders.Recorder
-    loop: live_policies.Loop
+    elector: terms.Leadership
+    recorder: recorders.ObjectEventRecorder
+    loop: live_policies.ClusterPolicyConsumers
     clusters_synced: asyncio.Event
 
 
-class Following:
+class ClusterPolicyFollower:
     """Finds the first version, and follows others.
 
     Attributes:
@@ -56,7 +56,9 @@ class Following:
         collectors: tell of it in metrics.
     """
 
-    def __init__(self, said: options.Options, clock: clocks.Clock, rng: random.Random) -> None:
+    def __init__(
+        self, said: options.KarmadaSchedulerOptions, clock: clocks.Clock, rng: random.Random
+    ) -> None:
         """Read policies and values of metrics, as far as they are files.
 
         Raises:
@@ -66,18 +68,18 @@ class Following:
         self._clock = clock
         self._rng = rng
         self._rows = cluster_rows.ClusterRows(clock)
-        self._recipe = versions.Recipe(said.configuration, said.scheduler_name, clock)
-        self._starting = starting.Starting(said.configuration.policies, self._recipe)
+        self._recipe = versions.VersionChecker(said.configuration, said.scheduler_name, clock)
+        self._starting = starting.InitialVersionFinder(said.configuration.policies, self._recipe)
         self._source_watch = source_watch.SourceWatch()
-        self._followed: starting.Source | None = None
+        self._followed: starting.PolicySource | None = None
         self._metrics: metrics_source.MetricsSource | None = None
-        self._start = self._starting.local()
+        self._start = self._starting.find_local()
         if self._start is not None:
             self._metrics = self._open_metrics(self._start)
         self.background: list[Coroutine[None, None, None]] = []
         self.collectors: list[Callable[[], Iterable[core.Metric]]] = []
 
-    async def begin(self, api: client.ApiClient, stopping: asyncio.Event) -> bool:
+    async def find_first_version(self, api: client.ApiClient, stopping: asyncio.Event) -> bool:
         """Ask the API server where files do not say it; False where the process is to end first.
 
         Raises:
@@ -101,7 +103,7 @@ class Following:
             "hash": start.checked.hash if start else "none",
         }
 
-    def join(self, around: Surroundings) -> live_policies.LivePolicies:
+    def connect(self, around: ClusterPolicyContext) -> live_policies.LiveClusterPolicies:
         """Return what hands policies to the loop, with the first version.
 
         Raises:
@@ -111,15 +113,19 @@ class Following:
         start, followed = self._start, self._followed
         if start is None or followed is None:
             raise RuntimeError("there is no version to begin with")
-        live = live_policies.LivePolicies(around.loop, self._metrics, self._clock, self._rows)
-        live.use(start.checked.policy_set, self._made(start.checked))
-        state = policy_reloads.first_state(start, followed, self._clock.now())
-        reloads = reloader.Reloader(
-            self._recipe, state, live, self._made, self._clock, known=start.offer
+        live = live_policies.LiveClusterPolicies(
+            around.loop, self._metrics, self._clock, self._rows
         )
-        clusters = live_policies.Clusters(around.clusters_synced, around.loop.handlers.store)
+        live.use(start.checked.policy_set, self._make_policies(start.checked))
+        state = policy_reloads.make_first_state(start, followed, self._clock.now())
+        reloads = reloader.Reloader(
+            self._recipe, state, live, self._make_policies, self._clock, known=start.offer
+        )
+        clusters = live_policies.ClusterMetricTargets(
+            around.clusters_synced, around.loop.handlers.store
+        )
         self.background += [live.follow_metrics(clusters), live.retry()]
-        parts = policy_reloads.Surroundings(
+        parts = policy_reloads.PolicyReloadContext(
             self._options.configuration.policies,
             state,
             around.api,
@@ -128,19 +134,21 @@ class Following:
             self._rng,
             self.background,
         )
-        policy_reloads.follow(parts, start, followed, reloads)
+        policy_reloads.follow_policies(parts, start, followed, reloads)
         self._source_watch.recorder = around.recorder
-        self.collectors.append(lambda: reporting.of_policies(state))
-        self._tell_of(live, around.loop)
+        self.collectors.append(lambda: reporting.collect_metrics(state))
+        self._add_collectors(live, around.loop)
         return live
 
-    def _tell_of(self, live: live_policies.LivePolicies, loop: live_policies.Loop) -> None:
+    def _add_collectors(
+        self, live: live_policies.LiveClusterPolicies, loop: live_policies.ClusterPolicyConsumers
+    ) -> None:
         def of_samples() -> Iterable[core.Metric]:
-            rows = live.rows.at(loop.handlers.store.clusters_now())
-            return exporter.of_ages(live.metric_readers(), rows, "clusters")
+            rows = live.rows.update_snapshot(loop.handlers.store.clusters_now())
+            return exporter.collect_sample_ages(live.metric_readers(), rows, "clusters")
 
         def of_expiry() -> Iterable[core.Metric]:
-            return rule_expiry.families(
+            return rule_expiry.collect_metrics(
                 lambda: live.policy_set, lambda profile: profile.cluster_policies
             )
 
@@ -148,23 +156,27 @@ class Following:
         metrics = self._metrics
         if metrics is not None:
             self.collectors += [
-                lambda: exporter.of_sources(metrics.health()),
-                lambda: exporter.of_queries(metrics.stats()),
+                lambda: exporter.collect_sources(metrics.health()),
+                lambda: exporter.collect_queries(metrics.stats()),
             ]
 
-    def _made(self, checked: versions.Checked) -> cluster_policies.ClusterPolicies | None:
+    def _make_policies(
+        self, checked: versions.CheckedVersion
+    ) -> cluster_policies.ClusterPolicies | None:
         name = self._options.scheduler_name
-        return cluster_profiles.of_set(checked.policy_set, name, self._clock, self._rows)
+        return cluster_profiles.make_cluster_policies(
+            checked.policy_set, name, self._clock, self._rows
+        )
 
-    def _open_metrics(self, start: starting.Start) -> metrics_source.MetricsSource | None:
+    def _open_metrics(self, start: starting.InitialVersion) -> metrics_source.MetricsSource | None:
         """Return the source of samples.
 
         Raises:
             InputError: a file of values cannot be read or is wrong.
             ConfigurationError: a metric names a source that there is not.
         """
-        found = self._made(start.checked)
-        around = source.Surroundings(self._clock, self._rng, observer=self._source_watch)
+        found = self._make_policies(start.checked)
+        around = source.SourceDependencies(self._clock, self._rng, observer=self._source_watch)
         said = self._options
         return metrics_source.open_source(
             said.metrics_file,

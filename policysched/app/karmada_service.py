@@ -64,20 +64,23 @@ _EVENT_CONNECTIONS = event_recorder.LANES + 1
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Connected:
+class _ApiConnections:
     """The connections of a process; events have one of their own, and so a limit of their own."""
 
-    to: kubeconfig.Connection
+    to: kubeconfig.ApiClientConfig
     api: client.ApiClient
     events: client.ApiClient
-    elector: terms.Elector
+    elector: terms.Leadership
 
 
-class Service:
+class KarmadaSchedulerProcess:
     """One scheduler process of a Karmada control plane."""
 
     def __init__(
-        self, said: options.Options, how: algorithm.Algorithm, clock: clocks.Clock
+        self,
+        said: options.KarmadaSchedulerOptions,
+        how: algorithm.BindingAlgorithm,
+        clock: clocks.Clock,
     ) -> None:
         """Prepare to decide by `how`; read policies, as far as they are files.
 
@@ -87,9 +90,9 @@ class Service:
         self._options = said
         self._clock = clock
         self._rng = random.Random()
-        self._measured = measurements.Measurements(clock)
+        self._measured = measurements.BindingMeasurements(clock)
         self._algorithm = dataclasses.replace(how, observer=self._measured)
-        self._following = _following(said, clock, self._rng)
+        self._following = _make_policy_follower(said, clock, self._rng)
 
     async def run(self) -> None:
         """Schedule until the process is asked to stop.
@@ -104,21 +107,23 @@ class Service:
         connecting = kubeconfig.load(said.kubeconfig, said.context, self._clock)
         await lifecycle.follow_api_server(connecting, self._serve)
 
-    async def _serve(self, connection: kubeconfig.Connection, stopping: asyncio.Event) -> None:
+    async def _serve(self, connection: kubeconfig.ApiClientConfig, stopping: asyncio.Event) -> None:
         said, following = self._options, self._following
         if said.master is not None:
             connection = dataclasses.replace(connection, server=said.master.rstrip("/"))
         servers = said.configuration.prometheus
-        logs.SECRETS.add(known_secrets.of_process(connection.credentials, servers))
-        async with self._connected(connection) as connected:
-            if following is not None and not await following.begin(connected.api, stopping):
+        logs.SECRETS.add(known_secrets.list_process_secrets(connection.credentials, servers))
+        async with self._open_connections(connection) as connected:
+            if following is not None and not await following.find_first_version(
+                connected.api, stopping
+            ):
                 return
-            self._tell_start(connection)
-            await _Process(
+            self._log_start(connection)
+            await _ConnectedProcess(
                 said, self._algorithm, self._measured, self._clock, self._rng, following
             ).run(connected, stopping)
 
-    def _tell_start(self, connection: kubeconfig.Connection) -> None:
+    def _log_start(self, connection: kubeconfig.ApiClientConfig) -> None:
         policies = {} if self._following is None else self._following.described
         _log.info(
             "starting %s",
@@ -132,9 +137,11 @@ class Service:
         )
 
     @contextlib.asynccontextmanager
-    async def _connected(self, connection: kubeconfig.Connection) -> AsyncIterator[_Connected]:
+    async def _open_connections(
+        self, connection: kubeconfig.ApiClientConfig
+    ) -> AsyncIterator[_ApiConnections]:
         said, rng = self._options, self._rng
-        writes = election.new_fence(said.election, self._clock)
+        writes = election.make_fence(said.election, self._clock)
         async with (
             client.ApiClient(
                 connection,
@@ -150,26 +157,26 @@ class Service:
                 limit=self._limit(),
                 fence=writes,
             ) as events,
-            election.elector(said.election, connection, writes, self._clock, rng) as elector,
+            election.open_elector(said.election, connection, writes, self._clock, rng) as elector,
         ):
-            yield _Connected(connection, api, events, elector)
+            yield _ApiConnections(connection, api, events, elector)
 
     def _limit(self) -> rate_limit.TokenBucket | None:
         return lifecycle.make_limit(self._options.qps, self._options.burst, self._clock)
 
 
-def _following(
-    said: options.Options, clock: clocks.Clock, rng: random.Random
-) -> karmada_policies.Following | None:
+def _make_policy_follower(
+    said: options.KarmadaSchedulerOptions, clock: clocks.Clock, rng: random.Random
+) -> karmada_policies.ClusterPolicyFollower | None:
     if not said.has_policies:
         return None
     from policysched.app import karmada_policies  # noqa: PLC0415 - a process without needs none
 
-    return karmada_policies.Following(said, clock, rng)
+    return karmada_policies.ClusterPolicyFollower(said, clock, rng)
 
 
-def _estimators(
-    said: options.Options, api: client.ApiClient, rng: random.Random
+def _make_estimators(
+    said: options.KarmadaSchedulerOptions, api: client.ApiClient, rng: random.Random
 ) -> estimators.Estimators | None:
     if said.estimators is None:
         return None
@@ -178,20 +185,20 @@ def _estimators(
     return estimators.Estimators(said.estimators, api, rng)
 
 
-class _Process:
+class _ConnectedProcess:
     """Everything that runs, once there is a connection."""
 
     def __init__(
         self,
-        said: options.Options,
-        how: algorithm.Algorithm,
-        measured: measurements.Measurements,
+        said: options.KarmadaSchedulerOptions,
+        how: algorithm.BindingAlgorithm,
+        measured: measurements.BindingMeasurements,
         clock: clocks.Clock,
         rng: random.Random,
-        followed: karmada_policies.Following | None,
+        followed: karmada_policies.ClusterPolicyFollower | None,
     ) -> None:
         self._following = followed
-        self._live: live_policies.LivePolicies | None = None
+        self._live: live_policies.LiveClusterPolicies | None = None
         self._estimators: estimators.Estimators | None = None
         self._options = said
         self._algorithm = how
@@ -199,31 +206,33 @@ class _Process:
         self._clock = clock
         self._rng = rng
         self._awake = asyncio.Event()
-        self._echoes = acknowledgements.Echoes()
-        known = store.Store()
-        self._handlers = event_handlers.EventHandlers(
+        self._echoes = acknowledgements.WriteAcknowledgements()
+        known = store.ControlPlaneStore()
+        self._handlers = event_handlers.BindingEventHandlers(
             known, self._queue(known), said.scheduler_name, on_change=self._awake.set
         )
         self._handlers.stand_by()
 
-    def _queue(self, known: store.Store) -> work_queue.WorkQueue:
+    def _queue(self, known: store.ControlPlaneStore) -> work_queue.WorkQueue:
         said, clock, on_ready = self._options, self._clock, self._awake.set
         if said.by_priority:
             return priority_queue.PriorityQueue(clock, known.priority_of, on_ready=on_ready)
         bucket = rate_limit.TokenBucket(said.retry.per_second, said.retry.burst, clock)
         return work_queue.WorkQueue(clock, bucket, said.retry, on_ready=on_ready)
 
-    async def run(self, connected: _Connected, stopping: asyncio.Event) -> None:
-        self._estimators = _estimators(self._options, connected.api, self._rng)
+    async def run(self, connected: _ApiConnections, stopping: asyncio.Event) -> None:
+        self._estimators = _make_estimators(self._options, connected.api, self._rng)
         watches = self._watches(connected.api)
-        sync = cluster_sync.Sync(watches.values(), "binding")
+        sync = cluster_sync.WatchSync(watches.values(), "binding")
         recorder = event_recorder.ApiEventRecorder(
-            connected.events, self._clock, form=event_forms.CoreV1(self._options.scheduler_name)
+            connected.events,
+            self._clock,
+            form=event_forms.CoreV1EventFormat(self._options.scheduler_name),
         )
         decisions = self._decisions(recorder)
         schedules = self._loop(connected, decisions, recorder)
         self._follow_policies(connected, watches, recorder, decisions, schedules)
-        leading = self._terms(connected, watches, schedules)
+        leading = self._make_leadership(connected, watches, schedules)
         followed = self._following.background if self._following is not None else []
         try:
             health = self._health(connected, sync, stopping, schedules)
@@ -236,22 +245,24 @@ class _Process:
             *followed,
             *(watch.run() for watch in watches.values()),
             recorder.run(),
-            malloc_tuning.keep_small(),
+            malloc_tuning.trim_periodically(),
             self._schedule(sync, leading),
             *([] if self._estimators is None else [self._estimators.run()]),
         ]
-        await lifecycle.work(background, leading, lambda: event_recording.flush(recorder), stopping)
+        await lifecycle.work(
+            background, leading, lambda: event_recording.flush_events(recorder), stopping
+        )
 
     def _watches(self, api: client.ApiClient) -> dict[str, reflector.Reflector[Any]]:
-        clusters: reflector.Sink[objects.Cluster] = self._handlers.clusters
+        clusters: reflector.ReflectorSink[objects.Cluster] = self._handlers.clusters
         if self._estimators is not None:
-            clusters = self._estimators.following(clusters)
-        sinks: list[tuple[resources.Resource[Any], reflector.Sink[Any]]] = [
+            clusters = self._estimators.wrap_sink(clusters)
+        sinks: list[tuple[resources.ApiResource[Any], reflector.ReflectorSink[Any]]] = [
             (control_plane_resources.CLUSTERS, clusters),
-            (control_plane_resources.BINDINGS, self._echoes.through(self._handlers.bindings)),
+            (control_plane_resources.BINDINGS, self._echoes.wrap_sink(self._handlers.bindings)),
             (
                 control_plane_resources.CLUSTER_BINDINGS,
-                self._echoes.through(self._handlers.cluster_bindings),
+                self._echoes.wrap_sink(self._handlers.cluster_bindings),
             ),
         ]
         return {
@@ -259,11 +270,11 @@ class _Process:
             for resource, sink in sinks
         }
 
-    def _decisions(self, recorder: event_recorder.ApiEventRecorder) -> scheduling.Scheduling:
-        return scheduling.Scheduling(
+    def _decisions(self, recorder: event_recorder.ApiEventRecorder) -> scheduling.BindingScheduler:
+        return scheduling.BindingScheduler(
             self._algorithm,
             self._handlers,
-            event_recording.BindingRecorder(recorder),
+            event_recording.ApiBindingEventRecorder(recorder),
             self._clock,
             self._measured,
             asks_estimators=self._estimators is not None,
@@ -271,11 +282,11 @@ class _Process:
 
     def _follow_policies(
         self,
-        connected: _Connected,
+        connected: _ApiConnections,
         watches: dict[str, reflector.Reflector[Any]],
         recorder: event_recorder.ApiEventRecorder,
-        decisions: scheduling.Scheduling,
-        schedules: loop.Loop,
+        decisions: scheduling.BindingScheduler,
+        schedules: loop.BindingSchedulingLoop,
     ) -> None:
         """Let decisions go by cluster policies, if there are any to be followed."""
         if self._following is None:
@@ -283,9 +294,11 @@ class _Process:
         from policysched.app import karmada_policies  # noqa: PLC0415 - see above
         from policysched.karmada_loop import live_policies  # noqa: PLC0415 - see above
 
-        goes_by = live_policies.Loop(self._algorithm, decisions, self._handlers, schedules)
-        self._live = self._following.join(
-            karmada_policies.Surroundings(
+        goes_by = live_policies.ClusterPolicyConsumers(
+            self._algorithm, decisions, self._handlers, schedules
+        )
+        self._live = self._following.connect(
+            karmada_policies.ClusterPolicyContext(
                 connected.api,
                 connected.elector,
                 recorder,
@@ -296,44 +309,48 @@ class _Process:
 
     def _loop(
         self,
-        connected: _Connected,
-        decisions: scheduling.Scheduling,
+        connected: _ApiConnections,
+        decisions: scheduling.BindingScheduler,
         recorder: event_recorder.ApiEventRecorder,
-    ) -> loop.Loop:
-        schedules = loop.Loop(
+    ) -> loop.BindingSchedulingLoop:
+        schedules = loop.BindingSchedulingLoop(
             decisions,
             self._handlers,
-            writing.Writer(connected.api, decisions, self._echoes, self._clock),
+            writing.BindingWriter(connected.api, decisions, self._echoes, self._clock),
             self._clock,
             self._awake,
             writes_at_once=self._options.writes_at_once,
         )
-        schedules.is_held_back = backpressure.Pace(
+        schedules.is_held_back = backpressure.EventBackpressure(
             lambda: recorder.waiting, self._clock
         ).is_held_back
         if self._estimators is not None:
             schedules.ask = self._estimators.ask
         return schedules
 
-    def _terms(
+    def _make_leadership(
         self,
-        connected: _Connected,
+        connected: _ApiConnections,
         watches: dict[str, reflector.Reflector[Any]],
-        schedules: loop.Loop,
-    ) -> terms.Terms:
+        schedules: loop.BindingSchedulingLoop,
+    ) -> terms.LeadershipRunner:
         async def refresh() -> None:
             await asyncio.gather(*(watch.refresh() for watch in watches.values()))
 
-        return lifecycle.make_terms(self._options.election, connected.elector, schedules, refresh)
+        return lifecycle.make_leadership(
+            self._options.election, connected.elector, schedules, refresh
+        )
 
-    async def _schedule(self, sync: cluster_sync.Sync, leading: terms.Terms) -> None:
+    async def _schedule(
+        self, sync: cluster_sync.WatchSync, leading: terms.LeadershipRunner
+    ) -> None:
         """Schedule bindings whenever this process leads, once everything has been listed."""
         await sync.wait_for(lambda: _READERS)
         if self._live is not None:
             await self._live.wait_for_metrics()
         if self._estimators is not None:
-            await self._estimators.all_tried()
-        process.settle_memory()
+            await self._estimators.wait_all_tried()
+        process.freeze_existing_objects()
         known = self._handlers.store
         _log.info(
             "synced %s", logs.fields(clusters=len(known.clusters), bindings=len(known.bindings))
@@ -342,32 +359,32 @@ class _Process:
 
     def _health(
         self,
-        connected: _Connected,
-        sync: cluster_sync.Sync,
+        connected: _ApiConnections,
+        sync: cluster_sync.WatchSync,
         stopping: asyncio.Event,
-        schedules: loop.Loop,
+        schedules: loop.BindingSchedulingLoop,
     ) -> shared_pages.Pages:
         queue = self._handlers.queue
-        checked = karmada_health_checks.Checked(
+        checked = karmada_health_checks.KarmadaHealthInputs(
             connected.elector, sync, tuple(_READERS), stopping, schedules, queue, self._clock
         )
-        return karmada_health_checks.of_process(checked).pages()
+        return karmada_health_checks.make_karmada_health(checked).pages()
 
     def _servers(
-        self, connected: _Connected, health: shared_pages.Pages
+        self, connected: _ApiConnections, health: shared_pages.Pages
     ) -> Iterable[Coroutine[Any, Any, None]]:
         """Return what serves the pages; ConfigurationError where it cannot listen there."""
-        own = exporter.OwnMetrics()
-        own.add(lambda: metrics.metrics(self._measured, self._handlers))
-        own.add(metrics.build_info)
+        own = exporter.MetricsExporter()
+        own.add(lambda: metrics.collect_metrics(self._measured, self._handlers))
+        own.add(metrics.collect_build_info)
         for collect in self._following.collectors if self._following is not None else ():
             own.add(collect)
         if self._estimators is not None:
-            own.add(self._estimators.metrics)
-        own.add(lambda: election.status(self._options.election, connected.elector))
+            own.add(self._estimators.collect_metrics)
+        own.add(lambda: election.collect_metrics(self._options.election, connected.elector))
         host = urllib.parse.urlsplit(connected.to.server).netloc
         own.add(lambda: request_metrics.collect(connected.api.stats, host))
         said = self._options
-        return shared_pages.servers(
-            (said.health_address, health), (said.metrics_address, {exporter.PATH: own.page})
+        return shared_pages.make_servers(
+            (said.health_address, health), (said.metrics_address, {exporter.PATH: own.make_page})
         )

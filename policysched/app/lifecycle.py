@@ -19,11 +19,11 @@ from policysched.leadership import election, terms
 
 _log = logging.getLogger("policysched")
 
-Serve = Callable[[kubeconfig.Connection, asyncio.Event], Awaitable[None]]
+Serve = Callable[[kubeconfig.ApiClientConfig, asyncio.Event], Awaitable[None]]
 
 
 async def follow_api_server(
-    connecting: Coroutine[Any, Any, kubeconfig.Connection], serve: Serve
+    connecting: Coroutine[Any, Any, kubeconfig.ApiClientConfig], serve: Serve
 ) -> None:
     """Connect and `serve` until the process is asked to stop, by a signal that sets the event.
 
@@ -31,10 +31,10 @@ async def follow_api_server(
         InputError: the kubeconfig cannot be used.
         RemoteError: a credential could not be had.
     """
-    malloc_tuning.keep_buffers_out()
+    malloc_tuning.map_buffers_separately()
     process.collect_rarely()
     stopping = process.stop_on_signals()
-    connection = await process.unless(stopping, connecting)
+    connection = await process.run_unless_stopped(stopping, connecting)
     if connection is None:
         return
     await serve(connection, stopping)
@@ -46,25 +46,27 @@ def make_limit(qps: float | None, burst: int, clock: clocks.Clock) -> rate_limit
     return None if qps is None else rate_limit.TokenBucket(qps, burst, clock)
 
 
-def make_terms(
+def make_leadership(
     config: election_config.LeaderElectionConfig,
-    elector: terms.Elector,
-    loop: terms.Loop,
+    elector: terms.Leadership,
+    loop: terms.StoppableLoop,
     refresh: terms.Refresh,
-) -> terms.Terms:
+) -> terms.LeadershipRunner:
     """Return the terms of this process: one that never ends without leader election.
 
     `refresh` lists again before a term: the former leader may have written what no watch has shown.
     """
     if not config.leader_elect:
-        return terms.Terms(elector, loop)
-    last_writes_seconds = election.times(config).last_writes_seconds
-    return terms.Terms(elector, loop, refresh=refresh, last_writes_seconds=last_writes_seconds)
+        return terms.LeadershipRunner(elector, loop)
+    last_writes_seconds = election.parse_times(config).last_writes_seconds
+    return terms.LeadershipRunner(
+        elector, loop, refresh=refresh, last_writes_seconds=last_writes_seconds
+    )
 
 
 async def work(
     background: Iterable[Coroutine[Any, Any, None]],
-    leading: terms.Terms,
+    leading: terms.LeadershipRunner,
     flush: Callable[[], Awaitable[None]],
     stopping: asyncio.Event,
 ) -> None:

@@ -26,17 +26,17 @@ from policysched.reload import (
 )
 
 
-def first_state(
-    start: starting.Start, source: starting.Source | None, now: datetime.datetime
+def make_first_state(
+    start: starting.InitialVersion, source: starting.PolicySource | None, now: datetime.datetime
 ) -> state.PolicyState:
     """Return what is known about the policies of a process that starts now."""
     origin = source.origin if source else "none"
-    version = state.in_use(start.checked, now)
+    version = state.make_version_in_use(start.checked, now)
     return state.PolicyState(origin, version, is_frozen=start.offer.is_frozen)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Surroundings:
+class PolicyReloadContext:
     """What following policies needs of the process around it.
 
     Attributes:
@@ -52,31 +52,31 @@ class Surroundings:
     settings: config.PoliciesConfig
     state: state.PolicyState
     api: client.ApiClient
-    elector: terms.Elector
-    recorder: recorders.Recorder
+    elector: terms.Leadership
+    recorder: recorders.ObjectEventRecorder
     rng: random.Random
     background: list[Coroutine[None, None, None]]
 
 
-def add_to(
-    joined: context.Wired,
-    start: starting.Start,
-    source: starting.Source | None,
-    recipe: versions.Recipe,
+def add_policy_reloads(
+    joined: context.ProcessContext,
+    start: starting.InitialVersion,
+    source: starting.PolicySource | None,
+    recipe: versions.VersionChecker,
 ) -> None:
     """Follow `source`, tell people of it, and keep versions."""
     policies = joined.policies
-    joined.own_metrics.add(lambda: reporting.of_policies(policies))
-    joined.pages[reporting.PATH] = lambda _query: reporting.page(policies)
+    joined.metrics_exporter.add(lambda: reporting.collect_metrics(policies))
+    joined.pages[reporting.PATH] = lambda _query: reporting.make_page(policies)
     if source is None:
         return
     if isinstance(source, config_map_source.ConfigMapSource):
         joined.config_map = lambda: source.last
-    make = reloader.profiles_by(joined.writers.handle(joined.scheduler, joined.rng))
+    make = reloader.make_profiles_factory(joined.writers.make_handle(joined.scheduler, joined.rng))
     reloads = reloader.Reloader(
         recipe, policies, joined.profiles, make, joined.clock, known=start.offer
     )
-    around = Surroundings(
+    around = PolicyReloadContext(
         joined.config.policies,
         policies,
         joined.api,
@@ -85,26 +85,26 @@ def add_to(
         joined.rng,
         joined.background,
     )
-    follow(around, start, source, reloads)
+    follow_policies(around, start, source, reloads)
 
 
-def follow(
-    around: Surroundings,
-    start: starting.Start,
-    source: starting.Source,
+def follow_policies(
+    around: PolicyReloadContext,
+    start: starting.InitialVersion,
+    source: starting.PolicySource,
     reloads: reloader.Reloader[Any],
 ) -> None:
     """Let `reloads` take what `source` has; keep versions, and tell of them where they are."""
     _keep_versions(around)
     if isinstance(source, config_map_source.ConfigMapSource):
-        _tell_on(around, source)
+        _publish_status(around, source)
     if start.refusal is not None:
-        around.state.refuse(start.refusal, around.state.current.loaded_at)
+        around.state.record_refusal(start.refusal, around.state.current.loaded_at)
     around.background.append(reloads.run())
-    around.background.append(source.run(reloads.take, start.offer))
+    around.background.append(source.run(reloads.submit, start.offer))
 
 
-def _keep_versions(around: Surroundings) -> None:
+def _keep_versions(around: PolicyReloadContext) -> None:
     """Keep every version that is put to use, from the first one on."""
     settings, policies = around.settings, around.state
     if not settings.history_config_map:
@@ -117,8 +117,8 @@ def _keep_versions(around: Surroundings) -> None:
         around.rng,
     )
 
-    def keep(told: state.Told) -> None:
-        if told.outcome is state.Outcome.LOADED:
+    def keep(told: state.ReloadEvent) -> None:
+        if told.outcome is state.OfferOutcome.LOADED:
             keeper.add(policies.current, policies.origin)
 
     keeper.add(policies.current, policies.origin)
@@ -126,10 +126,10 @@ def _keep_versions(around: Surroundings) -> None:
     around.background.append(keeper.run())
 
 
-def _tell_on(around: Surroundings, source: config_map_source.ConfigMapSource) -> None:
+def _publish_status(around: PolicyReloadContext, source: config_map_source.ConfigMapSource) -> None:
     """Tell of versions by events and annotations of the ConfigMap that they come from."""
     policies = around.state
-    told = reporting.ConfigMapEvents(around.recorder, lambda: source.last, policies)
+    told = reporting.PolicyEventRecorder(around.recorder, lambda: source.last, policies)
     status = status_annotations.StatusAnnotations(
         policies,
         source,
@@ -137,6 +137,6 @@ def _tell_on(around: Surroundings, source: config_map_source.ConfigMapSource) ->
         lambda: around.elector.is_leading,
         around.rng,
     )
-    policies.listeners += [told.tell, status.tell]
-    source.on_bare = status.tell_again
+    policies.listeners += [told.record_event, status.request_write]
+    source.on_bare = status.request_rewrite
     around.background.append(status.run())

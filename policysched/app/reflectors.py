@@ -14,7 +14,7 @@ from policysched.kube.reading import reflector, resources
 from policysched.scheduler import scheduler as schedulers
 
 
-class Reflectors:
+class ClusterReflectors:
     """Keeps a scheduler's cache and queue equal to the cluster.
 
     Attributes:
@@ -28,7 +28,7 @@ class Reflectors:
         handlers = scheduler.events
         self.nodes = reflector.Reflector(api, resources.NODES, handlers.nodes, rng=rng)
         self.pods = reflector.Reflector(api, resources.PODS, handlers.pods, rng=rng)
-        others: list[tuple[resources.Resource[Any], reflector.Sink[Any]]] = [
+        others: list[tuple[resources.ApiResource[Any], reflector.ReflectorSink[Any]]] = [
             (resources.NAMESPACES, handlers.namespaces),
             *((resources.OWNERS[kind], sink) for kind, sink in handlers.owners.items()),
             *((resources.STORAGE[kind], sink) for kind, sink in handlers.storage.items()),
@@ -45,7 +45,7 @@ class Reflectors:
         return iter(self._all)
 
 
-class ClusterNodes:
+class NodeMetricTargets:
     """The nodes of the cache, for whoever brings metrics."""
 
     def __init__(self, cache: caches.Cache, synced: asyncio.Event) -> None:

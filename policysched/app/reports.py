@@ -21,18 +21,18 @@ _SUMMARY_SECONDS = 60.0
 """How often a dry run logs a summary, while there is news."""
 
 
-def add_shadow_report(joined: context.Wired) -> None:
+def add_shadow_report(joined: context.ProcessContext) -> None:
     """Decide by shadow policies beside the scheduler, and report these decisions."""
-    decided = shadow_report.beside(
+    decided = shadow_report.add_shadow_decisions(
         joined.scheduler, joined.clock, lambda: joined.profiles.current.shadows
     )
     report = shadow_report.ShadowReport(decided, _event_writer(joined))
-    joined.own_metrics.add(report.collect)
-    joined.pages[shadow_report.PATH] = lambda _: report.page()
+    joined.metrics_exporter.add(report.collect)
+    joined.pages[shadow_report.PATH] = lambda _: report.make_page()
     joined.background.append(report.run())
 
 
-def _event_writer(joined: context.Wired) -> Callable[[str], None]:
+def _event_writer(joined: context.ProcessContext) -> Callable[[str], None]:
     """Return a writer of events about the ConfigMap of the policies; it skips them without one."""
 
     def record(note: str) -> None:
@@ -43,7 +43,7 @@ def _event_writer(joined: context.Wired) -> Callable[[str], None]:
     return record
 
 
-def add_dry_run(joined: context.Wired) -> None:
+def add_dry_run(joined: context.ProcessContext) -> None:
     """Compare with another scheduler, if a dry run is asked for.
 
     The process stands by forever: it never leads, so no part of it writes; if one tried, the
@@ -54,34 +54,36 @@ def add_dry_run(joined: context.Wired) -> None:
     scheduler = joined.scheduler
     kept = joined.config.decisions.kept
     compared = dry_run.DryRun(scheduler.cache, scheduler.framework, joined.clock, kept)
-    scheduler.events.pods.before_placed = compared.bound
+    scheduler.events.pods.before_placed = compared.compare_bound
     report = dry_run_reports.DryRunReport(compared)
-    joined.own_metrics.add(report.collect)
-    joined.pages[dry_run_reports.PATH] = lambda _: report.page()
-    joined.background.append(_compare(joined, compared, report))
+    joined.metrics_exporter.add(report.collect)
+    joined.pages[dry_run_reports.PATH] = lambda _: report.make_page()
+    joined.background.append(_run_comparison(joined, compared, report))
 
 
-async def _compare(
-    joined: context.Wired, compared: dry_run.DryRun, report: dry_run_reports.DryRunReport
+async def _run_comparison(
+    joined: context.ProcessContext, compared: dry_run.DryRun, report: dry_run_reports.DryRunReport
 ) -> NoReturn:
     """Compare once the cluster has been listed, and log summaries."""
-    await joined.sync.wait(joined.profiles.in_use)
+    await joined.sync.wait(joined.profiles.get_profiles)
     compared.is_on = True
     names = ",".join(joined.profiles.current.by_name)
     _log.info("dry run: nothing is written %s", logs.fields(profiles=names))
     reported_seconds = joined.clock.monotonic_seconds()
     try:
         while True:
-            for _ in compared.look_at(each.info for each in joined.scheduler.queue.pods()):
+            for _ in compared.compare_waiting(each.info for each in joined.scheduler.queue.pods()):
                 await asyncio.sleep(0)
             if joined.clock.monotonic_seconds() - reported_seconds >= _SUMMARY_SECONDS:
                 reported_seconds = joined.clock.monotonic_seconds()
-                report.tell()
+                report.log_news()
             await asyncio.sleep(_DECIDE_SECONDS)
     finally:
-        report.tell()
+        report.log_news()
 
 
-def add_rule_expiry(joined: context.Wired) -> None:
+def add_rule_expiry(joined: context.ProcessContext) -> None:
     """Add the metric of expiring rules."""
-    joined.own_metrics.add(lambda: rule_expiry.families(lambda: joined.profiles.policy_set))
+    joined.metrics_exporter.add(
+        lambda: rule_expiry.collect_metrics(lambda: joined.profiles.policy_set)
+    )

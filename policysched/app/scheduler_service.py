@@ -61,7 +61,7 @@ _OTHER_CONNECTIONS = 32
 """Connections besides those of bindings: watches, events, status."""
 
 
-class Service:
+class SchedulerProcess:
     """One scheduler process: everything that is read before the API server is asked."""
 
     def __init__(
@@ -79,17 +79,17 @@ class Service:
         self._election = configuration.leader_election
         if options.dry_run:
             self._election = election_config.LeaderElectionConfig()
-        self._own_metrics = exporter.OwnMetrics()
+        self._metrics_exporter = exporter.MetricsExporter()
         self._source_watch = source_watch.SourceWatch()
-        self._recipe = versions.Recipe(configuration, options.scheduler_name, clock)
-        self._starting = starting.Starting(configuration.policies, self._recipe)
+        self._recipe = versions.VersionChecker(configuration, options.scheduler_name, clock)
+        self._starting = starting.InitialVersionFinder(configuration.policies, self._recipe)
         self._metrics: metrics_source.MetricsSource | None = None
-        start = self._starting.local()
+        start = self._starting.find_local()
         if start is not None:
             self._metrics = self._open_metrics(start)
 
-    def _open_metrics(self, start: starting.Start) -> metrics_source.MetricsSource | None:
-        around = source.Surroundings(self._clock, self._rng, observer=self._source_watch)
+    def _open_metrics(self, start: starting.InitialVersion) -> metrics_source.MetricsSource | None:
+        around = source.SourceDependencies(self._clock, self._rng, observer=self._source_watch)
         declared = start.checked.policy_set.metrics
         return metrics_source.open_source(
             self._options.metrics_file, self._config.prometheus, declared, around
@@ -106,7 +106,9 @@ class Service:
         connecting = kubeconfig.load(options.kubeconfig, options.context, self._clock)
         await lifecycle.follow_api_server(connecting, self._connect)
 
-    async def _connect(self, connection: kubeconfig.Connection, stopping: asyncio.Event) -> None:
+    async def _connect(
+        self, connection: kubeconfig.ApiClientConfig, stopping: asyncio.Event
+    ) -> None:
         writes = self._fence()
         async with (
             client.ApiClient(
@@ -122,9 +124,9 @@ class Service:
 
     async def _run(
         self,
-        connection: kubeconfig.Connection,
+        connection: kubeconfig.ApiClientConfig,
         api: client.ApiClient,
-        elector: terms.Elector,
+        elector: terms.Leadership,
         stopping: asyncio.Event,
     ) -> None:
         begun = await self._starting.begin(api, self._rng, stopping)
@@ -142,22 +144,22 @@ class Service:
                 hash=start.checked.hash or "none",
             ),
         )
-        state = policy_reloads.first_state(start, followed, self._clock.now())
+        state = policy_reloads.make_first_state(start, followed, self._clock.now())
         joined = self._join(connection, api, elector, stopping, start.checked, state)
-        policy_reloads.add_to(joined, start, followed, self._recipe)
+        policy_reloads.add_policy_reloads(joined, start, followed, self._recipe)
         await self._serve(joined)
 
-    def _fence(self) -> fence.Fence | None:
+    def _fence(self) -> fence.WriteFence | None:
         if self._options.dry_run:
-            return elections.closed_fence(self._clock)
-        return elections.new_fence(self._election, self._clock)
+            return elections.make_closed_fence(self._clock)
+        return elections.make_fence(self._election, self._clock)
 
     def _elector(
-        self, connection: kubeconfig.Connection, writes: fence.Fence | None
-    ) -> contextlib.AbstractAsyncContextManager[terms.Elector]:
+        self, connection: kubeconfig.ApiClientConfig, writes: fence.WriteFence | None
+    ) -> contextlib.AbstractAsyncContextManager[terms.Leadership]:
         if self._options.dry_run:
-            return contextlib.nullcontext(terms.NeverLeading())
-        return elections.elector(self._election, connection, writes, self._clock, self._rng)
+            return contextlib.nullcontext(terms.NeverLeader())
+        return elections.open_elector(self._election, connection, writes, self._clock, self._rng)
 
     def _request_limit(self) -> rate_limit.TokenBucket | None:
         limits = self._config.client_connection
@@ -166,13 +168,13 @@ class Service:
 
     def _join(
         self,
-        connection: kubeconfig.Connection,
+        connection: kubeconfig.ApiClientConfig,
         api: client.ApiClient,
-        elector: terms.Elector,
+        elector: terms.Leadership,
         stopping: asyncio.Event,
-        first: versions.Checked,
+        first: versions.CheckedVersion,
         state: states.PolicyState,
-    ) -> context.Wired:
+    ) -> context.ProcessContext:
         """Return everything of this process, with its first profiles.
 
         Raises:
@@ -180,13 +182,15 @@ class Service:
         """
         clock, rng = self._clock, self._rng
         written = writers.ApiWriters(api, clock)
-        scheduler = schedulers.Scheduler({}, written.outside(), clock, settings=self._settings())
-        made = policies.require(
-            policies.make(first.policy_set, written.handle(scheduler, rng), first.compiled)
+        scheduler = schedulers.Scheduler({}, written.make_ports(), clock, settings=self._settings())
+        made = policies.require_profiles(
+            policies.make_profiles(
+                first.policy_set, written.make_handle(scheduler, rng), first.compiled
+            )
         )
-        for line in policies.describe(made):
+        for line in policies.describe_profiles(made):
             _log.info("%s", line)
-        watches = reflectors.Reflectors(api, scheduler, rng)
+        watches = reflectors.ClusterReflectors(api, scheduler, rng)
         sync = cluster_sync.ClusterSync(watches)
         kept = shape_answers.MAX_SHAPES if self._config.features.opportunistic_batching else 0
         profiles = live_profiles.LiveProfiles(
@@ -195,7 +199,7 @@ class Service:
         profiles.use(first.policy_set, made)
         if not self._options.dry_run:
             self._source_watch.recorder = written.recorder
-        return context.Wired(
+        return context.ProcessContext(
             options=self._options,
             config=self._config,
             election=self._election,
@@ -211,13 +215,13 @@ class Service:
             profiles=profiles,
             policies=state,
             metrics=self._metrics,
-            own_metrics=self._own_metrics,
+            metrics_exporter=self._metrics_exporter,
             stopping=stopping,
         )
 
-    async def _serve(self, joined: context.Wired) -> None:
+    async def _serve(self, joined: context.ProcessContext) -> None:
         _add_parts(joined)
-        leading = lifecycle.make_terms(
+        leading = lifecycle.make_leadership(
             joined.election, joined.elector, joined.scheduler, joined.reflectors.pods.refresh
         )
         background = [*joined.background, _schedule(joined, leading)]
@@ -237,7 +241,7 @@ class Service:
         )
 
 
-def _add_parts(joined: context.Wired) -> None:
+def _add_parts(joined: context.ProcessContext) -> None:
     """Let each part add to the process.
 
     Raises:
@@ -251,12 +255,12 @@ def _add_parts(joined: context.Wired) -> None:
         raise
 
 
-async def _schedule(joined: context.Wired, leading: terms.Terms) -> None:
+async def _schedule(joined: context.ProcessContext, leading: terms.LeadershipRunner) -> None:
     """Schedule pods whenever this process leads, once everything has been listed."""
     started_seconds = joined.clock.monotonic_seconds()
-    await joined.sync.wait(joined.profiles.in_use)
+    await joined.sync.wait(joined.profiles.get_profiles)
     await joined.profiles.wait_for_metrics()
-    process.settle_memory()
+    process.freeze_existing_objects()
     seconds = joined.clock.monotonic_seconds() - started_seconds
     cache = joined.scheduler.cache
     _log.info(
@@ -269,40 +273,40 @@ async def _schedule(joined: context.Wired, leading: terms.Terms) -> None:
 # --- parts ---------------------------------------------------------------------------------------
 
 
-def _hide_secrets(joined: context.Wired) -> None:
+def _hide_secrets(joined: context.ProcessContext) -> None:
     logs.SECRETS.add(
-        known_secrets.of_process(joined.connection.credentials, joined.config.prometheus)
+        known_secrets.list_process_secrets(joined.connection.credentials, joined.config.prometheus)
     )
 
 
-def _follow_cluster(joined: context.Wired) -> None:
+def _follow_cluster(joined: context.ProcessContext) -> None:
     """Watch, and write what is decided."""
     joined.background += [each.run() for each in joined.reflectors]
     joined.background += joined.writers.background()
 
 
-def _tidy_up(joined: context.Wired) -> None:
+def _limit_memory(joined: context.ProcessContext) -> None:
     """Take no more memory than is needed."""
-    joined.background.append(malloc_tuning.keep_small())
+    joined.background.append(malloc_tuning.trim_periodically())
 
 
-def _follow_time(joined: context.Wired) -> None:
+def _follow_time(joined: context.ProcessContext) -> None:
     """Try pods again when time alone changes verdicts."""
     joined.background.append(joined.profiles.retry_by_time())
-    joined.background.append(joined.profiles.look_at_metrics())
+    joined.background.append(joined.profiles.retry_by_metric_age())
 
 
-def _follow_metrics(joined: context.Wired) -> None:
+def _follow_metrics(joined: context.ProcessContext) -> None:
     """Bring samples of metrics to the cache."""
     if joined.metrics is not None:
-        nodes = reflectors.ClusterNodes(joined.scheduler.cache, joined.reflectors.nodes.synced)
+        nodes = reflectors.NodeMetricTargets(joined.scheduler.cache, joined.reflectors.nodes.synced)
         handlers = joined.scheduler.events
         joined.background.append(
             joined.metrics.run(handlers.refresh_metrics, nodes, handlers.backfill_metrics)
         )
 
 
-def _watch_unserved(joined: context.Wired) -> None:
+def _add_unserved_watch(joined: context.ProcessContext) -> None:
     """Tell of pods that nobody schedules."""
     watch = unserved.UnservedWatch(
         joined.scheduler.events.pods.unserved,
@@ -310,39 +314,39 @@ def _watch_unserved(joined: context.Wired) -> None:
         lambda: joined.profiles.current.by_name,
         speaks=lambda: joined.elector.is_leading,
     )
-    joined.own_metrics.add(watch.collect)
+    joined.metrics_exporter.add(watch.collect)
     joined.background.append(watch.run(joined.reflectors.pods.synced))
 
 
-def _tell_own_metrics(joined: context.Wired) -> None:
-    own = joined.own_metrics
+def _export_metrics(joined: context.ProcessContext) -> None:
+    own = joined.metrics_exporter
     own.follow(joined.scheduler, joined.profiles.metric_readers, joined.metrics)
-    own.add(lambda: elections.status(joined.election, joined.elector))
+    own.add(lambda: elections.collect_metrics(joined.election, joined.elector))
     host = urllib.parse.urlsplit(joined.connection.server).netloc
     own.add(lambda: request_metrics.collect(joined.api.stats, host))
-    joined.pages[exporter.PATH] = own.page
+    joined.pages[exporter.PATH] = own.make_page
 
 
-def _tell_decisions(joined: context.Wired) -> None:
+def _publish_decisions(joined: context.ProcessContext) -> None:
     log, kept = joined.scheduler.decisions, joined.config.decisions.kept
-    joined.pages[decision_page.PATH] = decision_page.DecisionPage(log, kept).page
-    tracer = tracing.of_config(joined.config.tracing, joined.clock, joined.rng)
+    joined.pages[decision_page.PATH] = decision_page.DecisionPage(log, kept).make_page
+    tracer = tracing.make_tracer(joined.config.tracing, joined.clock, joined.rng)
     if tracer is not None:
         log.end_listeners.append(tracer.on_end)
         joined.background.append(tracer.run())
 
 
-_PARTS: tuple[Callable[[context.Wired], None], ...] = (
+_PARTS: tuple[Callable[[context.ProcessContext], None], ...] = (
     _hide_secrets,
     _follow_cluster,
-    _tidy_up,
+    _limit_memory,
     _follow_time,
     _follow_metrics,
-    _watch_unserved,
-    _tell_own_metrics,
-    _tell_decisions,
+    _add_unserved_watch,
+    _export_metrics,
+    _publish_decisions,
     reports.add_shadow_report,
     reports.add_dry_run,
     reports.add_rule_expiry,
-    secure_port.add,  # the last one: it serves the pages that the others have added
+    secure_port.add_servers,  # the last one: it serves the pages that the others have added
 )

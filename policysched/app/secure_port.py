@@ -19,31 +19,31 @@ _AUTHORITY_SECONDS = 60.0
 """How late a new authority of client certificates is known."""
 
 
-def add(joined: context.Wired) -> None:
+def add_servers(joined: context.ProcessContext) -> None:
     """Serve the pages of all parts, as far as addresses are configured; the last part to be added.
 
     Raises:
         ConfigurationError: an address cannot be listened on, or the certificate cannot be used.
     """
     serving = joined.config.serving
-    health_pages = health_checks.of_scheduler(joined).pages()
+    health_pages = health_checks.make_scheduler_health(joined).pages()
     if serving.metrics_address:
-        joined.background.append(_in_the_clear(joined, health_pages).run())
+        joined.background.append(_make_plain_server(joined, health_pages).run())
     if serving.secure_address:
-        joined.background.append(_SecurePort(joined, _pages(joined) | health_pages).run())
+        joined.background.append(_SecurePort(joined, _collect_pages(joined) | health_pages).run())
 
 
-def _pages(joined: context.Wired) -> dict[str, http_server.MakePage]:
+def _collect_pages(joined: context.ProcessContext) -> dict[str, http_server.MakePage]:
     """Return the pages of all parts; where nobody is asked for rights, nobody looks inside."""
     if joined.config.serving.authorization.enabled:
-        return joined.pages | debug_pages.pages(joined.config, joined.pages)
+        return joined.pages | debug_pages.make_pages(joined.config, joined.pages)
     return {
         path: make for path, make in joined.pages.items() if not path.startswith(debug_pages.ROOT)
     }
 
 
-def _in_the_clear(
-    joined: context.Wired, health_pages: dict[str, http_server.MakePage]
+def _make_plain_server(
+    joined: context.ProcessContext, health_pages: dict[str, http_server.MakePage]
 ) -> http_server.HttpServer:
     """Return the server of what everybody may know who can reach it."""
     roots = {f"/{kind}" for kind in (health.LIVEZ, health.READYZ, health.HEALTHZ)}
@@ -55,21 +55,23 @@ def _in_the_clear(
 
 
 class _SecurePort:
-    def __init__(self, joined: context.Wired, pages: dict[str, http_server.MakePage]) -> None:
+    def __init__(
+        self, joined: context.ProcessContext, pages: dict[str, http_server.MakePage]
+    ) -> None:
         serving = joined.config.serving
         address = addresses.parse_address(serving.secure_address)
         # Reviews must not wait for the lease, nor for what else the API server is asked.
         self._api = client.ApiClient(
             joined.connection, rng=joined.rng, max_connections=_REVIEW_CONNECTIONS
         )
-        self._reviewer = reviews.Reviewer(self._api)
+        self._reviewer = reviews.ApiAccessReviewer(self._api)
         self._takes_certificates = serving.authentication.enabled and serving.authorization.enabled
-        self._certificates = certificates.Certificates(
-            _pair(serving, address, joined.clock), joined.clock
+        self._certificates = certificates.CertificateReloader(
+            _choose_certificate(serving, address, joined.clock), joined.clock
         )
         guard = None
         if serving.authorization.enabled:
-            guard = access.Access(
+            guard = access.DelegatedAccess(
                 self._reviewer,
                 joined.clock,
                 is_anonymous=not serving.authentication.enabled,
@@ -85,9 +87,9 @@ class _SecurePort:
         async with self._api, asyncio.TaskGroup() as group:
             group.create_task(self._server.run())
             if self._takes_certificates:
-                group.create_task(self._follow_authority())
+                group.create_task(self._reload_client_authority())
 
-    async def _follow_authority(self) -> None:
+    async def _reload_client_authority(self) -> None:
         """Take certificates that the cluster's authority signs, whichever that is at the time."""
         told = ""
         while True:
@@ -102,9 +104,9 @@ class _SecurePort:
             await asyncio.sleep(_AUTHORITY_SECONDS)
 
 
-def _pair(
-    serving: config.ServingConfig, address: addresses.Address, clock: clocks.Clock
-) -> certificates.FilePair | certificates.SelfSigned:
+def _choose_certificate(
+    serving: config.ServingConfig, address: addresses.ListenAddress, clock: clocks.Clock
+) -> certificates.CertificateFiles | certificates.SelfSignedCertificate:
     if serving.cert_file:
-        return certificates.FilePair(serving.cert_file, serving.key_file)
-    return certificates.SelfSigned(certificates.own_names(address.host), clock)
+        return certificates.CertificateFiles(serving.cert_file, serving.key_file)
+    return certificates.SelfSignedCertificate(certificates.list_own_names(address.host), clock)

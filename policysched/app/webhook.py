@@ -18,7 +18,9 @@ _log = logging.getLogger("policysched")
 PATH = "/validate"
 MAX_BODY_BYTES = 8 * 1024 * 1024
 """A ConfigMap has a MiB at most; an update brings two, and JSON escapes what is in them."""
-_LIMITS = connections.Limits(at_once=1000, new_per_second=500.0, requests_per_second=5000.0)
+_LIMITS = connections.ConnectionLimits(
+    at_once=1000, new_per_second=500.0, requests_per_second=5000.0
+)
 """All come from a few API servers, and nothing but reviews is at stake."""
 LAST_ANSWERS_SECONDS = 5.0
 """How long reviews are waited for at the end: it has to fit into what kubelets give, 30 s."""
@@ -38,12 +40,12 @@ class WebhookOptions:
         chosen: which ConfigMaps are looked at.
     """
 
-    address: addresses.Address
+    address: addresses.ListenAddress
     cert_file: str
     key_file: str
     configuration: config.Config
     scheduler_name: str | None
-    chosen: admission.Chosen
+    chosen: admission.ConfigMapFilter
 
 
 class Webhook:
@@ -59,19 +61,19 @@ class Webhook:
         Raises:
             ConfigurationError: it cannot listen there, or the certificate cannot be used.
         """
-        self._admission = admission.Admission(
+        self._admission = admission.PolicyReviewer(
             options.configuration, options.scheduler_name, options.chosen
         )
         self._stopping = asyncio.Event()
         self._turn = asyncio.Semaphore(1)  # a check keeps a whole core busy
-        self._checks: set[asyncio.Task[admission.Verdict]] = set()
+        self._checks: set[asyncio.Task[admission.AdmissionResponse]] = set()
         checks = {"shutdown": lambda: "it is about to end" if self._stopping.is_set() else ""}
-        pair = certificates.FilePair(options.cert_file, options.key_file)
+        pair = certificates.CertificateFiles(options.cert_file, options.key_file)
         self._server = http_server.HttpServer(
             options.address,
-            health.Health({}, checks).pages(),
-            tls=certificates.Certificates(pair, clock),
-            posts=http_server.Posts({PATH: self._take}, max_bytes=MAX_BODY_BYTES),
+            health.HealthChecks({}, checks).pages(),
+            tls=certificates.CertificateReloader(pair, clock),
+            posts=http_server.PostRoutes({PATH: self._handle_review}, max_bytes=MAX_BODY_BYTES),
             limits=_LIMITS,
         )
         self.bound = self._server.bound
@@ -96,27 +98,29 @@ class Webhook:
                 raise result
         _log.info("stopped")
 
-    async def _take(self, body: bytes) -> http_server.Page:
+    async def _handle_review(self, body: bytes) -> http_server.HttpPage:
         try:
-            question = self._admission.question(body)
+            question = self._admission.parse_request(body)
         except admission.ReviewError as error:
-            return http_server.Page(f"{error}\n".encode(), status=400)
+            return http_server.HttpPage(f"{error}\n".encode(), status=400)
         if question.texts is None:
-            return _page(question, admission.Verdict())
+            return _encode_page(question, admission.AdmissionResponse())
         if len(self._checks) >= _MAX_WAITING:
-            return http_server.Page(b"too many reviews at once\n", status=503)
+            return http_server.HttpPage(b"too many reviews at once\n", status=503)
         self._checks.add(checking := asyncio.create_task(self._check(question)))
         checking.add_done_callback(self._checks.discard)
         # Its thread goes on when nobody waits for it any more, and so does its turn.
         verdict = await asyncio.shield(checking)
         outcome = "refused" if verdict.message else "admitted"
         _log.info("%s %s", outcome, logs.fields(configMap=question.name))
-        return _page(question, verdict)
+        return _encode_page(question, verdict)
 
-    async def _check(self, question: admission.Question) -> admission.Verdict:
+    async def _check(self, question: admission.AdmissionRequest) -> admission.AdmissionResponse:
         async with self._turn:
-            return await process.in_thread(lambda: self._admission.verdict(question))
+            return await process.run_in_thread(lambda: self._admission.review(question))
 
 
-def _page(question: admission.Question, verdict: admission.Verdict) -> http_server.Page:
-    return http_server.Page(admission.answer(question, verdict), http_server.JSON)
+def _encode_page(
+    question: admission.AdmissionRequest, verdict: admission.AdmissionResponse
+) -> http_server.HttpPage:
+    return http_server.HttpPage(admission.encode_response(question, verdict), http_server.JSON)

@@ -32,16 +32,16 @@ class ApiWriters:
         """Write by `api`; nothing is written until `background` runs."""
         instance = f"policysched-{platform.node()}"
         self.recorder = event_recorder.ApiEventRecorder(api, clock, instance=instance)
-        self._status_writer = pod_status.PodStatusWriter(api, clock)
-        self._evictor = eviction.PodEvictor(api, clock)
+        self._status_writer = pod_status.ApiPodStatusWriter(api, clock)
+        self._evictor = eviction.ApiPodEvictor(api, clock)
         self._binder = binding.ApiBinder(api)
         self._volume_writer = volume_writing.ApiVolumeWriter(api)
 
-    def outside(self) -> ports.Outside:
+    def make_ports(self) -> ports.SchedulerPorts:
         """Return the ways out of the loop."""
-        return ports.Outside(self.recorder, self._status_writer, self._evictor)
+        return ports.SchedulerPorts(self.recorder, self._status_writer, self._evictor)
 
-    def handle(self, scheduler: schedulers.Scheduler, rng: random.Random) -> handles.Handle:
+    def make_handle(self, scheduler: schedulers.Scheduler, rng: random.Random) -> handles.Handle:
         """Return what plugins are made with; `rng` is for what is left to chance."""
         cache = scheduler.cache
         return handles.Handle(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Values:
+class CompletionValues:
     """What may stand somewhere; nothing of it means that nobody knows.
 
     Attributes:
@@ -23,7 +23,7 @@ class Values:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Option:
+class CompletionOption:
     """An option of a command.
 
     Attributes:
@@ -34,11 +34,11 @@ class Option:
 
     names: tuple[str, ...]
     about: str
-    values: Values | None
+    values: CompletionValues | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Command:
+class CompletionCommand:
     """A command, or a form of one.
 
     Attributes:
@@ -48,8 +48,8 @@ class Command:
     """
 
     path: tuple[str, ...]
-    values: Values
-    options: tuple[Option, ...]
+    values: CompletionValues
+    options: tuple[CompletionOption, ...]
 
 
 # ---------------------------------------------------------------------------- bash and zsh
@@ -128,45 +128,48 @@ compdef _policysched policysched
 """
 
 
-def bash(commands: Sequence[Command]) -> str:
+def render_bash(commands: Sequence[CompletionCommand]) -> str:
     """Return the script for bash."""
-    return _BASH.format(**_cases(commands, "path"))
+    return _BASH.format(**_render_cases(commands, "path"))
 
 
-def zsh(commands: Sequence[Command]) -> str:
+def render_zsh(commands: Sequence[CompletionCommand]) -> str:
     """Return the script for zsh."""
-    return _ZSH.format(**_cases(commands, "path_"))
+    return _ZSH.format(**_render_cases(commands, "path_"))
 
 
-def _cases(commands: Sequence[Command], variable: str) -> dict[str, str]:
+def _render_cases(commands: Sequence[CompletionCommand], variable: str) -> dict[str, str]:
     """Return the arms of all cases; the path of a command begins with a blank."""
     paths = [each.path for each in commands if each.path]
-    steps = [f"'{_text(p[:-1])} {p[-1]}') {variable}='{_text(p)}' ;;" for p in paths]
+    steps = [f"'{_format_path(p[:-1])} {p[-1]}') {variable}='{_format_path(p)}' ;;" for p in paths]
     values = [
-        f"{'|'.join(_quoted(f'{_text(each.path)} {name}') for name in option.names)}) "
-        f"{_call(option.values)} ;;"
+        f"{'|'.join(_quote(f'{_format_path(each.path)} {name}') for name in option.names)}) "
+        f"{_render_call(option.values)} ;;"
         for each in commands
         for option in each.options
         if option.values is not None
     ]
     options = [
-        f"'{_text(each.path)} '-*) {_call(Values(words=tuple(option_names(each))))} ;;"
+        f"'{_format_path(each.path)} '-*) {_render_call(names)} ;;"
         for each in commands
+        for names in (CompletionValues(words=tuple(list_option_names(each))),)
     ]
-    positionals = [f"'{_text(each.path)}') {_call(each.values)} ;;" for each in commands]
+    positionals = [
+        f"'{_format_path(each.path)}') {_render_call(each.values)} ;;" for each in commands
+    ]
     return {
-        "steps": _indented(steps, "      "),
-        "values": _indented(values, "    "),
-        "options": _indented(options, "    "),
-        "positionals": _indented(positionals, "    "),
+        "steps": _indent(steps, "      "),
+        "values": _indent(values, "    "),
+        "options": _indent(options, "    "),
+        "positionals": _indent(positionals, "    "),
     }
 
 
-def _text(path: Iterable[str]) -> str:
+def _format_path(path: Iterable[str]) -> str:
     return "".join(f" {word}" for word in path)
 
 
-def option_names(command: Command) -> Iterator[str]:
+def list_option_names(command: CompletionCommand) -> Iterator[str]:
     """Yield the names of the options of a command."""
     for option in command.options:
         yield from option.names
@@ -174,27 +177,27 @@ def option_names(command: Command) -> Iterator[str]:
         yield from ("--help", "--version")
 
 
-def _call(values: Values) -> str:
+def _render_call(values: CompletionValues) -> str:
     if values.words:
-        return f"_policysched_words {_quoted(' '.join(values.words))}; return"
+        return f"_policysched_words {_quote(' '.join(values.words))}; return"
     if values.suffixes or values.has_folders:
-        given = "".join(f" {_quoted(each and f'.{each}')}" for each in values.suffixes)
+        given = "".join(f" {_quote(each and f'.{each}')}" for each in values.suffixes)
         return f"_policysched_files{given}; return"
     return "return"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def _indented(lines: Iterable[str], indent: str) -> str:
+def _indent(lines: Iterable[str], indent: str) -> str:
     return "\n".join(indent + line for line in lines)
 
 
 # ---------------------------------------------------------------------------- fish
 
 
-def fish(commands: Sequence[Command]) -> str:
+def render_fish(commands: Sequence[CompletionCommand]) -> str:
     """Return the script for fish."""
     lines = [
         "# fish completion of policysched: policysched completion fish | source",
@@ -205,30 +208,32 @@ def fish(commands: Sequence[Command]) -> str:
     lines += [f"complete -c policysched -n '{unknown}' -a {name}" for name in names]
     for each in commands:
         if each.path:
-            lines += _fish_lines(each, commands)
+            lines += _render_fish_command(each, commands)
     return "\n".join(lines) + "\n"
 
 
-def _fish_lines(command: Command, commands: Sequence[Command]) -> Iterator[str]:
+def _render_fish_command(
+    command: CompletionCommand, commands: Sequence[CompletionCommand]
+) -> Iterator[str]:
     seen = "; and ".join(f"__fish_seen_subcommand_from {word}" for word in command.path)
     forms = [each.path[-1] for each in commands if each.path[:-1] == command.path and each.path]
     if forms:
         seen += f"; and not __fish_seen_subcommand_from {' '.join(forms)}"
     start = f"complete -c policysched -n '{seen}'"
     for option in command.options:
-        names = "".join(_fish_name(name) for name in option.names)
-        taken = "" if option.values is None else f" -r{_fish_values(option.values)}"
+        names = "".join(_render_fish_name(name) for name in option.names)
+        taken = "" if option.values is None else f" -r{_render_fish_values(option.values)}"
         yield f"{start}{names}{taken} -d {shlex.quote(option.about)}"
-    given = _fish_values(command.values)
+    given = _render_fish_values(command.values)
     if given:
         yield start + given
 
 
-def _fish_name(name: str) -> str:
+def _render_fish_name(name: str) -> str:
     return f" -l {name[2:]}" if name.startswith("--") else f" -s {name[1:]}"
 
 
-def _fish_values(values: Values) -> str:
+def _render_fish_values(values: CompletionValues) -> str:
     if values.words:
         return f" -x -a {shlex.quote(' '.join(values.words))}"
     if values.suffixes == ("",):
@@ -239,8 +244,8 @@ def _fish_values(values: Values) -> str:
     return " -x -a '(__fish_complete_directories)'" if values.has_folders else ""
 
 
-BY_SHELL: Mapping[str, Callable[[Sequence[Command]], str]] = {
-    "bash": bash,
-    "zsh": zsh,
-    "fish": fish,
+BY_SHELL: Mapping[str, Callable[[Sequence[CompletionCommand]], str]] = {
+    "bash": render_bash,
+    "zsh": render_zsh,
+    "fish": render_fish,
 }

@@ -13,19 +13,19 @@ from typing import NoReturn
 _held: list[object] | None = None
 
 
-def begin() -> None:
-    """Say that this process will end by `leave`; without it nothing is held."""
+def enable() -> None:
+    """Say that this process will end by `exit_process`; without it nothing is held."""
     global _held  # noqa: PLW0603 - there is one process, and it ends once
     _held = []
 
 
-def hold(thing: object) -> None:
+def keep_until_exit(thing: object) -> None:
     """Keep something until the process ends."""
     if _held is not None:
         _held.append(thing)
 
 
-def leave(exit_code: int) -> NoReturn:
+def exit_process(exit_code: int) -> NoReturn:
     """End the process, at once where something is held; streams have been flushed by then."""
     if _held:
         sys.stdout.flush()

@@ -23,37 +23,41 @@ _FOLDERS = 16
 
 def run() -> NoReturn:
     """Print the candidates for the words of the process."""
-    print("\n".join(candidates(sys.argv[1:])))
+    print("\n".join(generate_candidates(sys.argv[1:])))
     sys.exit(errors.EXIT_OK)
 
 
-def candidates(words: Sequence[str]) -> Iterator[str]:
+def generate_candidates(words: Sequence[str]) -> Iterator[str]:
     """Yield the candidates for the last word, and the directive."""
     *before, begun = words or [""]
     names = [word for word in before if not word.startswith("-")][:1]
-    by_path = {each.path: each for each in completion.commands(main.command_parsers(names))}
+    by_path = {
+        each.path: each for each in completion.describe_commands(main.build_command_parsers(names))
+    }
     path: tuple[str, ...] = ()
     for word in before:
         path = (*path, word) if (*path, word) in by_path else path
     command = by_path[path]
-    value = _value_of_option(command, before[-1] if before else "")
+    value = _find_option_values(command, before[-1] if before else "")
     if value is not None:
-        yield from _shown(value, begun)
+        yield from _format_candidates(value, begun)
     elif begun.startswith("-"):
-        options = completion_scripts.option_names(command)
-        yield from _shown(completion_scripts.Values(words=tuple(options)), begun)
+        options = completion_scripts.list_option_names(command)
+        yield from _format_candidates(
+            completion_scripts.CompletionValues(words=tuple(options)), begun
+        )
     else:
-        yield from _shown(command.values, begun)
+        yield from _format_candidates(command.values, begun)
 
 
-def _value_of_option(
-    command: completion_scripts.Command, name: str
-) -> completion_scripts.Values | None:
+def _find_option_values(
+    command: completion_scripts.CompletionCommand, name: str
+) -> completion_scripts.CompletionValues | None:
     """Return the values of an option; None if it does not exist or takes no value."""
     return next((option.values for option in command.options if name in option.names), None)
 
 
-def _shown(values: completion_scripts.Values, begun: str) -> Iterator[str]:
+def _format_candidates(values: completion_scripts.CompletionValues, begun: str) -> Iterator[str]:
     yield from (word for word in values.words if word.startswith(begun))
     if values.suffixes == ("",):
         yield f":{_ANY_FILE}"

@@ -109,44 +109,44 @@ class _Parser(argparse.ArgumentParser):
 
     def format_help(self) -> str:
         """Return the help; commands in it begin as this one was called."""
-        self.description = program.rename(self.description or "")
-        self.epilog = program.rename(self.epilog or "")
+        self.description = program.replace_program_name(self.description or "")
+        self.epilog = program.replace_program_name(self.epilog or "")
         for action in self._actions:
-            action.help = action.help and program.rename(action.help)
-        return _fold(super().format_help())
+            action.help = action.help and program.replace_program_name(action.help)
+        return _fold_help(super().format_help())
 
     def error(self, message: str) -> NoReturn:
         raise errors.UsageError(f"{message}; see `{self.prog} --help`")
 
 
-def _fold(text: str) -> str:
+def _fold_help(text: str) -> str:
     """Return a help folded to the terminal's width; argparse leaves long options whole."""
     from policysched.cli.render import folding, terminal  # noqa: PLC0415 - most runs show no help
 
-    columns = terminal.columns(sys.stdout)
+    columns = terminal.get_width(sys.stdout)
     return text if columns is None else folding.fold_text(text, columns)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: the process's own) and return the exit code."""
     _open_closed_streams()
-    _speak_utf8(sys.stdout)
+    _use_utf8(sys.stdout)
     try:
         exit_code = _run(sys.argv[1:] if argv is None else list(argv))
         sys.stdout.flush()
     except errors.PolicySchedError as error:
-        _tell(error)
+        _print_problem(error)
         return error.exit_code
     except KeyboardInterrupt:
         return errors.EXIT_INTERRUPTED
     except BrokenPipeError:
-        _drop(sys.stdout)
+        _redirect_to_null(sys.stdout)
         return _EXIT_BROKEN_PIPE
     except OSError as error:
         if error.filename is not None or error.errno not in _CANNOT_WRITE:
             raise
-        _drop(sys.stdout)
-        _tell(f"cannot write the output: {error.strerror}")
+        _redirect_to_null(sys.stdout)
+        _print_problem(f"cannot write the output: {error.strerror}")
         return errors.EXIT_WRONG_INPUT
     return exit_code
 
@@ -164,7 +164,7 @@ def _open_closed_streams() -> None:
         sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
 
 
-def _speak_utf8(stream: TextIO) -> None:
+def _use_utf8(stream: TextIO) -> None:
     """Write UTF-8 whatever the locale says, as kubectl does: policies and JSON are UTF-8.
 
     Names of files that are no UTF-8 are written as the bytes that they are.
@@ -173,28 +173,28 @@ def _speak_utf8(stream: TextIO) -> None:
         stream.reconfigure(encoding="utf-8", errors="surrogateescape")
 
 
-def _drop(stream: TextIO) -> None:
+def _redirect_to_null(stream: TextIO) -> None:
     """Send a stream nowhere: the interpreter flushes it once more on its way out."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def _tell(problem: object) -> None:
+def _print_problem(problem: object) -> None:
     from policysched.cli.render import output  # noqa: PLC0415 - as above
     from policysched.observability import logs  # noqa: PLC0415 - most commands end without a problem
 
     try:
-        output.complain(logs.SECRETS.clean(str(problem)))
+        output.print_error(logs.SECRETS.clean(str(problem)))
     except OSError:  # nobody can be told
-        _drop(sys.stderr)
+        _redirect_to_null(sys.stderr)
 
 
 def _run(argv: list[str]) -> int:
-    parser, subparsers = _parsers()
+    parser, subparsers = _build_parsers()
     name = next((argument for argument in argv if not argument.startswith("-")), None)
     _refuse_options_first(argv, subparsers)
     if name is not None and name not in subparsers:
-        raise errors.UsageError(_unknown_command(name, list(subparsers)))
-    command = _load(name) if name is not None else None
+        raise errors.UsageError(_describe_unknown_command(name, list(subparsers)))
+    command = _load_command(name) if name is not None else None
     if name is not None and command is not None:
         command.configure(subparsers[name])
     try:
@@ -205,13 +205,13 @@ def _run(argv: list[str]) -> int:
         parser.error("a command is missing")
     from policysched.cli.render import output  # noqa: PLC0415 - `--help` does without
 
-    output.choose(getattr(args, "output", None))
+    output.choose_width(getattr(args, "output", None))
     return command.run(args)
 
 
-def _parsers() -> tuple[_Parser, dict[str, _Parser]]:
+def _build_parsers() -> tuple[_Parser, dict[str, _Parser]]:
     """Return the parser and, by command, the still empty parser of each command."""
-    parser = _Parser(prog=program.name(), description=policysched.__doc__)
+    parser = _Parser(prog=program.get_program_name(), description=policysched.__doc__)
     parser.add_argument(
         "--version", action="version", version=f"policysched {policysched.__version__}"
     )
@@ -223,19 +223,19 @@ def _parsers() -> tuple[_Parser, dict[str, _Parser]]:
     return parser, subparsers
 
 
-def command_parsers(wanted: Collection[str] = _HELP) -> dict[str, argparse.ArgumentParser]:
+def build_command_parsers(wanted: Collection[str] = _HELP) -> dict[str, argparse.ArgumentParser]:
     """Return the parser of each command by its name; this imports those that are wanted.
 
     The others have no options yet.
     """
-    _, subparsers = _parsers()
+    _, subparsers = _build_parsers()
     for name, parser in subparsers.items():
         if name in wanted:
-            _load(name).configure(parser)
+            _load_command(name).configure(parser)
     return dict(subparsers)
 
 
-def _load(name: str) -> _Command:
+def _load_command(name: str) -> _Command:
     module = f"{name}_" if keyword.iskeyword(name) else name
     return cast("_Command", importlib.import_module(f"policysched.cli.commands.{module}"))
 
@@ -257,7 +257,9 @@ def _refuse_options_first(argv: Sequence[str], known: Collection[str]) -> None:
     )
 
 
-def _unknown_command(name: str, known: list[str]) -> str:
+def _describe_unknown_command(name: str, known: list[str]) -> str:
     nearest = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean `{nearest[0]}`?" if nearest else f"see `{program.name()} --help`"
+    hint = (
+        f"did you mean `{nearest[0]}`?" if nearest else f"see `{program.get_program_name()} --help`"
+    )
     return f"`{name}` is not a command; {hint}"

@@ -9,12 +9,12 @@ _PLUGIN_PREFIX = "kubectl-"
 """Of the file that `kubectl policysched` runs."""
 
 
-def name() -> str:
+def get_program_name() -> str:
     """Return `policysched`, or `kubectl policysched`."""
     file = sys.argv[0].rpartition("/")[2]
     return f"kubectl {NAME}" if file.startswith(_PLUGIN_PREFIX) else NAME
 
 
-def rename(text: str) -> str:
+def replace_program_name(text: str) -> str:
     """Return a text in which commands such as `policysched lint` begin as this one was called."""
-    return text.replace(f"`{NAME} ", f"`{name()} ")
+    return text.replace(f"`{NAME} ", f"`{get_program_name()} ")

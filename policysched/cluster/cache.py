@@ -63,13 +63,13 @@ class Cache:
         self.storage = storage.Storage()
         self.budgets = disruption_budgets.DisruptionBudgets()
         self._clock = clock
-        self._jumps = clocks.JumpWatch(clock)
+        self._jumps = clocks.ClockJumpDetector(clock)
         self._assumed_ttl_seconds = assumed_ttl_seconds
         self.nominated = nominated_pods.NominatedPods()
         self._placed = placed_pods.PlacedPods(self.nodes, self.counts, self.storage)
         self._pods: dict[str, _PodState] = {}
-        self._followers: Sequence[metric_needs.Follower] = ()
-        self.metrics.listeners.append(self._tell_followers)
+        self._followers: Sequence[metric_needs.MetricListener] = ()
+        self.metrics.listeners.append(self._notify_listeners)
 
     def snapshot(self, now: datetime.datetime | None = None) -> snapshot.Snapshot:
         """Return what a scheduling cycle beginning now sees; valid until the cache changes."""
@@ -88,23 +88,23 @@ class Cache:
         """Keep what policies need of metrics; what is known stays where it is needed still."""
         self.metrics.keep_histories(needs.histories)
         self._followers = needs.followers
-        self.metrics.latches.keep_only({each.latch for each in needs.followers})
+        self.metrics.hysteresis.keep_only({each.hysteresis_key for each in needs.followers})
         recent = self._placed.recent
         recent.follow(needs.placed_seconds)
         if recent.is_followed:
             for state in self._pods.values():
                 self._note_placement(state)
 
-    def look_at_metrics(self) -> None:
+    def expire_samples(self) -> None:
         """Go by the time: samples grow old, and just-placed pods cease to count."""
         now = self._clock.now()
         self._follow_clock(now.timestamp())
         self._placed.recent.advance(now.timestamp())
-        self.metrics.look(now)
+        self.metrics.set_moment(now)
 
     def _follow_clock(self, now_seconds: float) -> None:
         """Move what is kept by wall-clock time along with a clock that was set."""
-        jump_seconds = self._jumps.jump_seconds(now_seconds)
+        jump_seconds = self._jumps.measure_jump_seconds(now_seconds)
         if not jump_seconds:
             return
         self.metrics.follow_clock(jump_seconds)
@@ -114,8 +114,8 @@ class Cache:
                 if state.placed_at_seconds is not None:
                     state.placed_at_seconds += jump_seconds
 
-    def _tell_followers(self, metric: str) -> None:
-        self.look_at_metrics()
+    def _notify_listeners(self, metric: str) -> None:
+        self.expire_samples()
         for follower in self._followers:
             if metric in follower.metrics:
                 follower.refreshed(self.snapshot())
@@ -240,7 +240,7 @@ class Cache:
 
     def pods_on(self, row: int) -> Iterable[pod_shape.PodInfo]:
         """Return the pods counted on a row."""
-        return self._placed.on(row)
+        return self._placed.get_pods(row)
 
     @property
     def pod_count(self) -> int:
@@ -283,7 +283,7 @@ class Cache:
         created_at = node.metadata.creation_timestamp
         if created_at is None:
             return -math.inf
-        return min(time_text.seconds(created_at) + 1, self._clock.now().timestamp())
+        return min(time_text.parse_seconds(created_at) + 1, self._clock.now().timestamp())
 
     def get_node(self, name: str) -> objects.Node | None:
         """Return a node by name."""

@@ -51,14 +51,14 @@ class ChangeLog(Generic[ItemT]):
         self._items.clear()
         self._first_number = self.generation = self.generation + 1
 
-    def since(self, generation: int) -> list[ItemT] | None:
+    def list_changes_since(self, generation: int) -> list[ItemT] | None:
         """Return what changed since `generation`, with repeats; None when unknown by now."""
         if generation < self._first_number:
             return None
         return self._items[generation - self._first_number :]
 
 
-class Seen:
+class ChangeLogCursor:
     """How far somebody has read a log that it does not hold."""
 
     __slots__ = ("_generation",)
@@ -67,23 +67,23 @@ class Seen:
         """Start with nothing read."""
         self._generation = -1
 
-    def news(self, log: ChangeLog[ItemT]) -> list[ItemT] | None:
+    def read_changes(self, log: ChangeLog[ItemT]) -> list[ItemT] | None:
         """Return what changed since the last time, with repeats; None when unknown by now."""
         if log.generation == self._generation:
             return []
-        found = log.since(self._generation)
+        found = log.list_changes_since(self._generation)
         self._generation = log.generation
         return found
 
 
-class Follower(Generic[ItemT]):
+class ChangeLogReader(Generic[ItemT]):
     """Reads one log, of which nothing is known at first."""
 
     def __init__(self, log: ChangeLog[ItemT]) -> None:
         """Follow `log`."""
         self._log = log
-        self._seen = Seen()
+        self._seen = ChangeLogCursor()
 
-    def news(self) -> list[ItemT] | None:
+    def read_changes(self) -> list[ItemT] | None:
         """Return what changed since the last time, with repeats; None when unknown by now."""
-        return self._seen.news(self._log)
+        return self._seen.read_changes(self._log)

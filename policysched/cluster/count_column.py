@@ -43,7 +43,7 @@ class CountColumn:
         """Grows with every change."""
         return self.changes.generation
 
-    def add_at(self, rows: Sequence[int], change: int) -> None:
+    def add_to_rows(self, rows: Sequence[int], change: int) -> None:
         """Add `change` to each of `rows`, as often as a row is named."""
         highest = max(rows)
         if highest >= len(self._counts):
@@ -52,7 +52,7 @@ class CountColumn:
         self.total += change * len(rows)
         self.changes.touch_all([(row, change) for row in rows])
 
-    def by_row(self, size: int) -> npt.NDArray[np.int64]:
+    def get_counts(self, size: int) -> npt.NDArray[np.int64]:
         """Return int64 (size,): the counts; a view, not to be written to."""
         if size > len(self._counts):
             self._grow(size)

@@ -10,11 +10,11 @@ from policysched.cluster import snapshot
 from policysched.cluster.metrics import metric_windows
 
 
-class Follower(Protocol):
+class MetricListener(Protocol):
     """Moves a state of its own whenever a metric is refreshed."""
 
     @property
-    def latch(self) -> str:
+    def hysteresis_key(self) -> str:
         """Key of its state in `MetricTable.latches`."""
         ...
 
@@ -40,4 +40,4 @@ class MetricNeeds:
 
     histories: Mapping[str, metric_windows.HistoryNeed] = dataclasses.field(default_factory=dict)
     placed_seconds: frozenset[float] = frozenset()
-    followers: Sequence[Follower] = ()
+    followers: Sequence[MetricListener] = ()

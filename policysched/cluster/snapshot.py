@@ -70,11 +70,11 @@ class Snapshot:
         rows = self.storage.pods.uses(namespace, claim_name)
         return any(self.nodes.is_alive[row] for row in rows)
 
-    def all_rows(self) -> NodeView:
+    def view_all_rows(self) -> NodeView:
         """Return a view of all N rows."""
         return NodeView(self, slice(0, self.size))
 
-    def at_row(self, row: int) -> NodeRow:
+    def view_row(self, row: int) -> NodeRow:
         """Return a row as plain numbers; the same object while no node and no pod changes."""
         current = (self.nodes.node_changes.generation, self.nodes.usage_changes.generation)
         if current != self._single_rows_of:
@@ -85,7 +85,7 @@ class Snapshot:
             found = self._single_rows[row] = NodeRow(self, row)
         return found
 
-    def at_rows(self, rows: npt.NDArray[np.intp]) -> NodeView:
+    def view_rows(self, rows: npt.NDArray[np.intp]) -> NodeView:
         """Return a view of some rows, intp (n,)."""
         return NodeView(self, rows)
 
@@ -176,7 +176,7 @@ class NodeView:
         return self._nodes.ports.conflicts(ports, self.snapshot.size)[self.rows]
 
     def metric(
-        self, name: str, aggregate: metric_windows.Aggregate | None = None
+        self, name: str, aggregate: metric_windows.WindowAggregate | None = None
     ) -> metric_table.MetricColumn:
         """Return the samples of a metric on the n nodes, or the values of a window over it."""
         column = self.snapshot.metrics.column(

@@ -44,11 +44,11 @@ class WhatIf:
         del kind, error, traceback
         self.undo()
 
-    def take_off(self, pods: Sequence[tuple[pod_shape.PodInfo, int]]) -> None:
+    def remove_pods(self, pods: Sequence[tuple[pod_shape.PodInfo, int]]) -> None:
         """Suppose that pods have left their rows."""
         self._suppose(pods, -1)
 
-    def put_on(self, pods: Sequence[tuple[pod_shape.PodInfo, int]]) -> None:
+    def add_pods(self, pods: Sequence[tuple[pod_shape.PodInfo, int]]) -> None:
         """Suppose that pods are on rows."""
         self._suppose(pods, 1)
 
@@ -56,7 +56,7 @@ class WhatIf:
         """Make everything as it was, the order of the pods on each row included."""
         missing, strange = [], []
         for row, infos in self._before.items():
-            now = {id(info): info for info in self._placed.on(row)}  # uids take longer
+            now = {id(info): info for info in self._placed.get_pods(row)}  # uids take longer
             missing += [(info, row) for info in infos if now.pop(id(info), None) is None]
             strange += [(info, row) for info in now.values()]
         self._placed.suppose(strange, -1)
@@ -72,6 +72,6 @@ class WhatIf:
     def _suppose(self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int) -> None:
         for info, row in pods:
             if row not in self._before:
-                self._before[row] = list(self._placed.on(row))
+                self._before[row] = list(self._placed.get_pods(row))
             self._shapes.add(info.shape)
         self._placed.suppose(pods, change)

@@ -35,7 +35,7 @@ class AddedLoad:
     def __init__(self, cost: physical.NumberExpr, seconds: float, scale: float) -> None:
         """Let each pod add `cost` / `scale` for `seconds` after it was scheduled."""
         self.seconds = seconds
-        self._recent: recent_placements.JustPlaced | None = None
+        self._recent: recent_placements.RecentPlacements | None = None
         self._version = shape_answers.Version(interface.Reads.NODE | interface.Reads.USAGE)
         self._added: columns.FloatArray = np.zeros(0)
         self._costs = _Costs(cost, scale)
@@ -65,7 +65,7 @@ class AddedLoad:
     def pod_counts(self, nodes: snapshot.NodeView) -> npt.NDArray[np.int64]:
         """Return int64 (n,): how many pods count on each node; for people, not for rules."""
         recent = nodes.snapshot.placed.recent
-        counts = [len(recent.on(self.seconds, row)) for row in nodes.row_numbers.tolist()]
+        counts = [len(recent.get_pods(self.seconds, row)) for row in nodes.row_numbers.tolist()]
         return np.array(counts, np.int64)
 
     def _put(self, snap: snapshot.Snapshot, rows: Iterable[int]) -> None:
@@ -75,7 +75,7 @@ class AddedLoad:
 
     def _load(self, snap: snapshot.Snapshot, row: int) -> float:
         """Add up what the pods on a row add, shape by shape, in the same order each time."""
-        pods = snap.placed.recent.shapes_on(self.seconds, row)
+        pods = snap.placed.recent.count_shapes(self.seconds, row)
         is_any_order_equal = len(pods) <= 2  # noqa: PLR2004 - a + b is b + a
         load = 0.0
         for shape in pods if is_any_order_equal else sorted(pods, key=_shape_index):
@@ -104,7 +104,7 @@ class _Costs:
             on_row = self._kept[row] = {}
         cost = on_row.get(shape)
         if cost is None:
-            one = physical.OneNode(snap.at_row(row), shape, cycle_state.CycleState())
+            one = physical.OneNode(snap.view_row(row), shape, cycle_state.CycleState())
             cost = on_row[shape] = max(self._cost.at(one) or 0.0, 0.0) / self._scale
             self._count += 1
         return cost

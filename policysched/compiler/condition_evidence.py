@@ -34,7 +34,7 @@ class ConditionEvidence:
         self, node: snapshot.NodeView, shape: pod_shape.PodShape, state: cycle_state.CycleState
     ) -> list[str]:
         """Return the parts that make the condition true or unknown on the only node of a view."""
-        row = node.snapshot.at_row(int(node.row_numbers[0]))
+        row = node.snapshot.view_row(int(node.row_numbers[0]))
         one = physical.OneNode(row, shape, state)
         return list(dict.fromkeys(self._parts(self._condition, True, one)))
 
@@ -54,10 +54,10 @@ class ConditionEvidence:
                 yield from self._parts(operand, not wanted, one)
             case checked_expr.Compare() if not evidence.is_bound_of_metric(expr):
                 yield self._comparison(expr, one)
-            case checked_expr.NodeTest(selector=selector):
-                node = one.node.snapshot.at_rows(np.array([one.node.row], np.intp))
+            case checked_expr.NodeMatch(selector=selector):
+                node = one.node.snapshot.view_rows(np.array([one.node.row], np.intp))
                 yield from selector_parts(selector, wanted=wanted, node=node)
-            case checked_expr.PodTest(selector=selector):
+            case checked_expr.PodMatch(selector=selector):
                 yield from pod_evidence.selector_parts(selector, wanted=wanted, shape=one.shape)
             case _:
                 return
@@ -94,18 +94,20 @@ class ConditionEvidence:
             return "missing"
         unit = expr.unit or units.NUMBER
         is_scaled = unit == units.CORES and not isinstance(expr, checked_expr.MetricRef)
-        return amounts.precise_text(value / units.CORES_SCALE if is_scaled else value, unit)
+        return amounts.format_precise_amount(
+            value / units.CORES_SCALE if is_scaled else value, unit
+        )
 
     def _written(self, expr: checked_expr.TypedExpr) -> str:
         """Return a number as a policy has it."""
         match expr:
-            case checked_expr.Arithmetic() if evidence.metric_alone(expr) is not None:
+            case checked_expr.ArithmeticOperation() if evidence.metric_alone(expr) is not None:
                 return self._written(expr.left)
-            case checked_expr.Arithmetic(operator=operator, left=left, right=right):
+            case checked_expr.ArithmeticOperation(operator=operator, left=left, right=right):
                 return f"{self._operand(left)} {operator} {self._operand(right)}"
-            case checked_expr.Call(function=function, arguments=operands):
+            case checked_expr.NumberFunctionCall(function=function, arguments=operands):
                 return f"{function}({', '.join(map(self._written, operands))})"
-            case checked_expr.Else(value=value, fallback=fallback):
+            case checked_expr.ValueWithFallback(value=value, fallback=fallback):
                 return f"{self._operand(value)} else {self._operand(fallback)}"
             case checked_expr.MetricRef():
                 return self._metric_name(expr)
@@ -119,7 +121,10 @@ class ConditionEvidence:
 
 def _is_compound(expr: checked_expr.TypedExpr, text: str) -> bool:
     """Return whether an expression that is written as `text` has several parts."""
-    return isinstance(expr, checked_expr.Arithmetic | checked_expr.Else) and " " in text
+    return (
+        isinstance(expr, checked_expr.ArithmeticOperation | checked_expr.ValueWithFallback)
+        and " " in text
+    )
 
 
 def selector_parts(
@@ -129,10 +134,13 @@ def selector_parts(
     if bool(node_masks.lower(selector).mask(node)[0]) is not wanted:
         return
     match selector:
-        case checked_selector.AllOf(operands=operands) | checked_selector.AnyOf(operands=operands):
+        case (
+            checked_selector.SelectorConjunction(operands=operands)
+            | checked_selector.SelectorDisjunction(operands=operands)
+        ):
             for operand in operands:
                 yield from selector_parts(operand, wanted=wanted, node=node)
-        case checked_selector.Negation(operand=operand):
+        case checked_selector.SelectorNegation(operand=operand):
             yield from selector_parts(operand, wanted=not wanted, node=node)
         case _:
             yield from _fact(selector, node_facts.node_at(node))
@@ -155,7 +163,7 @@ def _written_leaf(expr: checked_expr.TypedExpr) -> str:
     match expr:
         case checked_expr.Const(value=value, unit=unit):
             scale = units.CORES_SCALE if unit == units.CORES else 1.0
-            return amounts.precise_text(value / scale, unit)
+            return amounts.format_precise_amount(value / scale, unit)
         case checked_expr.NodeResource(kind=kind, resource=resource):
             return f"{kind}({_quoted(resource)})"
         case checked_expr.PodRequests(resource=resource):

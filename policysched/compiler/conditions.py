@@ -49,7 +49,7 @@ class NodeMatches:
     def at(self, one: physical.OneNode) -> bool:
         """Return whether the node matches."""
         node = one.node
-        return bool(self.selector.mask(node.snapshot.at_rows(np.array([node.row])))[0])
+        return bool(self.selector.mask(node.snapshot.view_rows(np.array([node.row])))[0])
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

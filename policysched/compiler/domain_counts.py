@@ -68,7 +68,7 @@ class DomainCounts:
         changes = column.changes
         if changes.generation == self._counted:
             return _NONE
-        news = changes.since(self._counted)
+        news = changes.list_changes_since(self._counted)
         self._counted = changes.generation
         if news is None:
             return self._recount(snap)
@@ -82,7 +82,7 @@ class DomainCounts:
 
     def _begin(self, snap: snapshot.Snapshot) -> None:
         self._nodes, self._node_generation = snap.nodes, snap.nodes.node_changes.generation
-        self._column = snap.counts.matching(self._query)
+        self._column = snap.counts.get_column(self._query)
         self._counted = self._column.changes.generation
         self.domains = self._domains_of(snap)
         self.present = self.domains.present()
@@ -96,7 +96,7 @@ class DomainCounts:
         return changed
 
     def _count(self, snap: snapshot.Snapshot) -> None:
-        self.totals = self.domains.sums(self._column.by_row(snap.size))
+        self.totals = self.domains.sums(self._column.get_counts(snap.size))
         self.total_of = self.totals.data
 
 

@@ -40,7 +40,7 @@ class _Bound:
 
     def told(self, values: columns.FloatArray) -> str:
         """Return ` > 80%` where that is so for all values."""
-        text = f"{self.comparator} {amounts.text(self.value, self.unit)}"
+        text = f"{self.comparator} {amounts.format_amount(self.value, self.unit)}"
         is_so = bool(_HOLDS[self.comparator](values, self.value).all())
         return f" {text}" if is_so else f" (bound {text})"
 
@@ -114,7 +114,7 @@ def _values(reader: readings.MetricReader, found: readings.Readings, bound: _Bou
     """Return range of values, age and what just-placed pods add, where there is a value."""
     ok = found.is_ok
     unit = reader.metric.unit
-    lowest, highest = (amounts.text(v, unit) for v in _ends(found.values[ok]))
+    lowest, highest = (amounts.format_amount(v, unit) for v in _ends(found.values[ok]))
     youngest, oldest = (_age(v) for v in _ends(found.age_seconds[ok]))
     samples = "sample" if np.count_nonzero(ok) == 1 else "samples"
     text = f"{reader.name} {_range(lowest, highest)}"
@@ -122,7 +122,7 @@ def _values(reader: readings.MetricReader, found: readings.Readings, bound: _Bou
     text += f", {samples} {_range(youngest, oldest)} old"
     added = found.added[ok]
     if reader.added is not None and added.any():
-        most = amounts.text(float(added.max()), unit)
+        most = amounts.format_amount(float(added.max()), unit)
         upto = "" if np.count_nonzero(ok) == 1 else "up to "
         pods = int(found.added_pods[ok].sum())
         noun = "pod" if pods == 1 else "pods"
@@ -157,7 +157,7 @@ def _absence(metric: checked.CheckedMetric, found: readings.Readings) -> str:
             age = _age(float(found.age_seconds[0]))
             return f"is stale: the sample is {age} old, maxAge is {_max_age(metric)}"
         case readings.State.OUT_OF_RANGE:
-            value = amounts.text(float(found.measured[0]), metric.unit)
+            value = amounts.format_amount(float(found.measured[0]), metric.unit)
             return f"is out of range: {value} is not between {_allowed(metric)}"
         case _:
             return "has no sample"
@@ -165,7 +165,7 @@ def _absence(metric: checked.CheckedMetric, found: readings.Readings) -> str:
 
 def _allowed(metric: checked.CheckedMetric) -> str:
     ends = (metric.low, metric.high)
-    return " and ".join(amounts.text(end, metric.unit) for end in ends if end is not None)
+    return " and ".join(amounts.format_amount(end, metric.unit) for end in ends if end is not None)
 
 
 def _ends(values: columns.FloatArray) -> tuple[float, float]:
@@ -177,11 +177,11 @@ def _range(low: str, high: str) -> str:
 
 
 def _age(seconds: float) -> str:
-    return amounts.age_text(seconds)
+    return amounts.format_age(seconds)
 
 
 def _max_age(metric: checked.CheckedMetric) -> str:
-    return amounts.age_text(metric.max_age_seconds)
+    return amounts.format_age(metric.max_age_seconds)
 
 
 def _bounds(expr: checked_expr.TypedExpr) -> dict[str, _Bound]:
@@ -218,9 +218,9 @@ def metric_alone(expr: checked_expr.TypedExpr) -> str | None:
     match expr:
         case checked_expr.MetricRef(metric=key):
             return key
-        case checked_expr.Else(value=value):
+        case checked_expr.ValueWithFallback(value=value):
             return metric_alone(value)
-        case checked_expr.Arithmetic(
+        case checked_expr.ArithmeticOperation(
             operator="*",
             left=checked_expr.MetricRef(metric=key),
             right=checked_expr.Const(value=units.CORES_SCALE),

@@ -94,16 +94,16 @@ def _expression(expr: physical.PhysicalExpr[Any, Any]) -> Iterator[str]:
 
 def _name(expr: checked_expr.TypedExpr) -> str:
     match expr:
-        case checked_expr.Arithmetic(operator=operator):
+        case checked_expr.ArithmeticOperation(operator=operator):
             return operator
-        case checked_expr.Call(function=function):
+        case checked_expr.NumberFunctionCall(function=function):
             return function
-        case checked_expr.Else():
+        case checked_expr.ValueWithFallback():
             return "else"
         case checked_expr.Compare(comparator=comparator):
             return f"compare {comparator}"
-        case checked_expr.NodeTest() | checked_expr.PodTest():
-            return "node matches" if isinstance(expr, checked_expr.NodeTest) else "pod matches"
+        case checked_expr.NodeMatch() | checked_expr.PodMatch():
+            return "node matches" if isinstance(expr, checked_expr.NodeMatch) else "pod matches"
         case checked_expr.And() | checked_expr.Or() | checked_expr.Not():
             return type(expr).__name__.lower()
         case _:

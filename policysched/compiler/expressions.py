@@ -15,9 +15,9 @@ _OF_AMOUNTS = (
     checked_expr.Const,
     checked_expr.NodeResource,
     checked_expr.PodRequests,
-    checked_expr.Arithmetic,
-    checked_expr.Call,
-    checked_expr.Else,
+    checked_expr.ArithmeticOperation,
+    checked_expr.NumberFunctionCall,
+    checked_expr.ValueWithFallback,
     checked_expr.Compare,
     checked_expr.And,
     checked_expr.Or,
@@ -48,17 +48,17 @@ def own_reads(expr: checked_expr.TypedExpr) -> interface.Reads:
             return _NODE
         case checked_expr.NodeResource():
             return _NODE | _USAGE
-        case checked_expr.NodeLabelNumber() | checked_expr.NodeTest():
+        case checked_expr.NodeLabelNumber() | checked_expr.NodeMatch():
             return _NODE
         case (
             checked_expr.Const()
             | checked_expr.PodRequests()
             | checked_expr.PodLimits()
             | checked_expr.PodPriority()
-            | checked_expr.PodTest()
-            | checked_expr.Arithmetic()
-            | checked_expr.Call()
-            | checked_expr.Else()
+            | checked_expr.PodMatch()
+            | checked_expr.ArithmeticOperation()
+            | checked_expr.NumberFunctionCall()
+            | checked_expr.ValueWithFallback()
             | checked_expr.Compare()
             | checked_expr.And()
             | checked_expr.Or()

@@ -27,7 +27,11 @@ def when_usage_is_ignored(
         reads |= expressions.own_reads(each)
     if interface.Reads.USAGE not in expressions.reads(expr) & ~reads:
         return None
-    replaced = [each.value for each in _walk_values(expr) if isinstance(each, checked_expr.Else)]
+    replaced = [
+        each.value
+        for each in _walk_values(expr)
+        if isinstance(each, checked_expr.ValueWithFallback)
+    ]
     samples = [samples_of(ref) for ref in replaced if isinstance(ref, checked_expr.MetricRef)]
     if len(samples) < len(replaced):
         return None
@@ -38,5 +42,5 @@ def _walk_values(expr: checked_expr.TypedExpr) -> Iterator[checked_expr.TypedExp
     """Yield the expression and everything below it, without fallbacks."""
     yield expr
     below = checked_expr.children(expr)
-    for child in below[:1] if isinstance(expr, checked_expr.Else) else below:
+    for child in below[:1] if isinstance(expr, checked_expr.ValueWithFallback) else below:
         yield from _walk_values(child)

@@ -51,11 +51,11 @@ class KeptColumn(Generic[column.ColumnT]):
         self._nodes = None  # begins anew if `compute` raises
         own_state = cycle_state.CycleState()
         if self._column is None or rows is None:
-            full = compute(snap.all_rows(), own_state)
+            full = compute(snap.view_all_rows(), own_state)
             self._column = column.spread(full, snap.size)
             self._valid_until = own_state.valid_until
         elif len(rows):
-            new = compute(snap.at_rows(rows), own_state)
+            new = compute(snap.view_rows(rows), own_state)
             self._column = column.patched(self._column, rows, new, snap.size)
             self._valid_until = _earlier(self._valid_until, own_state.valid_until)
         self._nodes, self._latest = snap.nodes, snap.now

@@ -105,7 +105,7 @@ class Lowering:
 
     def _number(self, expr: checked_expr.TypedExpr) -> physical.NumberExpr:
         match expr:
-            case checked_expr.Arithmetic(operator=operator, left=left, right=right):
+            case checked_expr.ArithmeticOperation(operator=operator, left=left, right=right):
                 return physical.Arithmetic(
                     expr,
                     arithmetic.OPERATORS[operator],
@@ -113,16 +113,16 @@ class Lowering:
                     self.number(left),
                     self.number(right),
                 )
-            case checked_expr.Call(function=function, arguments=arguments):
+            case checked_expr.NumberFunctionCall(function=function, arguments=arguments):
                 lowered = tuple(self.number(argument) for argument in arguments)
                 many, one = arithmetic.FUNCTIONS[function], scalar.FUNCTIONS[function]
                 return physical.Function(expr, many, one, lowered)
-            case checked_expr.Else(value=value, fallback=fallback):
+            case checked_expr.ValueWithFallback(value=value, fallback=fallback):
                 return physical.Fallback(expr, self.number(value), self.number(fallback))
             case (
                 checked_expr.Compare()
-                | checked_expr.NodeTest()
-                | checked_expr.PodTest()
+                | checked_expr.NodeMatch()
+                | checked_expr.PodMatch()
                 | checked_expr.And()
                 | checked_expr.Or()
                 | checked_expr.Not()
@@ -182,9 +182,9 @@ class Lowering:
                     self.number(left),
                     self.number(right),
                 )
-            case checked_expr.NodeTest(selector=selector):
+            case checked_expr.NodeMatch(selector=selector):
                 return conditions.NodeMatches(expr, node_masks.lower(selector))
-            case checked_expr.PodTest(selector=selector):
+            case checked_expr.PodMatch(selector=selector):
                 return conditions.PodMatches(expr, pod_predicates.lower(selector))
             case checked_expr.And(operands=operands):
                 return conditions.AllOf(expr, tuple(self.condition(each) for each in operands))
@@ -200,9 +200,9 @@ class Lowering:
                 | checked_expr.PodLimits()
                 | checked_expr.PodPriority()
                 | checked_expr.NodeLabelNumber()
-                | checked_expr.Arithmetic()
-                | checked_expr.Call()
-                | checked_expr.Else()
+                | checked_expr.ArithmeticOperation()
+                | checked_expr.NumberFunctionCall()
+                | checked_expr.ValueWithFallback()
             ):
                 msg = f"{expr.span}: a number where a condition belongs"
                 raise TypeError(msg)

@@ -16,7 +16,7 @@ class MetricParts:
         """Read `metrics`."""
         self._metrics = {metric.key: metric for metric in metrics}
         self._samples: dict[
-            tuple[str, checked_expr.Window | None], metric_samples.MetricSamples
+            tuple[str, checked_expr.MetricWindow | None], metric_samples.MetricSamples
         ] = {}
         self._added: dict[str, added_load.AddedLoad] = {}
 

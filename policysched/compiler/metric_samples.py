@@ -39,9 +39,9 @@ class Samples:
     valid_until: datetime.datetime | None
 
 
-def aggregate_of(window: checked_expr.Window) -> metric_windows.Aggregate:
+def aggregate_of(window: checked_expr.MetricWindow) -> metric_windows.WindowAggregate:
     """Return what a window asks of the samples."""
-    return metric_windows.Aggregate(window.seconds, window.function, window.quantile)
+    return metric_windows.WindowAggregate(window.seconds, window.function, window.quantile)
 
 
 class MetricSamples:
@@ -51,7 +51,7 @@ class MetricSamples:
     """
 
     def __init__(
-        self, metric: checked.CheckedMetric, window: checked_expr.Window | None = None
+        self, metric: checked.CheckedMetric, window: checked_expr.MetricWindow | None = None
     ) -> None:
         """Read `metric`, the newest samples without a `window`."""
         self.metric = metric
@@ -80,7 +80,7 @@ class MetricSamples:
 
     def _read(self, snap: snapshot.Snapshot) -> Samples:
         metric = self.metric
-        read = snap.all_rows().metric(metric.key)
+        read = snap.view_all_rows().metric(metric.key)
         is_fresh = read.is_fresh(snap.now.timestamp(), metric.max_age_seconds)
         is_valid = is_fresh & np.isfinite(read.values)
         if metric.low is not None:
@@ -89,7 +89,7 @@ class MetricSamples:
             is_valid &= read.values <= metric.high
         values = read.values
         if self._aggregate is not None:
-            window = snap.all_rows().metric(metric.key, self._aggregate)
+            window = snap.view_all_rows().metric(metric.key, self._aggregate)
             values = window.values
             is_valid &= np.isfinite(window.measured_at_seconds)
         return Samples(

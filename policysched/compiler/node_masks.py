@@ -115,11 +115,11 @@ def lower(selector: checked_selector.Selector) -> NodeMask:
         TypeError: a requirement that the checker does not allow on nodes.
     """
     match selector:
-        case checked_selector.AllOf(operands=operands):
+        case checked_selector.SelectorConjunction(operands=operands):
             return AllMasks(tuple(lower(operand) for operand in operands))
-        case checked_selector.AnyOf(operands=operands):
+        case checked_selector.SelectorDisjunction(operands=operands):
             return AnyMask(tuple(lower(operand) for operand in operands))
-        case checked_selector.Negation(operand=operand):
+        case checked_selector.SelectorNegation(operand=operand):
             return NotMask(lower(operand))
         case checked_selector.LabelRequirement():
             return LabelMask(requirement(selector))
@@ -143,11 +143,11 @@ def _field(required: checked_selector.FieldRequirement) -> NodeMask:
             return NameMask(values)
         case "provider" | "region":
             key = cluster_fields.key(field)
-            wanted = selectors.Requirement(key, selectors.Operator.IN, frozenset(values))
+            wanted = selectors.Requirement(key, selectors.LabelOperator.IN, frozenset(values))
             return LabelMask(wanted)
         case "zone":
             keys = [cluster_fields.member_key(field, value) for value in values]
-            has_key = [selectors.Requirement(k, selectors.Operator.EXISTS) for k in keys]
+            has_key = [selectors.Requirement(k, selectors.LabelOperator.EXISTS) for k in keys]
             return AnyMask(tuple(LabelMask(each) for each in has_key))
         case _:
             msg = f"{required.span}: a node has no {field}"
@@ -158,7 +158,7 @@ def requirement(
     written: checked_selector.LabelRequirement | checked_selector.AnnotationRequirement,
 ) -> selectors.Requirement:
     """Return a label requirement in the form that columns and pods are asked in."""
-    operator = selectors.Operator(written.operator)
+    operator = selectors.LabelOperator(written.operator)
     return selectors.Requirement(written.key, operator, frozenset(written.values))
 
 

@@ -54,7 +54,7 @@ def _lower(expr: checked_expr.TypedExpr, samples_of: SamplesOf) -> _Lost:
     match expr:
         case checked_expr.MetricRef():
             return _of_metric(samples_of(expr))
-        case checked_expr.Else(value=value, fallback=fallback):
+        case checked_expr.ValueWithFallback(value=value, fallback=fallback):
             return _of_both(_lower(value, samples_of), _lower(fallback, samples_of))
         case _:
             parts = [

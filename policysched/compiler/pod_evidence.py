@@ -17,10 +17,13 @@ def selector_parts(
     if pod_predicates.lower(selector)(shape) is not wanted:
         return
     match selector:
-        case checked_selector.AllOf(operands=operands) | checked_selector.AnyOf(operands=operands):
+        case (
+            checked_selector.SelectorConjunction(operands=operands)
+            | checked_selector.SelectorDisjunction(operands=operands)
+        ):
             for operand in operands:
                 yield from selector_parts(operand, wanted=wanted, shape=shape)
-        case checked_selector.Negation(operand=operand):
+        case checked_selector.SelectorNegation(operand=operand):
             yield from selector_parts(operand, wanted=not wanted, shape=shape)
         case checked_selector.LabelRequirement(key=key):
             yield _pair("label", key, shape.labels)
@@ -55,10 +58,12 @@ def _comparison(
         found = pod_requests.limit(shape.limits, resource)
     if found is None:
         return f"no limits({name})"
-    unit = units.of_resource(resource)
+    unit = units.find_resource_unit(resource)
     compared = f"{_text(found, unit)} {comparator} {_text(required.value, unit)}"
     return f"{required.amount}({name}) {compared}"
 
 
 def _text(value: float, unit: units.Unit) -> str:
-    return amounts.precise_text(value / units.CORES_SCALE if unit == units.CORES else value, unit)
+    return amounts.format_precise_amount(
+        value / units.CORES_SCALE if unit == units.CORES else value, unit
+    )

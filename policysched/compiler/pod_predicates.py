@@ -36,11 +36,11 @@ def lower(selector: checked_selector.Selector) -> PodPredicate:
         TypeError: a requirement that the checker does not allow on pods.
     """
     match selector:
-        case checked_selector.AllOf(operands=operands):
+        case checked_selector.SelectorConjunction(operands=operands):
             return _all([lower(operand) for operand in operands])
-        case checked_selector.AnyOf(operands=operands):
+        case checked_selector.SelectorDisjunction(operands=operands):
             return _any([lower(operand) for operand in operands])
-        case checked_selector.Negation(operand=operand):
+        case checked_selector.SelectorNegation(operand=operand):
             return _not(lower(operand))
         case checked_selector.LabelRequirement():
             return _label(node_masks.requirement(selector))
@@ -77,11 +77,11 @@ def reads_namespace_labels(namespaces: checked_selector.NamespaceSet | None) -> 
 
 def _lower_labels(selector: checked_selector.Selector) -> LabelsPredicate:
     match selector:
-        case checked_selector.AllOf(operands=operands):
+        case checked_selector.SelectorConjunction(operands=operands):
             return _all([_lower_labels(operand) for operand in operands])
-        case checked_selector.AnyOf(operands=operands):
+        case checked_selector.SelectorDisjunction(operands=operands):
             return _any([_lower_labels(operand) for operand in operands])
-        case checked_selector.Negation(operand=operand):
+        case checked_selector.SelectorNegation(operand=operand):
             return _not(_lower_labels(operand))
         case checked_selector.LabelRequirement():
             required = node_masks.requirement(selector)

@@ -45,6 +45,8 @@ def _pod_selectors(policy: checked.CheckedPolicy) -> Iterator[checked_selector.S
                 if pods.selector is not None:
                     yield pods.selector
             case _:
-                parts = (e for expr in checked.expressions(rule) for e in checked_expr.walk(expr))
-                tests = (each for each in parts if isinstance(each, checked_expr.PodTest))
+                parts = (
+                    e for expr in checked.list_expressions(rule) for e in checked_expr.walk(expr)
+                )
+                tests = (each for each in parts if isinstance(each, checked_expr.PodMatch))
                 yield from (test.selector for test in tests)

@@ -28,7 +28,7 @@ class PodSet:
     """
 
     def __init__(
-        self, written: checked_selector.PodSet, policy_scope: scope.PolicyScope | None
+        self, written: checked_selector.PodSelection, policy_scope: scope.PolicyScope | None
     ) -> None:
         """Compile `written`; `policy_scope` is what `self` means, None for other kinds."""
         self._is_same_workload = written.kind == "sameWorkload"
@@ -170,12 +170,12 @@ class PodSets:
     def __init__(self) -> None:
         """Start with none."""
         self._known: dict[
-            tuple[checked_selector.PodSet, checked_selector.PodScope | None], PodSet
+            tuple[checked_selector.PodSelection, checked_selector.PodScope | None], PodSet
         ] = {}
 
     def compile(
         self,
-        written: checked_selector.PodSet,
+        written: checked_selector.PodSelection,
         policy: checked_selector.PodScope,
         policy_scope: scope.PolicyScope,
     ) -> PodSet:

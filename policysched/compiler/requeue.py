@@ -112,17 +112,19 @@ class PolicyEvents:
         node = action.ADD | action.DELETE | facts | action.UPDATE_NODE_ALLOCATABLE
         placed = action.ADD | action.DELETE | action.UPDATE_POD_LABEL | action.UPDATE_POD_SCALE_DOWN
         registered = [
-            hints.on(resource.NODE, node, self._after_node_change),
-            hints.on(resource.UNSCHEDULED_POD, action.UPDATE, _after_own_change),
-            hints.on(resource.NAMESPACE, action.ALL, self._after_namespace_change),
-            hints.on(resource.POLICY, action.ALL),
+            hints.make_registration(resource.NODE, node, self._after_node_change),
+            hints.make_registration(resource.UNSCHEDULED_POD, action.UPDATE, _after_own_change),
+            hints.make_registration(resource.NAMESPACE, action.ALL, self._after_namespace_change),
+            hints.make_registration(resource.POLICY, action.ALL),
         ]
         if any(
             _USAGE in rule.reads or isinstance(rule, rule_changes.PodsRule) for rule in self._rules
         ):
-            registered.append(hints.on(resource.POD, placed, self._after_pod_change))
+            registered.append(hints.make_registration(resource.POD, placed, self._after_pod_change))
         if self._hold is not None or any(_METRICS in rule.reads for rule in self._rules):
-            registered.append(hints.on(resource.METRIC, action.ALL, self._after_metric_change))
+            registered.append(
+                hints.make_registration(resource.METRIC, action.ALL, self._after_metric_change)
+            )
         return registered
 
     def _after_node_change(
@@ -230,7 +232,7 @@ class PolicyEvents:
             state = cycle_state.CycleState(self._tolerations(pod.shape, snap))
             passing = self._not_held(pod, snap)
             for rule in self._acting(pod.shape, snap):
-                passing &= rule.filter(state, pod, snap.all_rows()).passes
+                passing &= rule.filter(state, pod, snap.view_all_rows()).passes
             return passing
 
         return self._passing_nodes.get(pod.shape, stamp, find)
@@ -243,7 +245,7 @@ class PolicyEvents:
         for rule in self._acting(pod.shape, snap):
             if _METRICS in rule.reads:
                 state = cycle_state.CycleState()
-                passing &= rule.filter(state, pod, snap.all_rows()).passes
+                passing &= rule.filter(state, pod, snap.view_all_rows()).passes
         return passing
 
     def _not_held(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> columns.BoolArray:
@@ -294,7 +296,7 @@ class PolicyEvents:
             empty = snapshot.Snapshot(
                 alone, pod_counts.PodCounts(), metric_table.MetricTable(), now
             )
-            view = empty.all_rows()
+            view = empty.view_all_rows()
             self._former_node = node, view
         return view
 

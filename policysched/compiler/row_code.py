@@ -39,7 +39,7 @@ _NEVER_MISSING = (
     conditions.NodeMatches,
     conditions.PodMatches,
 )
-_COSTLY = (checked_expr.NodeTest, checked_expr.PodTest)
+_COSTLY = (checked_expr.NodeMatch, checked_expr.PodMatch)
 """What `and`, `or` and `else` had better not look at without need."""
 
 
@@ -132,7 +132,7 @@ class Writer:
         match expr:
             case physical.Literal(number=number):
                 return Variable(self.value(number), may_lack=False)
-            case physical.Arithmetic(source=checked_expr.Arithmetic(operator=operator)):
+            case physical.Arithmetic(source=checked_expr.ArithmeticOperation(operator=operator)):
                 return self._arithmetic(operator, self.of(expr.left), self.of(expr.right))
             case physical.Function(arguments=arguments):
                 return self._function(expr, [self.of(each) for each in arguments])

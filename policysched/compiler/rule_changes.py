@@ -72,6 +72,6 @@ def counts_otherwise(
     if isinstance(rule, topology_spread.HardSpread):
         return was_counted != is_counted
     if isinstance(rule, pod_affinity.RequiredPodAffinity):
-        is_last = was_counted and snap.counts.matching(query).total == 0
+        is_last = was_counted and snap.counts.get_column(query).total == 0
         return is_last or (is_counted and not was_counted)
     return was_counted and not is_counted

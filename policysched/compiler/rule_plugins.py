@@ -56,11 +56,11 @@ class RulePlugins:
                 return _pod_affinity(rule, rule_scope, self._parts.term(rule, placed.scope))
             case checked.TopologySpreadRule() as rule:
                 return self._spread(rule, rule_scope, placed)
-            case checked.TolerateRule() as rule:
+            case checked.TolerationRule() as rule:
                 return tolerate.TolerateRule(rule, rule_scope)
             case checked.RejectRule() as rule:
                 return reject.Reject(rule, rule_scope, lowering, self._parts.row_programs)
-            case checked.ScoreRule() as rule:
+            case checked.ExpressionScoreRule() as rule:
                 return _score(rule, rule_scope, self._parts)
             case checked.ResourceScoreRule() as rule:
                 return resource_score.ResourceScore(rule, rule_scope, self._parts.row_programs)
@@ -104,15 +104,19 @@ def _pod_affinity(
 
 
 def _score(
-    rule: checked.ScoreRule, rule_scope: scope.RuleScope, parts: shared_parts.SharedParts
+    rule: checked.ExpressionScoreRule, rule_scope: scope.RuleScope, parts: shared_parts.SharedParts
 ) -> RulePlugin:
     lowering, programs = parts.lowering, parts.row_programs
     match rule.normalization:
         case None:
             return score.ConditionScore(rule, rule_scope, lowering, programs)
-        case checked.Linear() | checked.Shape() as way:
+        case checked.LinearNormalization() | checked.ShapeNormalization() as way:
             return score.PointwiseScore(rule, way, rule_scope, lowering, programs)
-        case checked.MinMax() | checked.Rank() | checked.Max() as way:
+        case (
+            checked.MinMaxNormalization()
+            | checked.RankNormalization()
+            | checked.MaxNormalization() as way
+        ):
             return score.RelativeScore(rule, way, rule_scope, lowering, programs)
         case _:
             assert_never(rule.normalization)

@@ -67,7 +67,7 @@ class SharedParts:
         )
 
     def pod_set(
-        self, written: checked_selector.PodSet, policy: checked_selector.PodScope
+        self, written: checked_selector.PodSelection, policy: checked_selector.PodScope
     ) -> pod_sets.PodSet:
         """Return the compiled set of pods that a rule of a policy counts."""
         return self._pod_sets.compile(written, policy, self.policy_scope(policy))

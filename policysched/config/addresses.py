@@ -11,7 +11,7 @@ _MAX_PORT = 65535
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Address:
+class ListenAddress:
     """Where to listen; port 0 lets the system choose one."""
 
     host: str
@@ -22,7 +22,7 @@ class Address:
         return f"{host}:{self.port}"
 
 
-def parse_address(text: str) -> Address:
+def parse_address(text: str) -> ListenAddress:
     """Return the address that `HOST:PORT` says; the host is an IP address or `localhost`.
 
     Raises:
@@ -33,7 +33,7 @@ def parse_address(text: str) -> Address:
     number = int64.parse_digits(port)
     if not colon or number is None or number > _MAX_PORT or not _is_host(host):
         raise errors.UsageError(f"`{text}` is no address; write 127.0.0.1:9153 or [::1]:9153")
-    return Address("127.0.0.1" if host == "localhost" else host, number)
+    return ListenAddress("127.0.0.1" if host == "localhost" else host, number)
 
 
 def _is_host(text: str) -> bool:

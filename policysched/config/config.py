@@ -128,7 +128,7 @@ class TracingConfig(msgspec.Struct, frozen=True, rename="camel"):
     sampling_rate_per_million: int = 0
 
 
-class Features(msgspec.Struct, frozen=True, rename="pascal"):
+class FeatureGates(msgspec.Struct, frozen=True, rename="pascal"):
     """Switches under the names of kube-scheduler's feature gates; all are on by default.
 
     None of them changes which nodes a pod may go to.
@@ -163,4 +163,4 @@ class Config(msgspec.Struct, frozen=True, rename="camel"):
     decisions: DecisionsConfig = DecisionsConfig()
     logging: LoggingConfig = LoggingConfig()
     tracing: TracingConfig = TracingConfig()
-    features: Features = Features()
+    features: FeatureGates = FeatureGates()

@@ -12,26 +12,26 @@ from policysched.config import addresses, config, config_plugins, config_schema,
 from policysched.inputs import plain_yaml
 from policysched.promapi import settings
 
-Fault = config_schema.Fault
-
 _MAX_CHARACTERS = 1000
 
 
-def find(document: plain_yaml.Document) -> list[Fault]:
+def find_faults(document: plain_yaml.YamlDocument) -> list[config_schema.ConfigFault]:
     """Return everything that is wrong with a configuration, by line.
 
     What a field that does not fit the schema says together with others is not judged: it would be
     told twice.
     """
-    violations = config_schema.violations(document.value)
-    faults = [fault for error in violations for fault in config_schema.faults(error, document)]
+    violations = config_schema.find_violations(document.value)
+    faults = [
+        fault for error in violations for fault in config_schema.describe_violation(error, document)
+    ]
     if isinstance(document.value, dict):
-        faults += _semantic_faults(document, config_schema.faulty_fields(violations))
-    told = [fault._replace(problem=_on_a_line(fault.problem)) for fault in faults]
+        faults += _semantic_faults(document, config_schema.find_faulty_fields(violations))
+    told = [fault._replace(problem=_shorten_to_line(fault.problem)) for fault in faults]
     return sorted(told, key=lambda fault: fault[:2])
 
 
-def convert(value: Mapping[str, Any]) -> config.Config:
+def convert_config(value: Mapping[str, Any]) -> config.Config:
     """Return the configuration of a value that fits the schema.
 
     Not strict: by the schema, as by Kubernetes' own reading, `1.0` is an integer.
@@ -39,7 +39,7 @@ def convert(value: Mapping[str, Any]) -> config.Config:
     return msgspec.convert(value, config.Config, strict=False)
 
 
-def _on_a_line(text: str) -> str:
+def _shorten_to_line(text: str) -> str:
     """Return a text without what would break a line of a log, and cut; keys may be anything."""
     plain = control_characters.escape_unprintable(text)
     return plain if len(plain) <= _MAX_CHARACTERS else f"{plain[:_MAX_CHARACTERS]}…"
@@ -49,14 +49,16 @@ _Problems: TypeAlias = Iterable[tuple[plain_yaml.Path, str]]
 """Each with the path of the value that is wrong."""
 
 
-def _semantic_faults(document: plain_yaml.Document, faulty: set[str]) -> Iterable[Fault]:
+def _semantic_faults(
+    document: plain_yaml.YamlDocument, faulty: set[str]
+) -> Iterable[config_schema.ConfigFault]:
     """Yield what a schema cannot say, of the fields that fit it."""
     said = {key: value for key, value in document.value.items() if key not in faulty}
-    given = convert(said)
+    given = convert_config(said)
     for fields, check in _CHECKS.items():
         if faulty.isdisjoint(fields):
             for path, problem in check(given):
-                yield Fault(document.line(path), problem, path)
+                yield config_schema.ConfigFault(document.line(path), problem, path)
 
 
 def _profiles(given: config.Config) -> _Problems:
@@ -67,7 +69,7 @@ def _profiles(given: config.Config) -> _Problems:
             path = ("profiles", index, "schedulerName")
             yield path, f"the profile `{name}` is there twice"
         names.add(name)
-    yield from config_plugins.problems(given.profiles)
+    yield from config_plugins.find_problems(given.profiles)
 
 
 def _backoff(given: config.Config) -> _Problems:

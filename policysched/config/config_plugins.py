@@ -11,28 +11,30 @@ from policysched.inputs import plain_yaml
 from policysched.plugins import registry
 
 
-def problems(profiles: tuple[config.ProfileConfig, ...]) -> Iterator[tuple[plain_yaml.Path, str]]:
+def find_problems(
+    profiles: tuple[config.ProfileConfig, ...],
+) -> Iterator[tuple[plain_yaml.Path, str]]:
     """Yield what is wrong, with the path of the name or of the arguments.
 
     Plugins of other packages are not made here: they say what they think when `run` makes them.
     """
-    installed = registry.with_entry_points()
+    installed = registry.create_installed_registry()
     for path, name in _names(profiles):
         if name not in installed.names():
             advice = spelling.did_you_mean(name, installed.names())
             yield path, f"there is no plugin `{name}`" + (f" ({advice})" if advice else "")
-    built_in = registry.built_in()
+    built_in = registry.create_built_in_registry()
     for index, profile in enumerate(profiles):
         for number, plugin in enumerate(profile.plugins):
             if plugin.args and plugin.name in built_in.names():
-                made = _made(built_in, plugin)
+                made = _make_plugin(built_in, plugin)
                 if isinstance(made, registry.PluginError):
                     path = ("profiles", index, "plugins", number, "args")
                     yield path, f"{plugin.name}: {made.problem}"
 
 
-def _made(
-    built_in: registry.Registry, plugin: config.PluginConfig
+def _make_plugin(
+    built_in: registry.PluginRegistry, plugin: config.PluginConfig
 ) -> interface.Plugin | registry.PluginError:
     return built_in.create(plugin.name, plugin.args, handles.Handle())
 

@@ -20,22 +20,22 @@ _SECRET_VALUES = ("headers", "queryParams")
 
 def as_yaml(given: config.Config) -> str:
     """Return all fields that have a value, in the order of docs/configuration.md."""
-    fields = config_reading.HEAD | _without_none(msgspec.to_builtins(given))
+    fields = config_reading.HEAD | _drop_none(msgspec.to_builtins(given))
     fields["prometheus"] = {
-        name: _without_secrets(server) for name, server in fields["prometheus"].items()
+        name: _hide_secrets(server) for name, server in fields["prometheus"].items()
     }
     return yaml.safe_dump(fields, sort_keys=False, allow_unicode=True)
 
 
-def _without_none(value: Any) -> Any:  # noqa: ANN401 - a plain value of any kind
+def _drop_none(value: Any) -> Any:  # noqa: ANN401 - a plain value of any kind
     if isinstance(value, Mapping):
-        return {key: _without_none(inner) for key, inner in value.items() if inner is not None}
+        return {key: _drop_none(inner) for key, inner in value.items() if inner is not None}
     if isinstance(value, list | tuple):
-        return [_without_none(inner) for inner in value]
+        return [_drop_none(inner) for inner in value]
     return value
 
 
-def _without_secrets(server: Mapping[str, Any]) -> dict[str, Any]:
+def _hide_secrets(server: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a Prometheus with HIDDEN for what may be secret."""
     shown: dict[str, Any] = {}
     for key, value in server.items():
@@ -44,5 +44,5 @@ def _without_secrets(server: Mapping[str, Any]) -> dict[str, Any]:
         elif key in _SECRET_VALUES:
             shown[key] = dict.fromkeys(value, HIDDEN)
         else:
-            shown[key] = _without_secrets(value) if isinstance(value, Mapping) else value
+            shown[key] = _hide_secrets(value) if isinstance(value, Mapping) else value
     return shown

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from policysched import errors
-from policysched.config import config, config_faults
+from policysched.config import config, config_faults, config_schema
 from policysched.inputs import object_lists, plain_yaml
 
 HEAD = {"apiVersion": "policysched.io/v1alpha1", "kind": "PolicySchedulerConfiguration"}
 """What every configuration begins with."""
 
 
-class Flag(NamedTuple):
+class FieldOverride(NamedTuple):
     """What an option of the command line says about a field.
 
     Attributes:
@@ -28,33 +28,33 @@ class Flag(NamedTuple):
     value: Any
 
 
-def read(path: str) -> config.Config:
+def read_config(path: str) -> config.Config:
     """Return the configuration in the file `path`.
 
     Raises:
         ConfigurationError: it does not fit the schema; every fault is named with its line.
         InputError: it cannot be read, or is not YAML.
     """
-    return _converted(_checked(_text(path), path))
+    return _convert_document(_check_document(_text(path), path))
 
 
-def parse(text: str, where: str) -> config.Config:
-    """Return the configuration that a text describes; see `read`."""
-    return _converted(_checked(text, where))
+def parse_config(text: str, where: str) -> config.Config:
+    """Return the configuration that a text describes; see `read_config`."""
+    return _convert_document(_check_document(text, where))
 
 
-def effective(path: str | None, flags: Sequence[Flag] = ()) -> config.Config:
+def read_effective_config(path: str | None, flags: Sequence[FieldOverride] = ()) -> config.Config:
     """Return the configuration in a file, if there is one, with what the flags say over it.
 
     Raises:
-        ConfigurationError, InputError: see `read`.
+        ConfigurationError, InputError: see `read_config`.
         UsageError: what the flags say does not fit, alone or with the file.
     """
-    value = dict(HEAD) if path is None else _checked(_text(path), path).value
-    merged = plain_yaml.Document(_merged(value, flags), {})
-    for fault in config_faults.find(merged):
+    value = dict(HEAD) if path is None else _check_document(_text(path), path).value
+    merged = plain_yaml.YamlDocument(_merge_flags(value, flags), {})
+    for fault in config_faults.find_faults(merged):
         raise errors.UsageError(f"{_option(fault.path, flags)}: {fault.problem}")
-    return _converted(merged)
+    return _convert_document(merged)
 
 
 def _text(path: str) -> str:
@@ -64,25 +64,25 @@ def _text(path: str) -> str:
         raise errors.InputError(path, "is not UTF-8 text") from error
 
 
-def _checked(text: str, where: str) -> plain_yaml.Document:
+def _check_document(text: str, where: str) -> plain_yaml.YamlDocument:
     document = plain_yaml.load(text, where)
-    faults = config_faults.find(document)
+    faults = config_faults.find_faults(document)
     if faults:
-        raise _as_error(where, faults)
+        raise _make_error(where, faults)
     return document
 
 
-def _converted(document: plain_yaml.Document) -> config.Config:
-    return config_faults.convert(document.value)
+def _convert_document(document: plain_yaml.YamlDocument) -> config.Config:
+    return config_faults.convert_config(document.value)
 
 
-def _as_error(where: str, faults: list[config_faults.Fault]) -> errors.ConfigurationError:
+def _make_error(where: str, faults: list[config_schema.ConfigFault]) -> errors.ConfigurationError:
     first, *rest = faults
     further = "".join(f"\n{where}:{fault.line}: {fault.problem}" for fault in rest)
     return errors.ConfigurationError(f"{where}:{first.line}", first.problem + further)
 
 
-def _merged(value: dict[str, Any], flags: Sequence[Flag]) -> dict[str, Any]:
+def _merge_flags(value: dict[str, Any], flags: Sequence[FieldOverride]) -> dict[str, Any]:
     merged = copy.deepcopy(value)
     for flag in flags:
         *groups, field = flag.path
@@ -96,7 +96,7 @@ def _merged(value: dict[str, Any], flags: Sequence[Flag]) -> dict[str, Any]:
     return merged
 
 
-def _option(path: plain_yaml.Path, flags: Sequence[Flag]) -> str:
+def _option(path: plain_yaml.Path, flags: Sequence[FieldOverride]) -> str:
     """Return the flag that is about a field, or else those about the group in which it is."""
     about = [flag.option for flag in flags if flag.path == path[: len(flag.path)]]
     near = [flag.option for flag in flags if flag.path[:1] == path[:1]]

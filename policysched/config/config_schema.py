@@ -15,7 +15,7 @@ from policysched.inputs import plain_yaml
 _FEW_NAMES = 10
 
 
-class Fault(NamedTuple):
+class ConfigFault(NamedTuple):
     """What is wrong on a line; `path` is that of the value, or of the mapping around it."""
 
     line: int
@@ -27,18 +27,18 @@ Violation = jsonschema.ValidationError
 
 
 @functools.cache
-def schema() -> dict[str, Any]:
+def load_schema() -> dict[str, Any]:
     """Return schemas/config.schema.json."""
     found: dict[str, Any] = orjson.loads(_resources.text("schemas", "config.schema.json"))
     return found
 
 
-def violations(value: plain_yaml.Value) -> list[Violation]:
+def find_violations(value: plain_yaml.Value) -> list[Violation]:
     """Return every place at which a configuration does not fit the schema."""
-    return list(jsonschema.Draft202012Validator(schema()).iter_errors(value))
+    return list(jsonschema.Draft202012Validator(load_schema()).iter_errors(value))
 
 
-def faulty_fields(found: Iterable[Violation]) -> set[str]:
+def find_faulty_fields(found: Iterable[Violation]) -> set[str]:
     """Return the fields of the document in which something violates the schema."""
     faulty: set[str] = set()
     for error in found:
@@ -49,22 +49,22 @@ def faulty_fields(found: Iterable[Violation]) -> set[str]:
     return faulty
 
 
-def faults(
-    error: Violation, document: plain_yaml.Document, whole: str = "the configuration"
-) -> Iterable[Fault]:
+def describe_violation(
+    error: Violation, document: plain_yaml.YamlDocument, whole: str = "the configuration"
+) -> Iterable[ConfigFault]:
     """Yield what a violation means, one fault for each unknown field; `whole` is the document."""
     path = tuple(error.absolute_path)
     name = f"`{_dotted(path)}`" if path else whole
     if error.validator == "additionalProperties":
         for key in _unknown(error):
             problem = f"{name} has no field `{key}`{_advice(key, error)}"
-            yield Fault(document.line((*path, key)), problem, (*path, key))
+            yield ConfigFault(document.line((*path, key)), problem, (*path, key))
         return
     in_words = _WORDS.get(str(error.validator))
     said = f"{name} {in_words(error)}" if in_words else f"{name}: {error.message}"
     if error.validator == "pattern" and "title" not in _schema_of(error):  # of the key of a mapping
         said = f"`{error.instance}` is no name; use letters, digits, `_` and `-`"
-    yield Fault(document.line(path), said, path)
+    yield ConfigFault(document.line(path), said, path)
 
 
 def _schema_of(error: Violation) -> Mapping[str, Any]:
@@ -88,7 +88,7 @@ def _advice(key: str, error: Violation) -> str:
 def _lacks(error: Violation) -> str:
     instance, expected = error.instance, error.validator_value
     missing = [f"`{key}`" for key in _listed(expected) if key not in _listed(instance)]
-    return f"lacks {spelling.alternatives(missing)}"
+    return f"lacks {spelling.join_alternatives(missing)}"
 
 
 def _twice(error: Violation) -> str:
@@ -104,7 +104,7 @@ def _type(error: Violation) -> str:
     expected: Any = error.validator_value
     words = {"object": "a mapping", "array": "a list", "integer": "a whole number"}
     listed = [expected] if isinstance(expected, str) else expected
-    return "must be " + spelling.alternatives(words.get(name, f"a {name}") for name in listed)
+    return "must be " + spelling.join_alternatives(words.get(name, f"a {name}") for name in listed)
 
 
 _WORDS: Mapping[str, Callable[[Violation], str]] = {
@@ -113,7 +113,7 @@ _WORDS: Mapping[str, Callable[[Violation], str]] = {
     "uniqueItems": _twice,
     "const": lambda error: f"must be `{error.validator_value}`",
     "enum": lambda error: (
-        f"is {spelling.alternatives(f'`{one}`' for one in _listed(error.validator_value))}"
+        f"is {spelling.join_alternatives(f'`{one}`' for one in _listed(error.validator_value))}"
     ),
     "minimum": lambda error: f"must be at least {error.validator_value}",
     "maximum": lambda error: f"must be at most {error.validator_value}",

@@ -16,9 +16,9 @@ _SHORTEST_LEASE_SECONDS = 1.0  # `leaseDurationSeconds` is a whole number, and n
 def find_problems(config: election_config.LeaderElectionConfig) -> Iterable[tuple[str, str]]:
     """Yield what makes no sense: (field as it is written in a file, what is wrong with it)."""
     by_field = {
-        "leaseDuration": durations.seconds(config.lease_duration),
-        "renewDeadline": durations.seconds(config.renew_deadline),
-        "retryPeriod": durations.seconds(config.retry_period),
+        "leaseDuration": durations.parse_seconds(config.lease_duration),
+        "renewDeadline": durations.parse_seconds(config.renew_deadline),
+        "retryPeriod": durations.parse_seconds(config.retry_period),
     }
     for field, seconds in by_field.items():
         if not seconds:

@@ -13,7 +13,7 @@ class RunOptions:
         kubeconfig: a path, None for the usual places.
         context: a context of it, None for the current one.
         scheduler_name: name of the profile where the policies declare none.
-        metrics_file: see `metrics_source.FileSource`; it stands for all of Prometheus.
+        metrics_file: see `metrics_source.MetricsFileSource`; it stands for all of Prometheus.
         dry_run: decide for nobody, write nothing, and compare with the scheduler that does.
     """
 

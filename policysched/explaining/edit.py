@@ -20,7 +20,7 @@ CORRECTS = 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Edit:
+class SuggestedEdit:
     """An edit that was tried.
 
     Attributes:
@@ -45,7 +45,7 @@ class Edit:
     nodes: tuple[str, ...] = ()
     more: int = 0
 
-    def helping(self, nodes: Iterable[str], more: int = 0) -> Edit:
+    def add_nodes(self, nodes: Iterable[str], more: int = 0) -> SuggestedEdit:
         """Return the edit with the nodes that it gains."""
         return dataclasses.replace(self, nodes=tuple(nodes), more=more)
 
@@ -63,12 +63,12 @@ class Edit:
         }
 
 
-def order(edit: Edit) -> tuple[int, int, str]:
+def get_sort_key(edit: SuggestedEdit) -> tuple[int, int, str]:
     """Return the key by which edits are shown: the smallest first, then those that gain most."""
     return edit.effort, -len(edit.nodes) - edit.more, edit.text
 
 
-def similar(word: str, known: Iterable[str]) -> list[str]:
+def find_similar_names(word: str, known: Iterable[str]) -> list[str]:
     """Return names that `word` may be meant to be, the nearest first."""
     names = sorted(set(known) - {word})[:_MOST_NAMES]
     name = word.rpartition("/")[2]
@@ -76,4 +76,4 @@ def similar(word: str, known: Iterable[str]) -> list[str]:
     alike = {name, *difflib.get_close_matches(name, last_parts, _MOST_SIMILAR, _SIMILARITY)}
     same = [each for each in names if each.rpartition("/")[2] in alike]
     near = difflib.get_close_matches(word, names, _MOST_SIMILAR, _SIMILARITY)
-    return list(dict.fromkeys([*spelling.nearest(word, names), *near, *same]))[:_MOST_SIMILAR]
+    return list(dict.fromkeys([*spelling.find_nearest(word, names), *near, *same]))[:_MOST_SIMILAR]

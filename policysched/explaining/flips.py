@@ -30,7 +30,7 @@ _REQUEST_STEPS = (("cpu", 10), ("memory", 16 * 1024 * 1024))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Flip:
+class WinnerFlip:
     """A change by which other nodes win.
 
     Attributes:
@@ -65,11 +65,11 @@ class Flip:
         }
 
 
-class Flips:
+class FlipFinder:
     """Looks for changes that flip the winner of one pod."""
 
     def __init__(
-        self, tried: trials.Trials, scores: score_table.ScoreTable, runner_up: str | None
+        self, tried: trials.PodTrials, scores: score_table.ScoreTable, runner_up: str | None
     ) -> None:
         """Begin with the points as they are, `scores` with details.
 
@@ -77,75 +77,83 @@ class Flips:
         """
         self._trials = tried
         self._scores = scores
-        names = tried.snapshot().nodes.names
+        names = tried.take_snapshot().nodes.names
         self._best = frozenset(names[row] for row in scores.best_rows().tolist())
         self._runner_up = runner_up
 
-    def find(self) -> list[Flip]:
+    def find_flips(self) -> list[WinnerFlip]:
         """Return the smallest change of each kind that flips the winner, the smallest first."""
         if self._runner_up is None:
             return []
-        found = [*self._weights(), *self._metrics(), *self._requests()]
+        found = [
+            *self._find_weight_flips(),
+            *self._find_metric_flips(),
+            *self._find_request_flips(),
+        ]
         return sorted(found, key=lambda flip: (flip.size, flip.text))
 
-    def _winners(self, best: frozenset[str]) -> tuple[str, ...]:
+    def _find_new_winners(self, best: frozenset[str]) -> tuple[str, ...]:
         """Return the new winners, none unless all of the old ones have lost."""
         return () if best & self._best else tuple(sorted(best))
 
     # --- weights ---------------------------------------------------------------------------------
 
-    def _weights(self) -> Iterator[Flip]:
+    def _find_weight_flips(self) -> Iterator[WinnerFlip]:
         """Yield the smallest changes of weights; as totals are linear in them they are computed."""
         weights = self._trials.framework.profile.weights
         changes = [
             (change, name)
             for name, detail in self._scores.details.items()
-            for change in weight_changes(self._scores.totals, detail, weights[name])
+            for change in compute_weight_changes(self._scores.totals, detail, weights[name])
         ]
         flipping = 0
         for change, name in sorted(changes, key=lambda each: (abs(each[0]), each)):
             if flipping == _MOST_WEIGHTS or self._trials.is_over:
                 return
-            flip = self._weight(name, weights[name], change)
+            flip = self._try_weight(name, weights[name], change)
             if flip is not None:
                 flipping += 1
                 yield flip
 
-    def _weight(self, name: str, before: int, change: int) -> Flip | None:
+    def _try_weight(self, name: str, before: int, change: int) -> WinnerFlip | None:
         after = before + change
-        winners = self._winners(self._best_with(name, after))
+        winners = self._find_new_winners(self._find_best_nodes(name, after))
         nearer = after - (1 if change > 0 else -1)
-        if not winners or (nearer != before and self._winners(self._best_with(name, nearer))):
+        if not winners or (
+            nearer != before and self._find_new_winners(self._find_best_nodes(name, nearer))
+        ):
             return None  # what is computed is only a proposal
         text = f"weight of {name} from {before} to {after}"
-        return Flip("weight", name, None, before, after, winners, text, abs(change) / MAX_WEIGHT)
+        return WinnerFlip(
+            "weight", name, None, before, after, winners, text, abs(change) / MAX_WEIGHT
+        )
 
-    def _best_with(self, name: str, weight: int) -> frozenset[str]:
-        return self._trials.best(self._trials.with_weights({name: weight}))
+    def _find_best_nodes(self, name: str, weight: int) -> frozenset[str]:
+        return self._trials.find_best_nodes(self._trials.replace_weights({name: weight}))
 
     # --- values ----------------------------------------------------------------------------------
 
-    def _nodes(self) -> Iterator[tuple[str, bool]]:
+    def _select_nodes(self) -> Iterator[tuple[str, bool]]:
         """Yield the nodes whose values are changed, and whether each is the winner."""
         if len(self._best) == 1:
             yield from ((name, True) for name in self._best)
         if self._runner_up is not None:
             yield self._runner_up, False
 
-    def _metrics(self) -> Iterator[Flip]:
-        for reader in self._readers():
-            for node, _ in self._nodes():
-                steps = _MetricSteps.of(reader, self._trials, node)
+    def _find_metric_flips(self) -> Iterator[WinnerFlip]:
+        for reader in self._collect_metric_readers():
+            for node, _ in self._select_nodes():
+                steps = _MetricSteps.from_reader(reader, self._trials, node)
                 if steps is None:
                     continue
                 for sign in (-1, 1):
-                    flip = self._metric(steps, sign)
+                    flip = self._try_metric(steps, sign)
                     if flip is not None:
                         yield flip
 
-    def _readers(self) -> list[readings.MetricReader]:
+    def _collect_metric_readers(self) -> list[readings.MetricReader]:
         """Return each metric that a rule on the pod reads; hysteresis remembers, so not those."""
-        snap = self._trials.snapshot()
+        snap = self._trials.take_snapshot()
         plugins = self._trials.framework.profile.plugins
         found = metric_evidence.MetricReport(plugins, self._trials.info.shape, snap).readers()
         needs = self._trials.decider.profiles.metric_needs
@@ -153,34 +161,38 @@ class Flips:
         by_key = {each.metric.key: each for each in found if each.metric.key not in followed}
         return list(by_key.values())
 
-    def _metric(self, steps: _MetricSteps, sign: int) -> Flip | None:
+    def _try_metric(self, steps: _MetricSteps, sign: int) -> WinnerFlip | None:
         def flips(count: int) -> bool:
-            return not self._trials.is_over and bool(self._winners(best(steps.value(sign, count))))
+            return not self._trials.is_over and bool(
+                self._find_new_winners(best(steps.compute_value(sign, count)))
+            )
 
         def best(value: float) -> frozenset[str]:
-            with self._trials.measured(steps.key, steps.node, value):
-                return self._trials.best()
+            with self._trials.suppose_sample(steps.key, steps.node, value):
+                return self._trials.find_best_nodes()
 
-        count = search.fewest_steps(flips, steps.most(sign))
+        count = search.find_fewest_steps(flips, steps.count_steps(sign))
         if count is None or self._trials.is_over:
             return None
-        after = steps.value(sign, count)
-        winners = self._winners(best(after))
+        after = steps.compute_value(sign, count)
+        winners = self._find_new_winners(best(after))
         if not winners:
             return None
-        shown = (amounts_text.exact(value, steps.unit) for value in (steps.before, after))
+        shown = (amounts_text.format_exactly(value, steps.unit) for value in (steps.before, after))
         text = f"{steps.name} on {steps.node} from {' to '.join(shown)}"
         size = abs(after - steps.before) / steps.whole
-        return Flip("metric", steps.name, steps.node, steps.before, after, winners, text, size)
+        return WinnerFlip(
+            "metric", steps.name, steps.node, steps.before, after, winners, text, size
+        )
 
-    def _requests(self) -> Iterator[Flip]:
+    def _find_request_flips(self) -> Iterator[WinnerFlip]:
         for resource, step in _REQUEST_STEPS:
-            for node, is_winner in self._nodes():
-                flip = self._requested(resource, step, node, sign=1 if is_winner else -1)
+            for node, is_winner in self._select_nodes():
+                flip = self._try_requests(resource, step, node, sign=1 if is_winner else -1)
                 if flip is not None:
                     yield flip
 
-    def _requested(self, resource: str, step: int, node: str, *, sign: int) -> Flip | None:
+    def _try_requests(self, resource: str, step: int, node: str, *, sign: int) -> WinnerFlip | None:
         """Return how much more on the winner, or less on another node, flips the winner."""
         nodes = self._trials.decider.cluster.cache.nodes
         row, column = nodes.row_of[node], nodes.resource_column(resource)
@@ -188,21 +200,21 @@ class Flips:
         room = before if sign < 0 else int(nodes.allocatable[row, column]) - before
 
         def best(count: int) -> frozenset[str]:
-            with self._trials.requested(node, resource, sign * step * count):
-                return self._trials.best()
+            with self._trials.suppose_requests(node, resource, sign * step * count):
+                return self._trials.find_best_nodes()
 
         def flips(count: int) -> bool:
-            return not self._trials.is_over and bool(self._winners(best(count)))
+            return not self._trials.is_over and bool(self._find_new_winners(best(count)))
 
-        count = search.fewest_steps(flips, max(0, room // step))
-        winners = () if count is None else self._winners(best(count))
+        count = search.find_fewest_steps(flips, max(0, room // step))
+        winners = () if count is None else self._find_new_winners(best(count))
         if count is None or not winners or self._trials.is_over:
             return None
         change, after = count * step, before + sign * step * count
-        amount = amounts.quantity_text(resource, change)
+        amount = amounts.format_quantity(resource, change)
         text = f"{amount} of {resource} {'more' if sign > 0 else 'less'} requested on {node}"
         size = change / max(1, int(nodes.allocatable[row, column]))
-        return Flip("requests", resource, node, before, after, winners, text, size)
+        return WinnerFlip("requests", resource, node, before, after, winners, text, size)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -219,20 +231,24 @@ class _MetricSteps:
     high: float
 
     @classmethod
-    def of(
-        cls, reader: readings.MetricReader, tried: trials.Trials, node: str
+    def from_reader(
+        cls, reader: readings.MetricReader, tried: trials.PodTrials, node: str
     ) -> _MetricSteps | None:
         """Return the steps from the value of a node; None where it has none."""
-        snap = tried.snapshot()
+        snap = tried.take_snapshot()
         row = np.array([snap.nodes.row_of[node]], np.intp)
-        found = reader.read(snap.at_rows(row))
+        found = reader.read(snap.view_rows(row))
         sample = snap.metrics.samples_of(reader.metric.key).get(node)
         if not found.is_ok[0] or sample is None:
             return None
         metric = reader.metric
-        whole = 1.0 if metric.unit.is_ratio else _decade(sample.value)
+        whole = 1.0 if metric.unit.is_ratio else _round_up_to_power_of_ten(sample.value)
         low = metric.low if metric.low is not None else 0.0
-        high = metric.high if metric.high is not None else max(1.0, whole) * _beyond(metric.unit)
+        high = (
+            metric.high
+            if metric.high is not None
+            else max(1.0, whole) * _get_range_factor(metric.unit)
+        )
         return cls(
             metric.key, reader.name, metric.unit, node, sample.value, whole / 1000, low, high
         )
@@ -242,7 +258,7 @@ class _MetricSteps:
         """What a change is compared with."""
         return self.step * 1000
 
-    def value(self, sign: int, count: int) -> float:
+    def compute_value(self, sign: int, count: int) -> float:
         """Return the value `count` steps up or down, on the grid of the steps."""
         start = (
             math.floor(self.before / self.step + 1e-9)
@@ -251,22 +267,24 @@ class _MetricSteps:
         )
         return float(f"{(start + sign * count) * self.step:.9g}")
 
-    def most(self, sign: int) -> int:
+    def count_steps(self, sign: int) -> int:
         """Return how many steps there are in a direction."""
         room = self.high - self.before if sign > 0 else self.before - self.low
         return max(0, min(_MOST_STEPS, math.floor(room / self.step + 1e-9)))
 
 
-def _decade(value: float) -> float:
+def _round_up_to_power_of_ten(value: float) -> float:
     """Return the power of ten above a value, by which it has three digits in steps of 1/1000."""
     return 10.0 ** (math.floor(math.log10(abs(value))) + 1) if value else 1.0
 
 
-def _beyond(unit: units.Unit) -> float:
+def _get_range_factor(unit: units.Unit) -> float:
     return 1.0 if unit.is_ratio else 10.0
 
 
-def weight_changes(totals: columns.IntArray, detail: score_table.Detail, weight: int) -> list[int]:
+def compute_weight_changes(
+    totals: columns.IntArray, detail: score_table.Detail, weight: int
+) -> list[int]:
     """Return the smallest increase and decrease of one weight that flip the winner.
 
     A node with `gap` points less than the best ones needs a weight by which it gains more than

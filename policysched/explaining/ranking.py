@@ -15,19 +15,23 @@ from policysched.explaining import trials
 from policysched.framework import cycle_state, score_table
 
 
-def of(tried: trials.Trials, scores: score_table.ScoreTable) -> list[dict[str, Any]]:
+def compare_winner_and_runner_up(
+    tried: trials.PodTrials, scores: score_table.ScoreTable
+) -> list[dict[str, Any]]:
     """Return the winner and the runner-up in the form of schemas/explain.schema.json."""
-    found = [_node(tried, scores, i) for i in _winner_and_runner_up(tried, scores)]
-    _tell_numbers(tried, found)
+    found = [_describe_node(tried, scores, i) for i in _find_winner_and_runner_up(tried, scores)]
+    _add_rule_values(tried, found)
     return found
 
 
-def _winner_and_runner_up(tried: trials.Trials, scores: score_table.ScoreTable) -> list[int]:
+def _find_winner_and_runner_up(
+    tried: trials.PodTrials, scores: score_table.ScoreTable
+) -> list[int]:
     """Return where they are in the table: one of the best, and one of the others if there are any.
 
     Of nodes with as many points it is the first by name.
     """
-    names, totals = tried.snapshot().nodes.names, scores.totals
+    names, totals = tried.take_snapshot().nodes.names, scores.totals
     found = []
     for among in (totals == totals.max(), totals < totals.max()):
         if among.any():
@@ -36,16 +40,18 @@ def _winner_and_runner_up(tried: trials.Trials, scores: score_table.ScoreTable) 
     return found
 
 
-def _node(tried: trials.Trials, scores: score_table.ScoreTable, i: int) -> dict[str, Any]:
-    names, weights = tried.snapshot().nodes.names, tried.framework.profile.weights
+def _describe_node(
+    tried: trials.PodTrials, scores: score_table.ScoreTable, i: int
+) -> dict[str, Any]:
+    names, weights = tried.take_snapshot().nodes.names, tried.framework.profile.weights
     return {
         "node": names[int(scores.rows[i])],
         "total": score_table.points(int(scores.totals[i])),
         "rules": [
             {
                 "rule": name,
-                "raw": _raw(detail, i),
-                "normalised": _in_points(detail, int(detail.final[i])),
+                "raw": _list_raw_scores(detail, i),
+                "normalised": _convert_to_points(detail, int(detail.final[i])),
                 "weight": weights[name],
                 "points": score_table.points(int(scores.by_plugin[name][i])),
             }
@@ -54,25 +60,25 @@ def _node(tried: trials.Trials, scores: score_table.ScoreTable, i: int) -> dict[
     }
 
 
-def _raw(detail: score_table.Detail, i: int) -> int | float | None:
+def _list_raw_scores(detail: score_table.Detail, i: int) -> int | float | None:
     """Return what Score said; points where these are not normalised."""
     if detail.raw is detail.final:
-        return _in_points(detail, int(detail.final[i]))
+        return _convert_to_points(detail, int(detail.final[i]))
     value = detail.raw[i].item()
     if isinstance(value, int):
         return value
     return None if math.isnan(value) else float(value)
 
 
-def _in_points(detail: score_table.Detail, final: int) -> int | float:
+def _convert_to_points(detail: score_table.Detail, final: int) -> int | float:
     return score_table.points(final * (score_table.HUNDREDTHS // detail.units_per_point))
 
 
-def _tell_numbers(tried: trials.Trials, found: list[dict[str, Any]]) -> None:
+def _add_rule_values(tried: trials.PodTrials, found: list[dict[str, Any]]) -> None:
     """Put the numbers, with their units, that rules over numbers make points of."""
-    snap = tried.snapshot()
+    snap = tried.take_snapshot()
     rows = np.array([snap.nodes.row_of[each["node"]] for each in found], np.intp)
-    nodes = snap.at_rows(rows)
+    nodes = snap.view_rows(rows)
     for plugin in tried.framework.profile.plugins:
         if not isinstance(plugin, score.NumberScore) or plugin.unit is None:
             continue

@@ -8,18 +8,18 @@ from policysched.explaining import edit, trials
 from policysched.lang.checked import checked
 
 
-def fits_with(
-    tried: trials.Trials, rule: checked.Rule, other: checked.Rule | None
+def find_nodes_with_rule(
+    tried: trials.PodTrials, rule: checked.Rule, other: checked.Rule | None
 ) -> tuple[str, ...]:
     """Return the nodes on which the pod fits if a rule is another, or is not there."""
     program = tried.decider.policy_set.program
     if program is None or tried.is_over:
         return ()
-    framework = tried.with_program(with_rule(program, rule, other))
-    return () if framework is None else tried.fits(framework=framework)
+    framework = tried.compile_program(replace_rule(program, rule, other))
+    return () if framework is None else tried.find_feasible_nodes(framework=framework)
 
 
-def with_rule(
+def replace_rule(
     program: checked.CheckedProgram, rule: checked.Rule, other: checked.Rule | None
 ) -> checked.CheckedProgram:
     """Return a program in which one rule, wherever it stands, is another, or none."""
@@ -37,9 +37,11 @@ def with_rule(
     )
 
 
-def edit_of(
+def make_rule_edit(
     rule: checked.Rule, kind: str, before: str, after: str, text: str, effort: int
-) -> edit.Edit:
+) -> edit.SuggestedEdit:
     """Return the edit of a rule, with its name and line in the text."""
     place = f"rule {rule.head.name} (line {rule.head.span.line})"
-    return edit.Edit("policy", kind, rule.head.name, before, after, f"{place}: {text}", effort)
+    return edit.SuggestedEdit(
+        "policy", kind, rule.head.name, before, after, f"{place}: {text}", effort
+    )

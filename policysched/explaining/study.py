@@ -27,11 +27,11 @@ _MOST_ALIKE = 4
 """Nodes with the same obstacles as the nearest one that are named."""
 
 
-def of_pod(
+def explain_pod(
     decider: sessions.Decider,
     pod: str,
     clock: clocks.Clock,
-    limits: trials.Limits | None = None,
+    limits: trials.TrialLimits | None = None,
     node: str | None = None,
     evidence_of: Collection[str] | None = (),
 ) -> dict[str, Any]:
@@ -46,23 +46,23 @@ def of_pod(
     key = pod if "/" in pod else f"default/{pod}"
     placed = decider.cluster.placed.get(key)
     info = pod_report.find_pod(decider.cluster, pod)
-    tried = trials.Trials(decider, info, clock, limits, node)
-    found = tried.framework.explain_pod(info, tried.snapshot())
-    report = decider.report_on(tried.framework, found, evidence_of)
+    tried = trials.PodTrials(decider, info, clock, limits, node)
+    found = tried.framework.explain_pod(info, tried.take_snapshot())
+    report = decider.report_explanation(tried.framework, found, evidence_of)
     if placed is not None:
-        report["placed"] = _placed(placed.pod.spec.node_name, found)
-    if node is not None and not _fits_on(found, node):
-        return report | _what_would_help(tried, found)
+        report["placed"] = _describe_placement(placed.pod.spec.node_name, found)
+    if node is not None and not _does_fit(found, node):
+        return report | _explain_rejection(tried, found)
     if found.scores is not None:
-        return report | _why_there(tried, found.scores)
-    return report | _what_would_help(tried, found)
+        return report | _explain_winner(tried, found.scores)
+    return report | _explain_rejection(tried, found)
 
 
-def _fits_on(found: explanation.Explanation, node: str) -> bool:
+def _does_fit(found: explanation.Explanation, node: str) -> bool:
     return any(each.name == node and each.first.is_success for each in found.verdicts)
 
 
-def _placed(node: str, found: explanation.Explanation) -> dict[str, Any]:
+def _describe_placement(node: str, found: explanation.Explanation) -> dict[str, Any]:
     """Return where a pod is, and whether it would be put there again."""
     verdict = next((each for each in found.verdicts if each.name == node), None)
     return {
@@ -76,11 +76,11 @@ def _placed(node: str, found: explanation.Explanation) -> dict[str, Any]:
 # --- a pod that fits -----------------------------------------------------------------------------
 
 
-def _why_there(tried: trials.Trials, scores: score_table.ScoreTable) -> dict[str, Any]:
+def _explain_winner(tried: trials.PodTrials, scores: score_table.ScoreTable) -> dict[str, Any]:
     """Return how the points of the best nodes came about, and what would make others win."""
-    ranked = ranking.of(tried, scores)
+    ranked = ranking.compare_winner_and_runner_up(tried, scores)
     runner_up = ranked[1]["node"] if len(ranked) > 1 else None
-    found = flips.Flips(tried, scores, runner_up).find()
+    found = flips.FlipFinder(tried, scores, runner_up).find_flips()
     return {
         "ranking": ranked,
         "flips": [each.as_json() for each in found],
@@ -91,32 +91,38 @@ def _why_there(tried: trials.Trials, scores: score_table.ScoreTable) -> dict[str
 # --- a pod that fits nowhere ---------------------------------------------------------------------
 
 
-def _what_would_help(tried: trials.Trials, found: explanation.Explanation) -> dict[str, Any]:
+def _explain_rejection(tried: trials.PodTrials, found: explanation.Explanation) -> dict[str, Any]:
     """Return single edits, the smallest first, and what preemption would do."""
-    known = obstacles.Obstacles.of(found, tried.framework.profile, tried.only_node)
-    looking = (
-        pod_edits.find,
-        rule_pod_edits.find,
-        node_edits.find,
-        room_edits.find,
-        release_edits.find,
-        policy_edits.find,
+    known = obstacles.PodRejections.from_explanation(
+        found, tried.framework.profile, tried.only_node
     )
-    edits = sorted((each for look in looking for each in look(tried, known)), key=edit.order)
+    looking = (
+        pod_edits.find_edits,
+        rule_pod_edits.find_edits,
+        node_edits.find_edits,
+        room_edits.find_edits,
+        release_edits.find_edits,
+        policy_edits.find_edits,
+    )
+    edits = sorted((each for look in looking for each in look(tried, known)), key=edit.get_sort_key)
     report: dict[str, Any] = {
         "edits": [each.as_json() for each in edits[:_MOST_EDITS]],
         "triedAll": not tried.is_over,
-        "preemption": _preemption(tried) if found.feasible_count == 0 else None,
+        "preemption": _simulate_preemption(tried) if found.feasible_count == 0 else None,
     }
-    nearest = known.nearest()
+    nearest = known.find_nearest_nodes()
     if not edits and nearest is not None:
         nodes, answers = nearest
         # Where PreFilter leaves nodes out, a plugin says of each of them why.
-        told = [answer for answer in answers if obstacles.who(answer)] or answers
-        evidence = pod_report.evidence_on(tried.framework, tried.info, tried.snapshot())
-        row = tried.snapshot().nodes.row_of[nodes[0]]
+        told = [answer for answer in answers if obstacles.get_rejecting_plugin(answer)] or answers
+        evidence = pod_report.collect_evidence(tried.framework, tried.info, tried.take_snapshot())
+        row = tried.take_snapshot().nodes.row_of[nodes[0]]
         reasons = [
-            {"by": obstacles.who(answer), "reason": reason, **({"evidence": text} if text else {})}
+            {
+                "by": obstacles.get_rejecting_plugin(answer),
+                "reason": reason,
+                **({"evidence": text} if text else {}),
+            }
             for answer in told
             for reason, text in zip(answer.reasons, evidence.on_node(answer, row), strict=True)
         ]
@@ -125,9 +131,9 @@ def _what_would_help(tried: trials.Trials, found: explanation.Explanation) -> di
     return report
 
 
-def _preemption(tried: trials.Trials) -> dict[str, Any] | None:
+def _simulate_preemption(tried: trials.PodTrials) -> dict[str, Any] | None:
     """Return whom preemption would evict, and from where; None where it does not help."""
-    snap = tried.snapshot()
+    snap = tried.take_snapshot()
     result = tried.framework.schedule_pod(tried.info, snap)
     if result.diagnosis is None:
         return None

@@ -27,7 +27,7 @@ PODS = "pods"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Limits:
+class TrialLimits:
     """How much may be tried.
 
     Attributes:
@@ -39,7 +39,7 @@ class Limits:
     seconds: float = 5.0
 
 
-class Trials:
+class PodTrials:
     """Decides one pod again and again.
 
     Attributes:
@@ -55,17 +55,17 @@ class Trials:
         decider: sessions.Decider,
         info: pod_shape.PodInfo,
         clock: clocks.Clock,
-        limits: Limits | None = None,
+        limits: TrialLimits | None = None,
         only_node: str | None = None,
     ) -> None:
         """Decide `info`, which must not be placed in the cluster."""
         self.only_node = only_node
         self.decider = decider
         self.info = info
-        self.framework = decider.choice.required(info)
+        self.framework = decider.choice.require_framework(info)
         self.count = 0
         self._clock = clock
-        self._limits = limits or Limits()
+        self._limits = limits or TrialLimits()
         self._end_seconds = clock.monotonic_seconds() + self._limits.seconds
 
     @property
@@ -75,11 +75,11 @@ class Trials:
             return True
         return self._clock.monotonic_seconds() >= self._end_seconds
 
-    def snapshot(self) -> snapshot.Snapshot:
+    def take_snapshot(self) -> snapshot.Snapshot:
         """Return the cluster as it is supposed to be at this moment."""
         return self.decider.cluster.cache.snapshot()
 
-    def node(self, name: str) -> objects.Node:
+    def get_node(self, name: str) -> objects.Node:
         """Return a node of the cluster."""
         found = self.decider.cluster.cache.get_node(name)
         if found is None:
@@ -88,7 +88,7 @@ class Trials:
 
     # --- asking ----------------------------------------------------------------------------------
 
-    def fits(
+    def find_feasible_nodes(
         self, pod: objects.Pod | None = None, framework: runtime.Framework | None = None
     ) -> tuple[str, ...]:
         """Return the names of the nodes on which the pod fits, by row.
@@ -96,42 +96,42 @@ class Trials:
         `pod` stands for an edited form of it, `framework` for other policies.
         """
         self.count += 1
-        info = self.info if pod is None else self.decider.cluster.shapes.info(pod)
-        snap = self.snapshot()
+        info = self.info if pod is None else self.decider.cluster.shapes.make_info(pod)
+        snap = self.take_snapshot()
         rows = (framework or self.framework).feasible_rows(info, snap).tolist()
         names = (snap.nodes.names[row] for row in rows)
         return tuple(name for name in names if self.only_node in (None, name))
 
-    def best(self, framework: runtime.Framework | None = None) -> frozenset[str]:
+    def find_best_nodes(self, framework: runtime.Framework | None = None) -> frozenset[str]:
         """Return the names of the nodes of which one would be chosen."""
         self.count += 1
-        snap = self.snapshot()
+        snap = self.take_snapshot()
         rows = (framework or self.framework).best_rows(self.info, snap).tolist()
         return frozenset(snap.nodes.names[row] for row in rows)
 
     # --- supposing -------------------------------------------------------------------------------
 
-    def with_program(self, program: checked.CheckedProgram) -> runtime.Framework | None:
+    def compile_program(self, program: checked.CheckedProgram) -> runtime.Framework | None:
         """Return what decides the pod under other policies; None where plugins cannot be made."""
         policy_set = dataclasses.replace(self.decider.policy_set, program=program)
-        made = policies.make(policy_set, self.decider.handle)
+        made = policies.make_profiles(policy_set, self.decider.handle)
         if isinstance(made, list):
             return None
         name = self.framework.profile.scheduler_name
         frameworks = {name: runtime.Framework(made.by_name[name], None, shapes_kept=1)}
-        return profile_choice.ProfileChoice(frameworks, name).required(self.info)
+        return profile_choice.ProfileChoice(frameworks, name).require_framework(self.info)
 
-    def with_weights(self, weights: Mapping[str, int]) -> runtime.Framework:
+    def replace_weights(self, weights: Mapping[str, int]) -> runtime.Framework:
         """Return what decides the pod under other weights, by score name."""
         prof = self.framework.profile
         changed = dataclasses.replace(prof, weights={**prof.weights, **weights})
         return runtime.Framework(changed, None, shapes_kept=1)
 
     @contextlib.contextmanager
-    def nodes(self, changed: Sequence[objects.Node]) -> Iterator[None]:
+    def suppose_nodes(self, changed: Sequence[objects.Node]) -> Iterator[None]:
         """Let nodes be otherwise."""
         cache = self.decider.cluster.cache
-        before = [self.node(node.name) for node in changed]
+        before = [self.get_node(node.name) for node in changed]
         for node in changed:
             cache.set_node(node)
         try:
@@ -141,18 +141,18 @@ class Trials:
                 cache.set_node(node)
 
     @contextlib.contextmanager
-    def requested(self, node: str, resource: str, amount: int) -> Iterator[None]:
+    def suppose_requests(self, node: str, resource: str, amount: int) -> Iterator[None]:
         """Let the pods of a node request more of a resource, or less.
 
         The amount is in milli-CPU, bytes or pieces; of `pods` it is how many more there are.
         """
-        self._suppose(node, resource, amount)
+        self._add_requests(node, resource, amount)
         try:
             yield
         finally:
-            self._suppose(node, resource, -amount)
+            self._add_requests(node, resource, -amount)
 
-    def _suppose(self, node: str, resource: str, amount: int) -> None:
+    def _add_requests(self, node: str, resource: str, amount: int) -> None:
         columns = self.decider.cluster.cache.nodes
         row = columns.row_of[node]
         if resource == PODS:
@@ -161,19 +161,19 @@ class Trials:
             columns.suppose_requests(row, resource, amount)
 
     @contextlib.contextmanager
-    def measured(self, metric: str, node: str, value: float) -> Iterator[None]:
+    def suppose_sample(self, metric: str, node: str, value: float) -> Iterator[None]:
         """Let a node have another value of a metric, measured when the real one was."""
         table = self.decider.cluster.cache.metrics
         before = dict(table.samples_of(metric))
         sample = metric_windows.Sample(value, before[node].measured_at_seconds)
-        table.begin_anew(metric, {**before, node: sample})
+        table.restart_metric(metric, {**before, node: sample})
         try:
             yield
         finally:
-            table.begin_anew(metric, before)
+            table.restart_metric(metric, before)
 
 
-def relabelled(node: objects.Node, labels: Mapping[str, str | None]) -> objects.Node:
+def replace_labels(node: objects.Node, labels: Mapping[str, str | None]) -> objects.Node:
     """Return a node with other labels; those that are None are removed."""
     changed = {**node.metadata.labels, **labels}
     left = {key: value for key, value in changed.items() if value is not None}

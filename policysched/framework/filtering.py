@@ -167,7 +167,7 @@ class FilterRunner:
         if runs and isinstance(runs[0], kept_verdicts.KeptVerdicts) and outcome.node_names is None:
             ids = runs[0].ids(cycle.state, cycle.pod, cycle.snap)  # which knows the dead rows
             return ids if len(runs) == 1 else self._first_failures(ids, runs[1:], cycle)
-        nodes = cycle.snap.all_rows()
+        nodes = cycle.snap.view_all_rows()
         ids = np.zeros(len(nodes), np.int16)
         _exclude_narrowed(ids, nodes, outcome, cycle.answers.table)
         ids = self._first_failures(ids, runs, cycle)
@@ -206,7 +206,7 @@ class FilterRunner:
             return run.ids(cycle.state, cycle.pod, snap)
         plugins = [plugin for _, plugin in run.plugins]
         return shape_answers.first_failures(
-            plugins, cycle.state, cycle.pod, snap.all_rows(), answers.table
+            plugins, cycle.state, cycle.pod, snap.view_all_rows(), answers.table
         )
 
     def _runs(self, cycle: Cycle, outcome: PreFilterOutcome) -> Sequence[_Run]:
@@ -309,7 +309,7 @@ class FilterRunner:
         self, cycle: Cycle, outcome: PreFilterOutcome
     ) -> list[tuple[interface.FilterPlugin, status.NodeStatuses]]:
         """Return what every Filter plugin says of all rows, whatever the others said."""
-        nodes = cycle.snap.all_rows()
+        nodes = cycle.snap.view_all_rows()
         return [
             (plugin, asking.ask_filter(plugin, cycle.state_of(plugin), cycle.pod, nodes))
             for stage in self._acting_stages(cycle)

@@ -76,7 +76,7 @@ class KeptDomains:
         self._plugin = plugin
         self._table = table
         self._verdicts: Verdicts | None = None
-        self._seen = change_log.Seen()
+        self._seen = change_log.ChangeLogCursor()
         self._numbers: status_table.StatusIds | None = None
 
     def refresh(
@@ -87,9 +87,9 @@ class KeptDomains:
         verdicts = asking.ask(self._plugin, "Filter", self._plugin.verdicts, state)
         if verdicts is not self._verdicts:
             self._verdicts = verdicts
-            self._seen = change_log.Seen()
+            self._seen = change_log.ChangeLogCursor()
         self.key = verdicts.key
-        return self._seen.news(verdicts.changes)
+        return self._seen.read_changes(verdicts.changes)
 
     def at(self, row: int) -> int:
         """Return the answer about a row."""

@@ -63,17 +63,17 @@ class KeptSums:
         """Bring the sums up to date."""
         rows = self._version.changed(snap)
         if rows is None:
-            self._take(self._compute(state, pod, snap.all_rows()))
+            self._take(self._compute(state, pod, snap.view_all_rows()))
         elif rows:
             if len(self.sums) < snap.size:
                 missing = snap.size - len(self.sums)
                 self._take(np.pad(self._parts, ((0, 0), (0, missing))))
             if self._at_row is not None and len(rows) <= shape_answers.FEW_ROWS:
                 for row in rows:
-                    self._patch_one(row, self._at_row(state, pod, snap.at_row(row)))
+                    self._patch_one(row, self._at_row(state, pod, snap.view_row(row)))
             else:
                 at = np.array(rows, np.intp)
-                self._patch(at, self._compute(state, pod, snap.at_rows(at)))
+                self._patch(at, self._compute(state, pod, snap.view_rows(at)))
 
     def part(self) -> score_table.Part:
         """Return what the plugins gave; it is valid until the next cycle."""

@@ -29,7 +29,7 @@ class KeptTotals:
         points: kept_points.KeptPoints | None = None,
     ) -> None:
         """Add up `sums` and `points`."""
-        self._sums = [(kept, change_log.Seen()) for kept in sums]
+        self._sums = [(kept, change_log.ChangeLogCursor()) for kept in sums]
         self._moving = [(kept, seen) for kept, seen in self._sums if kept.follows_pods]
         self._stamp = (-1, -1)
         self._points = points
@@ -94,7 +94,7 @@ class KeptTotals:
         stamp = (snap.nodes.node_changes.generation, snap.metrics.generation)
         for kept, seen in self._moving if stamp == self._stamp else self._sums:
             kept.refresh(state, pod, snap)
-            news = seen.news(kept.changes)
+            news = seen.read_changes(kept.changes)
             changed = None if news is None or changed is None else changed + news
         self._stamp = stamp
         if self._points is not None:

@@ -73,9 +73,9 @@ class _Stage:
             self._numbers = [self._table.intern(each) for each in kept.table.statuses]
         seen, self._seen_generation = self._seen_generation, kept.changes.generation
         if isinstance(kept, kept_following.KeptFollowing):
-            blocks = kept.changes.since(seen)
+            blocks = kept.changes.list_changes_since(seen)
             return None if blocks is None else _joined(blocks)
-        return kept.changes.since(seen)
+        return kept.changes.list_changes_since(seen)
 
     def at(self, row: int) -> int:
         """Return the answer about a row."""
@@ -150,7 +150,7 @@ class KeptVerdicts:
             elif news:
                 rows = rows + news
         if snap.nodes.node_changes.generation != self._node_generation:  # some come or die
-            news = snap.nodes.node_changes.since(self._node_generation)
+            news = snap.nodes.node_changes.list_changes_since(self._node_generation)
             self._node_generation = snap.nodes.node_changes.generation
             rows = None if news is None or rows is None else rows + news
             self._now.rejections.forget()  # other names

@@ -35,7 +35,7 @@ class NodeEvidence:
     def on_node(self, answer: status.Status, row: int) -> tuple[str, ...]:
         """Return the evidence of each reason for a rejection, "" if there is none."""
         asked = self._asked.get(answer.rule or answer.plugin, ())
-        node = self._snap.at_rows(np.array([row], np.intp))
+        node = self._snap.view_rows(np.array([row], np.intp))
         return tuple(self._about(reason, asked, node) for reason in answer.reasons)
 
     def _about(self, reason: str, asked: Iterable[Any], node: snapshot.NodeView) -> str:

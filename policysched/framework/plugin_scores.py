@@ -91,7 +91,7 @@ def detail(
     if scorer.scores_domains:
         raw = asking.ask_score(scorer.plugin, cycle.answers.state, cycle.pod, feasible)
     elif scorer.keeps:
-        if not scorer.is_prepared and pre_score_skips(scorer, cycle, cycle.snap.all_rows()):
+        if not scorer.is_prepared and pre_score_skips(scorer, cycle, cycle.snap.view_all_rows()):
             return None
         raw = kept(scorer, cycle).scores(cycle.answers.state, cycle.pod, cycle.snap)[feasible.rows]
     elif pre_score_skips(scorer, cycle, feasible):

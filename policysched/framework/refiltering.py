@@ -159,7 +159,7 @@ class Refilter:
 
     def _first_failures_beside(self, rows: Rows) -> status_table.StatusIds:
         with what_if.WhatIf(self._cycle.snap) as world:
-            world.put_on([(info, row) for row in rows.tolist() for info in self._others[row]])
+            world.add_pods([(info, row) for row in rows.tolist() for info in self._others[row]])
             return self._first_failures(rows)
 
     def _first_failures(self, rows: Rows) -> status_table.StatusIds:
@@ -167,7 +167,7 @@ class Refilter:
         cycle = self._cycle
         state = cycle_state.CycleState(cycle.state.tolerations)
         silent, rejected = self._prepare(state)
-        nodes = cycle.snap.at_rows(rows)
+        nodes = cycle.snap.view_rows(rows)
         ids: status_table.StatusIds = np.zeros(len(rows), np.int16)
         for number, plugin in self._filters:
             if number in rejected:
@@ -282,7 +282,7 @@ def _with_precedence(cycle: filtering.Cycle) -> dict[int, Sequence[pod_shape.Pod
     """Return, for each row on which pods with precedence are nominated, those pods."""
     snap = cycle.snap
     found: dict[int, Sequence[pod_shape.PodInfo]] = {}
-    for node_name, others in snap.nominated.before(cycle.pod):
+    for node_name, others in snap.nominated.list_taking_precedence(cycle.pod):
         row = snap.nodes.row_of.get(node_name)
         if row is not None and snap.is_alive[row]:
             found[row] = others

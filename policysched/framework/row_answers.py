@@ -54,7 +54,7 @@ class RowAnswers(Generic[AnswerT]):
             kept is None
             or kept.node is not snap.nodes.nodes[row]
             or kept.nominated != nominated
-            or kept.pods != list(snap.placed.on(row))
+            or kept.pods != list(snap.placed.get_pods(row))
         ):
             return None
         return kept.answer
@@ -67,7 +67,7 @@ class RowAnswers(Generic[AnswerT]):
         answer: AnswerT,
     ) -> None:
         """Keep an answer about a row as it is now, beside `nominated`."""
-        pods = list(snap.placed.on(row))
+        pods = list(snap.placed.get_pods(row))
         self._kept[row] = _Kept(snap.nodes.nodes[row], pods, nominated, answer)
 
 

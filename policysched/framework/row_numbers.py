@@ -56,12 +56,12 @@ class RowNumbers:
         slots = self._slots.of(snap.size)
         rows = self._version.changed(snap)
         if rows is None or slots is not self._told_of:
-            numbers = self._ask(state, pod, snap.all_rows())
+            numbers = self._ask(state, pod, snap.view_all_rows())
             self._told_of = slots
             return kept_points.Everything(numbers, slots)
         if len(rows) <= shape_answers.FEW_ROWS:
-            return [(row, self._ask_one(state, pod, snap.at_row(row))) for row in rows]
-        new = np.array(self._ask(state, pod, snap.at_rows(np.array(rows, np.intp))))
+            return [(row, self._ask_one(state, pod, snap.view_row(row))) for row in rows]
+        new = np.array(self._ask(state, pod, snap.view_rows(np.array(rows, np.intp))))
         return list(zip(rows, new.T.tolist(), strict=True))
 
     def _ask(

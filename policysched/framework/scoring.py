@@ -102,7 +102,7 @@ class ScoreRunner:
     ) -> columns.IntArray:
         """Return `totals`, int64 (f,), and what `asked` give; add that to `parts`."""
         snap = cycle.snap
-        feasible = snap.all_rows() if len(rows) == snap.size else snap.at_rows(rows)
+        feasible = snap.view_all_rows() if len(rows) == snap.size else snap.view_rows(rows)
         is_measured = plugin_watch.CURRENT.get() is not None
         weighted: columns.IntArray | int | status.Status | None
         for scorer in asked:
@@ -120,7 +120,7 @@ class ScoreRunner:
         return totals
 
     def _points(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> score_table.ScoreTable:
-        feasible = cycle.snap.at_rows(rows)
+        feasible = cycle.snap.view_rows(rows)
         totals = np.zeros(len(rows), np.int64)
         by_plugin: dict[str, columns.IntArray] = {}
         details: dict[str, score_table.Detail] = {}
@@ -137,7 +137,7 @@ class ScoreRunner:
         """Return the plugins that score pods of this shape, as far as that is known for all."""
 
         def acting(left_out: frozenset[int]) -> Sequence[scorers.Scorer]:
-            every = cycle.snap.all_rows()
+            every = cycle.snap.view_all_rows()
             asked = (s for s in self._scorers if s.number not in left_out)
             return [
                 s

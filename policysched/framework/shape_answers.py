@@ -86,7 +86,9 @@ class Version:
         if node == self._node and metrics == self._metrics:
             if usage == self._usage:
                 return _NOTHING
-            rows = nodes.usage_changes.since(self._usage)  # mostly this and nothing else
+            rows = nodes.usage_changes.list_changes_since(
+                self._usage
+            )  # mostly this and nothing else
         else:
             rows = self._rows_since(snap, usage, metrics)
         self._node, self._usage, self._metrics = node, usage, metrics
@@ -97,11 +99,11 @@ class Version:
     def _rows_since(self, snap: snapshot.Snapshot, usage: int, metrics: int) -> list[int] | None:
         if self._node < 0 or metrics != self._metrics:
             return None
-        rows = snap.nodes.node_changes.since(self._node)
+        rows = snap.nodes.node_changes.list_changes_since(self._node)
         if rows is None or (rows and self._reads_all_nodes):
             return None
         if usage != self._usage:
-            used = snap.nodes.usage_changes.since(self._usage)
+            used = snap.nodes.usage_changes.list_changes_since(self._usage)
             return None if used is None else rows + used
         return rows
 
@@ -131,7 +133,9 @@ class KeptFilter:
         """Bring the answers up to date."""
         rows = self._version.changed(snap)
         if rows is None:
-            self.current = first_failures(self.plugins, state, pod, snap.all_rows(), self.table)
+            self.current = first_failures(
+                self.plugins, state, pod, snap.view_all_rows(), self.table
+            )
             self.changes.touch_everything()
         elif rows:
             self.current = lengthened(self.current, snap.size)
@@ -139,7 +143,7 @@ class KeptFilter:
                 self._refresh_few(rows, state, pod, snap)
             else:
                 at = np.array(rows, np.intp)
-                many = first_failures(self.plugins, state, pod, snap.at_rows(at), self.table)
+                many = first_failures(self.plugins, state, pod, snap.view_rows(at), self.table)
                 others = at[many != self.current[at]]
                 self.current[at] = many
                 self.changes.touch_all(others.tolist())
@@ -157,7 +161,7 @@ class KeptFilter:
             asked = together.filter_rows(self.plugins, is_measured=is_measured)
             self._asked[is_measured] = asked
         for row in rows:
-            node, found = snap.at_row(row), 0
+            node, found = snap.view_row(row), 0
             for plugin, ask in asked:
                 answer = ask(state, pod, node)
                 if answer is not status.SUCCESS and not answer.is_success:
@@ -194,19 +198,19 @@ class KeptScores:
         """Return (N,) scores, current and in the dtype of `compute`; not to be written to."""
         rows = self._version.changed_rows(snap)
         if rows is None:
-            self._scores = self._compute(state, pod, snap.all_rows())
+            self._scores = self._compute(state, pod, snap.view_all_rows())
             self.changes += 1
         elif len(rows):
             self.changes += len(self._scores) < snap.size
             self._scores = lengthened(self._scores, snap.size)
             if self._at_row is not None and len(rows) <= FEW_ROWS:
                 for row in rows.tolist():
-                    score = self._at_row(state, pod, snap.at_row(row))
+                    score = self._at_row(state, pod, snap.view_row(row))
                     self.changes += self._scores.item(row) != score  # NaN is never the same
                     self._scores[row] = score
             else:
                 before = self._scores[rows].tobytes()  # NaN equals itself in bytes
-                self._scores[rows] = self._compute(state, pod, snap.at_rows(rows))
+                self._scores[rows] = self._compute(state, pod, snap.view_rows(rows))
                 self.changes += before != self._scores[rows].tobytes()
         return self._scores
 

@@ -113,4 +113,4 @@ def _score_row(plugin: interface.ScorePlugin) -> ScoreRow:
 
 
 def _alone(node: snapshot.NodeRow) -> snapshot.NodeView:
-    return node.snapshot.at_rows(np.array([node.row]))
+    return node.snapshot.view_rows(np.array([node.row]))

@@ -7,7 +7,7 @@ A folder or a module for each kind of source:
     tas_policy       TASPolicy of Intel's Telemetry Aware Scheduling
     workloads        affinity, tolerations and spread of pods and their owners
 
-Each reads fields through `reading.fields.Fields`, which reports fields that no reader took, so
-that nothing is lost silently, and adds to one `result.outcome.Outcome`. `importer` finds the
+Each reads fields through `reading.fields.StrictFields`, which reports fields that no reader took,
+so that nothing is lost silently, and adds to one `result.outcome.ImportDraft`. `importer` finds the
 sources in a text and proves that what comes out is accepted by the checker.
 """

@@ -33,7 +33,7 @@ def read(path: str) -> tuple[str, str]:
         raise errors.InputError(where, "is not UTF-8 text") from error
 
 
-def sources(words: list[str], report: findings.Report) -> list[inputs.Source]:
+def sources(words: list[str], report: findings.FindingCollector) -> list[inputs.DetectedSource]:
     """Return a command line and the files that it names.
 
     Only who types the command line can mean files of this machine: those that a manifest names are

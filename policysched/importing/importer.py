@@ -18,7 +18,7 @@ CONFIG_NAME = "config.yaml"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Imported:
+class ImportResult:
     """What an import comes to.
 
     Attributes:
@@ -33,15 +33,17 @@ class Imported:
     text: str
     config: str | None
     run_options: dict[str, str]
-    findings: tuple[findings.Finding, ...]
+    findings: tuple[findings.ImportFinding, ...]
 
     @property
     def warnings(self) -> int:
         """How many findings say that a decision may differ."""
-        return sum(each.severity is findings.Severity.WARNING for each in self.findings)
+        return sum(each.severity is findings.FindingSeverity.WARNING for each in self.findings)
 
 
-def convert(sources: Sequence[inputs.Source], report: findings.Report, title: str) -> Imported:
+def convert(
+    sources: Sequence[inputs.DetectedSource], report: findings.FindingCollector, title: str
+) -> ImportResult:
     """Return the policy and configuration that the sources amount to.
 
     Args:
@@ -52,22 +54,22 @@ def convert(sources: Sequence[inputs.Source], report: findings.Report, title: st
     Raises:
         InputError: there is nothing to import.
     """
-    made = outcome.Outcome(report)
+    made = outcome.ImportDraft(report)
     named = _named_files(sources)
     flags_last = sorted(sources, key=lambda each: each.kind == inputs.COMMAND)
     malformed = [error for each in flags_last if (error := _add(each, sources, named, made))]
     if made.is_empty and malformed:
         raise malformed[0]
     if made.is_empty and not made.report.has_warnings:
-        told = "; ".join(each.told for each in report.findings)
+        told = "; ".join(each.description for each in report.findings)
         problem = "there is nothing in it that can be imported" + (f": {told}" if told else "")
         raise errors.InputError(title, problem, help="docs/import.md says what can")
     if any(each.kind in (inputs.CONFIG, inputs.COMMAND) for each in sources):
         made.elect_by_default()
-    return _written(made, title, sources[0].place)
+    return _render_result(made, title, sources[0].place)
 
 
-def _named_files(sources: Sequence[inputs.Source]) -> dict[str, str]:
+def _named_files(sources: Sequence[inputs.DetectedSource]) -> dict[str, str]:
     """Return the schedulerName of each legacy Policy that a command line names, by file."""
     found = {}
     for each in sources:
@@ -80,16 +82,16 @@ def _named_files(sources: Sequence[inputs.Source]) -> dict[str, str]:
 
 
 def _add(
-    each: inputs.Source,
-    sources: Sequence[inputs.Source],
+    each: inputs.DetectedSource,
+    sources: Sequence[inputs.DetectedSource],
     named: dict[str, str],
-    made: outcome.Outcome,
+    made: outcome.ImportDraft,
 ) -> findings.MalformedFieldError | None:
     """Add the content of a source; return the error of a manifest that is left out."""
     if each.kind == inputs.COMMAND:
         _add_command(each, sources, made)
         return None
-    given = fields.Fields(each.value, each.place, made.report)
+    given = fields.StrictFields(each.value, each.place, made.report)
     match each.kind:
         case inputs.CONFIG:
             kube_scheduler_config.read(given, made)
@@ -102,7 +104,7 @@ def _add(
 
 
 def _add_manifest(
-    given: fields.Fields, kind: str, made: outcome.Outcome
+    given: fields.StrictFields, kind: str, made: outcome.ImportDraft
 ) -> findings.MalformedFieldError | None:
     """Add one of perhaps many manifests; a malformed one must not keep the others out."""
     try:
@@ -118,7 +120,7 @@ def _add_manifest(
 
 
 def _add_command(
-    each: inputs.Source, sources: Sequence[inputs.Source], made: outcome.Outcome
+    each: inputs.DetectedSource, sources: Sequence[inputs.DetectedSource], made: outcome.ImportDraft
 ) -> None:
     found = flags.read(each.value)
     files = command_line.files(found)
@@ -126,7 +128,7 @@ def _add_command(
     has_files = any(other.kind in (inputs.CONFIG, inputs.POLICY) for other in sources)
     if not has_files:
         for flag in named:
-            command_line.tell_unread(flag, made.report)
+            command_line.report_unread(flag, made.report)
     command_line.read(found, each.place, made, has_files=bool(named) and has_files)
 
 
@@ -137,17 +139,19 @@ def _base(path: str) -> str:
 # ---------------------------------------------------------------------------- writing
 
 
-def _written(made: outcome.Outcome, title: str, at: findings.Place) -> Imported:
+def _render_result(
+    made: outcome.ImportDraft, title: str, at: findings.ValueLocation
+) -> ImportResult:
     items = acceptance.keep_accepted(made.items(at), made.report)
     found = made.report.findings
     header = [f"Imported by policysched from {title}."]
     if found:
         header += ["", "What is not said here, or in another way:"]
-        header += [f"  line {each.line}: {each.told}" for each in found]
+        header += [f"  line {each.line}: {each.description}" for each in found]
     config = config_fields.as_yaml(made.config) if made.config else None
     policy = policy_text.render(header, items)
     text = policy_text.render(header, items, _footer(config, made.run_options))
-    return Imported(policy, text, config, made.run_options, found)
+    return ImportResult(policy, text, config, made.run_options, found)
 
 
 def _footer(config: str | None, run_options: dict[str, str]) -> list[str]:

@@ -24,12 +24,12 @@ KINDS = (CONFIG, COMMAND, POLICY, TAS, WORKLOAD)
 _BLOCK = re.compile(r"[|>][0-9+-]*\s*(?:#.*)?$")
 
 
-_Word: TypeAlias = tuple[str, findings.Place]
+_Word: TypeAlias = tuple[str, findings.ValueLocation]
 """A word of a command line and where it stands."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Source:
+class DetectedSource:
     """One thing to import.
 
     Attributes:
@@ -40,11 +40,13 @@ class Source:
 
     kind: str
     value: plain_yaml.Value
-    place: findings.Place
+    place: findings.ValueLocation
     key: str = ""
 
 
-def find(text: str, where: str, report: findings.Report, forced: str | None = None) -> list[Source]:
+def find(
+    text: str, where: str, report: findings.FindingCollector, forced: str | None = None
+) -> list[DetectedSource]:
     """Return what a text holds.
 
     Raises:
@@ -58,14 +60,14 @@ def find(text: str, where: str, report: findings.Report, forced: str | None = No
     found = [
         source
         for document in documents
-        for source in finder.sources(document.value, findings.Place(where, document))
+        for source in finder.sources(document.value, findings.ValueLocation(where, document))
     ]
     return [each for each in found if forced in (None, each.kind)]
 
 
-def command(words: list[str], where: str) -> Source:
+def command(words: list[str], where: str) -> DetectedSource:
     """Return a command line that stands in no manifest."""
-    return Source(
+    return DetectedSource(
         COMMAND,
         [(word, findings.place(where, words)) for word in words],
         findings.place(where, words),
@@ -82,12 +84,12 @@ class _Finder:
 
     where: str
     text: str
-    report: findings.Report
+    report: findings.FindingCollector
     forced: str | None
 
     def sources(
-        self, value: plain_yaml.Value, place: findings.Place, key: str = ""
-    ) -> Iterator[Source]:
+        self, value: plain_yaml.Value, place: findings.ValueLocation, key: str = ""
+    ) -> Iterator[DetectedSource]:
         """Yield what a value holds."""
         if not isinstance(value, Mapping):
             raise errors.InputError(
@@ -96,41 +98,41 @@ class _Finder:
         kind = value.get("kind")
         if str(kind).endswith("List") and isinstance(value.get("items"), list):
             for index, item in enumerate(value["items"]):
-                yield from self.sources(item, place.at("items", index), key)
+                yield from self.sources(item, place.locate_child("items", index), key)
         elif kind == "ConfigMap":
             yield from self._config_map(value, place)
         else:
             yield from self._object(value, place, key)
 
     def _object(
-        self, value: Mapping[str, plain_yaml.Value], place: findings.Place, key: str
-    ) -> Iterator[Source]:
+        self, value: Mapping[str, plain_yaml.Value], place: findings.ValueLocation, key: str
+    ) -> Iterator[DetectedSource]:
         kind = _kind(value, self.forced)
         if kind is not None:
             words = _words(value, place) if kind == WORKLOAD else []
             if words:
-                yield Source(COMMAND, words, words[0][1], key)
+                yield DetectedSource(COMMAND, words, words[0][1], key)
             else:
-                yield Source(kind, value, place, key)
+                yield DetectedSource(kind, value, place, key)
         elif self.forced is None:
             named = value.get("kind") or "an object without a kind"
             problem = f"{named} is nothing that can be imported"
             self.report.note(place, problem, "it is left out")
 
     def _config_map(
-        self, value: Mapping[str, plain_yaml.Value], place: findings.Place
-    ) -> Iterator[Source]:
+        self, value: Mapping[str, plain_yaml.Value], place: findings.ValueLocation
+    ) -> Iterator[DetectedSource]:
         if value.get("binaryData"):
-            at = place.at("binaryData")
+            at = place.locate_child("binaryData")
             self.report.note(at, "`binaryData` is no text that can be imported", "it is left out")
         data = value.get("data")
         for key, text in data.items() if isinstance(data, Mapping) else ():
-            at = place.at("data", key)
+            at = place.locate_child("data", key)
             if not isinstance(text, str):
                 raise errors.InputError(f"{at.where}:{at.line}", f"the key `{key}` is not text")
             yield from self._inner(key, text, at)
 
-    def _inner(self, key: str, text: str, at: findings.Place) -> Iterator[Source]:
+    def _inner(self, key: str, text: str, at: findings.ValueLocation) -> Iterator[DetectedSource]:
         """Yield what a key of a ConfigMap holds."""
         try:
             plain = text.replace("\t", " ") if text.lstrip()[:1] == "{" else text
@@ -143,7 +145,7 @@ class _Finder:
             problem = f"the key `{key}` holds nothing that can be imported"
             self.report.note(at, problem, "it is left out")
         for document in known:
-            inner = findings.Place(at.where, document, offset=offset)
+            inner = findings.ValueLocation(at.where, document, offset=offset)
             yield from self.sources(document.value, inner, key)
 
     def _offset(self, line: int) -> int:
@@ -170,7 +172,7 @@ def _kind(value: Mapping[str, plain_yaml.Value], forced: str | None) -> str | No
     return None
 
 
-def _words(value: Mapping[str, plain_yaml.Value], place: findings.Place) -> list[_Word]:
+def _words(value: Mapping[str, plain_yaml.Value], place: findings.ValueLocation) -> list[_Word]:
     """Return the command line of the container that runs kube-scheduler, [] if none does.
 
     Raises:
@@ -185,15 +187,15 @@ def _words(value: Mapping[str, plain_yaml.Value], place: findings.Place) -> list
     for index, container in enumerate(containers if isinstance(containers, list) else []):
         if not isinstance(container, Mapping):
             continue
-        at = place.at(*path, "spec", "containers", index)
-        given = fields.Fields(container, at, findings.Report())
+        at = place.locate_child(*path, "spec", "containers", index)
+        given = fields.StrictFields(container, at, findings.FindingCollector())
         words = [
-            (word, at.at(name, number))
+            (word, at.locate_child(name, number))
             for name in ("command", "args")
             for number, word in enumerate(given.texts(name))
         ]
         words = _without_shell(words)
-        if command_line.is_one([word for word, _ in words]):
+        if command_line.is_kube_scheduler([word for word, _ in words]):
             return words
     return []
 
@@ -203,7 +205,7 @@ def _without_shell(words: list[_Word]) -> list[_Word]:
     for text, at in words:
         if command_line.PROGRAM in text and " " in text:
             inner = [(each, at) for each in _split(text, f"{at.where}:{at.line}")]
-            while inner and not command_line.is_one([inner[0][0]]):
+            while inner and not command_line.is_kube_scheduler([inner[0][0]]):
                 inner.pop(0)
             return inner or words
     return words

@@ -30,7 +30,7 @@ _DESCHEDULE = "evict by the descheduler, and keep `reject … until …` on the 
 _LABELING = "let pods be rejected or scored by the metric itself, not by a label made of it"
 
 
-def read(given: fields.Fields, made: outcome.Outcome) -> None:
+def read(given: fields.StrictFields, made: outcome.ImportDraft) -> None:
     """Add the metrics and the policy, and let its pods fit without TAS.
 
     They ask for TAS by requesting `telemetry/scheduling`, a resource that no node has.
@@ -54,10 +54,10 @@ def read(given: fields.Fields, made: outcome.Outcome) -> None:
         )
         return
     scope = _scope(namespace, name)
-    block = policy_text.Block(
+    block = policy_text.CommentedBlock(
         "policy",
-        made.names.take(name, "tas-policy"),
-        (policy_text.Statement(scope), *statements),
+        made.names.reserve(name, "tas-policy"),
+        (policy_text.CommentedStatement(scope), *statements),
         f"from the TASPolicy `{namespace}/{name}`, {given.place.comment}",
         given.place,
         f"the TASPolicy {namespace}/{name}",
@@ -77,8 +77,10 @@ def _scope(namespace: str, name: str) -> syntax.Scope:
 # ---------------------------------------------------------------------------- strategies
 
 
-def _statements(strategies: fields.Fields, made: outcome.Outcome) -> list[policy_text.Statement]:
-    found: list[policy_text.Statement] = []
+def _statements(
+    strategies: fields.StrictFields, made: outcome.ImportDraft
+) -> list[policy_text.CommentedStatement]:
+    found: list[policy_text.CommentedStatement] = []
     dont = strategies.object("dontschedule")
     if dont is not None:
         found += _dont_schedule(dont, made)
@@ -94,7 +96,9 @@ def _statements(strategies: fields.Fields, made: outcome.Outcome) -> list[policy
     return found
 
 
-def _dont_schedule(strategy: fields.Fields, made: outcome.Outcome) -> list[policy_text.Statement]:
+def _dont_schedule(
+    strategy: fields.StrictFields, made: outcome.ImportDraft
+) -> list[policy_text.CommentedStatement]:
     """Return rules that reject nodes: one a condition, or one for all of them together.
 
     A condition each, so that an outage of one metric does not take the others out of force.
@@ -108,7 +112,7 @@ def _dont_schedule(strategy: fields.Fields, made: outcome.Outcome) -> list[polic
     strategy.skip("policyName")
     if logic not in ("anyOf", "allOf"):
         problem = f"`logicalOperator: {logic}` is neither anyOf nor allOf; anyOf is written"
-        made.report.warn(strategy.at("logicalOperator"), problem, "write one of them")
+        made.report.warn(strategy.locate_field("logicalOperator"), problem, "write one of them")
     if logic == "allOf" and len(conditions) > 1:
         both = syntax_expr.ExprAnd(policy_text.SPAN, tuple(each for each, _ in conditions))
         return [_reject(both, strategy.place, "dontschedule")]
@@ -119,32 +123,36 @@ def _dont_schedule(strategy: fields.Fields, made: outcome.Outcome) -> list[polic
     ]
 
 
-def _reject(condition: syntax_expr.Expr, place: findings.Place, name: str) -> policy_text.Statement:
+def _reject(
+    condition: syntax_expr.Expr, place: findings.ValueLocation, name: str
+) -> policy_text.CommentedStatement:
     clauses = (policy_text.missing("allow"), policy_text.choice("as", name))
     node = syntax.Reject(policy_text.SPAN, condition, clauses)
-    return policy_text.Statement(node, place.comment, place)
+    return policy_text.CommentedStatement(node, place.comment, place)
 
 
-def _condition(rule: fields.Fields, made: outcome.Outcome) -> syntax_expr.Comparison | None:
+def _condition(
+    rule: fields.StrictFields, made: outcome.ImportDraft
+) -> syntax_expr.Comparison | None:
     operator = rule.text("operator")
     name, target = rule.text("metricname"), rule.whole("target")
     if operator not in _COMPARISONS:
         problem = f"the operator `{operator}` is unknown; TAS takes the rule for never met"
         known = ", ".join(_COMPARISONS)
-        made.report.warn(rule.at("operator"), problem, f"write one of {known}")
+        made.report.warn(rule.locate_field("operator"), problem, f"write one of {known}")
         return None
     value: syntax_expr.Expr = policy_text.number(abs(target or 0))
     if target is not None and target < 0:
         value = syntax_expr.Negate(policy_text.SPAN, value)
-    metric = _metric(name, rule.at("metricname"), made)
+    metric = _metric(name, rule.locate_field("metricname"), made)
     return syntax_expr.Comparison(
         policy_text.SPAN, _COMPARISONS[operator], metric, value, policy_text.SPAN
     )
 
 
 def _schedule_on_metric(
-    strategy: fields.Fields, made: outcome.Outcome
-) -> list[policy_text.Statement]:
+    strategy: fields.StrictFields, made: outcome.ImportDraft
+) -> list[policy_text.CommentedStatement]:
     """Return the score by the first rule, the only one that TAS goes by."""
     rules = strategy.objects("rules")
     strategy.skip("policyName", "logicalOperator")
@@ -162,7 +170,7 @@ def _schedule_on_metric(
         first.skip("metricname")
         made.report.warn(first.place, problem, "write LessThan or GreaterThan")
         return []
-    metric = _metric(first.text("metricname"), first.at("metricname"), made)
+    metric = _metric(first.text("metricname"), first.locate_field("metricname"), made)
     clauses: tuple[syntax_clause.Clause, ...] = (
         policy_text.choice("prefer", "low" if operator == "LessThan" else "high"),
         syntax_clause.NormalizeClause(
@@ -172,20 +180,20 @@ def _schedule_on_metric(
         policy_text.choice("as", "scheduleonmetric"),
     )
     node = syntax.Score(policy_text.SPAN, metric, clauses)
-    return [policy_text.Statement(node, first.place.comment, first.place)]
+    return [policy_text.CommentedStatement(node, first.place.comment, first.place)]
 
 
 # ---------------------------------------------------------------------------- metrics
 
 
-def _metric(name: str, at: findings.Place, made: outcome.Outcome) -> syntax_expr.Ref:
+def _metric(name: str, at: findings.ValueLocation, made: outcome.ImportDraft) -> syntax_expr.Ref:
     """Return the metric of a name, declaring it at its first use."""
     known = _NOT_A_NAME.sub("_", name)
     if not known or known[0].isdigit() or known in vocabulary.RESERVED_NAMES:
         known = f"metric_{known}"
     if known not in made.metrics:
         declared = _declaration(known, name)
-        made.metrics[known] = policy_text.MetricItem(declared, at.comment, at)
+        made.metrics[known] = policy_text.CommentedMetric(declared, at.comment, at)
         problem = f"`{name}` is taken to be a series of Prometheus with the label `instance`"
         advice = "compare the query with the rule of the custom metrics adapter"
         made.report.note(at, problem, advice)

@@ -47,7 +47,7 @@ _NAMESPACED = (
     *storage_objects.NAMESPACED,
 )
 
-FORM = object_lists.Form(
+FORM = object_lists.ExpectedKinds(
     {kind: api_version for kind, (api_version, _) in _KINDS.items()},
     "a cluster file is what `kubectl get nodes,pods -A -o json` prints",
 )
@@ -75,7 +75,7 @@ class ClusterObjects:
     skipped: Counter[str] = dataclasses.field(default_factory=Counter)
 
 
-def read(path: str) -> ClusterObjects:
+def read_cluster(path: str) -> ClusterObjects:
     """Return the cluster in the file `path`.
 
     Raises:
@@ -84,7 +84,7 @@ def read(path: str) -> ClusterObjects:
     return parse(object_lists.read_bytes(path), path)
 
 
-def read_all(path: str) -> object_lists.Inputs[ClusterObjects]:
+def read_all(path: str) -> object_lists.InputLists[ClusterObjects]:
     """Return the cluster in a file, or those on standard input; see `object_lists.read_all`.
 
     Raises:
@@ -115,11 +115,11 @@ def collect(
         _add(found, kind, source, place)
     is_empty = not (found.nodes or found.pods or found.namespaces)
     if found.skipped and is_empty and not may_be_empty:
-        raise _no_cluster(found.skipped, where)
+        raise _make_no_cluster_error(found.skipped, where)
     return found
 
 
-def _no_cluster(skipped: Collection[str], where: str) -> errors.InputError:
+def _make_no_cluster_error(skipped: Collection[str], where: str) -> errors.InputError:
     """Return the error of a file with other kinds alone, which may be a dump of Karmada."""
     problem = f"has no Node and no Pod, only {', '.join(sorted(skipped))}"
     if any(kind.partition(".")[2].startswith(_KARMADA_GROUPS) for kind in skipped):
@@ -134,18 +134,18 @@ def _add(found: ClusterObjects, kind: str, source: object_lists.Source, place: s
         found.skipped[kind] += 1
         return
     wanted = _KINDS[kind][1]
-    decoded = object_lists.in_namespace(
+    decoded = object_lists.add_default_namespace(
         object_lists.decode(source, wanted, kind, place),
         is_namespaced=issubclass(wanted, _NAMESPACED),
     )
     match decoded:
         case objects.Node():
             named = f"{place} (Node {decoded.name})"
-            object_faults.require_none(object_faults.of_node(decoded), named)
+            object_faults.require_none(object_faults.find_node_faults(decoded), named)
             found.nodes.append(decoded)
         case objects.Pod():
             object_faults.require_none(
-                object_faults.of_pod(decoded), f"{place} (Pod {decoded.key})"
+                object_faults.find_pod_faults(decoded), f"{place} (Pod {decoded.key})"
             )
             found.pods.append(decoded)
         case objects.Namespace():

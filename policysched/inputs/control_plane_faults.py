@@ -12,40 +12,42 @@ if TYPE_CHECKING:
     from policysched.karmada import objects
 
 
-def of_cluster(cluster: objects.Cluster) -> Iterator[object_faults.ObjectFault]:
+def find_cluster_faults(cluster: objects.Cluster) -> Iterator[object_faults.ObjectFault]:
     """Yield what is wrong with a member cluster."""
-    yield from object_faults.of_taints("spec.taints", cluster.spec.taints)
+    yield from object_faults.find_taint_faults("spec.taints", cluster.spec.taints)
     summary = cluster.status.resource_summary
     if summary is not None:
         path = "status.resourceSummary"
-        yield from object_faults.of_amounts(f"{path}.allocatable", summary.allocatable)
-        yield from object_faults.of_amounts(f"{path}.allocating", summary.allocating)
-        yield from object_faults.of_amounts(f"{path}.allocated", summary.allocated)
+        yield from object_faults.find_amount_faults(f"{path}.allocatable", summary.allocatable)
+        yield from object_faults.find_amount_faults(f"{path}.allocating", summary.allocating)
+        yield from object_faults.find_amount_faults(f"{path}.allocated", summary.allocated)
 
 
-def of_binding(binding: objects.Binding) -> Iterator[object_faults.ObjectFault]:
+def find_binding_faults(binding: objects.Binding) -> Iterator[object_faults.ObjectFault]:
     """Yield what is wrong with a binding."""
     spec = binding.spec
-    yield from object_faults.of_count("spec.replicas", spec.replicas)
-    yield from _of_requirements("spec.replicaRequirements", spec.replica_requirements)
+    yield from object_faults.find_count_faults("spec.replicas", spec.replicas)
+    yield from _find_requirement_faults("spec.replicaRequirements", spec.replica_requirements)
     for number, component in enumerate(spec.components):
         path = f"spec.components[{number}]"
-        yield from object_faults.of_count(f"{path}.replicas", component.replicas)
+        yield from object_faults.find_count_faults(f"{path}.replicas", component.replicas)
         requirements = component.replica_requirements
-        yield from _of_requirements(f"{path}.replicaRequirements", requirements)
+        yield from _find_requirement_faults(f"{path}.replicaRequirements", requirements)
     for number, target in enumerate(spec.clusters):
-        yield from object_faults.of_count(f"spec.clusters[{number}].replicas", target.replicas)
+        yield from object_faults.find_count_faults(
+            f"spec.clusters[{number}].replicas", target.replicas
+        )
     if spec.placement is not None:
         path = "spec.placement.clusterTolerations"
-        yield from object_faults.of_tolerations(path, spec.placement.cluster_tolerations)
+        yield from object_faults.find_toleration_faults(path, spec.placement.cluster_tolerations)
 
 
-def _of_requirements(
+def _find_requirement_faults(
     path: str, found: objects.ReplicaRequirements | None
 ) -> Iterator[object_faults.ObjectFault]:
     if found is None:
         return
-    yield from object_faults.of_amounts(f"{path}.resourceRequest", found.resource_request)
+    yield from object_faults.find_amount_faults(f"{path}.resourceRequest", found.resource_request)
     if found.node_claim is not None:
         path = f"{path}.nodeClaim.tolerations"
-        yield from object_faults.of_tolerations(path, found.node_claim.tolerations)
+        yield from object_faults.find_toleration_faults(path, found.node_claim.tolerations)

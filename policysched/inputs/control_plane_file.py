@@ -22,7 +22,7 @@ KINDS: dict[str, tuple[str, type[objects.Cluster | objects.Binding]]] = {
     "ResourceBinding": ("work.karmada.io/v1alpha2", objects.Binding),
     _CLUSTER_BINDING: ("work.karmada.io/v1alpha2", objects.Binding),
 }
-FORM = object_lists.Form(
+FORM = object_lists.ExpectedKinds(
     {kind: api_version for kind, (api_version, _) in KINDS.items()},
     "a file of a control plane is what `kubectl get clusters,resourcebindings,"
     "clusterresourcebindings -A -o json` prints at the Karmada API server",
@@ -42,7 +42,7 @@ class ControlPlane:
     skipped: Counter[str] = dataclasses.field(default_factory=Counter)
 
 
-def read_all(path: str) -> object_lists.Inputs[ControlPlane]:
+def read_all(path: str) -> object_lists.InputLists[ControlPlane]:
     """Return the control plane in a file, or those on standard input where `path` is `-`.
 
     Raises:
@@ -64,7 +64,7 @@ def collect(placed: Iterable[object_lists.Placed], where: str) -> ControlPlane:
             _refuse_other_version(place, kind)
             found.skipped[kind] += 1
             continue
-        decoded = object_lists.in_namespace(
+        decoded = object_lists.add_default_namespace(
             object_lists.decode(source, KINDS[kind][1], kind, place),
             is_namespaced=kind == "ResourceBinding",
         )
@@ -72,15 +72,15 @@ def collect(placed: Iterable[object_lists.Placed], where: str) -> ControlPlane:
         if (kind, name) in names:
             raise FORM.error(place, f"has the name of another {kind}: `{name}`")
         names.add((kind, name))
-        problem = sanity.problem(decoded)
+        problem = sanity.find_problem(decoded)
         named = f"{place} ({kind} {name})"
         if problem:
             raise errors.InputError(named, problem)
         if isinstance(decoded, objects.Cluster):
-            object_faults.require_none(control_plane_faults.of_cluster(decoded), named)
+            object_faults.require_none(control_plane_faults.find_cluster_faults(decoded), named)
             found.clusters.append(decoded)
         else:
-            object_faults.require_none(control_plane_faults.of_binding(decoded), named)
+            object_faults.require_none(control_plane_faults.find_binding_faults(decoded), named)
             found.bindings.append(msgspec.structs.replace(decoded, kind=kind))
     if found.skipped and not names:
         kinds = ", ".join(sorted(found.skipped))

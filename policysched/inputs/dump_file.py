@@ -10,14 +10,14 @@ from policysched.inputs import cluster_file, control_plane_file, object_lists
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_FORM = object_lists.Form(
+_FORM = object_lists.ExpectedKinds(
     {**cluster_file.FORM.api_versions, **control_plane_file.FORM.api_versions},
     cluster_file.FORM.help,
 )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Dump:
+class ObjectDump:
     """The objects of a file.
 
     Attributes:
@@ -31,7 +31,7 @@ class Dump:
     )
 
 
-def read(path: str) -> Dump:
+def read(path: str) -> ObjectDump:
     """Return what the file `path` has.
 
     Raises:
@@ -40,7 +40,7 @@ def read(path: str) -> Dump:
     return _collect(object_lists.split(object_lists.read_bytes(path), path, _FORM), path)
 
 
-def read_all(path: str) -> object_lists.Inputs[Dump]:
+def read_all(path: str) -> object_lists.InputLists[ObjectDump]:
     """Return what a file has, or standard input where `path` is `-`.
 
     Raises:
@@ -49,7 +49,7 @@ def read_all(path: str) -> object_lists.Inputs[Dump]:
     return object_lists.read_all(path, _FORM, _collect)
 
 
-def _collect(placed: Iterable[object_lists.Placed], where: str) -> Dump:
+def _collect(placed: Iterable[object_lists.Placed], where: str) -> ObjectDump:
     of_cluster: list[object_lists.Placed] = []
     of_plane: list[object_lists.Placed] = []
     for each in placed:
@@ -58,4 +58,4 @@ def _collect(placed: Iterable[object_lists.Placed], where: str) -> Dump:
     plane = control_plane_file.ControlPlane()
     if of_plane:
         plane = control_plane_file.collect(of_plane, where)
-    return Dump(cluster, plane)
+    return ObjectDump(cluster, plane)

@@ -28,45 +28,49 @@ _SYNTAX_ERROR = re.compile(
 _KEYS = ("select", "ignore", "fail-level", "per-path", "levels", "thresholds", "prometheus")
 
 
-def find(folder: pathlib.Path) -> tuple[settings.Settings, diagnostics.Severity | None]:
+def find_settings(
+    folder: pathlib.Path,
+) -> tuple[settings.RuleSettings, diagnostics.Severity | None]:
     """Return the settings that count in a folder, and the level at which findings fail.
 
     Raises:
         InputError: a file cannot be read, or says what is no setting.
     """
-    for each in _around(folder):
+    for each in _list_enclosing_folders(folder):
         own, project = each / _OWN, each / _PROJECT
         if _is_file(own):
-            return read(own)
+            return read_settings(own)
         if _is_file(project) and _section(project) is not None:
-            return read(project)
-    return settings.Settings(), None
+            return read_settings(project)
+    return settings.RuleSettings(), None
 
 
-def read(file: pathlib.Path) -> tuple[settings.Settings, diagnostics.Severity | None]:
+def read_settings(file: pathlib.Path) -> tuple[settings.RuleSettings, diagnostics.Severity | None]:
     """Return the settings in a file.
 
     Raises:
         InputError: it cannot be read, or says what is no setting.
     """
     table = _section(file) or {}
-    with _placed(file):
-        return _parsed(table)
+    with _add_place_to_errors(file):
+        return _parse_settings(table)
 
 
-def prometheus(file: pathlib.Path | None, folder: pathlib.Path) -> Mapping[str, Any]:
+def read_prometheus_table(file: pathlib.Path | None, folder: pathlib.Path) -> Mapping[str, Any]:
     """Return the table `prometheus` of a settings file, or of those that count in a folder.
 
     Raises:
         InputError: as above.
     """
     files = (
-        [file] if file else [each / name for each in _around(folder) for name in (_OWN, _PROJECT)]
+        [file]
+        if file
+        else [each / name for each in _list_enclosing_folders(folder) for name in (_OWN, _PROJECT)]
     )
     for each in files:
         section = _section(each) if file or _is_file(each) else None
         if section is not None or (each.name == _OWN and _is_file(each)):
-            with _placed(each):
+            with _add_place_to_errors(each):
                 return _table(section or {}, "prometheus")
     return {}
 
@@ -83,12 +87,12 @@ def _is_file(path: pathlib.Path) -> bool:
         raise errors.InputError(str(path), f"cannot be read: {error.strerror}") from error
 
 
-def _around(folder: pathlib.Path) -> tuple[pathlib.Path, ...]:
+def _list_enclosing_folders(folder: pathlib.Path) -> tuple[pathlib.Path, ...]:
     return (folder, *folder.parents)
 
 
 @contextlib.contextmanager
-def _placed(file: pathlib.Path) -> Iterator[None]:
+def _add_place_to_errors(file: pathlib.Path) -> Iterator[None]:
     """Add to errors, which name a setting, the file and the line that it stands on."""
     try:
         yield
@@ -103,7 +107,7 @@ def _place(file: pathlib.Path, path: Sequence[str]) -> str:
     """Return the file and the line of a key, or of the nearest table around it."""
     from policysched.inputs import toml_lines  # noqa: PLC0415 - only errors need lines
 
-    lines = {".".join(keys): line for keys, line in toml_lines.of(_text(file)).items()}
+    lines = {".".join(keys): line for keys, line in toml_lines.find_lines(_text(file)).items()}
     dotted = ".".join(path)
     while dotted and dotted not in lines:
         dotted = dotted.rpartition(".")[0]
@@ -157,7 +161,9 @@ def _syntax_error(file: pathlib.Path, error: tomllib.TOMLDecodeError) -> tuple[s
     return f"{file}:{match['line']}:{match['column']}", problem
 
 
-def _parsed(table: Mapping[str, Any]) -> tuple[settings.Settings, diagnostics.Severity | None]:
+def _parse_settings(
+    table: Mapping[str, Any],
+) -> tuple[settings.RuleSettings, diagnostics.Severity | None]:
     for key in table:
         if key not in _KEYS:
             advice = spelling.did_you_mean(key, _KEYS) or f"it has {', '.join(_KEYS)}"
@@ -165,19 +171,20 @@ def _parsed(table: Mapping[str, Any]) -> tuple[settings.Settings, diagnostics.Se
     per_path = _table(table, "per-path")
     levels = _table(table, "levels")
     fail = table.get("fail-level")
-    chosen = settings.Settings(
-        select=codes(table.get("select", []), "select"),
-        ignore=codes(table.get("ignore", []), "ignore"),
+    chosen = settings.RuleSettings(
+        select=parse_codes(table.get("select", []), "select"),
+        ignore=parse_codes(table.get("ignore", []), "ignore"),
         per_path={
-            pattern: codes(value, f"per-path.{pattern}") for pattern, value in per_path.items()
+            pattern: parse_codes(value, f"per-path.{pattern}")
+            for pattern, value in per_path.items()
         },
         levels={
-            codes([prefix], f"levels.{prefix}")[0]: level(value, f"levels.{prefix}")
+            parse_codes([prefix], f"levels.{prefix}")[0]: parse_level(value, f"levels.{prefix}")
             for prefix, value in levels.items()
         },
         thresholds=_thresholds(_table(table, "thresholds")),
     )
-    return chosen, None if fail is None else level(fail, "fail-level")
+    return chosen, None if fail is None else parse_level(fail, "fail-level")
 
 
 def _table(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -204,7 +211,7 @@ def _thresholds(table: Mapping[str, Any]) -> thresholds.Thresholds:
     return thresholds.Thresholds(**given)
 
 
-def codes(value: object, where: str) -> tuple[str, ...]:
+def parse_codes(value: object, where: str) -> tuple[str, ...]:
     """Return beginnings of codes.
 
     Raises:
@@ -219,7 +226,7 @@ def codes(value: object, where: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def level(value: object, where: str) -> diagnostics.Severity:
+def parse_level(value: object, where: str) -> diagnostics.Severity:
     """Return a severity.
 
     Raises:

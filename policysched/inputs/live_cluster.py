@@ -36,7 +36,7 @@ class LiveCluster:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Reading:
+class ListingOptions:
     """How to read.
 
     Attributes:
@@ -53,7 +53,7 @@ class Reading:
 
 
 def read(
-    cluster: LiveCluster, reading: Reading | None = None
+    cluster: LiveCluster, reading: ListingOptions | None = None
 ) -> tuple[str, cluster_file.ClusterObjects]:
     """Return the address of the API server and what it has; pods that have ended are left out.
 
@@ -63,11 +63,13 @@ def read(
         KubeconfigError: where the cluster is, or who we are, cannot be read.
         KubeError: the cluster cannot be reached, refuses, or takes too long.
     """
-    return asyncio.run(_read(cluster, reading or Reading()))
+    return asyncio.run(_read(cluster, reading or ListingOptions()))
 
 
 def read_lists(
-    cluster: LiveCluster, wanted: Sequence[resources.Resource[Any]], reading: Reading | None = None
+    cluster: LiveCluster,
+    wanted: Sequence[resources.ApiResource[Any]],
+    reading: ListingOptions | None = None,
 ) -> tuple[str, list[list[Any]]]:
     """Return the address of the API server, and the objects of each of the resources.
 
@@ -75,10 +77,12 @@ def read_lists(
         KubeconfigError: where the cluster is, or who we are, cannot be read.
         KubeError: the cluster cannot be reached, refuses, or takes too long.
     """
-    return asyncio.run(_read_lists(cluster, wanted, reading or Reading()))
+    return asyncio.run(_read_lists(cluster, wanted, reading or ListingOptions()))
 
 
-async def _read(cluster: LiveCluster, reading: Reading) -> tuple[str, cluster_file.ClusterObjects]:
+async def _read(
+    cluster: LiveCluster, reading: ListingOptions
+) -> tuple[str, cluster_file.ClusterObjects]:
     found = cluster_file.ClusterObjects()
     wanted = _wanted(reading.kinds)
     server, lists = await _read_lists(cluster, wanted, reading)
@@ -88,7 +92,7 @@ async def _read(cluster: LiveCluster, reading: Reading) -> tuple[str, cluster_fi
 
 
 async def _read_lists(
-    cluster: LiveCluster, wanted: Sequence[resources.Resource[Any]], reading: Reading
+    cluster: LiveCluster, wanted: Sequence[resources.ApiResource[Any]], reading: ListingOptions
 ) -> tuple[str, list[list[Any]]]:
     connection = await kubeconfig.load(cluster.kubeconfig, cluster.context, reading.clock)
     try:
@@ -106,16 +110,16 @@ async def _read_lists(
 
 
 async def _items(
-    api: client.ApiClient, resource: resources.Resource[Any], told: listing.Told | None
+    api: client.ApiClient, resource: resources.ApiResource[Any], told: listing.Told | None
 ) -> list[Any]:
     decoder = decoding.Decoder(resource.kind)
-    page = await listing.whole(api, resource, decoder, policy=_POLICY, told=told)
+    page = await listing.list_all(api, resource, decoder, policy=_POLICY, told=told)
     return page.items
 
 
-def _wanted(kinds: Collection[str] | None) -> list[resources.Resource[Any]]:
+def _wanted(kinds: Collection[str] | None) -> list[resources.ApiResource[Any]]:
     """Return the resources: nodes first, so that most pods find the node that they are on."""
-    known: list[resources.Resource[Any]] = [
+    known: list[resources.ApiResource[Any]] = [
         resources.NODES,
         resources.NAMESPACES,
         *resources.OWNERS.values(),
@@ -127,7 +131,7 @@ def _wanted(kinds: Collection[str] | None) -> list[resources.Resource[Any]]:
 
 
 def _add(
-    found: cluster_file.ClusterObjects, resource: resources.Resource[Any], items: list[Any]
+    found: cluster_file.ClusterObjects, resource: resources.ApiResource[Any], items: list[Any]
 ) -> None:
     """Put objects where a cluster file would have them."""
     owner = next((kind for kind, each in resources.OWNERS.items() if each is resource), None)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def read(
-    plane: live_cluster.LiveCluster, reading: live_cluster.Reading | None = None
+    plane: live_cluster.LiveCluster, reading: live_cluster.ListingOptions | None = None
 ) -> tuple[str, control_plane_file.ControlPlane]:
     """Return the address of the Karmada API server, and its clusters and bindings.
 
@@ -35,7 +35,7 @@ def read(
     found = control_plane_file.ControlPlane(clusters, [*bindings, *globally])
     known: list[objects.Cluster | objects.Binding] = [*found.clusters, *found.bindings]
     for each in known:
-        problem = sanity.problem(each)
+        problem = sanity.find_problem(each)
         if problem:
             raise errors.InputError(f"{server} ({each.metadata.name})", problem)
     return server, found

@@ -36,7 +36,7 @@ class _ConfigMap:
     value: Mapping[str, Any]
     number: int
     path: plain_yaml.Path
-    document: plain_yaml.Document
+    document: plain_yaml.YamlDocument
 
     @property
     def name(self) -> str:
@@ -83,12 +83,12 @@ def read(text: str, where: str) -> list[source.SourceText]:
     """
     line_starts = _line_starts(text)
     return [
-        source.SourceText(name, _unmarked(found.text), _origin(found, where, text, line_starts))
+        source.SourceText(name, _strip_mark(found.text), _origin(found, where, text, line_starts))
         for name, found in _keys(text, where).items()
     ]
 
 
-def rewritten(text: str, where: str, changes: Sequence[tuple[source.SourceText, str]]) -> str:
+def rewrite(text: str, where: str, changes: Sequence[tuple[source.SourceText, str]]) -> str:
     """Return a manifest with other policies in it and nothing else changed.
 
     Args:
@@ -141,7 +141,7 @@ def _keys(text: str, where: str) -> dict[str, _Key]:
     return found
 
 
-def _config_maps(number: int, document: plain_yaml.Document) -> Iterator[_ConfigMap]:
+def _config_maps(number: int, document: plain_yaml.YamlDocument) -> Iterator[_ConfigMap]:
     """Yield the ConfigMaps of a document: it, or items of the List that it is."""
     value = document.value
     objects: list[tuple[plain_yaml.Path, plain_yaml.Value]] = [((), value)]
@@ -178,7 +178,7 @@ def _is_policy(key: str) -> bool:
     return key.endswith(_POLICY_SUFFIX)
 
 
-def _unmarked(text: str) -> str:
+def _strip_mark(text: str) -> str:
     return text.removeprefix("\ufeff")
 
 
@@ -194,7 +194,7 @@ def _origin(found: _Key, where: str, text: str, line_starts: list[int]) -> sourc
 
 
 def _place(
-    scalar: yaml_scalars.Scalar, value: str, where: str, text: str, line_starts: list[int]
+    scalar: yaml_scalars.YamlScalar, value: str, where: str, text: str, line_starts: list[int]
 ) -> source.Origin:
     """Return where a scalar of a manifest stands."""
     line = bisect.bisect_right(line_starts, scalar.start)
@@ -205,14 +205,14 @@ def _place(
     if indent is not None:
         return source.Origin(where, line + 1, indent)
     runs = []
-    for offset, index in yaml_scalars.runs(text, scalar, value):
+    for offset, index in yaml_scalars.find_runs(text, scalar, value):
         at = bisect.bisect_right(line_starts, index)
         runs.append((offset, at, index - line_starts[at - 1] + 1))
     return source.Origin(where, line, None, tuple(runs))
 
 
 def _indent_of_literal(
-    scalar: yaml_scalars.Scalar, value: str, text: str, line: int, line_starts: list[int]
+    scalar: yaml_scalars.YamlScalar, value: str, text: str, line: int, line_starts: list[int]
 ) -> int | None:
     """Return by how much the lines of a literal block are indented, None if it is none.
 

@@ -138,26 +138,26 @@ def _json_tables(text: str) -> Mapping[str, plain_yaml.Value] | None:
     if not text.startswith("{"):
         return None
     try:
-        value = json.loads(text, object_pairs_hook=_without_twins, parse_constant=_no_constant)
+        value = json.loads(text, object_pairs_hook=_refuse_twins, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         return None
     tables = value[_WRAPPER] if list(value) == [_WRAPPER] else value
     return tables if isinstance(tables, Mapping) else None
 
 
-def _without_twins(pairs: list[tuple[str, plain_yaml.Value]]) -> dict[str, plain_yaml.Value]:
+def _refuse_twins(pairs: list[tuple[str, plain_yaml.Value]]) -> dict[str, plain_yaml.Value]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError
     return found
 
 
-def _no_constant(name: str) -> float:
+def _refuse_constant(name: str) -> float:
     raise ValueError(name)
 
 
 def _tables(
-    document: plain_yaml.Document, where: str
+    document: plain_yaml.YamlDocument, where: str
 ) -> tuple[Mapping[str, plain_yaml.Value], plain_yaml.Path]:
     value = {} if document.value is None else document.value
     path: plain_yaml.Path = ()
@@ -170,7 +170,7 @@ def _tables(
 
 def _unknown(name: str, declared: Mapping[str, object], place: str) -> list[checked.CheckedMetric]:
     advice = spelling.did_you_mean(name, declared) or (
-        f"they declare {spelling.alternatives(f'`{d}`' for d in declared)}"
+        f"they declare {spelling.join_alternatives(f'`{d}`' for d in declared)}"
         if declared
         else "they declare none"
     )
@@ -211,7 +211,7 @@ def _number(value: plain_yaml.Value, metric: checked.CheckedMetric) -> float | N
         return None
     if literal.plain is not None:
         return _plain(literal.plain, metric)
-    canonical = literal.as_unit(unit)
+    canonical = literal.convert_to_unit(unit)
     if canonical is None:
         return None
     return canonical / units.CORES_SCALE if unit == units.CORES else canonical

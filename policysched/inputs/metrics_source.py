@@ -31,7 +31,7 @@ _FIRST_METRICS_SECONDS = 10.0
 class MetricsSource(Protocol):
     """Brings samples, off the scheduling path."""
 
-    async def run(self, refresh: Refresh, nodes: joiner.Nodes, backfill: Backfill) -> NoReturn:
+    async def run(self, refresh: Refresh, nodes: joiner.NodeLister, backfill: Backfill) -> NoReturn:
         """Call `refresh` with all samples of a metric whenever there are new ones.
 
         `backfill` takes what windows are begun with, once, where there are older samples.
@@ -61,7 +61,7 @@ class MetricsSource(Protocol):
         ...
 
 
-class Pausing(Protocol):
+class PausableLoop(Protocol):
     """A loop that can be told to decide nothing for a while."""
 
     def pause(self) -> None:
@@ -73,8 +73,8 @@ class Pausing(Protocol):
         ...
 
 
-async def wait_first(
-    source: MetricsSource, scheduling: Pausing, news: asyncio.Event | None = None
+async def pause_for_first_samples(
+    source: MetricsSource, scheduling: PausableLoop, news: asyncio.Event | None = None
 ) -> None:
     """Pause scheduling until all metrics have been asked once, for some seconds at most.
 
@@ -83,14 +83,14 @@ async def wait_first(
     scheduling.pause()
     try:
         async with asyncio.timeout(_FIRST_METRICS_SECONDS):
-            await process.unless(news or asyncio.Event(), source.wait_asked())
+            await process.run_unless_stopped(news or asyncio.Event(), source.wait_asked())
     except TimeoutError:
         _log.warning("scheduling goes on before all metrics have been asked")
     finally:
         scheduling.resume()
 
 
-class FileSource:
+class MetricsFileSource:
     """Samples in a file, which is read again when it changes.
 
     They count as measured when the file was last written: a file that is no longer written turns
@@ -115,7 +115,7 @@ class FileSource:
         self._version: tuple[int, int] | None = self._stat()
         self._first: metrics_file.Samples | None = self._read()
 
-    async def run(self, refresh: Refresh, nodes: joiner.Nodes, backfill: Backfill) -> NoReturn:
+    async def run(self, refresh: Refresh, nodes: joiner.NodeLister, backfill: Backfill) -> NoReturn:
         """Hand on what the file says, now and whenever it changes; it names nodes by their name.
 
         A file knows of no older samples.
@@ -162,7 +162,7 @@ class FileSource:
             if version == self._version:
                 return
             self._version = version
-            samples = await process.in_thread(self._read)
+            samples = await process.run_in_thread(self._read)
         except errors.InputError as error:
             _log.warning("keeping the old metric values: %s", error)
             return
@@ -188,7 +188,7 @@ def open_source(
     file: str | None,
     servers: Mapping[str, settings.PrometheusSource],
     declared: Sequence[checked.CheckedMetric],
-    around: source.Surroundings,
+    around: source.SourceDependencies,
 ) -> MetricsSource | None:
     """Return the source of samples: a file, else Prometheus servers, None without either.
 
@@ -197,7 +197,7 @@ def open_source(
         ConfigurationError: a metric names a server that is not configured.
     """
     if file is not None:
-        return FileSource(file, declared)
+        return MetricsFileSource(file, declared)
     if not servers:
         return None
     from policysched.promapi import live_source  # noqa: PLC0415 - brings its own HTTP client

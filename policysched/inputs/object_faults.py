@@ -46,44 +46,50 @@ def require_none(faults: Iterable[ObjectFault], place: str) -> None:
         raise errors.InputError(f"{place}: {fault.path}", fault.problem, help=fault.help)
 
 
-def of_node(node: objects.Node) -> Iterator[ObjectFault]:
+def find_node_faults(node: objects.Node) -> Iterator[ObjectFault]:
     """Yield what is wrong with a node."""
-    yield from of_taints("spec.taints", node.spec.taints)
-    yield from of_amounts("status.allocatable", node.status.allocatable)
-    yield from of_amounts("status.capacity", node.status.capacity)
+    yield from find_taint_faults("spec.taints", node.spec.taints)
+    yield from find_amount_faults("status.allocatable", node.status.allocatable)
+    yield from find_amount_faults("status.capacity", node.status.capacity)
 
 
-def of_pod(pod: objects.Pod) -> Iterator[ObjectFault]:
+def find_pod_faults(pod: objects.Pod) -> Iterator[ObjectFault]:
     """Yield what is wrong with a pod."""
     spec = pod.spec
-    yield from of_tolerations("spec.tolerations", spec.tolerations)
+    yield from find_toleration_faults("spec.tolerations", spec.tolerations)
     for number, constraint in enumerate(spec.topology_spread_constraints):
-        yield from _of_constraint(f"spec.topologySpreadConstraints[{number}]", constraint)
-    yield from _of_containers("spec.containers", spec.containers)
-    yield from _of_containers("spec.initContainers", spec.init_containers)
-    yield from of_amounts("spec.overhead", spec.overhead)
+        yield from _find_constraint_faults(f"spec.topologySpreadConstraints[{number}]", constraint)
+    yield from _find_container_faults("spec.containers", spec.containers)
+    yield from _find_container_faults("spec.initContainers", spec.init_containers)
+    yield from find_amount_faults("spec.overhead", spec.overhead)
     if spec.resources is not None:
-        yield from _of_resources("spec.resources", spec.resources)
+        yield from _find_resource_faults("spec.resources", spec.resources)
 
 
-def of_taints(path: str, taints: Iterable[objects.Taint]) -> Iterator[ObjectFault]:
+def find_taint_faults(path: str, taints: Iterable[objects.Taint]) -> Iterator[ObjectFault]:
     """Yield what is wrong with the taints at a path."""
     for number, taint in enumerate(taints):
-        yield from _of_word(f"{path}[{number}].effect", taint.effect, TAINT_EFFECTS, "taint effect")
+        yield from _find_word_faults(
+            f"{path}[{number}].effect", taint.effect, TAINT_EFFECTS, "taint effect"
+        )
 
 
-def of_tolerations(path: str, tolerations: Iterable[objects.Toleration]) -> Iterator[ObjectFault]:
+def find_toleration_faults(
+    path: str, tolerations: Iterable[objects.Toleration]
+) -> Iterator[ObjectFault]:
     """Yield what is wrong with the tolerations at a path; operator and effect may be empty."""
     for number, each in enumerate(tolerations):
         if each.operator and each.operator not in _OPERATORS:
             place = f"{path}[{number}].operator"
-            yield from _of_word(place, each.operator, _OPERATORS, "operator of a toleration")
+            yield from _find_word_faults(
+                place, each.operator, _OPERATORS, "operator of a toleration"
+            )
         if each.effect and each.effect not in TAINT_EFFECTS:
             place = f"{path}[{number}].effect"
-            yield from _of_word(place, each.effect, TAINT_EFFECTS, "taint effect")
+            yield from _find_word_faults(place, each.effect, TAINT_EFFECTS, "taint effect")
 
 
-def of_amounts(path: str, amounts: wire.ResourceList) -> Iterator[ObjectFault]:
+def find_amount_faults(path: str, amounts: wire.ResourceList) -> Iterator[ObjectFault]:
     """Yield the negative quantities of the resources at a path, and the texts that are none."""
     for resource, amount in amounts.items():
         problem, advice = _problem_of(amount)
@@ -91,30 +97,36 @@ def of_amounts(path: str, amounts: wire.ResourceList) -> Iterator[ObjectFault]:
             yield ObjectFault(f"{path}.{resource}", problem, advice)
 
 
-def of_count(path: str, count: int) -> Iterator[ObjectFault]:
+def find_count_faults(path: str, count: int) -> Iterator[ObjectFault]:
     """Yield that the number of things at a path is negative."""
     if count < 0:
         yield ObjectFault(path, f"`{count}` is negative", _NOT_NEGATIVE)
 
 
-def _of_constraint(path: str, found: objects.TopologySpreadConstraint) -> Iterator[ObjectFault]:
+def _find_constraint_faults(
+    path: str, found: objects.TopologySpreadConstraint
+) -> Iterator[ObjectFault]:
     if found.max_skew < 1:
         yield ObjectFault(f"{path}.maxSkew", f"`{found.max_skew}` is below 1", "write 1 or more")
     action = found.when_unsatisfiable
-    yield from _of_word(f"{path}.whenUnsatisfiable", action, _UNSATISFIABLE_ACTIONS, "action")
+    yield from _find_word_faults(
+        f"{path}.whenUnsatisfiable", action, _UNSATISFIABLE_ACTIONS, "action"
+    )
     policies = {
         "nodeAffinityPolicy": found.node_affinity_policy,
         "nodeTaintsPolicy": found.node_taints_policy,
     }
     for name, policy in policies.items():
         if policy is not None:
-            yield from _of_word(f"{path}.{name}", policy, _INCLUSION_POLICIES, "policy")
+            yield from _find_word_faults(f"{path}.{name}", policy, _INCLUSION_POLICIES, "policy")
 
 
-def _of_containers(path: str, containers: Iterable[objects.Container]) -> Iterator[ObjectFault]:
+def _find_container_faults(
+    path: str, containers: Iterable[objects.Container]
+) -> Iterator[ObjectFault]:
     for number, each in enumerate(containers):
         if _has_problem(each.resources):  # spares most containers of a large file the paths
-            yield from _of_resources(f"{path}[{number}].resources", each.resources)
+            yield from _find_resource_faults(f"{path}[{number}].resources", each.resources)
 
 
 def _has_problem(resources: objects.ResourceRequirements) -> bool:
@@ -125,16 +137,20 @@ def _has_problem(resources: objects.ResourceRequirements) -> bool:
     return False
 
 
-def _of_resources(path: str, resources: objects.ResourceRequirements) -> Iterator[ObjectFault]:
-    yield from of_amounts(f"{path}.requests", resources.requests)
-    yield from of_amounts(f"{path}.limits", resources.limits)
+def _find_resource_faults(
+    path: str, resources: objects.ResourceRequirements
+) -> Iterator[ObjectFault]:
+    yield from find_amount_faults(f"{path}.requests", resources.requests)
+    yield from find_amount_faults(f"{path}.limits", resources.limits)
 
 
-def _of_word(path: str, word: str, known: tuple[str, ...], noun: str) -> Iterator[ObjectFault]:
+def _find_word_faults(
+    path: str, word: str, known: tuple[str, ...], noun: str
+) -> Iterator[ObjectFault]:
     if word not in known:
         advice = (
             spelling.did_you_mean(word, known)
-            or f"write {spelling.alternatives(f'`{each}`' for each in known)}"
+            or f"write {spelling.join_alternatives(f'`{each}`' for each in known)}"
         )
         yield ObjectFault(path, f"`{word}` is not a known {noun}", advice)
 

@@ -31,7 +31,7 @@ _NOT_SPACE = re.compile(rb"\S")
 _MSGSPEC_PATH = re.compile(r"(?P<problem>.*?)(?: - at `\$\.?(?P<path>.*)`)?")
 
 
-class Known(Protocol):
+class KnownObject(Protocol):
     """An object that scheduling reads."""
 
     @property
@@ -58,7 +58,7 @@ class _Named(msgspec.Struct):
 
 
 _ListT = TypeVar("_ListT")
-_KnownT = TypeVar("_KnownT", bound=Known)
+_KnownT = TypeVar("_KnownT", bound=KnownObject)
 Source: TypeAlias = msgspec.Raw | dict[str, Any]
 """An object that is not decoded yet: JSON text, or values read from YAML."""
 Placed: TypeAlias = tuple[str, str, Source]
@@ -66,7 +66,7 @@ Placed: TypeAlias = tuple[str, str, Source]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Form:
+class ExpectedKinds:
     """What a list is to hold.
 
     Attributes:
@@ -83,7 +83,7 @@ class Form:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Inputs(Generic[_ListT]):
+class InputLists(Generic[_ListT]):
     """What an option such as `--cluster` names.
 
     Attributes:
@@ -123,8 +123,8 @@ def exists(path: pathlib.Path) -> bool:
 
 
 def read_all(
-    path: str, form: Form, collect: Callable[[Iterable[Placed], str], _ListT]
-) -> Inputs[_ListT]:
+    path: str, form: ExpectedKinds, collect: Callable[[Iterable[Placed], str], _ListT]
+) -> InputLists[_ListT]:
     """Return the list in a file, or those on standard input where `path` is `-`.
 
     Standard input holds JSON lines, one List a line; what kubectl prints (JSON over many lines, or
@@ -139,7 +139,7 @@ def read_all(
         InputError: there is no input, or, from `places`, a file or line that is no list.
     """
     if path != STDIN:
-        return Inputs(iter([(path, collect(split(read_bytes(path), path, form), path))]))
+        return InputLists(iter([(path, collect(split(read_bytes(path), path, form), path))]))
     stdin = sys.stdin.buffer
     numbered = ((n, line) for n, line in enumerate(stdin, start=1) if line.strip())
     try:
@@ -150,10 +150,10 @@ def read_all(
         raise form.error(_STDIN_NAME, "is empty")
     if _begins_document(first[1]):
         placed = split(first[1] + stdin.read(), _STDIN_NAME, form)
-        return Inputs(iter([(_STDIN_NAME, collect(placed, _STDIN_NAME))]))
+        return InputLists(iter([(_STDIN_NAME, collect(placed, _STDIN_NAME))]))
     lines = ((f"{_STDIN_NAME}:{n}", line) for n, line in itertools.chain((first,), numbered))
     read = ((at, collect(split(line, at, form, is_line=True), at)) for at, line in lines)
-    return Inputs(read, is_lines=True)
+    return InputLists(read, is_lines=True)
 
 
 def _begins_document(line: bytes) -> bool:
@@ -165,7 +165,9 @@ def _begins_document(line: bytes) -> bool:
 # --- lists ---------------------------------------------------------------------------------------
 
 
-def split(content: bytes, where: str, form: Form, *, is_line: bool = False) -> Iterable[Placed]:
+def split(
+    content: bytes, where: str, form: ExpectedKinds, *, is_line: bool = False
+) -> Iterable[Placed]:
     """Return the objects that `content` lists; `where` names it in errors.
 
     Raises:
@@ -179,11 +181,11 @@ def split(content: bytes, where: str, form: Form, *, is_line: bool = False) -> I
     return _json_objects(content, where, form) if is_json else _yaml_objects(content, where, form)
 
 
-def _json_objects(content: bytes, where: str, form: Form) -> Iterable[Placed]:
+def _json_objects(content: bytes, where: str, form: ExpectedKinds) -> Iterable[Placed]:
     try:
         header = msgspec.json.decode(content, type=_Header)
     except wire.UNREADABLE as error:
-        raise _not_a_list(content, where, form) from error
+        raise _make_not_a_list_error(content, where, form) from error
     if header.items is None:
         if header.kind == "List":
             return []
@@ -192,7 +194,7 @@ def _json_objects(content: bytes, where: str, form: Form) -> Iterable[Placed]:
 
 
 def _json_items(
-    items: Iterable[msgspec.Raw], where: str, form: Form, default_kind: str
+    items: Iterable[msgspec.Raw], where: str, form: ExpectedKinds, default_kind: str
 ) -> Iterator[Placed]:
     kinds: dict[bytes, str] = {}
     for index, raw in enumerate(items):
@@ -208,7 +210,7 @@ def _json_items(
         yield place, kinds[beginning], raw
 
 
-def _json_item(raw: msgspec.Raw, place: str, form: Form, default_kind: str) -> Placed:
+def _json_item(raw: msgspec.Raw, place: str, form: ExpectedKinds, default_kind: str) -> Placed:
     try:
         header = msgspec.json.decode(raw, type=_Header)
     except wire.UNREADABLE as error:
@@ -216,7 +218,7 @@ def _json_item(raw: msgspec.Raw, place: str, form: Form, default_kind: str) -> P
     return place, _kind(header, place, form, default_kind), raw
 
 
-def _yaml_objects(content: bytes, where: str, form: Form) -> Iterable[Placed]:
+def _yaml_objects(content: bytes, where: str, form: ExpectedKinds) -> Iterable[Placed]:
     try:
         text = content.decode()
     except UnicodeDecodeError as error:
@@ -237,13 +239,13 @@ def _yaml_objects(content: bytes, where: str, form: Form) -> Iterable[Placed]:
         raise form.error(where, "is empty")
 
 
-def _yaml_header(value: object, place: str, form: Form) -> _Header:
+def _yaml_header(value: object, place: str, form: ExpectedKinds) -> _Header:
     if not isinstance(value, dict):
         raise form.error(place, "is not a Kubernetes object")
     return _Header(value.get("kind"), value.get("apiVersion"))
 
 
-def _not_a_list(content: bytes, where: str, form: Form) -> errors.InputError:
+def _make_not_a_list_error(content: bytes, where: str, form: ExpectedKinds) -> errors.InputError:
     """Return the error of JSON that is malformed, or well-formed but no object."""
     try:
         orjson.loads(content)
@@ -253,7 +255,7 @@ def _not_a_list(content: bytes, where: str, form: Form) -> errors.InputError:
     return form.error(where, "is not a Kubernetes object")
 
 
-def _item_kind(header: _Header, where: str, form: Form) -> str:
+def _item_kind(header: _Header, where: str, form: ExpectedKinds) -> str:
     """Return the kind that items of a typed list (`PodList`) leave out, "" in a `List`."""
     kind = _kind_word(header, where, form)
     if not kind.endswith("List"):
@@ -261,14 +263,14 @@ def _item_kind(header: _Header, where: str, form: Form) -> str:
     return kind.removesuffix("List")
 
 
-def _kind(header: _Header, place: str, form: Form, default: str = "") -> str:
+def _kind(header: _Header, place: str, form: ExpectedKinds, default: str = "") -> str:
     """Return the kind; one of another API group than ours carries its group."""
     kind = default if header.kind is None and default else _kind_word(header, place, form)
     expected = form.api_versions.get(kind, "v1")
     return kind if header.apiVersion in (None, expected) else f"{kind}.{header.apiVersion}"
 
 
-def _kind_word(header: _Header, place: str, form: Form) -> str:
+def _kind_word(header: _Header, place: str, form: ExpectedKinds) -> str:
     if not isinstance(header.kind, str) or not header.kind:
         raise form.error(place, "has no `kind`")
     return header.kind
@@ -316,7 +318,7 @@ def _decode_without_nulls(
     except msgspec.ValidationError as error:  # of a number, and without the names of its fields
         raise _wrong_field(place, strict_error if _RANGE in str(strict_error) else error) from error
     try:
-        return msgspec.convert(_without_nulls(value), wanted)
+        return msgspec.convert(_drop_nulls(value), wanted)
     except msgspec.ValidationError as error:
         raise _wrong_field(place, error) from error
 
@@ -329,11 +331,11 @@ def _wrong_field(place: str, error: msgspec.ValidationError) -> errors.InputErro
     return errors.InputError(where, problem[0].lower() + problem[1:], help=advice)
 
 
-def _without_nulls(value: object) -> object:
+def _drop_nulls(value: object) -> object:
     if isinstance(value, dict):
-        return {key: _without_nulls(v) for key, v in value.items() if v is not None}
+        return {key: _drop_nulls(v) for key, v in value.items() if v is not None}
     if isinstance(value, list):
-        return [_without_nulls(v) for v in value if v is not None]
+        return [_drop_nulls(v) for v in value if v is not None]
     return value
 
 
@@ -351,7 +353,7 @@ def _name(source: Source) -> str:
     return f"{metadata.namespace}/{metadata.name}" if metadata.namespace else str(metadata.name)
 
 
-def in_namespace(decoded: _KnownT, *, is_namespaced: bool) -> _KnownT:
+def add_default_namespace(decoded: _KnownT, *, is_namespaced: bool) -> _KnownT:
     """Return the object in its namespace, which manifests leave out where they mean `default`.
 
     Objects of kinds without a namespace are in none, whatever a manifest says.

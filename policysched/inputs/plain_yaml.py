@@ -48,13 +48,13 @@ _FLOAT = re.compile(r"[-+]?(?:0|[1-9]\d*)\.\d+(?:[eE][-+]\d+)?")
 _MERGE_KEY = "<<"
 _START_EVENTS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
 _END_EVENTS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
-_NOWHERE = yaml_scalars.Scalar(0, 0, "")
+_NOWHERE = yaml_scalars.YamlScalar(0, 0, "")
 _PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml's parser where PyYAML was built with it."""
 
 
 @dataclasses.dataclass(slots=True)
-class Document:
+class YamlDocument:
     """One document of a YAML text.
 
     Attributes:
@@ -66,7 +66,7 @@ class Document:
 
     value: Value
     lines: dict[Path, int]
-    scalars: dict[Path, yaml_scalars.Scalar] = dataclasses.field(default_factory=dict)
+    scalars: dict[Path, yaml_scalars.YamlScalar] = dataclasses.field(default_factory=dict)
     aliased: frozenset[Path] = frozenset()
 
     def is_aliased(self, path: Path) -> bool:
@@ -82,7 +82,7 @@ class Document:
 
 def load_all(
     text: str, where: str, *, with_lines: bool = False, has_octals: bool = False
-) -> Iterator[Document]:
+) -> Iterator[YamlDocument]:
     """Yield the documents of a YAML text; empty ones are left out.
 
     Args:
@@ -94,7 +94,7 @@ def load_all(
     Raises:
         InputError: the text is not YAML, or uses what is refused here.
     """
-    budget = yaml_aliases.Budget()
+    budget = yaml_aliases.AliasBudget()
     builder = _Builder(where, budget, with_lines=with_lines, has_octals=has_octals)
     try:
         for event in yaml.parse(text, Loader=_PARSER):
@@ -104,14 +104,14 @@ def load_all(
                 if builder.value is not None:
                     yield builder.document
             else:
-                builder.take(event)
+                builder.handle_event(event)
     except yaml.MarkedYAMLError as error:
-        raise _not_yaml(where, error) from error
+        raise _make_not_yaml_error(where, error) from error
     except yaml.YAMLError as error:
         raise errors.InputError(where, f"not YAML: {error}".split("\n", maxsplit=1)[0]) from error
 
 
-def load(text: str, where: str) -> Document:
+def load(text: str, where: str) -> YamlDocument:
     """Return the only document of a YAML text, with its lines; one without content has None.
 
     Raises:
@@ -120,10 +120,10 @@ def load(text: str, where: str) -> Document:
     documents = list(load_all(text, where, with_lines=True))
     if len(documents) > 1:
         raise errors.InputError(where, f"has {len(documents)} documents where one is expected")
-    return documents[0] if documents else Document(None, {})
+    return documents[0] if documents else YamlDocument(None, {})
 
 
-def _not_yaml(where: str, error: yaml.MarkedYAMLError) -> errors.InputError:
+def _make_not_yaml_error(where: str, error: yaml.MarkedYAMLError) -> errors.InputError:
     mark = error.problem_mark
     place = f"{where}:{mark.line + 1}:{mark.column + 1}" if mark else where
     return errors.InputError(place, f"not YAML: {error.problem}")
@@ -133,12 +133,12 @@ class _Builder:
     """Builds one value from events, without recursion."""
 
     def __init__(
-        self, where: str, budget: yaml_aliases.Budget, *, with_lines: bool, has_octals: bool
+        self, where: str, budget: yaml_aliases.AliasBudget, *, with_lines: bool, has_octals: bool
     ) -> None:
         self.value: Value = None
-        self._places = yaml_aliases.Places()
-        self._anchors: dict[str, yaml_aliases.Anchored] = {}
-        self._open_anchors: list[yaml_aliases.Anchored | None] = []
+        self._places = yaml_aliases.ValuePlaces()
+        self._anchors: dict[str, yaml_aliases.AnchoredValue] = {}
+        self._open_anchors: list[yaml_aliases.AnchoredValue | None] = []
         self._where = where
         self._budget = budget
         self._with_lines = with_lines
@@ -147,12 +147,12 @@ class _Builder:
         self._keys: list[str | int | None] = []
 
     @property
-    def document(self) -> Document:
+    def document(self) -> YamlDocument:
         """The document, once all of its events are taken."""
         places = self._places
-        return Document(self.value, places.lines, places.scalars, frozenset(places.aliased))
+        return YamlDocument(self.value, places.lines, places.scalars, frozenset(places.aliased))
 
-    def take(self, event: yaml.Event) -> None:
+    def handle_event(self, event: yaml.Event) -> None:
         """Add the next event of the document."""
         if isinstance(event, yaml.ScalarEvent):
             self._refuse_tricks(event)
@@ -172,7 +172,7 @@ class _Builder:
             self._end_anchor(self._open_anchors.pop())
             self._step()
         elif isinstance(event, yaml.AliasEvent):
-            self._take_alias(event)
+            self._copy_alias(event)
             self._step()
 
     def _wants_key(self) -> bool:
@@ -219,19 +219,19 @@ class _Builder:
 
     def _begin_anchor(
         self, event: yaml.ScalarEvent | yaml.CollectionStartEvent, value: Value
-    ) -> yaml_aliases.Anchored | None:
+    ) -> yaml_aliases.AnchoredValue | None:
         if event.anchor is None:
             return None
         path = self._path if self._with_lines else ()
-        anchored = yaml_aliases.Anchored(value, path, max(0, self._places.count - 1))
+        anchored = yaml_aliases.AnchoredValue(value, path, max(0, self._places.count - 1))
         self._anchors[event.anchor] = anchored
         return anchored
 
-    def _end_anchor(self, anchored: yaml_aliases.Anchored | None) -> None:
+    def _end_anchor(self, anchored: yaml_aliases.AnchoredValue | None) -> None:
         if anchored is not None:
             anchored.end = self._places.count
 
-    def _take_alias(self, event: yaml.AliasEvent) -> None:
+    def _copy_alias(self, event: yaml.AliasEvent) -> None:
         """Put a copy of the anchored value, with the places of its text."""
         if self._wants_key():
             raise self._error(event, "a key must be plain text")
@@ -242,7 +242,7 @@ class _Builder:
             raise self._error(event, f"the alias `*{event.anchor}` refers to itself")
         try:
             value = self._budget.copy(anchored.value, MAX_DEPTH - len(self._open))
-        except yaml_aliases.LimitError as error:
+        except yaml_aliases.AliasLimitError as error:
             raise self._error(event, str(error), "replace the aliases by their values") from error
         if self._with_lines:
             self._places.repeat(anchored, self._path)
@@ -279,10 +279,10 @@ def _position(event: yaml.Event) -> tuple[int, int]:
     return (mark.line + 1, mark.column + 1) if mark else (1, 1)
 
 
-def _place(event: yaml.ScalarEvent) -> yaml_scalars.Scalar:
+def _place(event: yaml.ScalarEvent) -> yaml_scalars.YamlScalar:
     start, end = event.start_mark, event.end_mark
     style = event.style or ""
-    return yaml_scalars.Scalar(start.index, end.index, style) if start and end else _NOWHERE
+    return yaml_scalars.YamlScalar(start.index, end.index, style) if start and end else _NOWHERE
 
 
 def _scalar(event: yaml.ScalarEvent) -> Value:

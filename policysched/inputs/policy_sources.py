@@ -30,7 +30,7 @@ _MAX_BYTES = 8 * limits.MAX_TEXT_BYTES
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PolicyFile:
+class PolicySourceFile:
     """A file as people edit it.
 
     Attributes:
@@ -48,7 +48,7 @@ class PolicyFile:
         """Whether it was read from standard input."""
         return self.name == STDIN_NAME
 
-    def with_texts(self, new: Mapping[str, str]) -> str:
+    def replace_texts(self, new: Mapping[str, str]) -> str:
         """Return the content with other texts in the place of some of `texts`, given by name.
 
         Raises:
@@ -62,7 +62,7 @@ class PolicyFile:
             return changes[0][1]
         from policysched.inputs import manifests  # noqa: PLC0415 - brings a YAML parser
 
-        return manifests.rewritten(self.content, self.name, changes)
+        return manifests.rewrite(self.content, self.name, changes)
 
 
 def read(paths: Iterable[str]) -> list[source.SourceText]:
@@ -77,7 +77,7 @@ def read(paths: Iterable[str]) -> list[source.SourceText]:
     return [text for file in read_files(paths) for text in file.texts]
 
 
-def read_files(paths: Iterable[str]) -> list[PolicyFile]:
+def read_files(paths: Iterable[str]) -> list[PolicySourceFile]:
     """Return the files at `paths`; see `read`.
 
     Raises:
@@ -88,13 +88,13 @@ def read_files(paths: Iterable[str]) -> list[PolicyFile]:
     return list({file.name: file for file in found}.values())
 
 
-def of_content(content: bytes, where: str) -> list[source.SourceText]:
+def parse_content(content: bytes, where: str) -> list[source.SourceText]:
     """Return the policy texts in the content of a file.
 
     Raises:
         InputError: it is no text, or a manifest without policies.
     """
-    return list(parsed(_decoded(content, where), where).texts)
+    return list(parse_file(_decode(content, where), where).texts)
 
 
 def is_read_once(where: str) -> bool:
@@ -108,31 +108,31 @@ def is_read_once(where: str) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
-def policy_keys(keys: Iterable[str]) -> list[str]:
+def list_policy_keys(keys: Iterable[str]) -> list[str]:
     """Return those keys of a ConfigMap that are policies, in order; others are somebody else's."""
     return sorted(key for key in keys if key.endswith(SUFFIX))
 
 
-def without_mark(text: str) -> str:
+def strip_byte_order_mark(text: str) -> str:
     """Return the text of a ConfigMap as it would be read from a file: no byte order mark."""
     return text.removeprefix("\ufeff")
 
 
-def _read_path(where: str) -> list[PolicyFile]:
+def _read_path(where: str) -> list[PolicySourceFile]:
     if not where:
         raise errors.UsageError("a path of policies is empty; `.` is the current folder")
     if where == STDIN:
-        return [parsed(_read_stdin(), STDIN_NAME)]
+        return [parse_file(_read_stdin(), STDIN_NAME)]
     path = pathlib.Path(where)
     try:
         if path.is_dir():
             return _read_folder(path, where)
     except OSError as error:
-        raise _unreadable(where, error) from error
-    return [parsed(_read_text(path, where), where)]
+        raise _make_unreadable_error(where, error) from error
+    return [parse_file(_read_text(path, where), where)]
 
 
-def parsed(content: str, where: str) -> PolicyFile:
+def parse_file(content: str, where: str) -> PolicySourceFile:
     """Return the policies in a text: itself, or those of the manifest that it is.
 
     What kind it is its name says, or where that says nothing (stdin, a pipe), how it begins.
@@ -144,11 +144,11 @@ def parsed(content: str, where: str) -> PolicyFile:
     if may_be_manifest and (where.endswith(MANIFEST_SUFFIXES) or _BEGINNING.match(content)):
         from policysched.inputs import manifests  # noqa: PLC0415 - brings a YAML parser
 
-        return PolicyFile(where, content, tuple(manifests.read(content, where)))
-    return PolicyFile(where, content, (source.SourceText(where, content),))
+        return PolicySourceFile(where, content, tuple(manifests.read(content, where)))
+    return PolicySourceFile(where, content, (source.SourceText(where, content),))
 
 
-def _read_folder(folder: pathlib.Path, where: str) -> list[PolicyFile]:
+def _read_folder(folder: pathlib.Path, where: str) -> list[PolicySourceFile]:
     """Return the policies of a folder, by name.
 
     All of a mounted ConfigMap are read from the folder that `..data` leads to now: the link may be
@@ -171,17 +171,17 @@ def _is_text(file: pathlib.Path) -> bool:
     return file.is_file() or (file.is_symlink() and not file.exists())
 
 
-def _read_file(file: pathlib.Path, where: str) -> PolicyFile:
+def _read_file(file: pathlib.Path, where: str) -> PolicySourceFile:
     content = _read_text(file, where)
-    return PolicyFile(where, content, (source.SourceText(where, content),))
+    return PolicySourceFile(where, content, (source.SourceText(where, content),))
 
 
 def _read_stdin() -> str:
     try:
         content = sys.stdin.buffer.read(_MAX_BYTES + 1)
     except OSError as error:
-        raise _unreadable(STDIN_NAME, error) from error
-    return _decoded(content, STDIN_NAME)
+        raise _make_unreadable_error(STDIN_NAME, error) from error
+    return _decode(content, STDIN_NAME)
 
 
 def _read_text(file: pathlib.Path, where: str) -> str:
@@ -189,11 +189,11 @@ def _read_text(file: pathlib.Path, where: str) -> str:
         with file.open("rb") as stream:
             content = stream.read(_MAX_BYTES + 1)
     except OSError as error:
-        raise _unreadable(where, error) from error
-    return _decoded(content, where)
+        raise _make_unreadable_error(where, error) from error
+    return _decode(content, where)
 
 
-def _decoded(content: bytes, where: str) -> str:
+def _decode(content: bytes, where: str) -> str:
     if len(content) > _MAX_BYTES:
         raise errors.InputError(where, f"has more than {_MAX_BYTES:,} bytes")
     try:
@@ -203,5 +203,5 @@ def _decoded(content: bytes, where: str) -> str:
         raise errors.InputError(f"{where}:{line}", "is not UTF-8 text") from error
 
 
-def _unreadable(where: str, error: OSError) -> errors.InputError:
+def _make_unreadable_error(where: str, error: OSError) -> errors.InputError:
     return errors.InputError(where, f"cannot be read: {error.strerror}")

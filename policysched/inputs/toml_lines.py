@@ -22,7 +22,7 @@ _SKIPPED = re.compile(
 )
 
 
-def of(text: str) -> Mapping[Path, int]:
+def find_lines(text: str) -> Mapping[Path, int]:
     """Return the 1-based line of each table and key, by the path of names that leads to it."""
     found: dict[Path, int] = {}
     table: Path = ()

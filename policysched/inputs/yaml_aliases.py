@@ -14,18 +14,18 @@ _CHARACTERS_EACH = 100
 Path: TypeAlias = tuple[str | int, ...]
 
 
-class LimitError(Exception):
+class AliasLimitError(Exception):
     """Aliases add more values than the limit."""
 
 
 @dataclasses.dataclass(slots=True)
-class Anchored:
+class AnchoredValue:
     """A value with an anchor.
 
     Attributes:
         value: it; it grows until it has ended.
         path: where it is in the document.
-        start: number of its first place in `Places`.
+        start: number of its first place in `ValuePlaces`.
         end: number behind its last place; None while it has not ended.
     """
 
@@ -35,7 +35,7 @@ class Anchored:
     end: int | None = None
 
 
-class Places:
+class ValuePlaces:
     """Where the values of a document are written.
 
     Attributes:
@@ -46,7 +46,7 @@ class Places:
 
     def __init__(self) -> None:
         self.lines: dict[Path, int] = {}
-        self.scalars: dict[Path, yaml_scalars.Scalar] = {}
+        self.scalars: dict[Path, yaml_scalars.YamlScalar] = {}
         self.aliased: set[Path] = set()
         self._order: list[Path] = []
 
@@ -55,14 +55,14 @@ class Places:
         """How many places there are."""
         return len(self._order)
 
-    def add(self, path: Path, line: int, scalar: yaml_scalars.Scalar | None) -> None:
+    def add(self, path: Path, line: int, scalar: yaml_scalars.YamlScalar | None) -> None:
         """Add the place of a value; the values inside it follow."""
         self.lines[path] = line
         self._order.append(path)
         if scalar is not None:
             self.scalars[path] = scalar
 
-    def repeat(self, anchored: Anchored, path: Path) -> None:
+    def repeat(self, anchored: AnchoredValue, path: Path) -> None:
         """Add the places of an anchored value once more, as those of a value at `path`."""
         self.aliased |= {path, anchored.path}
         for inner in self._order[anchored.start : anchored.end]:
@@ -70,7 +70,7 @@ class Places:
             self.add(repeated, self.lines[inner], self.scalars.get(inner))
 
 
-class Budget:
+class AliasBudget:
     """Counts the values that the aliases of a text may still add."""
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ class Budget:
         """
         self._spend(value)
         if isinstance(value, dict | list) and levels <= 0:
-            raise LimitError("aliases nest values deeper than 100 levels")
+            raise AliasLimitError("aliases nest values deeper than 100 levels")
         match value:
             case dict():
                 for key in value:
@@ -98,4 +98,4 @@ class Budget:
     def _spend(self, value: Any) -> None:  # noqa: ANN401 - as above
         self._left -= 1 + (len(value) // _CHARACTERS_EACH if isinstance(value, str) else 0)
         if self._left < 0:
-            raise LimitError(f"aliases stand for more than {MAX_VALUES:,} values")
+            raise AliasLimitError(f"aliases stand for more than {MAX_VALUES:,} values")

@@ -46,7 +46,7 @@ _ESCAPES = {
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Scalar:
+class YamlScalar:
     """A scalar in a YAML text.
 
     Attributes:
@@ -60,10 +60,10 @@ class Scalar:
     style: str
 
 
-def runs(text: str, scalar: Scalar, value: str) -> tuple[Run, ...]:
+def find_runs(text: str, scalar: YamlScalar, value: str) -> tuple[Run, ...]:
     """Return where the characters of `value` stand in `text`, () where that cannot be said."""
     if scalar.style in ("|", ">"):
-        found = list(_of_block(text, scalar, value))
+        found = list(_find_block_runs(text, scalar, value))
         rest = value[found[-1][0] :].partition("\n")[2] if found else value
         if not found or rest.strip(" \n"):
             return ()
@@ -72,10 +72,10 @@ def runs(text: str, scalar: Scalar, value: str) -> tuple[Run, ...]:
     pieces = list(_pieces(text, scalar))
     if "".join(decoded for _, decoded in pieces) != value:
         return ()
-    return tuple(_joined(pieces))
+    return tuple(_join_pieces(pieces))
 
 
-def _of_block(text: str, scalar: Scalar, value: str) -> Iterator[Run]:
+def _find_block_runs(text: str, scalar: YamlScalar, value: str) -> Iterator[Run]:
     """Yield where each line of a block begins; nothing from the first that the value has not."""
     offset = 0
     index = text.find("\n", scalar.start) + 1
@@ -93,7 +93,7 @@ def _of_block(text: str, scalar: Scalar, value: str) -> Iterator[Run]:
         index = end + 1
 
 
-def _pieces(text: str, scalar: Scalar) -> Iterator[tuple[int, str]]:
+def _pieces(text: str, scalar: YamlScalar) -> Iterator[tuple[int, str]]:
     """Yield the index and the meaning of each piece of a quoted or plain scalar."""
     properties = _PROPERTIES.match(text, scalar.start)
     start, end = properties.end() if properties else scalar.start, scalar.end
@@ -125,7 +125,7 @@ def _unescaped(name: str) -> str:
     return _ESCAPES.get(name, name)
 
 
-def _joined(pieces: Sequence[tuple[int, str]]) -> Iterator[Run]:
+def _join_pieces(pieces: Sequence[tuple[int, str]]) -> Iterator[Run]:
     """Yield a run where text and value do not go on together."""
     offset = 0
     distance: int | None = None

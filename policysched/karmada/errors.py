@@ -16,7 +16,7 @@ Kind: TypeAlias = Literal["fit", "unschedulable", "other"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Failure:
+class PlacementFailure:
     """Why an attempt ended without clusters.
 
     Attributes:
@@ -30,14 +30,14 @@ class Failure:
     text: str
     is_held: bool = False
 
-    def within(self, step: str) -> Failure:
+    def prefix_step(self, step: str) -> PlacementFailure:
         """Return the failure as the step tells it, which failed because of it."""
         return dataclasses.replace(self, text=f"{step}: {self.text}")
 
 
-def nothing_fits(all_count: int, reasons: Iterable[str]) -> Failure:
+def make_no_fit_failure(all_count: int, reasons: Iterable[str]) -> PlacementFailure:
     """Return the failure of a binding that no cluster can take, with the reasons counted."""
     counted = collections.Counter(reasons)
     said = ", ".join(sorted(f"{count} {reason}" for reason, count in counted.items()))
     told = said if all_count and counted else "no cluster exists"
-    return Failure("fit", f"0/{all_count} clusters are available: {told}.")
+    return PlacementFailure("fit", f"0/{all_count} clusters are available: {told}.")

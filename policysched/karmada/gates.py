@@ -48,7 +48,7 @@ KNOWN: Final = (
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Gates:
+class KarmadaFeatureGates:
     """Which are on.
 
     Attributes:
@@ -64,13 +64,13 @@ class Gates:
     component_sets: bool = False
 
 
-def parse(text: str) -> Gates:
+def parse(text: str) -> KarmadaFeatureGates:
     """Return what `GATE=true,…` says.
 
     Raises:
         UsageError: a gate is not known, has another value, or is on without being built in.
     """
-    said = _said(text)
+    said = _parse_switches(text)
     known = dict.fromkeys(_ALPHA, said.get(_ALL_ALPHA, False)) | {
         name: said.get(_ALL_BETA, default) for name, default in _BETA.items()
     }
@@ -81,7 +81,7 @@ def parse(text: str) -> Gates:
             raise errors.UsageError(
                 f"{OPTION}: {by}`{name}`, which is not built in; write `{name}=false`"
             )
-    return Gates(
+    return KarmadaFeatureGates(
         resource_models=on["CustomizedClusterResourceModeling"],
         priorities=on["PriorityBasedScheduling"],
         workload_affinity=on["WorkloadAffinity"],
@@ -89,12 +89,12 @@ def parse(text: str) -> Gates:
     )
 
 
-def _said(text: str) -> dict[str, bool]:
+def _parse_switches(text: str) -> dict[str, bool]:
     said: dict[str, bool] = {}
     for word in filter(None, (each.strip() for each in text.split(","))):
         name, _, value = (part.strip() for part in word.partition("="))
         if name not in (*_ALPHA, *_BETA, _ALL_ALPHA, _ALL_BETA):
-            known = spelling.alternatives(f"`{each}`" for each in KNOWN)
+            known = spelling.join_alternatives(f"`{each}`" for each in KNOWN)
             raise errors.UsageError(f"{OPTION}: `{name}` is not a gate of Karmada, as {known} are")
         switch = booleans.parse(value)
         if switch is None:

@@ -22,7 +22,7 @@ MAX_SCORE = 100
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Request:
+class SchedulingRequest:
     """A binding that wants clusters.
 
     Attributes:
@@ -49,25 +49,29 @@ class Request:
         return None
 
 
-class Plugin(Protocol):
+class ClusterPlugin(Protocol):
     """What all plugins have; the name is what `--plugins` calls it."""
 
     name: str
 
 
 @runtime_checkable
-class FilterPlugin(Plugin, Protocol):
+class ClusterFilterPlugin(ClusterPlugin, Protocol):
     """Says which clusters cannot take a binding."""
 
-    def filter(self, request: Request, clusters: snapshot.Snapshot) -> Sequence[str]:
+    def filter(
+        self, request: SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
+    ) -> Sequence[str]:
         """Return for each of `clusters.clusters` why it cannot, or `PASSES`."""
         ...
 
 
 @runtime_checkable
-class ScorePlugin(Plugin, Protocol):
+class ClusterScorePlugin(ClusterPlugin, Protocol):
     """Says which clusters are better; points are added up over plugins, all with weight 1."""
 
-    def score(self, request: Request, clusters: snapshot.Snapshot) -> Sequence[int]:
+    def score(
+        self, request: SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
+    ) -> Sequence[int]:
         """Return for each of `clusters.clusters` its points, 0 to `MAX_SCORE`."""
         ...

@@ -24,31 +24,31 @@ LEAST_SECONDS: Final = 0.5
 then writes do without. With 64 bindings at once the least time holds no API server up."""
 
 
-class _Patience:
+class _AdaptiveTimeout:
     """How long to wait, as it went with those who waited before."""
 
     def __init__(self) -> None:
         self.seconds = LIMIT_SECONDS
 
-    def was_enough(self) -> None:
+    def record_success(self) -> None:
         self.seconds = min(2 * self.seconds, LIMIT_SECONDS)
 
-    def was_in_vain(self, seconds: float) -> None:
+    def record_timeout(self, seconds: float) -> None:
         """Take in that somebody has waited so long; of those who did so at once one counts."""
         if seconds <= self.seconds:
             self.seconds = max(seconds / 2, LEAST_SECONDS)
 
 
-class Echo:
+class WriteAcknowledgement:
     """The versions of a binding that the watch brings while it is being written."""
 
-    def __init__(self, patience: _Patience) -> None:
+    def __init__(self, patience: _AdaptiveTimeout) -> None:
         """Begin with none."""
         self._patience = patience
         self._versions: set[str] = set()
         self._news = asyncio.Event()
 
-    def take(self, version: str) -> None:
+    def add_version(self, version: str) -> None:
         """Note a version that was shown."""
         self._versions.add(version)
         self._news.set()
@@ -62,57 +62,61 @@ class Echo:
                     self._news.clear()
                     await self._news.wait()
         except TimeoutError:
-            self._patience.was_in_vain(limit_seconds)
+            self._patience.record_timeout(limit_seconds)
         else:
-            self._patience.was_enough()
+            self._patience.record_success()
 
 
-class Echoes:
+class WriteAcknowledgements:
     """What the watches of bindings show of those that are being written."""
 
     def __init__(self) -> None:
         """Begin with nothing being written."""
-        self._patience = _Patience()
-        self._by_uid: dict[str, Echo] = {}
+        self._patience = _AdaptiveTimeout()
+        self._by_uid: dict[str, WriteAcknowledgement] = {}
 
     @property
-    def patience_seconds(self) -> float:
+    def timeout_seconds(self) -> float:
         """How long a watch is waited for now."""
         return self._patience.seconds
 
     @contextlib.contextmanager
-    def of(self, binding: objects.Binding) -> Iterator[Echo]:
+    def track_binding(self, binding: objects.Binding) -> Iterator[WriteAcknowledgement]:
         """Note what is shown of a binding, which nobody else writes meanwhile."""
-        echo = self._by_uid[binding.metadata.uid] = Echo(self._patience)
+        echo = self._by_uid[binding.metadata.uid] = WriteAcknowledgement(self._patience)
         try:
             yield echo
         finally:
             self._by_uid.pop(binding.metadata.uid, None)
 
-    def through(self, sink: reflector.Sink[objects.Binding]) -> reflector.Sink[objects.Binding]:
+    def wrap_sink(
+        self, sink: reflector.ReflectorSink[objects.Binding]
+    ) -> reflector.ReflectorSink[objects.Binding]:
         """Return a sink that hands everything on, and notes what is shown."""
-        return _Listening(sink, self)
+        return _AcknowledgingSink(sink, self)
 
-    def take(self, binding: objects.Binding) -> None:
+    def record_version(self, binding: objects.Binding) -> None:
         """Note what a watch has shown."""
         echo = self._by_uid.get(binding.metadata.uid)
         if echo is not None:
-            echo.take(binding.metadata.resource_version)
+            echo.add_version(binding.metadata.resource_version)
 
 
-class _Listening:
-    def __init__(self, sink: reflector.Sink[objects.Binding], echoes: Echoes) -> None:
+class _AcknowledgingSink:
+    def __init__(
+        self, sink: reflector.ReflectorSink[objects.Binding], echoes: WriteAcknowledgements
+    ) -> None:
         self._sink = sink
         self._echoes = echoes
 
     def replace(self, bindings: Sequence[objects.Binding]) -> None:
         self._sink.replace(bindings)
         for binding in bindings:
-            self._echoes.take(binding)
+            self._echoes.record_version(binding)
 
     def upsert(self, binding: objects.Binding) -> None:
         self._sink.upsert(binding)
-        self._echoes.take(binding)
+        self._echoes.record_version(binding)
 
     def delete(self, binding: objects.Binding) -> None:
         self._sink.delete(binding)

@@ -22,7 +22,7 @@ PATIENCE_SECONDS: Final = 1.0
 """After so long without any event getting written they do not get on."""
 
 
-class Pace:
+class EventBackpressure:
     """Whether there is room for more to be told."""
 
     def __init__(self, waiting: Callable[[], int], clock: clocks.Clock) -> None:

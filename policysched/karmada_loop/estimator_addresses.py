@@ -44,7 +44,7 @@ class _Service(wire.WireStruct, frozen=True):
     spec: _Spec = _Spec()
 
 
-async def of_cluster(
+async def find_estimator_addresses(
     api: client.ApiClient, said: options.EstimatorOptions, cluster: str
 ) -> list[tuple[str, int]]:
     """Return hosts and ports to try in turn.

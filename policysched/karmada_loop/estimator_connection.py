@@ -30,7 +30,7 @@ class CallError(errors.RemoteError):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Tls:
+class EstimatorTls:
     """How connections are encrypted, and who is believed.
 
     Attributes:
@@ -71,7 +71,7 @@ class Tls:
         return context
 
 
-class Connection:
+class EstimatorConnection:
     """A connection that is made again when it is lost."""
 
     def __init__(self, host: str, port: int, tls: ssl.SSLContext | None) -> None:
@@ -136,13 +136,13 @@ class Connection:
 
     def _new_channel(self) -> client.Channel:
         host, port, tls = self._where
-        channel = client.Channel(host, port, codec=_Bytes(), ssl=tls)
+        channel = client.Channel(host, port, codec=_BytesCodec(), ssl=tls)
         # Else a header that is not ASCII is an error that nobody catches.
         channel._h2_config.header_encoding = "latin-1"  # noqa: SLF001 - there is no option for it
         return channel
 
 
-class _Bytes(base.CodecBase):
+class _BytesCodec(base.CodecBase):
     """Messages are made and read elsewhere."""
 
     __content_subtype__ = "proto"

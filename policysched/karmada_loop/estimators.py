@@ -52,12 +52,12 @@ class Estimators:
         self._said = said
         self._api = api
         self._rng = rng
-        self._tls = estimator_connection.Tls(
+        self._tls = estimator_connection.EstimatorTls(
             said.ca_file, said.cert_file, said.key_file, is_verified=said.is_verified
         ).context()
         self._wanted: set[str] = set()
         self._tried: set[str] = set()
-        self._connections: dict[str, estimator_connection.Connection] = {}
+        self._connections: dict[str, estimator_connection.EstimatorConnection] = {}
         self._problems: dict[str, str] = {}
         self._calls: collections.Counter[str] = collections.Counter()
         self._changed = asyncio.Event()
@@ -65,9 +65,11 @@ class Estimators:
 
     # --- connections ---------------------------------------------------------------------------
 
-    def following(self, sink: reflector.Sink[objects.Cluster]) -> reflector.Sink[objects.Cluster]:
+    def wrap_sink(
+        self, sink: reflector.ReflectorSink[objects.Cluster]
+    ) -> reflector.ReflectorSink[objects.Cluster]:
         """Return a sink that tells of clusters here, too."""
-        return _Following(sink, self)
+        return _ConnectingSink(sink, self)
 
     def put(self, cluster: objects.Cluster) -> None:
         """Have a connection to the estimator of the cluster, if it may have one."""
@@ -106,7 +108,7 @@ class Estimators:
             for name in list(self._connections):
                 self._forget(name)
 
-    async def all_tried(self) -> None:
+    async def wait_all_tried(self) -> None:
         """Wait until each one that is wanted has been connected to, or has failed once."""
         while not self._wanted <= self._tried:
             self._progress.clear()
@@ -124,20 +126,22 @@ class Estimators:
         failures = 0
         while name not in self._connections:
             try:
-                addresses = await estimator_addresses.of_cluster(self._api, self._said, name)
-                self._connections[name] = await self._first_of(addresses)
-                self._note(name, "")
+                addresses = await estimator_addresses.find_estimator_addresses(
+                    self._api, self._said, name
+                )
+                self._connections[name] = await self._connect_first(addresses)
+                self._log_problem(name, "")
             except errors.RemoteError as error:
                 failures += 1
-                self._note(name, str(error))
+                self._log_problem(name, str(error))
             self._tried.add(name)
             self._progress.set()
             if failures and name not in self._connections:
                 await asyncio.sleep(_AGAIN.seconds(failures, self._rng))
 
-    async def _first_of(
+    async def _connect_first(
         self, addresses: Sequence[tuple[str, int]]
-    ) -> estimator_connection.Connection:
+    ) -> estimator_connection.EstimatorConnection:
         """Return a connection to the first address that takes one.
 
         Raises:
@@ -145,7 +149,7 @@ class Estimators:
         """
         problems = []
         for host, port in addresses:
-            made = estimator_connection.Connection(host, port, self._tls)
+            made = estimator_connection.EstimatorConnection(host, port, self._tls)
             try:
                 await made.open(_CONNECT_SECONDS)
             except estimator_connection.CallError as error:
@@ -160,20 +164,20 @@ class Estimators:
 
     # --- questions -----------------------------------------------------------------------------
 
-    async def ask(self, question: estimates.Question) -> estimates.Answers:
+    async def ask(self, question: estimates.EstimateRequest) -> estimates.Answers:
         """Return the answers; where one is None, others may be missing: they do not matter then."""
         unconnected = [name for name in question.clusters if name not in self._connections]
         if unconnected:
             return dict.fromkeys(unconnected)
         if not self._said.timeout_seconds:
             return dict.fromkeys(question.clusters)
-        call = _Call.of(question)
+        call = _EstimatorCall.from_request(question)
         answers: dict[str, int | None] = {}
 
         async def ask_one(name: str) -> None:
             answers[name] = await self._count(name, call)
             if answers[name] is None:
-                raise _Silent
+                raise _NoEstimateError
 
         with contextlib.suppress(BaseExceptionGroup):
             async with asyncio.TaskGroup() as group:
@@ -181,27 +185,27 @@ class Estimators:
                     group.create_task(ask_one(name))
         return answers
 
-    async def _count(self, name: str, call: _Call) -> int | None:
+    async def _count(self, name: str, call: _EstimatorCall) -> int | None:
         known = self._connections.get(name)
         if known is None:
             return None
-        request = estimator_messages.request(name, call.about)
+        request = estimator_messages.encode_request(name, call.about)
         try:
             answer = await known.call(
                 call.method, request, call.metadata, self._said.timeout_seconds
             )
-            count = estimator_messages.count(answer)
+            count = estimator_messages.decode_count(answer)
         except (estimator_connection.CallError, estimator_messages.MessageError) as error:
             self._calls["error"] += 1
-            self._note(name, str(error))
+            self._log_problem(name, str(error))
             return None
         self._calls["success"] += 1
-        self._note(name, "")
+        self._log_problem(name, "")
         return count
 
     # --- telling -------------------------------------------------------------------------------
 
-    def _note(self, name: str, problem: str) -> None:
+    def _log_problem(self, name: str, problem: str) -> None:
         """Say what is wrong with an estimator once, and once that it is well again."""
         before = self._problems.get(name)
         if problem == before:
@@ -213,7 +217,7 @@ class Estimators:
         else:
             _log.info("the estimator answers %s", logs.fields(cluster=name))
 
-    def metrics(self) -> Iterable[core.Metric]:
+    def collect_metrics(self) -> Iterable[core.Metric]:
         """Yield how many estimators there are, and how calls to them ended."""
         known = core.GaugeMetricFamily(
             "policysched_karmada_estimators",
@@ -235,7 +239,7 @@ class Estimators:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Call:
+class _EstimatorCall:
     """What all estimators are asked."""
 
     method: str
@@ -243,24 +247,26 @@ class _Call:
     metadata: dict[str, str]
 
     @classmethod
-    def of(cls, question: estimates.Question) -> _Call:
+    def from_request(cls, question: estimates.EstimateRequest) -> _EstimatorCall:
         spec = question.spec
-        metadata = {"object": _object(spec.resource)}
+        metadata = {"object": _format_object(spec.resource)}
         if question.counts_sets:
-            about = estimator_messages.component_set(spec.components, spec.resource.namespace)
+            about = estimator_messages.encode_component_set(
+                spec.components, spec.resource.namespace
+            )
             return cls(estimator_messages.MAX_AVAILABLE_SETS, about, metadata)
-        about = estimator_messages.requirements(spec.replica_requirements)
+        about = estimator_messages.encode_requirements(spec.replica_requirements)
         return cls(estimator_messages.MAX_AVAILABLE_REPLICAS, about, metadata)
 
 
-class _Silent(Exception):  # noqa: N818 - it ends the other calls, whose answers do not matter now
-    """An estimator does not answer."""
+class _NoEstimateError(Exception):
+    """An estimator does not answer; it ends the other calls, whose answers do not matter now."""
 
 
-class _Following:
+class _ConnectingSink:
     """Hands clusters on, and has connections follow them."""
 
-    def __init__(self, sink: reflector.Sink[objects.Cluster], known: Estimators) -> None:
+    def __init__(self, sink: reflector.ReflectorSink[objects.Cluster], known: Estimators) -> None:
         self._sink = sink
         self._estimators = known
 
@@ -279,7 +285,7 @@ class _Following:
         self._estimators.drop(cluster.metadata.name)
 
 
-def _object(resource: objects.ObjectReference) -> str:
+def _format_object(resource: objects.ObjectReference) -> str:
     """Return what the log of the estimator calls the question, as headers can have it."""
     text = f"kind={resource.kind}, name={resource.namespace}/{resource.name}"
     return "".join(each if " " <= each <= "~" else "?" for each in text)

@@ -20,28 +20,31 @@ _ACTION = "Scheduling"
 _FLUSH_SECONDS = 5.0
 
 
-class BindingRecorder:
-    """Records events; see `karmada.scheduler.scheduling.Recorder`."""
+class ApiBindingEventRecorder:
+    """Records events; see `karmada.scheduler.scheduling.BindingEventRecorder`."""
 
-    def __init__(self, recorder: recorders.Recorder) -> None:
+    def __init__(self, recorder: recorders.ObjectEventRecorder) -> None:
         """Write by `recorder`."""
         self._recorder = recorder
 
     def record(self, binding: objects.Binding, event_type: str, reason: str, note: str) -> None:
         """Queue an event about the binding, and one about what it is of."""
-        for about in (_binding(binding), _template(binding.spec.resource)):
+        for about in (
+            _make_binding_reference(binding),
+            _make_template_reference(binding.spec.resource),
+        ):
             self._recorder.record_of_object(about, event_type, reason, _ACTION, note)
 
 
-def _binding(binding: objects.Binding) -> event_series.ObjectReference:
+def _make_binding_reference(binding: objects.Binding) -> event_series.InvolvedObject:
     meta = binding.metadata
-    return event_series.ObjectReference(
+    return event_series.InvolvedObject(
         meta.namespace, meta.name, meta.uid, meta.resource_version, _API_VERSION, binding.kind
     )
 
 
-def _template(resource: objects.ObjectReference) -> event_series.ObjectReference:
-    return event_series.ObjectReference(
+def _make_template_reference(resource: objects.ObjectReference) -> event_series.InvolvedObject:
+    return event_series.InvolvedObject(
         resource.namespace,
         resource.name,
         resource.uid,
@@ -51,7 +54,7 @@ def _template(resource: objects.ObjectReference) -> event_series.ObjectReference
     )
 
 
-async def flush(recorder: event_recorder.ApiEventRecorder) -> None:
+async def flush_events(recorder: event_recorder.ApiEventRecorder) -> None:
     """Let what was decided be told, as far as the API server takes it in time."""
     try:
         async with asyncio.timeout(_FLUSH_SECONDS):

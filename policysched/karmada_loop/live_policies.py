@@ -44,7 +44,7 @@ _BINDINGS_AT_ONCE = 64
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Loop:
+class ClusterPolicyConsumers:
     """What goes by cluster policies.
 
     Attributes:
@@ -54,13 +54,13 @@ class Loop:
         pausing: decides nothing while the first samples are asked for.
     """
 
-    algorithm: algorithm.Algorithm
-    decisions: scheduling.Scheduling
-    handlers: event_handlers.EventHandlers
-    pausing: metrics_source.Pausing
+    algorithm: algorithm.BindingAlgorithm
+    decisions: scheduling.BindingScheduler
+    handlers: event_handlers.BindingEventHandlers
+    pausing: metrics_source.PausableLoop
 
 
-class LivePolicies:
+class LiveClusterPolicies:
     """Hands cluster policies to the loop and to the source of metrics, always to both.
 
     Attributes:
@@ -71,7 +71,7 @@ class LivePolicies:
 
     def __init__(
         self,
-        loop: Loop,
+        loop: ClusterPolicyConsumers,
         metrics: metrics_source.MetricsSource | None,
         clock: clocks.Clock,
         rows: cluster_rows.ClusterRows,
@@ -83,9 +83,9 @@ class LivePolicies:
         self._loop = loop
         self._metrics = metrics
         self._clock = clock
-        self._refused: dict[str, permitted_clusters.Opening | None] = {}
+        self._refused: dict[str, permitted_clusters.PermittedClusters | None] = {}
         self._news = asyncio.Event()
-        loop.decisions.listeners.append(self._note)
+        loop.decisions.listeners.append(self._note_refusal)
 
     # --- versions ---------------------------------------------------------------------------------
 
@@ -112,18 +112,20 @@ class LivePolicies:
             self.rows.follow_metrics(metric_needs.MetricNeeds())
         else:
             found.take_effect()
-        self._loop.decisions.go_by(dataclasses.replace(self._loop.algorithm, policies=found))
+        self._loop.decisions.set_algorithm(
+            dataclasses.replace(self._loop.algorithm, policies=found)
+        )
         self.policy_set, self.current = policy_set, found
         self._try_again(list(self._refused), event_handlers.POLICIES_CHANGED)
 
     async def wait_for_metrics(self, news: asyncio.Event | None = None) -> None:
         """Decide nothing until new metrics have been asked once, for some seconds at most."""
         if self._metrics is not None:
-            await metrics_source.wait_first(self._metrics, self._loop.pausing, news)
+            await metrics_source.pause_for_first_samples(self._metrics, self._loop.pausing, news)
 
     # --- samples ----------------------------------------------------------------------------------
 
-    async def follow_metrics(self, clusters: Clusters) -> NoReturn:
+    async def follow_metrics(self, clusters: ClusterMetricTargets) -> NoReturn:
         """Take what the source brings until cancelled."""
         if self._metrics is not None:
             await self._metrics.run(self.refresh, clusters, self.backfill)
@@ -146,7 +148,7 @@ class LivePolicies:
 
     def _follow_clusters(self) -> None:
         """Let samples be of the clusters that there are now, and not of those seen last."""
-        self.rows.at(self._store.clusters_now())
+        self.rows.update_snapshot(self._store.clusters_now())
 
     def metric_readers(self) -> tuple[readings.MetricReader, ...]:
         """Return what tells people of the metrics that rules read now."""
@@ -158,18 +160,18 @@ class LivePolicies:
         """Try bindings again when samples or the time let them do more."""
         while True:
             due = self._next_change()
-            is_news = await self._news_within(_LOOK_SECONDS)
+            is_news = await self._wait_for_news(_LOOK_SECONDS)
             if not is_news and (due is None or self._clock.now() < due):
                 continue
             self._news.clear()
             started_seconds = self._clock.monotonic_seconds()
             if not is_news:
-                self.rows.look_at_metrics()
-            await self._look()
+                self.rows.expire_samples()
+            await self._retry_held_bindings()
             spent_seconds = self._clock.monotonic_seconds() - started_seconds
             await asyncio.sleep(max(_LOOK_SECONDS, spent_seconds / _LOOK_SHARE))
 
-    async def _news_within(self, seconds: float) -> bool:
+    async def _wait_for_news(self, seconds: float) -> bool:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._news.wait()
@@ -184,21 +186,21 @@ class LivePolicies:
         )
         return min((change for change in changes if change is not None), default=None)
 
-    async def _look(self) -> None:
+    async def _retry_held_bindings(self) -> None:
         keys = list(self._refused)
         for first in range(0, len(keys), _BINDINGS_AT_ONCE):
             some = keys[first : first + _BINDINGS_AT_ONCE]
-            self._try_again(list(self._helped(some)), event_handlers.SAMPLES_CHANGED)
+            self._try_again(list(self._iterate_unblocked(some)), event_handlers.SAMPLES_CHANGED)
             await asyncio.sleep(0)
 
-    def _helped(self, keys: list[str]) -> Iterator[str]:
+    def _iterate_unblocked(self, keys: list[str]) -> Iterator[str]:
         clusters = self._store.clusters_now()
         for key in keys:
             before, binding = self._refused.get(key), self._store.bindings.get(key)
             if binding is None:
                 self._refused.pop(key, None)
                 continue
-            now = self._opening(binding, clusters)
+            now = self._find_permitted_clusters(binding, clusters)
             if before is not None and now is not None and now.is_wider_than(before):
                 yield key
 
@@ -209,37 +211,39 @@ class LivePolicies:
             if binding is not None and handlers.is_ours(binding) and key not in handlers.queue:
                 handlers.add(key, event)
 
-    def _note(self, binding: objects.Binding, decision: decide.Decision) -> None:
+    def _note_refusal(self, binding: objects.Binding, decision: decide.BindingDecision) -> None:
         """Remember what policies let a binding do that had no success."""
-        if not isinstance(decision.result, errors.Failure):
+        if not isinstance(decision.result, errors.PlacementFailure):
             self._refused.pop(binding.key, None)
         else:
-            self._refused[binding.key] = self._opening(binding, self._store.clusters_now())
+            self._refused[binding.key] = self._find_permitted_clusters(
+                binding, self._store.clusters_now()
+            )
             if len(self._refused) > len(self._store.bindings):
                 known = self._store.bindings
                 self._refused = {k: v for k, v in self._refused.items() if k in known}
 
-    def _opening(
-        self, binding: objects.Binding, clusters: snapshot.Snapshot
-    ) -> permitted_clusters.Opening | None:
+    def _find_permitted_clusters(
+        self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot
+    ) -> permitted_clusters.PermittedClusters | None:
         """Return what policies let a binding do now, None where there are none."""
         if self.current is None:
             return None
         try:
-            return self.current.opening(binding, clusters)
+            return self.current.find_permitted_clusters(binding, clusters)
         except Exception:  # noqa: BLE001 - a bug must not end it for all other bindings
             _log.exception("it is not known what policies let binding %s do", binding.key)
             return None
 
     @property
-    def _store(self) -> store.Store:
+    def _store(self) -> store.ControlPlaneStore:
         return self._loop.handlers.store
 
 
-class Clusters:
+class ClusterMetricTargets:
     """The clusters as what samples are joined with: by their names, as nodes are by theirs."""
 
-    def __init__(self, synced: asyncio.Event, known: store.Store) -> None:
+    def __init__(self, synced: asyncio.Event, known: store.ControlPlaneStore) -> None:
         """Follow `known`, complete once `synced` is set."""
         self._synced = synced
         self._known = known
@@ -250,4 +254,4 @@ class Clusters:
 
     def current(self) -> list[node_objects.Node]:
         """Return the clusters that there are now."""
-        return [cluster_rows.as_node(each) for each in self._known.clusters_now().clusters]
+        return [cluster_rows.convert_to_node(each) for each in self._known.clusters_now().clusters]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from policysched.karmada.state import estimates
     from policysched.karmada_loop import writing
 
-Ask: TypeAlias = "Callable[[estimates.Question], Awaitable[estimates.Answers]]"
+Ask: TypeAlias = "Callable[[estimates.EstimateRequest], Awaitable[estimates.Answers]]"
 """Asks the estimators of clusters; it never fails, and ends in time."""
 
 
@@ -29,12 +29,12 @@ def _never() -> bool:
     return False
 
 
-async def _nobody_answers(question: estimates.Question) -> estimates.Answers:
+async def _answer_nothing(question: estimates.EstimateRequest) -> estimates.Answers:
     return dict.fromkeys(question.clusters)
 
 
-class Loop:
-    """Schedules bindings; see `leadership.terms.Loop`.
+class BindingSchedulingLoop:
+    """Schedules bindings; see `leadership.terms.StoppableLoop`.
 
     Attributes:
         ask: asks the estimators of clusters, where decisions have questions to them.
@@ -45,9 +45,9 @@ class Loop:
 
     def __init__(
         self,
-        decisions: scheduling.Scheduling,
-        handlers: event_handlers.EventHandlers,
-        writer: writing.Writer,
+        decisions: scheduling.BindingScheduler,
+        handlers: event_handlers.BindingEventHandlers,
+        writer: writing.BindingWriter,
         clock: clocks.Clock,
         awake: asyncio.Event,
         *,
@@ -63,8 +63,8 @@ class Loop:
         self.is_held_back: Callable[[], bool] = _never
         self.steps = 0
         self.is_running = False
-        self.ask: Ask = _nobody_answers
-        self._answered: collections.deque[tuple[scheduling.Attempt, estimates.Answers]] = (
+        self.ask: Ask = _answer_nothing
+        self._answered: collections.deque[tuple[scheduling.BindingAttempt, estimates.Answers]] = (
             collections.deque()
         )
         self._tasks: set[asyncio.Task[None]] = set()
@@ -98,7 +98,7 @@ class Loop:
         if self._pauses:
             return False
         if self._answered:
-            self._begin(self._decisions.answered(*self._answered.popleft()))
+            self._begin(self._decisions.resume_attempt(*self._answered.popleft()))
             return True
         if self.is_full or self.is_held_back():
             return False
@@ -108,18 +108,20 @@ class Loop:
         self._begin(attempt)
         return True
 
-    def _begin(self, attempt: scheduling.Attempt) -> None:
+    def _begin(self, attempt: scheduling.BindingAttempt) -> None:
         """Have it written, or what it waits for asked."""
         self.steps += 1
         if attempt.question is None:
             work = self._writer.carry_out(attempt)
         else:
-            work = self._asked(attempt, attempt.question)
+            work = self._ask_estimators(attempt, attempt.question)
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._finish_task)
 
-    async def _asked(self, attempt: scheduling.Attempt, question: estimates.Question) -> None:
+    async def _ask_estimators(
+        self, attempt: scheduling.BindingAttempt, question: estimates.EstimateRequest
+    ) -> None:
         """Ask; the answers are for the next step, so that only steps decide."""
         try:
             answers = await self.ask(question)
@@ -128,7 +130,7 @@ class Loop:
             raise
         self._answered.append((attempt, answers))
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _finish_task(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         self.steps += 1
         self._awake.set()
@@ -164,7 +166,7 @@ class Loop:
         """End `run`; return whether everything that was begun has been written."""
         self._is_stopping = True
         self._awake.set()
-        is_done = await ending.finish(self._tasks, grace_seconds)
+        is_done = await ending.finish_tasks(self._tasks, grace_seconds)
         while self._answered:
             attempt, _ = self._answered.popleft()
             self._decisions.give_up(attempt)

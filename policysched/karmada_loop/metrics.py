@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _PREFIX = "karmada_scheduler_"
 
 
-def metrics(
-    measured: measurements.Measurements, handlers: event_handlers.EventHandlers
+def collect_metrics(
+    measured: measurements.BindingMeasurements, handlers: event_handlers.BindingEventHandlers
 ) -> Iterable[core.Metric]:
     """Yield everything about bindings, as it is now."""
     attempts = core.CounterMetricFamily(
@@ -50,8 +50,8 @@ def metrics(
     yield pending
 
 
-def _durations(measured: measurements.Measurements) -> Iterable[core.Metric]:
-    told: Mapping[str, tuple[str, histogram.Histograms]] = {
+def _durations(measured: measurements.BindingMeasurements) -> Iterable[core.Metric]:
+    told: Mapping[str, tuple[str, histogram.LabelledHistograms]] = {
         "e2e_scheduling_duration_seconds": ("Attempts, with all writes.", measured.durations),
         "scheduling_algorithm_duration_seconds": ("Steps of a decision.", measured.steps),
         "framework_extension_point_duration_seconds": (
@@ -64,10 +64,10 @@ def _durations(measured: measurements.Measurements) -> Iterable[core.Metric]:
         ),
     }
     for name, (text, kept) in told.items():
-        yield scheduler_metrics.histograms(f"{_PREFIX}{name}", text, kept)
+        yield scheduler_metrics.make_histograms(f"{_PREFIX}{name}", text, kept)
 
 
-def build_info() -> Iterable[core.Metric]:
+def collect_build_info() -> Iterable[core.Metric]:
     """Yield Karmada's metric of which program this is; what is Go's alone is empty."""
     labels = {
         "git_version": f"v{policysched.__version__}",

@@ -43,7 +43,7 @@ class EstimatorOptions:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Options:
+class KarmadaSchedulerOptions:
     """Options of the command line; defaults are those of karmada-scheduler v1.18.2.
 
     Attributes:
@@ -73,10 +73,10 @@ class Options:
     )
     qps: float | None = 40.0
     burst: int = 60
-    retry: work_queue.RetryTimes = dataclasses.field(default_factory=work_queue.RetryTimes)
+    retry: work_queue.RetryLimits = dataclasses.field(default_factory=work_queue.RetryLimits)
     writes_at_once: int = 64
-    metrics_address: addresses.Address | None = None
-    health_address: addresses.Address | None = None
+    metrics_address: addresses.ListenAddress | None = None
+    health_address: addresses.ListenAddress | None = None
     configuration: config.Config = dataclasses.field(default_factory=config.Config)
     metrics_file: str | None = None
     estimators: EstimatorOptions | None = None

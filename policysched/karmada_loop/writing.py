@@ -30,14 +30,14 @@ _NAMESPACE_TERMINATING = "NamespaceTerminating"
 _FORBIDDEN = 403
 
 
-class Writer:
+class BindingWriter:
     """Writes bindings through the API server."""
 
     def __init__(
         self,
         api: client.ApiClient,
-        decisions: scheduling.Scheduling,
-        shown: acknowledgements.Echoes,
+        decisions: scheduling.BindingScheduler,
+        shown: acknowledgements.WriteAcknowledgements,
         clock: clocks.Clock,
     ) -> None:
         """Write by `api` what `decisions` decides, and tell it how that went.
@@ -49,7 +49,7 @@ class Writer:
         self._echoes = shown
         self._clock = clock
 
-    async def carry_out(self, attempt: scheduling.Attempt) -> None:
+    async def carry_out(self, attempt: scheduling.BindingAttempt) -> None:
         """Write one attempt to its end."""
         try:
             is_retried = await self._write(attempt)
@@ -64,18 +64,20 @@ class Writer:
         else:
             self._decisions.end(attempt, is_retried=is_retried)
 
-    async def _write(self, attempt: scheduling.Attempt) -> bool:
+    async def _write(self, attempt: scheduling.BindingAttempt) -> bool:
         """Return whether it has to be tried again."""
         decision = attempt.decision
         if decision is None:
-            failure = await self._patch_status(attempt, patches.of_generation(attempt.binding))
+            failure = await self._patch_status(
+                attempt, patches.make_generation_patch(attempt.binding)
+            )
             return failure is not None and not failure.is_final
         if not self._decisions.is_news(attempt):
             return False
-        with self._echoes.of(attempt.binding) as echo:
+        with self._echoes.track_binding(attempt.binding) as echo:
             newest, failure = await self._write_clusters(attempt)
-            verdict = verdicts.of(decision.result, [] if failure is None else [failure])
-            self._decisions.tell(attempt, verdict)
+            verdict = verdicts.derive_outcome(decision.result, [] if failure is None else [failure])
+            self._decisions.record_outcome(attempt, verdict)
             if newest is not None:
                 await echo.wait_for(newest.metadata.resource_version)
         current = self._decisions.current(attempt)
@@ -90,36 +92,42 @@ class Writer:
         return last is not None or (verdict.is_retried and not attempt.is_hopeless)
 
     async def _write_clusters(
-        self, attempt: scheduling.Attempt
+        self, attempt: scheduling.BindingAttempt
     ) -> tuple[objects.Binding | None, verdicts.WriteFailure | None]:
         """Return the binding as it is now, if that is known, and what went wrong."""
         if attempt.targets is None:
             return None, None
-        return await self._patch(attempt, patches.of_result(attempt.binding, attempt.targets))
+        return await self._patch(
+            attempt, patches.make_result_patch(attempt.binding, attempt.targets)
+        )
 
     def _status(
         self,
-        attempt: scheduling.Attempt,
-        decision: decide.Decision,
-        verdict: verdicts.Verdict,
+        attempt: scheduling.BindingAttempt,
+        decision: decide.BindingDecision,
+        verdict: verdicts.AttemptOutcome,
         newest: objects.Binding | None,
     ) -> patches.Patch:
         """Return the patch of the status: what became of it, and by which term of affinities."""
         binding, now = attempt.binding, status_patch.time_text(self._clock.now())
         generation = self._decisions.decided_generation(attempt, newest, now)
-        patch = patches.of_condition(binding, verdict.condition, now, newest, generation=generation)
+        patch = patches.make_condition_patch(
+            binding, verdict.condition, now, newest, generation=generation
+        )
         if attempt.targets is None:
             return patch
-        return patches.joined(patch, patches.of_affinity(binding, decision.observed_affinity))
+        return patches.merge_patches(
+            patch, patches.make_affinity_patch(binding, decision.observed_affinity)
+        )
 
     async def _patch_status(
-        self, attempt: scheduling.Attempt, patch: patches.Patch
+        self, attempt: scheduling.BindingAttempt, patch: patches.Patch
     ) -> verdicts.WriteFailure | None:
         _, failure = await self._patch(attempt, patch, "/status")
         return failure
 
     async def _patch(
-        self, attempt: scheduling.Attempt, patch: patches.Patch, subresource: str = ""
+        self, attempt: scheduling.BindingAttempt, patch: patches.Patch, subresource: str = ""
     ) -> tuple[objects.Binding | None, verdicts.WriteFailure | None]:
         """Send a merge patch, unless it is empty; return the answer, or what went wrong."""
         if not patch:
@@ -142,7 +150,7 @@ class Writer:
         except errors.KubeError as error:
             _log.warning("binding %s is not written: %s", binding.key, error)
             return None, _failure(error)
-        self._decisions.written(attempt, newest)
+        self._decisions.note_written(attempt, newest)
         return newest, None
 
 

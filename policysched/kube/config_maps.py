@@ -41,17 +41,17 @@ class ConfigMap(objects.WireStruct, frozen=True):
         return f"{self.metadata.namespace}/{self.metadata.name}"
 
     @property
-    def reference(self) -> event_series.ObjectReference:
+    def reference(self) -> event_series.InvolvedObject:
         """What an event about it regards."""
         meta = self.metadata
-        return event_series.ObjectReference(
+        return event_series.InvolvedObject(
             meta.namespace, meta.name, meta.uid, meta.resource_version, kind="ConfigMap"
         )
 
 
-def resource(namespace: str, name: str) -> resources.Resource[ConfigMap]:
+def resource(namespace: str, name: str) -> resources.ApiResource[ConfigMap]:
     """Return a collection of one ConfigMap, or none: what a reflector needs to follow it."""
-    return resources.Resource(
+    return resources.ApiResource(
         name=f"configmap {namespace}/{name}",
         path=paths.config_maps(namespace),
         kind=ConfigMap,

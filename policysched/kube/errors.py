@@ -145,7 +145,7 @@ class StatusDetails(msgspec.Struct, frozen=True, rename="camel"):
     retry_after_seconds: int = 0
 
 
-class Status(msgspec.Struct, frozen=True):
+class ApiStatus(msgspec.Struct, frozen=True):
     """A v1 Status, the body of failures and of watch events of type ERROR."""
 
     code: int = 0
@@ -163,10 +163,10 @@ _BY_STATUS_CODE: dict[int, type[ApiError]] = {
     429: TooManyRequestsError,
 }
 
-_status_decoder = msgspec.json.Decoder(Status)
+_status_decoder = msgspec.json.Decoder(ApiStatus)
 
 
-def from_status(status: Status, retry_after_seconds: float | None = None) -> ApiError:
+def from_status(status: ApiStatus, retry_after_seconds: float | None = None) -> ApiError:
     """Return the exception that a Status stands for."""
     details = status.details or StatusDetails()
     kind = _BY_STATUS_CODE.get(status.code)
@@ -193,8 +193,8 @@ def from_response(status_code: int, body: bytes, retry_after: str | None) -> Api
         status = _status_decoder.decode(body)
     except wire.UNREADABLE:
         text = body[:_MAX_TEXT_LENGTH].decode(errors="replace").strip()
-        status = Status(message=text or "no explanation")
-    status = Status(status_code, status.reason, status.message, status.details)
+        status = ApiStatus(message=text or "no explanation")
+    status = ApiStatus(status_code, status.reason, status.message, status.details)
     return from_status(status, _seconds(retry_after))
 
 

@@ -73,7 +73,7 @@ class _ConfigMap(msgspec.Struct, frozen=True):
 _T = TypeVar("_T")
 
 
-class Reviewer:
+class ApiAccessReviewer:
     """Reviews by one API server."""
 
     def __init__(self, api: client.ApiClient) -> None:

@@ -40,7 +40,7 @@ _WATCHED = ("**/*.policy", "**/*.yaml", "**/*.yml", "**/.policysched.toml", "**/
 class _Protocol(language_server.LanguageServerProtocol):
     """Hands texts to our own workspace."""
 
-    _server: Server
+    _server: PolicyLanguageServer
 
     @language_server.lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:
@@ -58,7 +58,7 @@ class _Protocol(language_server.LanguageServerProtocol):
         self._server.closed(params)
 
 
-class Server(pygls_server.LanguageServer):
+class PolicyLanguageServer(pygls_server.LanguageServer):
     """A language server for policies.
 
     Args:
@@ -68,7 +68,7 @@ class Server(pygls_server.LanguageServer):
     def __init__(self, clock: clocks.Clock) -> None:
         super().__init__("policysched", policysched.__version__, protocol_cls=_Protocol)
         self.files = workspace.Workspace(clock)
-        self.session = session.Session(self.files)
+        self.session = session.EditorSession(self.files)
         self.was_shut_down = False
         self._pending: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -89,25 +89,25 @@ class Server(pygls_server.LanguageServer):
         """Take in a document and tell what is found in it."""
         sent = params.text_document
         self.files.open(wire.name_of(sent.uri), sent.text, sent.version, sent.uri)
-        self.tell_soon(0.0)
+        self.schedule_publishing(0.0)
 
     def changed(self, params: types.DidChangeTextDocumentParams) -> None:
         """Change a document, and tell what is found in it once nobody types."""
         sent = params.text_document
         changes = list(wire.changes(params.content_changes))
         self.files.change(wire.name_of(sent.uri), changes, sent.version)
-        self.tell_soon(self.files.options.delay_milliseconds / 1000)
+        self.schedule_publishing(self.files.options.delay_milliseconds / 1000)
 
     def closed(self, params: types.DidCloseTextDocumentParams) -> None:
         """Forget a document and take back what was told about it."""
         self.files.close(wire.name_of(params.text_document.uri))
         empty = types.PublishDiagnosticsParams(params.text_document.uri, [])
         self.text_document_publish_diagnostics(empty)
-        self.tell_soon(0.0)
+        self.schedule_publishing(0.0)
 
     # ------------------------------------------------------------------------ findings
 
-    def tell_soon(self, delay_seconds: float) -> None:
+    def schedule_publishing(self, delay_seconds: float) -> None:
         """Tell findings of all open documents after a while without changes.
 
         Texts that take long wait longer: typing comes before findings.
@@ -116,20 +116,20 @@ class Server(pygls_server.LanguageServer):
             self._pending.cancel()
         loop = asyncio.get_running_loop()
         delay = max(delay_seconds, self._last_seconds if delay_seconds else 0.0)
-        self._pending = loop.call_later(delay, self._tell)
+        self._pending = loop.call_later(delay, self._publish_all)
 
-    def _tell(self) -> None:
+    def _publish_all(self) -> None:
         self._pending = None
         loop = asyncio.get_running_loop()
         start = loop.time()
         for document in self.files.opened:
             try:
-                self._tell_of(document)
+                self._publish_findings(document)
             except Exception:  # noqa: BLE001 - findings of one document must not cost those of others
                 _LOG.exception("findings of `%s`", document.name)
         self._last_seconds = loop.time() - start
 
-    def _tell_of(self, document: documents.Document) -> None:
+    def _publish_findings(self, document: documents.EditorDocument) -> None:
         found = self.session.findings(document)
         uri = wire.uri_of(document)
         params = types.PublishDiagnosticsParams(uri, found, document.version)
@@ -144,7 +144,7 @@ class Server(pygls_server.LanguageServer):
             self.warn(problem)
         if wanted != self.files.options:
             self.files.options = wanted
-            self.files.reconsider()
+            self.files.recheck_programs()
             self._spawn(self.load())
 
     async def load(self) -> None:
@@ -163,8 +163,8 @@ class Server(pygls_server.LanguageServer):
             self._told = loaded.problems
             for problem in loaded.problems:
                 self.warn(problem)
-        self.files.reconsider(loaded)
-        self.tell_soon(0.0)
+        self.files.recheck_programs(loaded)
+        self.schedule_publishing(0.0)
         self._refresh()
 
     async def keep_fresh(self) -> None:
@@ -204,7 +204,7 @@ class Server(pygls_server.LanguageServer):
 # ---------------------------------------------------------------------------- requests
 
 
-def _register(server: Server) -> None:
+def _register(server: PolicyLanguageServer) -> None:
     """Connect requests with the methods of the session that answer them."""
     _register_lifetime(server)
     _register_files(server)
@@ -234,7 +234,9 @@ def _register(server: Server) -> None:
     _answer(server, types.TEXT_DOCUMENT_RENAME, None, lambda params: _renamed(answers, params))
 
 
-def _answer(server: Server, method: str, offered: object, answer: Callable[[Any], Any]) -> None:
+def _answer(
+    server: PolicyLanguageServer, method: str, offered: object, answer: Callable[[Any], Any]
+) -> None:
     """Let a function answer a request."""
 
     def handle(params: Any) -> Any:  # noqa: ANN401 - as the method has it
@@ -243,14 +245,14 @@ def _answer(server: Server, method: str, offered: object, answer: Callable[[Any]
     server.feature(method, offered)(handle)
 
 
-def _renamed(answers: session.Session, params: types.RenameParams) -> types.WorkspaceEdit:
+def _renamed(answers: session.EditorSession, params: types.RenameParams) -> types.WorkspaceEdit:
     found = answers.rename(params)
-    if isinstance(found, renaming.Refusal):
+    if isinstance(found, renaming.RenameRefusal):
         raise exceptions.JsonRpcInvalidParams(found.reason)
     return found
 
 
-def _register_lifetime(server: Server) -> None:
+def _register_lifetime(server: PolicyLanguageServer) -> None:
     """Connect what the client says about itself."""
 
     @server.feature(types.INITIALIZE)
@@ -269,7 +271,7 @@ def _register_lifetime(server: Server) -> None:
     @server.feature(types.INITIALIZED)
     async def initialized(_params: types.InitializedParams) -> None:
         server.start_tasks()
-        await _ask_to_be_told_of_files(server)
+        await _register_file_watchers(server)
         await _ask_for_settings(server)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
@@ -284,21 +286,21 @@ def _register_lifetime(server: Server) -> None:
         server.was_shut_down = True
 
 
-def _register_files(server: Server) -> None:
+def _register_files(server: PolicyLanguageServer) -> None:
     """Connect what the client says about files on disk."""
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def files_changed(_params: types.DidChangeWatchedFilesParams) -> None:
         server.files.forget_files()
-        server.tell_soon(0.0)
+        server.schedule_publishing(0.0)
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     def saved(_params: types.DidSaveTextDocumentParams) -> None:
         server.files.forget_files()
-        server.tell_soon(0.0)
+        server.schedule_publishing(0.0)
 
 
-async def _ask_to_be_told_of_files(server: Server) -> None:
+async def _register_file_watchers(server: PolicyLanguageServer) -> None:
     """Ask for news of files that others change, where the client can tell them."""
     able = server.client_capabilities.workspace
     watch = able.did_change_watched_files if able is not None else None
@@ -311,7 +313,7 @@ async def _ask_to_be_told_of_files(server: Server) -> None:
     await server.client_register_capability_async(types.RegistrationParams([registration]))
 
 
-async def _ask_for_settings(server: Server) -> None:
+async def _ask_for_settings(server: PolicyLanguageServer) -> None:
     """Ask for the settings of the workspace, where the client has such."""
     able = server.client_capabilities.workspace
     if able is None or not able.configuration:
@@ -332,8 +334,8 @@ def serve(clock: clocks.Clock) -> bool:
     """
     logs.configure(clock, "warning")
     for handler in logging.getLogger().handlers:
-        handler.addFilter(_without_blame)
-    server = Server(clock)
+        handler.addFilter(_shorten_client_errors)
+    server = PolicyLanguageServer(clock)
     with _own_stdout() as stdout:
         try:
             server.start_io(sys.stdin.buffer, stdout)
@@ -342,7 +344,7 @@ def serve(clock: clocks.Clock) -> bool:
     return server.was_shut_down
 
 
-def _without_blame(record: logging.LogRecord) -> bool:
+def _shorten_client_errors(record: logging.LogRecord) -> bool:
     """Log in one line what a client has done wrong: a traceback would be of our own bugs."""
     if record.msg in _TOLD_ANYWAY:
         return False

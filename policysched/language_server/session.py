@@ -36,12 +36,12 @@ class _Positioned(Protocol):
     position: types.Position
 
 
-class Place(NamedTuple):
+class DocumentPosition(NamedTuple):
     """A place in a policy of an open document."""
 
-    document: documents.Document
+    document: documents.EditorDocument
     program: programs.Program
-    part: parts.Part
+    part: parts.EmbeddedPolicy
     offset: int
 
     @property
@@ -50,7 +50,7 @@ class Place(NamedTuple):
         return self.part.text.name
 
 
-class Session:
+class EditorSession:
     """What one client is told.
 
     Args:
@@ -62,7 +62,7 @@ class Session:
 
     # ------------------------------------------------------------------------ findings
 
-    def findings(self, document: documents.Document) -> list[types.Diagnostic]:
+    def findings(self, document: documents.EditorDocument) -> list[types.Diagnostic]:
         """Return what check and lint find in a document."""
         found = [wire.unread(document, key) for key in document.unread]
         if not document.policies:
@@ -93,7 +93,10 @@ class Session:
         return found
 
     def _code_action(
-        self, document: documents.Document, part: parts.Part, action: actions.Action
+        self,
+        document: documents.EditorDocument,
+        part: parts.EmbeddedPolicy,
+        action: actions.EditorAction,
     ) -> types.CodeAction:
         about = action.finding
         found = None
@@ -122,7 +125,7 @@ class Session:
         place = self._place(params)
         if place is None:
             return None
-        found = hover.hover(place.program, place.text, place.offset)
+        found = hover.build_hover(place.program, place.text, place.offset)
         return None if found is None else wire.hovering(place.document, place.part, found)
 
     # ------------------------------------------------------------------------ names
@@ -130,7 +133,7 @@ class Session:
     def definition(self, params: types.DefinitionParams) -> types.Location | None:
         """Return where a name is defined."""
         place = self._place(params)
-        named = place and place.program.index.at(place.text, place.offset)
+        named = place and place.program.index.find_name_at(place.text, place.offset)
         if place is None or not named:
             return None
         if named.symbol.kind == "text":
@@ -138,7 +141,7 @@ class Session:
         found = place.program.index.definition(named.symbol)
         return None if found is None else self._locate(place.document)(found.span)
 
-    def _text(self, place: Place, key: str) -> types.Location | None:
+    def _text(self, place: DocumentPosition, key: str) -> types.Location | None:
         text = next((each for each in place.program.texts if each.key == key), None)
         return None if text is None else self._locate(place.document)(text.span(0, 0))
 
@@ -172,24 +175,24 @@ class Session:
         place = self._place(params)
         if place is None:
             return None
-        found = renaming.target(place.program, place.text, place.offset)
+        found = renaming.find_rename_target(place.program, place.text, place.offset)
         return None if found is None else wire.span(place.document, place.part, found.span)
 
-    def rename(self, params: types.RenameParams) -> types.WorkspaceEdit | renaming.Refusal:
+    def rename(self, params: types.RenameParams) -> types.WorkspaceEdit | renaming.RenameRefusal:
         """Return the edits of all documents that make up a new name, or why there are none."""
         place = self._place(params)
         if place is None:
-            return renaming.Refusal("there is no policy here")
+            return renaming.RenameRefusal("there is no policy here")
         found = renaming.rename(place.program, place.text, place.offset, params.new_name)
-        if isinstance(found, renaming.Refusal):
+        if isinstance(found, renaming.RenameRefusal):
             return found
         return self._edits(place.document, found)
 
-    def _occurrences(self, place: Place | None) -> Sequence[names.Occurrence]:
+    def _occurrences(self, place: DocumentPosition | None) -> Sequence[names.NameOccurrence]:
         if place is None:
             return ()
-        named = place.program.index.at(place.text, place.offset)
-        return () if named is None else place.program.index.of(named.symbol)
+        named = place.program.index.find_name_at(place.text, place.offset)
+        return () if named is None else place.program.index.find_occurrences(named.symbol)
 
     # ------------------------------------------------------------------------ whole documents
 
@@ -226,7 +229,10 @@ class Session:
         return [_key_symbol(document, part, entries) for part, entries in found]
 
     def _entries(
-        self, document: documents.Document, part: parts.Part, program: programs.Program
+        self,
+        document: documents.EditorDocument,
+        part: parts.EmbeddedPolicy,
+        program: programs.Program,
     ) -> list[types.DocumentSymbol]:
         entries = outline.entries(program.parsed[part.text.name])
         return [wire.symbol(document, part, each) for each in entries]
@@ -247,7 +253,10 @@ class Session:
         if document is None or not document.policies:
             return types.SemanticTokens([])
         program = self.files.program(document)
-        found = [(part, tokens.tokens(program, part.text.name)) for part in document.policies]
+        found = [
+            (part, tokens.list_semantic_tokens(program, part.text.name))
+            for part in document.policies
+        ]
         return wire.semantic_tokens(document, found)
 
     def lenses(self, params: types.CodeLensParams) -> list[types.CodeLens]:
@@ -266,7 +275,7 @@ class Session:
         document = self._document(params.text_document)
         return [
             types.InlayHint(
-                wire.position(document, part.to_document(note.span.end)),
+                wire.position(document, part.map_to_document(note.span.end)),
                 f"{note.text} of the weight",
                 padding_left=True,
                 tooltip="its part of all weights that count for these pods, built-in ones included",
@@ -275,8 +284,8 @@ class Session:
         ]
 
     def _notes(
-        self, document: documents.Document | None, of: selections.Notes
-    ) -> Iterator[tuple[documents.Document, parts.Part, selections.Note]]:
+        self, document: documents.EditorDocument | None, of: selections.Notes
+    ) -> Iterator[tuple[documents.EditorDocument, parts.EmbeddedPolicy, selections.InlineNote]]:
         for part in document.policies if document is not None else ():
             if document is not None:
                 for note in of(self.files.program(document), part.text.name):
@@ -284,23 +293,23 @@ class Session:
 
     # ------------------------------------------------------------------------ places
 
-    def _document(self, sent: types.TextDocumentIdentifier) -> documents.Document | None:
+    def _document(self, sent: types.TextDocumentIdentifier) -> documents.EditorDocument | None:
         return self.files.document(wire.name_of(sent.uri))
 
-    def _place(self, params: _Positioned) -> Place | None:
+    def _place(self, params: _Positioned) -> DocumentPosition | None:
         document = self._document(params.text_document)
         if document is None:
             return None
-        found = document.at(wire.offset(document, params.position))
+        found = document.find_policy_at(wire.offset(document, params.position))
         if found is None:
             return None
-        return Place(document, self.files.program(document), *found)
+        return DocumentPosition(document, self.files.program(document), *found)
 
-    def _locate(self, document: documents.Document) -> _Locate:
-        return _Locate(self.files, document)
+    def _locate(self, document: documents.EditorDocument) -> _PlaceFinder:
+        return _PlaceFinder(self.files, document)
 
     def _edits(
-        self, document: documents.Document, edits: Sequence[diagnostics.Edit]
+        self, document: documents.EditorDocument, edits: Sequence[diagnostics.TextEdit]
     ) -> types.WorkspaceEdit:
         """Return edits of the document and of others of its program."""
         found: dict[str, list[types.TextEdit]] = {}
@@ -313,10 +322,10 @@ class Session:
         return types.WorkspaceEdit(changes=found)
 
 
-class _Locate:
+class _PlaceFinder:
     """Finds places of a program: in the document that was asked about, or in another."""
 
-    def __init__(self, files: workspace.Workspace, document: documents.Document) -> None:
+    def __init__(self, files: workspace.Workspace, document: documents.EditorDocument) -> None:
         self._files = files
         self._document = document
 
@@ -326,7 +335,9 @@ class _Locate:
             return None
         return types.Location(wire.uri_of(where[0]), wire.span(*where, span))
 
-    def part(self, span: source.Span) -> tuple[documents.Document, parts.Part] | None:
+    def part(
+        self, span: source.Span
+    ) -> tuple[documents.EditorDocument, parts.EmbeddedPolicy] | None:
         """Return the document and the policy that a span is in."""
         for document in (self._document, self._files.document(span.file)):
             part = document.part_of(span.file) if document is not None else None
@@ -336,12 +347,15 @@ class _Locate:
 
 
 def _parts_within(
-    document: documents.Document, wanted: types.Range
-) -> Iterator[tuple[parts.Part, int, int]]:
+    document: documents.EditorDocument, wanted: types.Range
+) -> Iterator[tuple[parts.EmbeddedPolicy, int, int]]:
     """Yield the policies that the range touches, each with the offsets in its text."""
     start, end = wire.offset(document, wanted.start), wire.offset(document, wanted.end)
     for part in document.policies:
-        first, last = part.to_text(max(start, part.begins[0])), part.to_text(min(end, part.end))
+        first, last = (
+            part.map_to_text(max(start, part.begins[0])),
+            part.map_to_text(min(end, part.end)),
+        )
         if first is not None and last is not None and first <= last:
             yield part, first, last
 
@@ -362,7 +376,9 @@ def _is_wanted(kind: str, only: Sequence[types.CodeActionKind | str] | None) -> 
 
 
 def _key_symbol(
-    document: documents.Document, part: parts.Part, entries: list[types.DocumentSymbol]
+    document: documents.EditorDocument,
+    part: parts.EmbeddedPolicy,
+    entries: list[types.DocumentSymbol],
 ) -> types.DocumentSymbol:
     where = types.Range(wire.position(document, part.begins[0]), wire.position(document, part.end))
     return types.DocumentSymbol(

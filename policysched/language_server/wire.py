@@ -54,7 +54,7 @@ def name_of(uri: str) -> str:
     return urllib.request.url2pathname(parsed.path) if parsed.scheme == "file" else uri
 
 
-def uri_of(document: documents.Document) -> str:
+def uri_of(document: documents.EditorDocument) -> str:
     """Return the URI of a document: as the client writes it, if the client has it open."""
     path = pathlib.PurePath(document.name)
     return document.uri or (path.as_uri() if path.is_absolute() else document.name)
@@ -63,30 +63,35 @@ def uri_of(document: documents.Document) -> str:
 # ---------------------------------------------------------------------------- places
 
 
-def position(document: documents.Document, offset: int) -> types.Position:
+def position(document: documents.EditorDocument, offset: int) -> types.Position:
     """Return an offset of a document as the client counts."""
     return types.Position(*document.index.position(offset))
 
 
-def offset(document: documents.Document, place: types.Position) -> int:
+def offset(document: documents.EditorDocument, place: types.Position) -> int:
     """Return the offset of a place."""
     return document.index.offset(place.line, place.character)
 
 
-def stretch(document: documents.Document, part: parts.Part, start: int, end: int) -> types.Range:
+def stretch(
+    document: documents.EditorDocument, part: parts.EmbeddedPolicy, start: int, end: int
+) -> types.Range:
     """Return a stretch of a policy as one of its document."""
     return types.Range(
-        position(document, part.to_document(start)), position(document, part.to_document(end))
+        position(document, part.map_to_document(start)),
+        position(document, part.map_to_document(end)),
     )
 
 
-def span(document: documents.Document, part: parts.Part, place: source.Span) -> types.Range:
+def span(
+    document: documents.EditorDocument, part: parts.EmbeddedPolicy, place: source.Span
+) -> types.Range:
     """Return a span of a policy as a stretch of its document."""
     return stretch(document, part, place.start, place.end)
 
 
 def text_edit(
-    document: documents.Document, part: parts.Part, edit: diagnostics.Edit
+    document: documents.EditorDocument, part: parts.EmbeddedPolicy, edit: diagnostics.TextEdit
 ) -> types.TextEdit:
     """Return an edit of a policy as one of its document."""
     changed = part.edit(edit)
@@ -94,24 +99,26 @@ def text_edit(
     return types.TextEdit(where, changed.replacement)
 
 
-def changes(sent: Iterable[types.TextDocumentContentChangeEvent]) -> Iterator[documents.Change]:
+def changes(
+    sent: Iterable[types.TextDocumentContentChangeEvent],
+) -> Iterator[documents.ContentChange]:
     """Yield what a client has changed in a document."""
     for change in sent:
         if isinstance(change, types.TextDocumentContentChangePartial):
             start, end = change.range.start, change.range.end
-            yield documents.Change(
+            yield documents.ContentChange(
                 change.text, (start.line, start.character), (end.line, end.character)
             )
         else:
-            yield documents.Change(change.text)
+            yield documents.ContentChange(change.text)
 
 
 # ---------------------------------------------------------------------------- findings
 
 
 def diagnostic(
-    document: documents.Document,
-    part: parts.Part,
+    document: documents.EditorDocument,
+    part: parts.EmbeddedPolicy,
     finding: diagnostics.Diagnostic,
     locate: Callable[[source.Span], types.Location | None],
 ) -> types.Diagnostic:
@@ -141,7 +148,9 @@ def diagnostic(
     )
 
 
-def unread(document: documents.Document, key: manifests.Unread) -> types.Diagnostic:
+def unread(
+    document: documents.EditorDocument, key: manifests.UnmappedConfigMapKey
+) -> types.Diagnostic:
     """Say that a policy of a manifest cannot be looked at."""
     where = types.Range(position(document, key.start), position(document, key.end))
     return types.Diagnostic(
@@ -157,7 +166,9 @@ def unread(document: documents.Document, key: manifests.Unread) -> types.Diagnos
 
 
 def completion(
-    document: documents.Document, part: parts.Part, found: proposals.Proposals
+    document: documents.EditorDocument,
+    part: parts.EmbeddedPolicy,
+    found: proposals.CompletionProposals,
 ) -> types.CompletionList:
     """Return proposals; they are asked for anew with each character if there are many."""
     where = stretch(document, part, found.start, found.end)
@@ -165,7 +176,9 @@ def completion(
     return types.CompletionList(is_incomplete=False, items=items)
 
 
-def _item(each: proposals.Proposal, index: int, where: types.Range) -> types.CompletionItem:
+def _item(
+    each: proposals.CompletionProposal, index: int, where: types.Range
+) -> types.CompletionItem:
     doc = types.MarkupContent(types.MarkupKind.Markdown, each.doc) if each.doc else None
     return types.CompletionItem(
         label=each.text,
@@ -178,14 +191,16 @@ def _item(each: proposals.Proposal, index: int, where: types.Range) -> types.Com
     )
 
 
-def hovering(document: documents.Document, part: parts.Part, found: hover.Hover) -> types.Hover:
+def hovering(
+    document: documents.EditorDocument, part: parts.EmbeddedPolicy, found: hover.Hover
+) -> types.Hover:
     """Return what to show."""
     content = types.MarkupContent(types.MarkupKind.Markdown, found.markdown)
     return types.Hover(content, stretch(document, part, found.start, found.end))
 
 
 def symbol(
-    document: documents.Document, part: parts.Part, entry: outline.Entry
+    document: documents.EditorDocument, part: parts.EmbeddedPolicy, entry: outline.OutlineEntry
 ) -> types.DocumentSymbol:
     """Return an item of a policy with what is in it."""
     return types.DocumentSymbol(
@@ -199,11 +214,11 @@ def symbol(
 
 
 def fold(
-    document: documents.Document, part: parts.Part, lines: tuple[int, int, bool]
+    document: documents.EditorDocument, part: parts.EmbeddedPolicy, lines: tuple[int, int, bool]
 ) -> types.FoldingRange:
     """Return lines that can be folded."""
     first, last = (
-        position(document, part.to_document(part.text.line_start(number))).line
+        position(document, part.map_to_document(part.text.line_start(number))).line
         for number in lines[:2]
     )
     kind = types.FoldingRangeKind.Comment if lines[2] else types.FoldingRangeKind.Region
@@ -211,7 +226,8 @@ def fold(
 
 
 def semantic_tokens(
-    document: documents.Document, found: Sequence[tuple[parts.Part, Sequence[tokens.Token]]]
+    document: documents.EditorDocument,
+    found: Sequence[tuple[parts.EmbeddedPolicy, Sequence[tokens.SemanticToken]]],
 ) -> types.SemanticTokens:
     """Return words as the protocol packs them: each relative to the one before."""
     data: list[int] = []

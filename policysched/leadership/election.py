@@ -32,49 +32,49 @@ _NAME_OF_KUBE_SCHEDULER = "kube-scheduler"
 _LEASE_CONNECTIONS = 2
 
 
-def times(config: election_config.LeaderElectionConfig) -> leader_election.Times:
+def parse_times(config: election_config.LeaderElectionConfig) -> leader_election.LeaseTimings:
     """Return the times of a configuration without problems."""
-    return leader_election.Times(
-        durations.seconds(config.lease_duration) or 0.0,
-        durations.seconds(config.renew_deadline) or 0.0,
-        durations.seconds(config.retry_period) or 0.0,
+    return leader_election.LeaseTimings(
+        durations.parse_seconds(config.lease_duration) or 0.0,
+        durations.parse_seconds(config.renew_deadline) or 0.0,
+        durations.parse_seconds(config.retry_period) or 0.0,
     )
 
 
-def closed_fence(clock: clocks.Clock) -> fence.Fence:
+def make_closed_fence(clock: clocks.Clock) -> fence.WriteFence:
     """Return a fence that no term opens, for a process that never leads."""
-    return fence.Fence(clock, last_writes_seconds=0.0)
+    return fence.WriteFence(clock, last_writes_seconds=0.0)
 
 
-def new_fence(
+def make_fence(
     config: election_config.LeaderElectionConfig, clock: clocks.Clock
-) -> fence.Fence | None:
+) -> fence.WriteFence | None:
     """Return what holds back writes of all but the leader, None where nobody is elected."""
     if not config.leader_elect:
         return None
-    return fence.Fence(clock, times(config).last_writes_seconds)
+    return fence.WriteFence(clock, parse_times(config).last_writes_seconds)
 
 
 @contextlib.asynccontextmanager
-async def elector(
+async def open_elector(
     config: election_config.LeaderElectionConfig,
-    connection: kubeconfig.Connection,
-    writes: fence.Fence | None,
+    connection: kubeconfig.ApiClientConfig,
+    writes: fence.WriteFence | None,
     clock: clocks.Clock,
     rng: random.Random,
-) -> AsyncIterator[terms.Elector]:
+) -> AsyncIterator[terms.Leadership]:
     """Make the elector that opens and closes the fence `writes`.
 
     It has connections of its own, so that renewals wait for nothing else, and no limit.
     """
     if writes is None:
         _log.info("leader election is off: no other process may serve the same profiles")
-        yield terms.Unopposed()
+        yield terms.AlwaysLeader()
         return
     if config.resource_name == _NAME_OF_KUBE_SCHEDULER:
         _log.warning("the lease `kube-scheduler` is kube-scheduler's: only one of both schedules")
     async with client.ApiClient(connection, rng=rng, max_connections=_LEASE_CONNECTIONS) as api:
-        known = times(config)
+        known = parse_times(config)
         leases = lease.LeaseStore(
             api,
             config.resource_namespace or connection.own_namespace or DEFAULT_NAMESPACE,
@@ -83,12 +83,12 @@ async def elector(
             timeout_seconds=max(1.0, known.renew_deadline_seconds / 2),
         )
         identity = f"{platform.node()}_{uuid.uuid4()}"
-        candidate = leader_election.Candidate(identity, known, clock)
-        yield leader_election.Elector(leases, candidate, writes, rng=rng)
+        candidate = leader_election.LeaderCandidate(identity, known, clock)
+        yield leader_election.LeaseElector(leases, candidate, writes, rng=rng)
 
 
-def status(
-    config: election_config.LeaderElectionConfig, elector: terms.Elector
+def collect_metrics(
+    config: election_config.LeaderElectionConfig, elector: terms.Leadership
 ) -> Iterable[core.Metric]:
     """Yield whether this process leads, under client-go's name, where one is elected."""
     if config.leader_elect:

@@ -18,8 +18,8 @@ _log = logging.getLogger("policysched")
 Refresh = Callable[[], Awaitable[None]]
 
 
-class Elector(Protocol):
-    """Who says when this process leads; see `kube.election.leader_election.Elector`."""
+class Leadership(Protocol):
+    """Who says when this process leads; see `kube.election.leader_election.LeaseElector`."""
 
     @property
     def is_leading(self) -> bool:
@@ -43,7 +43,7 @@ class Elector(Protocol):
         ...
 
 
-class Loop(Protocol):
+class StoppableLoop(Protocol):
     """What runs in a term; see `scheduler.scheduler.Scheduler`."""
 
     async def run(self) -> None:
@@ -55,7 +55,7 @@ class Loop(Protocol):
         ...
 
 
-class NeverLeading:
+class NeverLeader:
     """The elector of a process that never leads, as in a dry run."""
 
     is_leading = False
@@ -75,7 +75,7 @@ class NeverLeading:
         """Nothing was held."""
 
 
-class Unopposed:
+class AlwaysLeader:
     """The elector of a process that leads without asking anybody."""
 
     is_leading = True
@@ -95,13 +95,13 @@ class Unopposed:
         """Nothing was held."""
 
 
-class Terms:
+class LeadershipRunner:
     """The terms of one process, one after the other."""
 
     def __init__(
         self,
-        elector: Elector,
-        scheduler: Loop,
+        elector: Leadership,
+        scheduler: StoppableLoop,
         *,
         refresh: Refresh | None = None,
         last_writes_seconds: float = 5.0,
@@ -125,9 +125,9 @@ class Terms:
         """Stand by and lead, in turns, until `end` is called or it is cancelled."""
         while not self._is_ending:
             await self._elector.acquire()
-            await self._serve()
+            await self._lead()
 
-    async def _serve(self) -> None:
+    async def _lead(self) -> None:
         """Schedule until the lease is lost; hold it while the process ends."""
         renewing = asyncio.create_task(self._elector.renew())
         scheduling = asyncio.create_task(self._schedule())

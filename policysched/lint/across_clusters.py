@@ -39,12 +39,14 @@ _WORDS = (
 )
 
 
-def exchanged(about: subject.Subject) -> subject.Subject | None:
+def substitute_clusters(about: subject.RuleInput) -> subject.RuleInput | None:
     """Return a subject with clusters for nodes and resources for pods; None without any policy."""
     program = about.program
     if not program.cluster_policies:
         return None
-    profiles = tuple(cluster_profile.as_rows(profile) for profile in program.profiles)
+    profiles = tuple(
+        cluster_profile.treat_clusters_as_nodes(profile) for profile in program.profiles
+    )
     across = dataclasses.replace(
         program, policies=program.cluster_policies, cluster_policies=(), profiles=profiles
     )
@@ -52,7 +54,7 @@ def exchanged(about: subject.Subject) -> subject.Subject | None:
     return dataclasses.replace(about, program=across, cluster=members)
 
 
-def is_of_cluster_metric(finding: diagnostics.Diagnostic, about: subject.Subject) -> bool:
+def is_of_cluster_metric(finding: diagnostics.Diagnostic, about: subject.RuleInput) -> bool:
     """Return whether a finding is about the declaration of a metric of clusters."""
     names = {each.name for each in about.program.metrics if each.target == "cluster"}
     return any(
@@ -65,34 +67,34 @@ def is_of_cluster_metric(finding: diagnostics.Diagnostic, about: subject.Subject
     )
 
 
-def said(finding: diagnostics.Diagnostic) -> diagnostics.Diagnostic:
+def reword_for_clusters(finding: diagnostics.Diagnostic) -> diagnostics.Diagnostic:
     """Return a finding in the words of clusters; what stands between backticks is kept."""
     return dataclasses.replace(
         finding,
-        message=_said(finding.message),
-        label=_said(finding.label),
+        message=_reword(finding.message),
+        label=_reword(finding.label),
         secondary=tuple(
-            dataclasses.replace(each, text=_said(each.text)) for each in finding.secondary
+            dataclasses.replace(each, text=_reword(each.text)) for each in finding.secondary
         ),
-        notes=_said_notes(finding.notes),
-        help=_said(finding.help),
+        notes=_reword_notes(finding.notes),
+        help=_reword(finding.help),
     )
 
 
-def _said_notes(notes: tuple[str, ...]) -> tuple[str, ...]:
+def _reword_notes(notes: tuple[str, ...]) -> tuple[str, ...]:
     """Return notes in other words, but for the rows of a table: what they say is the user's."""
-    return tuple(note if _TABLE.search(note) else _said(note) for note in notes)
+    return tuple(note if _TABLE.search(note) else _reword(note) for note in notes)
 
 
-def _said(text: str) -> str:
-    return "".join(_exchanged_words(part) for part in _parts(text))
+def _reword(text: str) -> str:
+    return "".join(_replace_words(part) for part in _parts(text))
 
 
 def _parts(text: str) -> Iterator[str]:
     yield from _CODE.split(text)
 
 
-def _exchanged_words(part: str) -> str:
+def _replace_words(part: str) -> str:
     if part.startswith("`"):
         return part
     for pattern, word in _WORDS:

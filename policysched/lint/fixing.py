@@ -22,10 +22,10 @@ _MAX_SINGLE = 50
 """Where all fixes together leave errors, so many are tried one by one."""
 
 
-def fix(  # noqa: PLR0913 - one argument for each thing that a run of lint has
+def apply_fixes(  # noqa: PLR0913 - one argument for each thing that a run of lint has
     sources: Sequence[source.SourceText],
     given: Mapping[str, str],
-    chosen: settings.Settings,
+    chosen: settings.RuleSettings,
     *,
     also_unsafe: bool,
     cluster: cluster_facts.ClusterFacts | None = None,
@@ -63,7 +63,7 @@ def count_safe(
     findings: Iterable[diagnostics.Diagnostic],
     given: Mapping[str, str],
 ) -> int:
-    """Return how many findings have a safe fix that `fix` applies."""
+    """Return how many findings have a safe fix that `apply_fixes` applies."""
     editable = {text.name for text in texts if text.is_editable}
     wanted = [
         each
@@ -90,7 +90,7 @@ def _without_errors(
     return harmless
 
 
-def apply(text: str, edits: Iterable[diagnostics.Edit]) -> str:
+def apply_edits(text: str, edits: Iterable[diagnostics.TextEdit]) -> str:
     """Return a text with edits made that do not overlap."""
     for edit in sorted(edits, key=lambda each: (each.span.start, each.span.end), reverse=True):
         text = text[: edit.span.start] + edit.replacement + text[edit.span.end :]
@@ -101,14 +101,14 @@ def _fixed(
     text: source.SourceText, findings: Sequence[diagnostics.Diagnostic]
 ) -> source.SourceText:
     """Return a text with those fixes applied that do not overlap; earlier ones win."""
-    taken: list[diagnostics.Edit] = []
+    taken: list[diagnostics.TextEdit] = []
     for finding in findings:
         edits = finding.fix.edits if finding.fix is not None else ()
         is_here = all(edit.span.file == text.name for edit in edits)
         if is_here and not any(_overlap(edit, other) for edit in edits for other in taken):
             taken += edits
-    return source.SourceText(text.name, apply(text.text, taken), text.origin)
+    return source.SourceText(text.name, apply_edits(text.text, taken), text.origin)
 
 
-def _overlap(one: diagnostics.Edit, other: diagnostics.Edit) -> bool:
+def _overlap(one: diagnostics.TextEdit, other: diagnostics.TextEdit) -> bool:
     return one.span.start <= other.span.end and other.span.start <= one.span.end

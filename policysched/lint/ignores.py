@@ -19,7 +19,7 @@ _COMMENT = re.compile(r"#\s*policysched:\s*ignore\[(?P<codes>[^\]]*)\]\s*(?P<rea
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Ignore:
+class IgnoreComment:
     """A comment and what it speaks of.
 
     Attributes:
@@ -43,7 +43,7 @@ class Ignore:
         return is_here and finding.code in self.codes
 
 
-def of(result: parser.ParseResult) -> Iterator[Ignore]:
+def parse_ignores(result: parser.ParseResult) -> Iterator[IgnoreComment]:
     """Yield the comments of a text that silence findings."""
     statements = sorted(_statements(result.file))
     for comment in result.file.comments:
@@ -52,10 +52,10 @@ def of(result: parser.ParseResult) -> Iterator[Ignore]:
             continue
         codes = tuple(code.strip() for code in match["codes"].split(",") if code.strip())
         start, end = _target(result.text, comment.span, statements)
-        yield Ignore(codes, match["reason"].strip(), comment.span, start, end)
+        yield IgnoreComment(codes, match["reason"].strip(), comment.span, start, end)
 
 
-def _statements(file: syntax.PolicyFile) -> Iterator[tuple[int, int]]:
+def _statements(file: syntax.SyntaxTree) -> Iterator[tuple[int, int]]:
     for item in file.items:
         if isinstance(item, syntax.Policy | syntax.Profile):
             yield item.span.start, item.name.span.end
@@ -78,8 +78,8 @@ def _target(
     return next(on_line, (line_start, comment.start))
 
 
-def faults(
-    ignores: Sequence[Ignore],
+def find_useless_ignores(
+    ignores: Sequence[IgnoreComment],
     found: Sequence[diagnostics.Diagnostic],
     judged: Collection[str],
     texts: dict[str, source.SourceText],
@@ -114,7 +114,7 @@ def faults(
 
 
 def _useless(
-    each: Ignore, codes: Sequence[str], text: source.SourceText, *, is_stale: bool
+    each: IgnoreComment, codes: Sequence[str], text: source.SourceText, *, is_stale: bool
 ) -> diagnostics.Diagnostic:
     """Return the diagnostics for codes that silence nothing.
 
@@ -128,7 +128,7 @@ def _useless(
     if left:
         inside = re.compile(r"\[[^\]]*\]")
         replacement = inside.sub(f"[{', '.join(left)}]", written, count=1)
-    edit = diagnostics.Edit(each.span, replacement)
+    edit = diagnostics.TextEdit(each.span, replacement)
     return diagnostics.Diagnostic(
         "PS803",
         f"this comment ignores {named}, which nothing here reports",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Report:
+class LintResult:
     """What was found.
 
     Attributes:
@@ -35,31 +35,33 @@ class Report:
 
 def lint(
     result: checker.CheckResult,
-    chosen: settings.Settings,
+    chosen: settings.RuleSettings,
     cluster: cluster_facts.ClusterFacts | None = None,
     prometheus: prometheus_facts.PrometheusFacts | None = None,
-) -> Report:
+) -> LintResult:
     """Return the findings of the rules and the warnings of `check`.
 
     A program with errors has only what `check` has found. Rules about clusters, and about what a
     Prometheus says, run where these are given.
     """
     if result.program is None:
-        return Report(result.diagnostics, result.texts, 0)
-    available = registry.offline() + (registry.of_clusters() if cluster is not None else ())
-    available += registry.of_prometheus() if prometheus is not None else ()
+        return LintResult(result.diagnostics, result.texts, 0)
+    available = registry.list_offline_rules() + (
+        registry.list_cluster_rules() if cluster is not None else ()
+    )
+    available += registry.list_prometheus_rules() if prometheus is not None else ()
     active = [each for each in available if chosen.runs(each.code)]
-    about = subject.Subject(
+    about = subject.RuleInput(
         result.program,
         result.parsed,
         result.texts,
-        cluster.decided_by(result.program) if cluster is not None else None,
+        cluster.restrict_to_profiles(result.program) if cluster is not None else None,
         prometheus,
         chosen.thresholds,
     )
     found = [each for each in result.diagnostics if chosen.runs(each.code)]
-    found += _found(about, active, chosen)
-    comments = [each for parsed in result.parsed for each in ignores.of(parsed)]
+    found += _run_rules(about, active, chosen)
+    comments = [each for parsed in result.parsed for each in ignores.parse_ignores(parsed)]
     kept = [
         each
         for each in found
@@ -69,49 +71,51 @@ def lint(
     if chosen.runs("PS803"):
         judged = {each.code for each in active}
         kept += _faults(comments, found, judged, result, chosen)
-    shown = [each for each in kept if not _is_left_out(each, result.texts, chosen)]
+    shown = [each for each in kept if not _is_excluded(each, result.texts, chosen)]
     unique = {(each.code, each.span, each.message): each for each in shown}
-    findings = tuple(sorted(unique.values(), key=diagnostics.by_position))
-    return Report(findings, result.texts, silenced)
+    findings = tuple(sorted(unique.values(), key=diagnostics.make_sort_key))
+    return LintResult(findings, result.texts, silenced)
 
 
-def _found(
-    about: subject.Subject,
-    active: Sequence[rule.Rule],
-    chosen: settings.Settings,
+def _run_rules(
+    about: subject.RuleInput,
+    active: Sequence[rule.LintRule],
+    chosen: settings.RuleSettings,
 ) -> Iterator[diagnostics.Diagnostic]:
-    across = across_clusters.exchanged(about)
+    across = across_clusters.substitute_clusters(about)
     for each in active:
         level = chosen.level(each.code, each.severity)
         for finding in each.check(about):
             told = finding
             if across is not None and across_clusters.is_of_cluster_metric(finding, about):
-                told = across_clusters.said(finding)
+                told = across_clusters.reword_for_clusters(finding)
             yield dataclasses.replace(told, severity=level)
         if across is not None and each.code in across_clusters.CODES:
             for finding in each.check(across):
-                yield dataclasses.replace(across_clusters.said(finding), severity=level)
+                yield dataclasses.replace(
+                    across_clusters.reword_for_clusters(finding), severity=level
+                )
 
 
 def _faults(
-    comments: Sequence[ignores.Ignore],
+    comments: Sequence[ignores.IgnoreComment],
     found: Sequence[diagnostics.Diagnostic],
     judged: set[str],
     result: checker.CheckResult,
-    chosen: settings.Settings,
+    chosen: settings.RuleSettings,
 ) -> Iterator[diagnostics.Diagnostic]:
     level = chosen.level("PS803", diagnostics.Severity.WARNING)
-    for finding in ignores.faults(comments, found, judged, dict(result.texts)):
+    for finding in ignores.find_useless_ignores(comments, found, judged, dict(result.texts)):
         yield dataclasses.replace(finding, severity=level)
 
 
-def _is_left_out(
+def _is_excluded(
     finding: diagnostics.Diagnostic,
     texts: Mapping[str, source.SourceText],
-    chosen: settings.Settings,
+    chosen: settings.RuleSettings,
 ) -> bool:
     text = texts.get(finding.span.file)
     path = text.origin.file if text is not None and text.origin is not None else finding.span.file
-    return chosen.is_left_out(finding.code, path) or chosen.is_left_out(
+    return chosen.is_excluded(finding.code, path) or chosen.is_excluded(
         finding.code, finding.span.file
     )

@@ -14,27 +14,27 @@ _OF_CLUSTERS = "PS5"
 _OF_PROMETHEUS = "PS6"
 
 
-def offline() -> tuple[rule.Rule, ...]:
+def list_offline_rules() -> tuple[rule.LintRule, ...]:
     """Return the rules that need nothing but the texts."""
-    return _with(lambda code: not code.startswith((_OF_CLUSTERS, _OF_PROMETHEUS)))
+    return _select_rules(lambda code: not code.startswith((_OF_CLUSTERS, _OF_PROMETHEUS)))
 
 
-def of_clusters() -> tuple[rule.Rule, ...]:
+def list_cluster_rules() -> tuple[rule.LintRule, ...]:
     """Return the rules that compare policies with a cluster."""
-    return _with(lambda code: code.startswith(_OF_CLUSTERS))
+    return _select_rules(lambda code: code.startswith(_OF_CLUSTERS))
 
 
-def of_prometheus() -> tuple[rule.Rule, ...]:
+def list_prometheus_rules() -> tuple[rule.LintRule, ...]:
     """Return the rules that compare queries with what a Prometheus says."""
-    return _with(lambda code: code.startswith(_OF_PROMETHEUS))
+    return _select_rules(lambda code: code.startswith(_OF_PROMETHEUS))
 
 
-def _with(is_wanted: Callable[[str], bool]) -> tuple[rule.Rule, ...]:
+def _select_rules(is_wanted: Callable[[str], bool]) -> tuple[rule.LintRule, ...]:
     """Return `RULE` of the module of each code."""
     return tuple(_load(code) for code in sorted(diagnostics.LINT_CODES) if is_wanted(code))
 
 
 @functools.cache
-def _load(code: str) -> rule.Rule:
+def _load(code: str) -> rule.LintRule:
     module = importlib.import_module(f"policysched.lint.rules.{code.lower()}")
-    return cast("rule.Rule", module.RULE)
+    return cast("rule.LintRule", module.RULE)

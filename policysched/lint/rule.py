@@ -10,7 +10,7 @@ from policysched.lint import subject
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Rule:
+class LintRule:
     """A rule of `policysched lint`.
 
     Attributes:
@@ -21,7 +21,7 @@ class Rule:
 
     code: str
     severity: diagnostics.Severity
-    check: Callable[[subject.Subject], Iterator[diagnostics.Diagnostic]]
+    check: Callable[[subject.RuleInput], Iterator[diagnostics.Diagnostic]]
 
     @property
     def title(self) -> str:

@@ -18,7 +18,7 @@ ORDER = (
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Settings:
+class RuleSettings:
     """What a user has chosen. Codes are given by their beginning: `PS2` are all of PS201 to PS299.
 
     Attributes:
@@ -41,7 +41,7 @@ class Settings:
         ignored = _longest(code, self.ignore)
         return selected is not None and (ignored is None or selected > ignored)
 
-    def is_left_out(self, code: str, path: str) -> bool:
+    def is_excluded(self, code: str, path: str) -> bool:
         """Return whether findings of a rule are not reported in a file."""
         return any(
             _longest(code, prefixes) is not None

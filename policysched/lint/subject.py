@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Occurrence:
+class SelectorUse:
     """A selector and what it stands for.
 
     Attributes:
@@ -42,7 +42,7 @@ class Occurrence:
 
 
 @dataclasses.dataclass(frozen=True)
-class Subject:
+class RuleInput:
     """A program without errors.
 
     Attributes:
@@ -62,45 +62,49 @@ class Subject:
     thresholds: thresholds.Thresholds = thresholds.DEFAULT
 
     @functools.cached_property
-    def occurrences(self) -> tuple[Occurrence, ...]:
+    def selector_uses(self) -> tuple[SelectorUse, ...]:
         """Every selector of every policy and clusterPolicy."""
-        own = [each for policy in self.program.policies for each in of_policy(policy)]
-        others = [each for p in self.program.cluster_policies for each in of_policy(p)]
-        return (*(_as_about_nodes(each) for each in own), *others)
+        own = [each for policy in self.program.policies for each in find_selectors(policy)]
+        others = [each for p in self.program.cluster_policies for each in find_selectors(p)]
+        return (*(_translate_to_nodes(each) for each in own), *others)
 
     @functools.cached_property
-    def impossible(self) -> tuple[tuple[Occurrence, contradictions.Contradiction], ...]:
+    def contradictory_selectors(
+        self,
+    ) -> tuple[tuple[SelectorUse, contradictions.Contradiction], ...]:
         """Where a selector cannot match."""
         return tuple(
             (each, found)
-            for each in self.occurrences
+            for each in self.selector_uses
             for found in contradictions.find(each.selector)
         )
 
     @functools.cached_property
-    def acting(self) -> tuple[active_rules.Acting, ...]:
+    def enforced_rules(self) -> tuple[active_rules.EnforcedRules, ...]:
         """The rules that are in force, profile by profile."""
-        return tuple(active_rules.Acting(profile) for profile in self.program.profiles)
+        return tuple(active_rules.EnforcedRules(profile) for profile in self.program.profiles)
 
     @functools.cached_property
     def metric_queries(self) -> tuple[queries.MetricQuery, ...]:
         """The query of every metric that parses."""
-        return tuple(queries.of(self.program, self.parsed, self.texts))
+        return tuple(queries.parse_metric_queries(self.program, self.parsed, self.texts))
 
     def slice(self, selector: checked_selector.Selector) -> str:
         """Return a selector in words, on one line: requirements as written, lets spelt out."""
         match selector:
-            case checked_selector.AllOf(operands=operands):
+            case checked_selector.SelectorConjunction(operands=operands):
                 return " and ".join(self._operand(each) for each in operands)
-            case checked_selector.AnyOf(operands=operands):
+            case checked_selector.SelectorDisjunction(operands=operands):
                 return " or ".join(self._operand(each) for each in operands)
-            case checked_selector.Negation(operand=operand):
+            case checked_selector.SelectorNegation(operand=operand):
                 return f"not {self._operand(operand)}"
             case _:
                 return " ".join(self.texts[selector.span.file].slice(selector.span).split())
 
     def _operand(self, selector: checked_selector.Selector) -> str:
-        is_compound = isinstance(selector, checked_selector.AllOf | checked_selector.AnyOf)
+        is_compound = isinstance(
+            selector, checked_selector.SelectorConjunction | checked_selector.SelectorDisjunction
+        )
         return f"({self.slice(selector)})" if is_compound else self.slice(selector)
 
     def span(self, selector: checked_selector.Selector) -> source.Span:
@@ -115,18 +119,18 @@ class Subject:
         return self.texts[spans[0].file].span(start, max(each.end for each in spans))
 
 
-def of_policy(policy: checked.CheckedPolicy) -> Iterator[Occurrence]:
+def find_selectors(policy: checked.CheckedPolicy) -> Iterator[SelectorUse]:
     """Yield every selector of a policy or clusterPolicy."""
     if policy.clusters is None:
-        yield from _of_rules(policy)
+        yield from _find_rule_selectors(policy)
         return
-    for each in _of_rules(policy):
+    for each in _find_rule_selectors(policy):
         yield dataclasses.replace(each, about=_ACROSS_CLUSTERS[each.about])
     for group in policy.clusters.groups:
-        yield Occurrence(group.selector, "clusters", policy, None)
+        yield SelectorUse(group.selector, "clusters", policy, None)
 
 
-def _as_about_nodes(occurrence: Occurrence) -> Occurrence:
+def _translate_to_nodes(occurrence: SelectorUse) -> SelectorUse:
     about = _ABOUT_NODES.get(occurrence.about)
     return dataclasses.replace(occurrence, about=about) if about else occurrence
 
@@ -135,47 +139,49 @@ _ABOUT_NODES = {"resources": "pods", "clusters": "nodes"}
 _ACROSS_CLUSTERS = {"pods": "resources", "nodes": "clusters", "namespaces": "namespaces"}
 
 
-def _of_rules(policy: checked.CheckedPolicy) -> Iterator[Occurrence]:
-    yield from _of_namespaces(policy.scope.namespaces, policy, None)
-    yield Occurrence(policy.scope.where, "pods", policy, None)
+def _find_rule_selectors(policy: checked.CheckedPolicy) -> Iterator[SelectorUse]:
+    yield from _find_namespace_selectors(policy.scope.namespaces, policy, None)
+    yield SelectorUse(policy.scope.where, "pods", policy, None)
     for rule in policy.rules:
         match rule:
             case checked.NodeAffinityRule(selector=selector):
-                yield Occurrence(selector, "nodes", policy, rule)
+                yield SelectorUse(selector, "nodes", policy, rule)
             case checked.PodAffinityRule(pods=pods) | checked.TopologySpreadRule(pods=pods):
-                yield from _of_namespaces(pods.namespaces, policy, rule)
+                yield from _find_namespace_selectors(pods.namespaces, policy, rule)
                 if pods.selector is not None:
-                    yield Occurrence(pods.selector, "pods", policy, rule)
+                    yield SelectorUse(pods.selector, "pods", policy, rule)
             case _:
-                yield from _of_expressions(policy, rule)
+                yield from _find_expression_selectors(policy, rule)
 
 
-def _of_namespaces(
+def _find_namespace_selectors(
     namespaces: checked_selector.NamespaceSet | None,
     policy: checked.CheckedPolicy,
     rule: checked.Rule | None,
-) -> Iterator[Occurrence]:
+) -> Iterator[SelectorUse]:
     if namespaces is not None and namespaces.selector is not None:
-        yield Occurrence(namespaces.selector, "namespaces", policy, rule)
+        yield SelectorUse(namespaces.selector, "namespaces", policy, rule)
 
 
-def _of_expressions(policy: checked.CheckedPolicy, rule: checked.Rule) -> Iterator[Occurrence]:
-    for expr in checked.expressions(rule):
+def _find_expression_selectors(
+    policy: checked.CheckedPolicy, rule: checked.Rule
+) -> Iterator[SelectorUse]:
+    for expr in checked.list_expressions(rule):
         for each in checked_expr.walk(expr):
             match each:
-                case checked_expr.NodeTest(selector=selector):
-                    yield Occurrence(selector, "nodes", policy, rule)
-                case checked_expr.PodTest(selector=selector):
-                    yield Occurrence(selector, "pods", policy, rule)
+                case checked_expr.NodeMatch(selector=selector):
+                    yield SelectorUse(selector, "nodes", policy, rule)
+                case checked_expr.PodMatch(selector=selector):
+                    yield SelectorUse(selector, "pods", policy, rule)
                 case _:
                     pass
 
 
-def words(result: parser.ParseResult) -> Iterator[str]:
+def list_words(result: parser.ParseResult) -> Iterator[str]:
     """Yield the words of a text, and the params in its queries; no comments, no strings."""
-    for lexeme in scanner.Scan(result.text).lexemes:
+    for lexeme in scanner.LexemeScan(result.text).lexemes:
         if lexeme.kind == "word":
             yield lexeme.text
     for item in result.file.items:
         if isinstance(item, syntax.Metric):
-            yield from promql_params.names(item.query)
+            yield from promql_params.find_param_names(item.query)

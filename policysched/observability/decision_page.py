@@ -28,7 +28,7 @@ class DecisionPage:
         self._log = log
         self._limit = limit
 
-    def page(self, query: http_server.Query) -> http_server.Page:
+    def make_page(self, query: http_server.QueryParameters) -> http_server.HttpPage:
         """Return the newest decisions first.
 
         Parameters: `pod=NAMESPACE/NAME`, `result=scheduled|unschedulable|error`, and `limit=N`,
@@ -36,36 +36,38 @@ class DecisionPage:
         """
         problem = _problem(query)
         if problem:
-            return http_server.Page(f"{problem}\n".encode(), status=400)
-        limit = int(query.one("limit", str(_DEFAULT_LIMIT)))
-        chosen = itertools.islice(self._chosen(query), limit)
+            return http_server.HttpPage(f"{problem}\n".encode(), status=400)
+        limit = int(query.get_one("limit", str(_DEFAULT_LIMIT)))
+        chosen = itertools.islice(self._select_decisions(query), limit)
         body = {
             "kept": len(self._log),
             "limit": self._limit,
             "decisions": [as_json(decision) for decision in chosen],
         }
-        return http_server.Page(orjson.dumps(body), "application/json")
+        return http_server.HttpPage(orjson.dumps(body), "application/json")
 
-    def _chosen(self, query: http_server.Query) -> Iterator[decisions.Decision]:
-        pod, result = query.one("pod"), query.one("result")
+    def _select_decisions(
+        self, query: http_server.QueryParameters
+    ) -> Iterator[decisions.SchedulingDecision]:
+        pod, result = query.get_one("pod"), query.get_one("result")
         for decision in reversed(self._log):
             if pod not in ("", decision.pod) or result not in ("", decision.result.value):
                 continue
             yield decision
 
 
-def _problem(query: http_server.Query) -> str:
-    limit, result = query.one("limit", str(_DEFAULT_LIMIT)), query.one("result")
+def _problem(query: http_server.QueryParameters) -> str:
+    limit, result = query.get_one("limit", str(_DEFAULT_LIMIT)), query.get_one("result")
     if not (limit.isascii() and limit.isdigit()) or len(limit) > len(str(_DEFAULT_LIMIT)) + 6:
         return "`limit` must be a whole number"
     if result and result not in _RESULTS:
         return f"`result` must be one of {', '.join(_RESULTS)}"
-    if query.one("pod").count("/") > 1 or ("pod" in query and "/" not in query.one("pod")):
+    if query.get_one("pod").count("/") > 1 or ("pod" in query and "/" not in query.get_one("pod")):
         return "`pod` must be NAMESPACE/NAME"
     return ""
 
 
-def as_json(decision: decisions.Decision) -> dict[str, object]:
+def as_json(decision: decisions.SchedulingDecision) -> dict[str, object]:
     """Return a decision in the documented form."""
     ended = decision.ended_seconds
     return {
@@ -100,7 +102,7 @@ def _rounded(seconds: float) -> float:
     return round(seconds, 6)
 
 
-def _points(decision: decisions.Decision) -> list[dict[str, object]]:
+def _points(decision: decisions.SchedulingDecision) -> list[dict[str, object]]:
     """Return the extension points in order, with seconds since the attempt began."""
     began = decision.started_seconds
     return [
@@ -130,7 +132,7 @@ def _rejection(rejection: standings.Rejection) -> dict[str, object]:
     }
 
 
-def _best(decision: decisions.Decision) -> Sequence[str]:
+def _best(decision: decisions.SchedulingDecision) -> Sequence[str]:
     """Return the chosen node and those that came next; the second one is the runner-up."""
     if decision.standing is not None:
         return decision.standing.nodes

@@ -25,7 +25,7 @@ _ADVICE = {
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Access:
+class DecisionServerCredentials:
     """How to be let in to a server.
 
     Attributes:
@@ -39,7 +39,9 @@ class Access:
     is_unverified: bool = False
 
 
-def read(where: str, pod: str | None, access: Access) -> list[dict[str, Any]]:
+def read_decisions(
+    where: str, pod: str | None, access: DecisionServerCredentials
+) -> list[dict[str, Any]]:
     """Return decisions in the form of schemas/decisions.schema.json, the newest first.
 
     Args:
@@ -52,16 +54,16 @@ def read(where: str, pod: str | None, access: Access) -> list[dict[str, Any]]:
         RemoteError: no answer, or a refusal.
     """
     is_url = where.startswith(("http://", "https://"))
-    body = _fetched(where, pod, access) if is_url else _file(where)
+    body = _fetch(where, pod, access) if is_url else _read_file(where)
     try:
         page = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise errors.InputError(_shown(where), "is no JSON") from error
+        raise errors.InputError(_redact_url(where), "is no JSON") from error
     schema = orjson.loads(_resources.text("schemas", "decisions.schema.json"))
     problem = next(jsonschema.Draft202012Validator(schema).iter_errors(page), None)
     if problem is not None or not all(map(_has_scores_of_best, page["decisions"])):
         advice = f"it must be what {decision_page.PATH} says"
-        raise errors.InputError(_shown(where), "holds no decisions", help=advice)
+        raise errors.InputError(_redact_url(where), "holds no decisions", help=advice)
     return [each for each in page["decisions"] if pod in (None, each["pod"])]
 
 
@@ -70,20 +72,20 @@ def _has_scores_of_best(decision: dict[str, Any]) -> bool:
     return not scores or (bool(best) and all(name in scores for name in best))
 
 
-def _shown(where: str) -> str:
+def _redact_url(where: str) -> str:
     return "stdin" if where == "-" else where
 
 
-def _file(where: str) -> bytes:
+def _read_file(where: str) -> bytes:
     try:
         return sys.stdin.buffer.read() if where == "-" else pathlib.Path(where).read_bytes()
     except OSError as error:
         raise errors.InputError(where, f"cannot be read: {error.strerror}") from error
     except ValueError as error:  # a character that no path has
-        raise errors.InputError(server_urls.quoted(where), "is not a file path") from error
+        raise errors.InputError(server_urls.quote_url(where), "is not a file path") from error
 
 
-def _fetched(where: str, pod: str | None, access: Access) -> bytes:
+def _fetch(where: str, pod: str | None, access: DecisionServerCredentials) -> bytes:
     import requests  # noqa: PLC0415 - files do without
 
     url = _page_url(where)
@@ -119,14 +121,14 @@ def _page_url(where: str) -> str:
     if parts is None:
         advice = "write https://HOST:PORT, or the path of a file"
         raise errors.InputError(
-            server_urls.quoted(where), "is not the URL of a server", help=advice
+            server_urls.quote_url(where), "is not the URL of a server", help=advice
         )
     path = parts.path if parts.path not in ("", "/") else decision_page.PATH
     return urllib.parse.urlunsplit((parts.scheme, parts.netloc, path, "", ""))
 
 
 def _token(path: str) -> str:
-    token = _file(path).decode(errors="replace").strip()
+    token = _read_file(path).decode(errors="replace").strip()
     if not (token.isascii() and token.isprintable()) or not token:
         raise errors.InputError(path, "holds no token")
     return token

@@ -28,21 +28,21 @@ class DryRunReport:
         """Report of `compared`."""
         self._compared = compared
         self._told: str = ""
-        self._last_told: dry_run.Comparison | None = None
+        self._last_told: dry_run.SchedulerComparison | None = None
 
-    def tell(self) -> None:
+    def log_news(self) -> None:
         """Write a summary into the log, and the latest differences, if there is news."""
-        line = self.summary()
+        line = self.format_summary()
         if line == self._told:
             return
         self._told = line
-        for each in self._news():
+        for each in self._list_new_differences():
             _log.info("dry run: %s", _line(each))
         _log.info("dry run: %s", line)
 
-    def _news(self) -> list[dry_run.Comparison]:
+    def _list_new_differences(self) -> list[dry_run.SchedulerComparison]:
         """Return the latest differences that were not told yet."""
-        news: list[dry_run.Comparison] = []
+        news: list[dry_run.SchedulerComparison] = []
         for each in reversed(self._compared.differences):
             if each is self._last_told or len(news) == _LINES:
                 break
@@ -51,12 +51,12 @@ class DryRunReport:
             self._last_told = news[0]
         return news[::-1]
 
-    def summary(self) -> str:
+    def format_summary(self) -> str:
         """Return a line with everything that was counted."""
         placed = self._compared.placed
         total = placed.total()
         agreed = sum(n for (_, outcome), n in placed.items() if outcome in dry_run.AGREEMENT)
-        counts = _by_outcome(placed)
+        counts = _count_by_outcome(placed)
         waiting = Counter(each.outcome for each in self._compared.waiting.values())
         share = f" ({agreed / total:.1%})" if total else ""
         parts = [f"agrees on {agreed:,} of {total:,} placed pods{share}"]
@@ -90,29 +90,31 @@ class DryRunReport:
         seconds.add_metric((), compared.seconds)
         yield from (pods, pending, seconds)
 
-    def page(self) -> http_server.Page:
+    def make_page(self) -> http_server.HttpPage:
         """Return what there is, in the form of schemas/debug-dry-run.schema.json."""
         compared = self._compared
         latest = list(reversed(compared.differences))[:_SHOWN]
         waiting = Counter(each.outcome.value for each in compared.waiting.values())
         found = {
-            "summary": self.summary(),
-            "placed": {o.value: n for o, n in _by_outcome(compared.placed).items()},
+            "summary": self.format_summary(),
+            "placed": {o.value: n for o, n in _count_by_outcome(compared.placed).items()},
             "waiting": dict(waiting),
             "seconds": round(compared.seconds, 6),
             "differences": [_as_json(each) for each in latest],
         }
-        return http_server.json_page(found)
+        return http_server.make_json_page(found)
 
 
-def _by_outcome(placed: Counter[tuple[str, dry_run.Outcome]]) -> Counter[dry_run.Outcome]:
-    found: Counter[dry_run.Outcome] = Counter()
+def _count_by_outcome(
+    placed: Counter[tuple[str, dry_run.ComparisonOutcome]],
+) -> Counter[dry_run.ComparisonOutcome]:
+    found: Counter[dry_run.ComparisonOutcome] = Counter()
     for (_, outcome), count in placed.items():
         found[outcome] += count
     return found
 
 
-def _line(each: dry_run.Comparison) -> str:
+def _line(each: dry_run.SchedulerComparison) -> str:
     fields = {
         "pod": each.pod,
         "outcome": each.outcome.value,
@@ -122,7 +124,7 @@ def _line(each: dry_run.Comparison) -> str:
     return f"{logs.fields(**fields)}: {each.why}" if each.why else logs.fields(**fields)
 
 
-def _as_json(each: dry_run.Comparison) -> dict[str, Any]:
+def _as_json(each: dry_run.SchedulerComparison) -> dict[str, Any]:
     return {
         "pod": each.pod,
         "profile": each.profile,

@@ -27,7 +27,7 @@ PATH = "/metrics"
 Families = Iterator[core.Metric]
 
 
-class OwnMetrics:
+class MetricsExporter:
     """A registry of our own, so that several schedulers in one process do not meet."""
 
     def __init__(self) -> None:
@@ -52,15 +52,15 @@ class OwnMetrics:
     ) -> None:
         """Tell of a scheduler, of the metrics that its rules read, and of where they come from."""
         self.add(lambda: scheduler_metrics.collect(scheduler))
-        self.add(lambda: of_samples(readers(), scheduler.cache.snapshot()))
+        self.add(lambda: collect_samples(readers(), scheduler.cache.snapshot()))
         if source is not None:
-            self.add(lambda: of_sources(source.health()))
-            self.add(lambda: of_queries(source.stats()))
+            self.add(lambda: collect_sources(source.health()))
+            self.add(lambda: collect_queries(source.stats()))
 
-    def page(self, _query: http_server.Query | None = None) -> http_server.Page:
+    def make_page(self, _query: http_server.QueryParameters | None = None) -> http_server.HttpPage:
         """Return all of it."""
         body = exposition.generate_latest(self.registry)
-        return http_server.Page(body, exposition.CONTENT_TYPE_PLAIN_0_0_4)
+        return http_server.HttpPage(body, exposition.CONTENT_TYPE_PLAIN_0_0_4)
 
 
 class _Collector(registry.Collector):
@@ -71,7 +71,7 @@ class _Collector(registry.Collector):
         return self._collect()
 
 
-def of_sources(health: Iterable[status.SourceHealth]) -> Families:
+def collect_sources(health: Iterable[status.SourceHealth]) -> Families:
     """Yield which sources are up."""
     up = core.GaugeMetricFamily(
         "policysched_metrics_source_up",
@@ -83,7 +83,7 @@ def of_sources(health: Iterable[status.SourceHealth]) -> Families:
     yield up
 
 
-def of_queries(stats: Iterable[status.MetricStats]) -> Families:
+def collect_queries(stats: Iterable[status.MetricStats]) -> Families:
     """Yield what came of the queries for each metric."""
     labels = ("metric", "source")
     queries = core.CounterMetricFamily(
@@ -107,7 +107,9 @@ def of_queries(stats: Iterable[status.MetricStats]) -> Families:
     for each in stats:
         key = (each.key, each.source)
         queries.add_metric(key, each.queries)
-        durations.add_metric(key, scheduler_metrics.buckets(each.durations), each.durations.total)
+        durations.add_metric(
+            key, scheduler_metrics.count_buckets(each.durations), each.durations.total
+        )
         for cause, count in each.counts.items():
             answers.add_metric((*key, cause.value), count)
         if each.last_success is not None:
@@ -115,15 +117,15 @@ def of_queries(stats: Iterable[status.MetricStats]) -> Families:
     yield from (queries, answers, success, durations)
 
 
-def of_samples(readers: Iterable[readings.MetricReader], snap: snapshot.Snapshot) -> Families:
+def collect_samples(readers: Iterable[readings.MetricReader], snap: snapshot.Snapshot) -> Families:
     """Yield what rules find of each metric on the nodes now, whether it is asked for or not."""
-    own = _one_a_metric(readers)
-    yield from of_ages(own, snap, "nodes")
+    own = _drop_window_readers(readers)
+    yield from collect_sample_ages(own, snap, "nodes")
     added = _gauge(
         "policysched_metric_added_load", "What just-placed pods add, over all nodes, in its unit."
     )
     pods = _gauge("policysched_metric_added_pods", "Just-placed pods that count.")
-    alive = snap.at_rows(np.flatnonzero(snap.is_alive))
+    alive = snap.view_rows(np.flatnonzero(snap.is_alive))
     for reader in own:
         found = reader.read(alive)
         added.add_metric((reader.metric.key,), float(found.added.sum()))
@@ -131,7 +133,7 @@ def of_samples(readers: Iterable[readings.MetricReader], snap: snapshot.Snapshot
     yield from (added, pods)
 
 
-def of_ages(
+def collect_sample_ages(
     readers: Iterable[readings.MetricReader], snap: snapshot.Snapshot, objects: str
 ) -> Families:
     """Yield which rows have a value of each metric, and how old these are.
@@ -151,8 +153,8 @@ def of_ages(
     outage = _gauge(
         "policysched_metric_outage", f"1 while none of the {objects} has a valid sample."
     )
-    alive = snap.at_rows(np.flatnonzero(snap.is_alive))
-    for reader in _one_a_metric(readers):
+    alive = snap.view_rows(np.flatnonzero(snap.is_alive))
+    for reader in _drop_window_readers(readers):
         key = (reader.metric.key,)
         found = reader.read(alive)
         states = [found.state(index) for index in range(len(alive))]
@@ -169,7 +171,7 @@ def _gauge(name: str, text: str, *labels: str) -> core.GaugeMetricFamily:
     return core.GaugeMetricFamily(name, text, labels=("metric", *labels))
 
 
-def _one_a_metric(readers: Iterable[readings.MetricReader]) -> list[readings.MetricReader]:
+def _drop_window_readers(readers: Iterable[readings.MetricReader]) -> list[readings.MetricReader]:
     """Return one reader for each metric: windows have the same ages and nodes."""
     found: dict[str, readings.MetricReader] = {}
     for reader in readers:

@@ -35,7 +35,7 @@ SECRETS = redaction.Redactor()
 """Of this process; whoever reads a secret adds it."""
 
 
-class Fields(str):
+class LogFields(str):
     """`key=value` pairs as text that remembers the values.
 
     Attributes:
@@ -46,9 +46,9 @@ class Fields(str):
     values: dict[str, object]
 
 
-def fields(**values: object) -> Fields:
+def fields(**values: object) -> LogFields:
     """Return `key=value` pairs, to be the argument of a `%s`; values with blanks are quoted."""
-    made = Fields(" ".join(f"{key}={_quoted(str(value))}" for key, value in values.items()))
+    made = LogFields(" ".join(f"{key}={_quoted(str(value))}" for key, value in values.items()))
     made.values = values
     return made
 
@@ -89,7 +89,7 @@ class _JsonFormatter(_Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         arguments = record.args if isinstance(record.args, tuple) else ()
-        known = [each.values for each in arguments if isinstance(each, Fields)]
+        known = [each.values for each in arguments if isinstance(each, LogFields)]
         said: dict[str, object] = {
             "time": self._time(),
             "level": record.levelname.lower(),
@@ -107,7 +107,7 @@ class _JsonFormatter(_Formatter):
 def _without_fields(record: logging.LogRecord) -> str:
     if not isinstance(record.args, tuple):
         return record.getMessage()
-    rest = tuple("" if isinstance(each, Fields) else each for each in record.args)
+    rest = tuple("" if isinstance(each, LogFields) else each for each in record.args)
     return (str(record.msg) % rest).strip() if rest else str(record.msg)
 
 

@@ -7,12 +7,12 @@ from typing import Protocol
 from policysched.kube.events import event_series
 
 
-class Recorder(Protocol):
+class ObjectEventRecorder(Protocol):
     """Queues events; see `kube.events.event_recorder.ApiEventRecorder`."""
 
     def record_of_object(
         self,
-        about: event_series.ObjectReference,
+        about: event_series.InvolvedObject,
         event_type: str,
         reason: str,
         action: str,

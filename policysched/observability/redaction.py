@@ -57,10 +57,10 @@ class Redactor:
         values = {part for known in self._known for value in known() for part in _parts(value)}
         for value in sorted(values, key=len, reverse=True):
             text = text.replace(value, HIDDEN)
-        return without_patterns(text)
+        return mask_patterns(text)
 
 
-def without_patterns(text: str) -> str:
+def mask_patterns(text: str) -> str:
     """Return a text without what looks like a secret."""
     for pattern, replacement in _PATTERNS:
         text = pattern.sub(replacement, text)

@@ -24,5 +24,5 @@ def collect(stats: request_stats.RequestStats, host: str) -> scheduler_metrics.F
         labels=("verb", "host"),
     )
     for (method,), made in stats.durations:
-        durations.add_metric((method, host), scheduler_metrics.buckets(made), made.total)
+        durations.add_metric((method, host), scheduler_metrics.count_buckets(made), made.total)
     yield durations

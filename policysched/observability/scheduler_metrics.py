@@ -26,7 +26,7 @@ def collect(scheduler: schedulers.Scheduler) -> Families:
     yield from _preemption(scheduler)
     yield from _queue(scheduler)
     yield from _cache(scheduler)
-    yield from _our_own(scheduler)
+    yield from _collect_own_metrics(scheduler)
 
 
 def _attempts(scheduler: schedulers.Scheduler) -> Families:
@@ -38,7 +38,7 @@ def _attempts(scheduler: schedulers.Scheduler) -> Families:
     for (profile, result), count in scheduler.counters.attempts.items():
         attempts.add_metric((profile, result.value), count)
     yield attempts
-    yield single_histogram(
+    yield make_single_histogram(
         "scheduler_pod_scheduling_attempts",
         "Attempts that bound pods took.",
         scheduler.measurements.attempts_of_pods,
@@ -47,32 +47,32 @@ def _attempts(scheduler: schedulers.Scheduler) -> Families:
 
 def _durations(scheduler: schedulers.Scheduler) -> Families:
     measured = scheduler.measurements
-    yield histograms(
+    yield make_histograms(
         "scheduler_scheduling_attempt_duration_seconds",
         "Attempts, with the binding.",
         measured.attempts,
     )
-    yield single_histogram(
+    yield make_single_histogram(
         "scheduler_scheduling_algorithm_duration_seconds",
         "Scheduling cycles, preemption included, without the binding.",
         measured.algorithm,
     )
-    yield histograms(
+    yield make_histograms(
         "scheduler_pod_scheduling_sli_duration_seconds",
         "From when a pod was first let into the queue until it was bound.",
         measured.pods,
     )
-    yield histograms(
+    yield make_histograms(
         "scheduler_framework_extension_point_duration_seconds",
         "All plugins of an extension point.",
         measured.points,
     )
-    yield histograms(
+    yield make_histograms(
         "scheduler_plugin_execution_duration_seconds",
         "One plugin at an extension point, for all nodes it is asked about; a tenth of the cycles.",
         measured.plugins,
     )
-    yield histograms(
+    yield make_histograms(
         "scheduler_permit_wait_duration_seconds", "Waits for Permit.", measured.permit_waits
     )
 
@@ -84,7 +84,7 @@ def _preemption(scheduler: schedulers.Scheduler) -> Families:
         "How often preemption was tried.",
         value=measured.preemption_attempts,
     )
-    yield single_histogram(
+    yield make_single_histogram(
         "scheduler_preemption_victims", "Victims of each preemption.", measured.victims
     )
 
@@ -133,7 +133,7 @@ def _cache(scheduler: schedulers.Scheduler) -> Families:
     yield size
 
 
-def _our_own(scheduler: schedulers.Scheduler) -> Families:
+def _collect_own_metrics(scheduler: schedulers.Scheduler) -> Families:
     counters = scheduler.counters
     undone = core.CounterMetricFamily(
         "policysched_undone_placements",
@@ -161,20 +161,20 @@ def _our_own(scheduler: schedulers.Scheduler) -> Families:
 # --- histograms ----------------------------------------------------------------------------------
 
 
-def histograms(name: str, text: str, measured: histogram.Histograms) -> core.Metric:
+def make_histograms(name: str, text: str, measured: histogram.LabelledHistograms) -> core.Metric:
     """Return histograms by label, as the exposition wants them."""
     family = core.HistogramMetricFamily(name, text, labels=measured.labels)
     for values, made in measured:
-        family.add_metric(values, buckets(made), made.total)
+        family.add_metric(values, count_buckets(made), made.total)
     return family
 
 
-def single_histogram(name: str, text: str, made: histogram.Histogram) -> core.Metric:
+def make_single_histogram(name: str, text: str, made: histogram.Histogram) -> core.Metric:
     """Return a histogram without labels."""
-    return core.HistogramMetricFamily(name, text, buckets=buckets(made), sum_value=made.total)
+    return core.HistogramMetricFamily(name, text, buckets=count_buckets(made), sum_value=made.total)
 
 
-def buckets(made: histogram.Histogram) -> list[tuple[str, int]]:
+def count_buckets(made: histogram.Histogram) -> list[tuple[str, int]]:
     """Return how many values lie up to each bound: the format counts each value in all of them."""
     bounds = (*(repr(bound).removesuffix(".0") for bound in made.bounds), "+Inf")  # as Go has it
     return list(zip(bounds, itertools.accumulate(made.counts), strict=True))

@@ -34,7 +34,7 @@ _MAX_MESSAGE_CHARACTERS = 300
 Tell = Callable[[str], None]
 
 
-def beside(
+def add_shadow_decisions(
     scheduler: schedulers.Scheduler,
     clock: clocks.Clock,
     current: Callable[[], shadow_decisions.Candidates],
@@ -43,11 +43,13 @@ def beside(
     decided = shadow_decisions.ShadowDecisions(
         current, scheduler.events.pods, clock, scheduler.queue.has_ready
     )
-    scheduler.decisions.listeners.append(decided.hear)
+    scheduler.decisions.listeners.append(decided.observe)
     return decided
 
 
-def record(recorder: recorders.Recorder, about: event_series.ObjectReference, note: str) -> None:
+def record(
+    recorder: recorders.ObjectEventRecorder, about: event_series.InvolvedObject, note: str
+) -> None:
     """Record an event with a line of the report."""
     recorder.record_of_object(about, "Normal", REASON, _ACTION, note)
 
@@ -79,7 +81,7 @@ class ShadowReport:
             if not tally.outcomes or self._told.get((profile, policy)) == known:
                 continue
             self._told[profile, policy] = known
-            line = summary(profile, policy, tally)
+            line = format_summary(profile, policy, tally)
             _log.info("%s", line)
             self._tell(line)
 
@@ -109,14 +111,14 @@ class ShadowReport:
             seconds.add_metric(key, tally.seconds)
         yield from (decisions, skipped, seconds)
 
-    def page(self) -> http_server.Page:
+    def make_page(self) -> http_server.HttpPage:
         """Return everything about each policy, in the form of schemas/debug-shadow.schema.json."""
         self._decided.follow()
         found = [_as_json(*key, tally) for key, tally in self._decided.tallies.items()]
-        return http_server.json_page(found)
+        return http_server.make_json_page(found)
 
 
-def summary(profile: str, policy: str, tally: shadow_decisions.Tally) -> str:
+def format_summary(profile: str, policy: str, tally: shadow_decisions.ShadowPolicyTally) -> str:
     """Return a line about a policy: what it would have changed, with one pod for example."""
     counts = tally.outcomes
     head = (
@@ -147,11 +149,13 @@ def _example(changes: shadow_decisions.Changes) -> str:
     return f"for example {found.pod} from {found.node_name or 'nowhere'} to {went}"
 
 
-def _share(tally: shadow_decisions.Tally) -> float:
+def _share(tally: shadow_decisions.ShadowPolicyTally) -> float:
     return tally.changed / tally.decided if tally.decided else 0.0
 
 
-def _as_json(profile: str, policy: str, tally: shadow_decisions.Tally) -> dict[str, Any]:
+def _as_json(
+    profile: str, policy: str, tally: shadow_decisions.ShadowPolicyTally
+) -> dict[str, Any]:
     latest = list(reversed(tally.changes))[:_SHOWN_CHANGES]
     return {
         "profile": profile,

@@ -19,7 +19,7 @@ class SourceWatch:
 
     def __init__(self) -> None:
         """Tell nobody until there is a recorder."""
-        self.recorder: recorders.Recorder | None = None
+        self.recorder: recorders.ObjectEventRecorder | None = None
 
     def source_changed(self, health: status.SourceHealth) -> None:
         """Write an event."""

@@ -36,7 +36,7 @@ _DEFAULT_PATH = "/v1/traces"
 _BINDING_POINTS = frozenset(("PreBindPreFlight", measurements.PERMIT_WAIT, "PreBind", "Bind"))
 
 
-def of_config(
+def make_tracer(
     configured: config.TracingConfig, clock: clocks.Clock, rng: random.Random
 ) -> AttemptTracer | None:
     """Return what traces attempts, None where it is off.
@@ -111,12 +111,12 @@ class AttemptTracer:
             await asyncio.to_thread(self._provider.shutdown)
         raise AssertionError  # the event is never set
 
-    def on_end(self, decision: decisions.Decision) -> None:
+    def on_end(self, decision: decisions.SchedulingDecision) -> None:
         """Make the spans of an attempt, if it is one of the sample."""
         if self._rng.random() * _MILLION < self._rate_per_million:
             self._trace(decision)
 
-    def _trace(self, decision: decisions.Decision) -> None:
+    def _trace(self, decision: decisions.SchedulingDecision) -> None:
         """Make spans out of a record, whose times are those of a monotonic clock."""
         from opentelemetry import context, trace  # noqa: PLC0415 - see above
 
@@ -155,7 +155,7 @@ class AttemptTracer:
         root.end(wall(ended_seconds))
 
 
-def _phases(decision: decisions.Decision) -> dict[str, list[point_times.PointTime]]:
+def _phases(decision: decisions.SchedulingDecision) -> dict[str, list[point_times.PointTime]]:
     """Return the extension points of the cycle, and those of the binding."""
     found: dict[str, list[point_times.PointTime]] = {}
     for each in decision.times.taken:
@@ -164,7 +164,7 @@ def _phases(decision: decisions.Decision) -> dict[str, list[point_times.PointTim
     return found
 
 
-def _attributes(decision: decisions.Decision) -> dict[str, str | int | tuple[str, ...]]:
+def _attributes(decision: decisions.SchedulingDecision) -> dict[str, str | int | tuple[str, ...]]:
     """Return what the attempt is about, by OpenTelemetry's names where it has them."""
     namespace, _, name = decision.pod.partition("/")
     return {
@@ -182,7 +182,7 @@ def _attributes(decision: decisions.Decision) -> dict[str, str | int | tuple[str
     }
 
 
-def _status(decision: decisions.Decision) -> trace.Status | trace.StatusCode:
+def _status(decision: decisions.SchedulingDecision) -> trace.Status | trace.StatusCode:
     """Return an error for errors; a pod that fits nowhere is none."""
     from opentelemetry import trace  # noqa: PLC0415 - see above
 

@@ -65,12 +65,12 @@ class UnservedWatch:
         await synced.wait()
         while True:
             if self._speaks():
-                self.look()
+                self.warn_of_unserved()
                 await asyncio.sleep(LOOK_SECONDS)
             else:
                 await asyncio.sleep(_STANDBY_SECONDS)
 
-    def look(self) -> None:
+    def warn_of_unserved(self) -> None:
         """Warn of names that have not been told of for a while."""
         now_seconds = self._clock.monotonic_seconds()
         self._told_seconds = {
@@ -79,8 +79,8 @@ class UnservedWatch:
             if now_seconds - told < AGAIN_SECONDS
         }
         by_name: dict[str, list[objects.Pod]] = {}
-        for pod in self._pods.ignored(self._clock.now().timestamp() - PATIENCE_SECONDS):
-            by_name.setdefault(_shown(pod.spec.scheduler_name), []).append(pod)
+        for pod in self._pods.list_ignored(self._clock.now().timestamp() - PATIENCE_SECONDS):
+            by_name.setdefault(_shorten(pod.spec.scheduler_name), []).append(pod)
         new = {name: pods for name, pods in by_name.items() if name not in self._told_seconds}
         if new:
             self._warn(new)
@@ -110,13 +110,13 @@ class UnservedWatch:
         )
         by_name: Counter[str] = Counter()
         for number, (name, count) in enumerate(self._pods.counts().most_common()):
-            by_name[_shown(name) if number < MAX_NAMES else OTHERS] += count
+            by_name[_shorten(name) if number < MAX_NAMES else OTHERS] += count
         for name, count in by_name.items():
             gauge.add_metric((name,), count)
         yield gauge
 
 
-def _shown(name: str) -> str:
+def _shorten(name: str) -> str:
     """Return a name on one line and cut: the API server takes any text as a schedulerName."""
     plain = name.encode("unicode_escape").decode("ascii")
     return plain if len(plain) <= _MAX_NAME_CHARACTERS else f"{plain[:_MAX_NAME_CHARACTERS]}…"

@@ -34,7 +34,7 @@ _MAX_NAMES_COMPARED = 2000
 """Looking for a misspelt name among more would take longer than the answer is worth."""
 
 
-def find(plane: control_plane_file.ControlPlane, key: str) -> objects.Binding:
+def find_binding(plane: control_plane_file.ControlPlane, key: str) -> objects.Binding:
     """Return the binding called `namespace/name`; without a slash one without a namespace.
 
     A name of no ClusterResourceBinding is looked for in the namespace `default`.
@@ -51,14 +51,16 @@ def find(plane: control_plane_file.ControlPlane, key: str) -> objects.Binding:
     # Karmada calls a binding by the name and kind of the resource: `web-deployment`.
     namesakes = namesakes or [each for each in known if f"/{each}".rfind(f"/{name}-") >= 0]
     if namesakes:
-        advice = f"there is {spelling.alternatives(f'`{each}`' for each in namesakes[:3])}"
+        advice = f"there is {spelling.join_alternatives(f'`{each}`' for each in namesakes[:3])}"
     else:
         advice = spelling.did_you_mean(key, list(known)[:_MAX_NAMES_COMPARED])
     raise errors.InputError(f"`{key}`", "the control plane has no such binding", help=advice)
 
 
-def report(
-    algorithm: algorithms.Algorithm, binding: objects.Binding, clusters: snapshot.Snapshot
+def report_binding(
+    algorithm: algorithms.BindingAlgorithm,
+    binding: objects.Binding,
+    clusters: snapshot.ControlPlaneSnapshot,
 ) -> Report:
     """Return what is known about a binding in the documented form."""
     found = explanation.explain(algorithm, binding, clusters)
@@ -74,7 +76,7 @@ def report(
 
 
 def _result(result: algorithms.Result) -> Report:
-    if isinstance(result, karmada_errors.Failure):
+    if isinstance(result, karmada_errors.PlacementFailure):
         return {"clusters": [], "errorKind": result.kind, "error": result.text}
     return {"clusters": _targets(result), "errorKind": "", "error": ""}
 
@@ -83,7 +85,7 @@ def _targets(targets: objects.Targets) -> list[Report]:
     return [{"name": each.name, "replicas": each.replicas} for each in targets]
 
 
-def _policy(policy: checked.CheckedPolicy, found: explanation.Explanation) -> Report:
+def _policy(policy: checked.CheckedPolicy, found: explanation.BindingExplanation) -> Report:
     """Return what a policy adds to the placement, if it is the one that is heard."""
     adds = [statement for statement, name in found.added.items() if name == policy.name]
     return {"policy": policy.name, "adds": adds}
@@ -93,7 +95,9 @@ def _policy(policy: checked.CheckedPolicy, found: explanation.Explanation) -> Re
 
 
 def _attempt(
-    algorithm: algorithms.Algorithm, made: explanation.Attempt, clusters: snapshot.Snapshot
+    algorithm: algorithms.BindingAlgorithm,
+    made: explanation.ExplainedAttempt,
+    clusters: snapshot.ControlPlaneSnapshot,
 ) -> Report:
     policies = algorithm.policies
     seen = policies.view(made.request.binding, clusters) if policies else None
@@ -115,11 +119,11 @@ def _attempt(
         "selection": _selection(made),
         "division": _division(made),
         **_result(made.result),
-        **(_of_clusters(measured.as_json()) if measured else {}),
+        **(_rename_nodes_to_clusters(measured.as_json()) if measured else {}),
     }
 
 
-def _of_clusters(told: Mapping[str, Any]) -> Report:
+def _rename_nodes_to_clusters(told: Mapping[str, Any]) -> Report:
     """Return what is told of metrics with clusters for nodes."""
     metrics = {
         name: {"clusters" if key == "nodes" else key: value for key, value in metric.items()}
@@ -129,7 +133,7 @@ def _of_clusters(told: Mapping[str, Any]) -> Report:
 
 
 def _verdict(
-    refusals: Sequence[explanation.Refusal],
+    refusals: Sequence[explanation.ClusterRefusal],
     row: int,
     measured: metric_evidence.MetricReport | None,
 ) -> Report:
@@ -144,7 +148,7 @@ def _verdict(
 
 
 def _refusal(
-    refusal: explanation.Refusal, row: int, measured: metric_evidence.MetricReport | None
+    refusal: explanation.ClusterRefusal, row: int, measured: metric_evidence.MetricReport | None
 ) -> Report:
     ref = refusal.ref
     detail = measured.detail(ref, row) if measured else None
@@ -160,7 +164,10 @@ def _refusal(
 
 
 def _candidate(
-    made: explanation.Attempt, place: int, seen: cluster_view.View | None, names: Sequence[str]
+    made: explanation.ExplainedAttempt,
+    place: int,
+    seen: cluster_view.BindingView | None,
+    names: Sequence[str],
 ) -> Report:
     """Return how a cluster stands among those that pass: its points, and its room."""
     candidate = made.ranked[place]
@@ -184,7 +191,9 @@ def _candidate(
     }
 
 
-def _raw(points: explanation.Points, seen: cluster_view.View | None, place: int) -> Report:
+def _raw(
+    points: explanation.ClusterPoints, seen: cluster_view.BindingView | None, place: int
+) -> Report:
     """Return the number that points of the cluster at a place are made of, with its unit.
 
     Where they are made of none it is the points.
@@ -193,7 +202,9 @@ def _raw(points: explanation.Points, seen: cluster_view.View | None, place: int)
     if not isinstance(rule, score.NumberScore) or rule.unit is None or seen is None:
         return {"raw": score_table.points(points.hundredths)}
     with arithmetic.quiet():
-        values, is_valid = rule.numbers(cycle_state.CycleState(), seen.pod.shape, seen.at([place]))
+        values, is_valid = rule.numbers(
+            cycle_state.CycleState(), seen.pod.shape, seen.select_clusters([place])
+        )
     is_known = bool(column.on_each(is_valid, 1)[0])
     scale = units.CORES_SCALE if rule.unit == units.CORES else 1.0
     value = float(values[0]) / scale
@@ -201,14 +212,14 @@ def _raw(points: explanation.Points, seen: cluster_view.View | None, place: int)
     return {"raw": value if is_told else None, "unit": str(rule.unit)}
 
 
-def _selection(made: explanation.Attempt) -> Report | None:
+def _selection(made: explanation.ExplainedAttempt) -> Report | None:
     said = made.selection
     if said is None:
         return None
     return {"by": said.by, "how": said.how, "clusters": list(said.clusters)}
 
 
-def _division(made: explanation.Attempt) -> Report | None:
+def _division(made: explanation.ExplainedAttempt) -> Report | None:
     said = made.division
     if said is None:
         return None
@@ -222,10 +233,10 @@ def _division(made: explanation.Attempt) -> Report | None:
 
 
 def report_all(
-    algorithm: algorithms.Algorithm,
+    algorithm: algorithms.BindingAlgorithm,
     plane: control_plane_file.ControlPlane,
-    clusters: snapshot.Snapshot,
+    clusters: snapshot.ControlPlaneSnapshot,
 ) -> Iterator[Report]:
     """Yield the reports about all bindings, each alone."""
     for binding in plane.bindings:
-        yield report(algorithm, binding, clusters)
+        yield report_binding(algorithm, binding, clusters)

@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Outcome:
+class SimulatedBinding:
     """A binding and what became of it."""
 
     binding: objects.Binding
-    decision: decide.Decision
+    decision: decide.BindingDecision
 
     @property
-    def failure(self) -> errors.Failure | None:
+    def failure(self) -> errors.PlacementFailure | None:
         """Why the binding goes nowhere, if it does not."""
         result = self.decision.result
-        return result if isinstance(result, errors.Failure) else None
+        return result if isinstance(result, errors.PlacementFailure) else None
 
     @property
     def targets(self) -> objects.Targets:
         """Where the binding goes."""
         result = self.decision.result
-        return () if isinstance(result, errors.Failure) else result
+        return () if isinstance(result, errors.PlacementFailure) else result
 
     def as_json(self) -> dict[str, Any]:
         """Return it in the form of schemas/karmada-simulate.schema.json."""
@@ -50,18 +50,18 @@ class Outcome:
 
 
 def simulate(
-    algorithm: algorithm.Algorithm, plane: control_plane_file.ControlPlane
-) -> Iterator[Outcome]:
+    algorithm: algorithm.BindingAlgorithm, plane: control_plane_file.ControlPlane
+) -> Iterator[SimulatedBinding]:
     """Yield what becomes of each binding when it is scheduled now, in the order of the file.
 
     Each is considered alone: capacities are what member clusters have told, which no decision
     changes. A plugin that fails fails one binding, as in a running scheduler.
     """
-    clusters = snapshot.of(plane.clusters, plane.bindings)
+    clusters = snapshot.make_snapshot(plane.clusters, plane.bindings)
     for binding in plane.bindings:
         try:
             decision = decide.decide(algorithm, binding, clusters)
         except policysched_errors.PluginFailure as error:
             former = binding.status.scheduler_observing_affinity_name
-            decision = decide.Decision(errors.Failure("other", str(error)), former)
-        yield Outcome(binding, decision)
+            decision = decide.BindingDecision(errors.PlacementFailure("other", str(error)), former)
+        yield SimulatedBinding(binding, decision)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _KINDS = frozenset({"nodes", "pods", "namespaces"})
 
 
-def read(
+def read_cluster_facts(
     named: str | live_cluster.LiveCluster,
     program: checked.CheckedProgram,
     now: datetime.datetime,
@@ -43,12 +43,12 @@ def read(
         KubeError: the running cluster cannot be read.
     """
     where, found = _objects(named, told)
-    return facts(where, found, annotation_keys(program), now)
+    return make_cluster_facts(where, found, list_annotation_keys(program), now)
 
 
-def facts(
+def make_cluster_facts(
     where: str,
-    found: dump_file.Dump,
+    found: dump_file.ObjectDump,
     annotations: frozenset[str],
     now: datetime.datetime,
 ) -> cluster_facts.ClusterFacts:
@@ -57,10 +57,12 @@ def facts(
     Raises:
         InputError: an object is there twice, or holds a text that is no quantity.
     """
-    cluster = offline_cluster.empty(now)
+    cluster = offline_cluster.make_empty_cluster(now)
     own = found.cluster
-    offline_cluster.fill(cluster, own, where, annotations)
-    pods = tuple((pod, cluster.shapes.info(pod).shape) for pod in own.pods if not pod.is_terminal)
+    offline_cluster.add_objects(cluster, own, where, annotations)
+    pods = tuple(
+        (pod, cluster.shapes.make_info(pod).shape) for pod in own.pods if not pod.is_terminal
+    )
     snapshot = cluster.cache.snapshot(now)
     members = _members(where, found.plane, annotations, now) if found.plane.clusters else None
     return cluster_facts.ClusterFacts(where, tuple(own.nodes), pods, snapshot, members)
@@ -74,17 +76,17 @@ def _members(
 ) -> cluster_facts.ClusterFacts:
     """Return the clusters of a control plane as nodes, its bindings as pods."""
     cache, shapes = caches.Cache(clocks.ManualClock(now)), pod_shape.PodShapes(annotations)
-    nodes = tuple(cluster_rows.as_node(each) for each in plane.clusters)
+    nodes = tuple(cluster_rows.convert_to_node(each) for each in plane.clusters)
     for node in nodes:
         cache.set_node(node)
-    pods = [binding_shapes.as_pod(each) for each in plane.bindings]
-    shaped = tuple((pod, shapes.info(pod).shape) for pod in pods)
+    pods = [binding_shapes.convert_to_pod(each) for each in plane.bindings]
+    shaped = tuple((pod, shapes.make_info(pod).shape) for pod in pods)
     return cluster_facts.ClusterFacts(where, nodes, shaped, cache.snapshot(now))
 
 
 def _objects(
     named: str | live_cluster.LiveCluster, told: Callable[[str, int], None] | None
-) -> tuple[str, dump_file.Dump]:
+) -> tuple[str, dump_file.ObjectDump]:
     if isinstance(named, str):
         (only, *others) = dump_file.read_all(named).places
         if others:
@@ -92,16 +94,16 @@ def _objects(
         return only
     from policysched.inputs import live_cluster  # noqa: PLC0415 - brings HTTP, TLS and credentials
 
-    server, found = live_cluster.read(named, live_cluster.Reading(kinds=_KINDS, told=told))
-    return server, dump_file.Dump(found)
+    server, found = live_cluster.read(named, live_cluster.ListingOptions(kinds=_KINDS, told=told))
+    return server, dump_file.ObjectDump(found)
 
 
-def annotation_keys(program: checked.CheckedProgram) -> frozenset[str]:
+def list_annotation_keys(program: checked.CheckedProgram) -> frozenset[str]:
     """Return the annotations of pods that policies read: others are not kept."""
     return frozenset(
         each.key
         for policy in (*program.policies, *program.cluster_policies)
-        for occurrence in subject.of_policy(policy)
+        for occurrence in subject.find_selectors(policy)
         for each in checked_selector.walk_requirements(occurrence.selector)
         if isinstance(each, checked_selector.AnnotationRequirement)
     )

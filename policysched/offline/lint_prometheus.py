@@ -33,7 +33,7 @@ _DAY_SECONDS = 86_400.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Asked:
+class PrometheusSurvey:
     """What came of asking.
 
     Attributes:
@@ -56,7 +56,7 @@ _OPTIONS = {
 """What the table `prometheus` of lint's settings may say, and the type of it."""
 
 
-def source(url: str, table: Mapping[str, Any]) -> settings.PrometheusSource:
+def make_source(url: str, table: Mapping[str, Any]) -> settings.PrometheusSource:
     """Return how to speak to a server.
 
     Args:
@@ -72,30 +72,30 @@ def source(url: str, table: Mapping[str, Any]) -> settings.PrometheusSource:
         if key not in _OPTIONS:
             known = ", ".join(_OPTIONS)
             raise errors.InputError(where, f"`{key}` is no setting", help=f"it has {known}")
-        given[key] = _converted(key, value, where)
+        given[key] = _convert_setting(key, value, where)
     ca_file = given.pop("ca-file", None)
     fields = {key.replace("-", "_"): value for key, value in given.items()}
-    found = settings.PrometheusSource(url, tls=settings.Tls(ca_file=ca_file), **fields)
+    found = settings.PrometheusSource(url, tls=settings.PrometheusTls(ca_file=ca_file), **fields)
     problem = settings.problem(found)
     if problem:
         raise errors.InputError("--prometheus", problem)
     return found
 
 
-def _converted(key: str, value: object, where: str) -> object:
+def _convert_setting(key: str, value: object, where: str) -> object:
     try:
         return msgspec.convert(value, dict[str, str] if _OPTIONS[key] is dict else _OPTIONS[key])
     except msgspec.ValidationError as error:
         raise errors.InputError(where, f"`{key}`: {str(error).lower()}") from error
 
 
-def read(
+def survey_server(
     server: settings.PrometheusSource,
     result: checker.CheckResult,
     now: datetime.datetime,
     told: Callable[[int, int], None],
     monotonic_seconds: Callable[[], float] = time.monotonic,
-) -> Asked:
+) -> PrometheusSurvey:
     """Ask a server about every query of the policies.
 
     Args:
@@ -109,15 +109,15 @@ def read(
         RemoteError: it cannot be asked at all.
     """
     if result.program is None:
-        return Asked(prometheus_facts.PrometheusFacts(server.url), 0)
-    about = subjects.Subject(result.program, result.parsed, result.texts)
-    with connection.Connection("lint", server) as opened:
-        survey = _Survey(inspection.Inspector(opened), server.url, now.timestamp())
+        return PrometheusSurvey(prometheus_facts.PrometheusFacts(server.url), 0)
+    about = subjects.RuleInput(result.program, result.parsed, result.texts)
+    with connection.PrometheusClient("lint", server) as opened:
+        survey = _Surveyor(inspection.Inspector(opened), server.url, now.timestamp())
         survey.require_server()
-        return survey.of(about.metric_queries, told, monotonic_seconds)
+        return survey.survey_queries(about.metric_queries, told, monotonic_seconds)
 
 
-class _Survey:
+class _Surveyor:
     """Asks one question after the other; what the server does not offer is not known."""
 
     def __init__(self, inspector: inspection.Inspector, name: str, now_seconds: float) -> None:
@@ -134,12 +134,12 @@ class _Survey:
         except failures.QueryError as error:
             raise errors.RemoteError(f"{self._name} cannot be asked: {error}") from error
 
-    def of(
+    def survey_queries(
         self,
         asked: tuple[queries.MetricQuery, ...],
         told: Callable[[int, int], None],
         monotonic_seconds: Callable[[], float],
-    ) -> Asked:
+    ) -> PrometheusSurvey:
         """Return what the server says, as far as time and the limits allow."""
         deadline = monotonic_seconds() + MAX_SECONDS
         found: dict[str, prometheus_facts.QueryFacts] = {}
@@ -156,12 +156,12 @@ class _Survey:
             lookback_days=LOOKBACK_DAYS,
             queries=found,
             selectors=selectors,
-            scrape_seconds=self._or({}, self._inspector.scrape_seconds),
+            scrape_seconds=self._ask_or_default({}, self._inspector.scrape_seconds),
             recordings=dict(self._recordings()),
         )
-        return Asked(facts, len({each.query.text for each in asked}) - len(found))
+        return PrometheusSurvey(facts, len({each.query.text for each in asked}) - len(found))
 
-    def _or(self, otherwise: _T, ask: Callable[[], _T]) -> _T:
+    def _ask_or_default(self, otherwise: _T, ask: Callable[[], _T]) -> _T:
         """Return an answer, or something else where the server has none.
 
         Raises:
@@ -170,7 +170,7 @@ class _Survey:
         try:
             return ask()
         except failures.QueryError as error:
-            if error.cause in {failures.Cause.UNREACHABLE, failures.Cause.CREDENTIAL}:
+            if error.cause in {failures.QueryIssue.UNREACHABLE, failures.QueryIssue.CREDENTIAL}:
                 raise errors.RemoteError(f"{self._name} cannot be asked: {error}") from error
             return otherwise
 
@@ -189,7 +189,7 @@ class _Survey:
             return prometheus_facts.SelectorFacts()
         known = self._known.get(text)
         if known is None:
-            known = self._known[text] = self._or(
+            known = self._known[text] = self._ask_or_default(
                 prometheus_facts.SelectorFacts(), lambda: self._ask(part, text)
             )
         return known
@@ -197,10 +197,10 @@ class _Survey:
     def _ask(self, part: promql_parser.VectorSelector, text: str) -> prometheus_facts.SelectorFacts:
         ask, name = self._inspector, part.name or ""
         if ask.evaluate(f"count({text})").answer.series:
-            jobs: list[str] = self._or(
+            jobs: list[str] = self._ask_or_default(
                 [], lambda: ask.label_values("job", text, self._start, self._end)
             )
-            kind = self._or("", lambda: self._kind(name)) if name else ""
+            kind = self._ask_or_default("", lambda: self._kind(name)) if name else ""
             return prometheus_facts.SelectorFacts(jobs=tuple(jobs), kind=kind)
         if not name or ask.has_series(text, self._start, self._end):
             return prometheus_facts.SelectorFacts(is_there=False)
@@ -216,7 +216,7 @@ class _Survey:
     ) -> prometheus_facts.SelectorFacts:
         """Return which label or value it is that no series of the name has."""
         labels = self._inspector.label_names(name, self._start, self._end)
-        for label, value in _wanted(part):
+        for label, value in _list_required_labels(part):
             if label not in labels:
                 return prometheus_facts.SelectorFacts(
                     is_there=False, was_there=False, unknown_label=label, known=tuple(labels)
@@ -243,7 +243,7 @@ class _Survey:
         return "counter" if family in {"histogram", "summary"} else family
 
     def _recordings(self) -> Iterator[tuple[str, str]]:
-        rules: list[tuple[str, str]] = self._or([], self._inspector.recording_rules)
+        rules: list[tuple[str, str]] = self._ask_or_default([], self._inspector.recording_rules)
         for name, query in rules:
             try:
                 yield query_tree.normalise_query(promql_parser.parse(query)), name
@@ -251,7 +251,7 @@ class _Survey:
                 continue  # newer syntax than the parser knows
 
 
-def _wanted(part: promql_parser.VectorSelector) -> Iterator[tuple[str, str | None]]:
+def _list_required_labels(part: promql_parser.VectorSelector) -> Iterator[tuple[str, str | None]]:
     """Yield labels that series must have, with the value if there is only one that matches."""
     for each in part.matchers.matchers:
         if each.op == promql_parser.MatchOp.Equal and each.value:
@@ -268,7 +268,7 @@ def _matches_nothing(pattern: str) -> bool:
         return True
 
 
-def _series(each: answers.Series) -> prometheus_facts.Series:
+def _series(each: answers.InstantVectorSample) -> prometheus_facts.QuerySample:
     is_number = each.value is not None and math.isfinite(each.value)
     labels: Mapping[str, str] = each.labels
-    return prometheus_facts.Series(labels, each.value if is_number else None)
+    return prometheus_facts.QuerySample(labels, each.value if is_number else None)

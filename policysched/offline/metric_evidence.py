@@ -65,7 +65,7 @@ class MetricReport:
         if known is None:
             return None
         rule, told = known
-        node = self._snap.at_rows(np.array([row], np.intp))
+        node = self._snap.view_rows(np.array([row], np.intp))
         return rule.measured_on(node) if isinstance(rule, reject.Reject) else told.on_node(node)
 
     def _rule(self, rule: outage_hold.MetricRule, told: evidence.RuleEvidence) -> dict[str, object]:
@@ -82,7 +82,7 @@ class MetricReport:
 
     def _metric(self, reader: readings.MetricReader) -> dict[str, object]:
         snap = self._snap
-        found = reader.read(snap.all_rows())
+        found = reader.read(snap.view_all_rows())
         return {
             "unit": str(reader.metric.unit),
             "maxAgeSeconds": reader.metric.max_age_seconds,

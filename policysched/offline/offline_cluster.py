@@ -35,12 +35,12 @@ class OfflineCluster:
     passed_over: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
-def empty(now: datetime.datetime) -> OfflineCluster:
+def make_empty_cluster(now: datetime.datetime) -> OfflineCluster:
     """Return a cluster without anything in it, at the time `now`."""
     return OfflineCluster(caches.Cache(clocks.ManualClock(now)), pod_shape.PodShapes())
 
 
-def fill(
+def add_objects(
     cluster: OfflineCluster,
     found: cluster_file.ClusterObjects,
     where: str,
@@ -95,7 +95,7 @@ def _add_stored(cluster: OfflineCluster, item: storage_objects.StorageObject, wh
     except quantity.QuantityError as error:
         place = f"{where}: {kind.__name__} {_key(item.metadata)}"
         raise errors.InputError(place, str(error)) from error
-    cluster.cache.storage.of_kind(kind).set(item)
+    cluster.cache.storage.get_store(kind).set(item)
 
 
 def _add_node(cluster: OfflineCluster, node: objects.Node, where: str) -> None:
@@ -109,10 +109,10 @@ def _add_pod(cluster: OfflineCluster, pod: objects.Pod, where: str) -> None:
     if pod.is_terminal:
         cluster.passed_over[pod.key] = f"has ended, its phase is {pod.status.phase}"
         return
-    if problem := time_text.problem(pod.status.start_time):
+    if problem := time_text.find_problem(pod.status.start_time):
         raise errors.InputError(f"{where}: Pod {pod.key}: status.startTime", problem)
     try:
-        info = cluster.shapes.info(pod)
+        info = cluster.shapes.make_info(pod)
     except quantity.QuantityError as error:
         raise errors.InputError(f"{where}: Pod {pod.key}", str(error)) from error
     if pod.spec.node_name:

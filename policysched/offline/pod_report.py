@@ -57,13 +57,13 @@ def _unknown_pod(cluster: offline_cluster.OfflineCluster, name: str) -> errors.I
     known = [info.key for info in cluster.pending] + list(cluster.placed)
     namesakes = [key for key in known if key.endswith(f"/{name.rsplit('/', 1)[-1]}")]
     if namesakes:
-        advice = f"there is {spelling.alternatives(f'`{key}`' for key in namesakes[:3])}"
+        advice = f"there is {spelling.join_alternatives(f'`{key}`' for key in namesakes[:3])}"
     else:
         advice = spelling.did_you_mean(name, known[:_MAX_NAMES_COMPARED])
     return errors.InputError(f"`{name}`", "no such pod waits or runs in the cluster", help=advice)
 
 
-def report(
+def report_pod(
     framework: runtime.Framework,
     info: pod_shape.PodInfo,
     snap: snapshot.Snapshot,
@@ -75,10 +75,12 @@ def report(
     `candidates` are shadow policies that are decided beside, `evidence_of` the nodes of which the
     numbers and names behind each reason are told, None for all.
     """
-    return report_on(framework, framework.explain_pod(info, snap), snap, candidates, evidence_of)
+    return report_explanation(
+        framework, framework.explain_pod(info, snap), snap, candidates, evidence_of
+    )
 
 
-def report_on(
+def report_explanation(
     framework: runtime.Framework,
     found: explanation.Explanation,
     snap: snapshot.Snapshot,
@@ -88,7 +90,7 @@ def report_on(
     """Return the same of an explanation that has been asked for."""
     info = found.pod
     measured = metric_evidence.MetricReport(framework.profile.plugins, info.shape, snap)
-    evidence = evidence_on(framework, info, snap)
+    evidence = collect_evidence(framework, info, snap)
 
     def on_node(answer: status.Status, node: str) -> tuple[str, ...]:
         is_asked = evidence_of is None or node in evidence_of
@@ -103,7 +105,7 @@ def report_on(
     return told
 
 
-def evidence_on(
+def collect_evidence(
     framework: runtime.Framework, info: pod_shape.PodInfo, snap: snapshot.Snapshot
 ) -> node_evidence.NodeEvidence:
     """Return the evidence behind the rejections of a pod."""
@@ -149,7 +151,7 @@ def _nodes(
     made: dict[tuple[object, ...], object] = {}
     found: dict[str, object] = {}
     for verdict in verdicts:
-        answers = failures_of(verdict)
+        answers = list_failures(verdict)
         row = nodes.row_of[verdict.name]
         details = tuple(
             (measured.detail(answer.rule, row), evidence(answer, verdict.name))
@@ -171,7 +173,7 @@ def _verdict(
     return {"ok": False, **_status(first), "all": failures}
 
 
-def failures_of(verdict: explanation.NodeVerdict) -> tuple[status.Status, ...]:
+def list_failures(verdict: explanation.NodeVerdict) -> tuple[status.Status, ...]:
     """Return every failure on a node, the one that decides among them."""
     if verdict.first.is_success or verdict.first in verdict.all_failures:
         return verdict.all_failures

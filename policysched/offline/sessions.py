@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Inputs:
+class OfflineInputs:
     """What is asked for.
 
     Attributes:
@@ -42,7 +42,7 @@ class Inputs:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Basis:
+class DeciderFactory:
     """What decides, whatever the cluster.
 
     Attributes:
@@ -59,7 +59,7 @@ class Basis:
     scheduler_name: str | None = None
     leaves_out: Callable[[str], bool] = lambda _: False
 
-    def decider(
+    def make_decider(
         self,
         found: cluster_file.ClusterObjects,
         where: str,
@@ -73,13 +73,13 @@ class Basis:
         Raises:
             InputError: the cluster makes no sense, or has no such profile.
         """
-        cluster = offline_cluster.empty(self.now)
+        cluster = offline_cluster.make_empty_cluster(self.now)
         cache = cluster.cache
         handle = handles.Handle(
             handles.NoBinder(), cache.owners, storage=cache.storage, budgets=cache.budgets, rng=rng
         )
-        profiles = policies.require(policies.make(self.policies, handle))
-        offline_cluster.fill(cluster, found, where, profiles.annotation_keys)
+        profiles = policies.require_profiles(policies.make_profiles(self.policies, handle))
+        offline_cluster.add_objects(cluster, found, where, profiles.annotation_keys)
         cluster.cache.follow_metrics(profiles.metric_needs)
         for metric, samples in self.samples.items():
             cluster.cache.metrics.refresh(metric, samples)
@@ -91,7 +91,7 @@ class Basis:
         return Decider(cluster, choice, profiles.shadows, self.policies, profiles, handle)
 
 
-class Session:
+class OfflineSession:
     """Answers about each cluster of the input, one after the other.
 
     Attributes:
@@ -101,13 +101,13 @@ class Session:
         metrics: the file of their values, None without one.
     """
 
-    def __init__(self, inputs: Inputs) -> None:
+    def __init__(self, inputs: OfflineInputs) -> None:
         """Read everything but the clusters.
 
         Raises:
             InputError: something cannot be read, or is wrong.
         """
-        policy_set = policies.load(
+        policy_set = policies.load_policy_set(
             inputs.policies,
             inputs.params,
             inputs.scheduler_name,
@@ -120,36 +120,36 @@ class Session:
             declared = policy_set.all_metrics
             self.metrics = metrics_file.read_file(inputs.metrics, declared, inputs.now)
             samples = self.metrics.samples
-        self._basis = Basis(policy_set, inputs.now, samples, inputs.scheduler_name)
-        with process.without_collections():
+        self._basis = DeciderFactory(policy_set, inputs.now, samples, inputs.scheduler_name)
+        with process.pause_garbage_collection():
             self._clusters = _clusters(inputs.cluster)
         self.is_lines = self._clusters.is_lines
         self.warnings = policy_set.warnings
-        read = profile_notes.metrics_read(policy_set, inputs.scheduler_name)
+        read = profile_notes.list_read_metrics(policy_set, inputs.scheduler_name)
         unmeasured = {each.name for each in read if not samples.get(each.key)}
         self.unmeasured = tuple(sorted(unmeasured))
 
-    def deciders(self, rng: random.Random | None = None) -> Iterator[Decider]:
+    def make_deciders(self, rng: random.Random | None = None) -> Iterator[Decider]:
         """Yield what decides the pods of each cluster; ties are broken by `rng`.
 
         Raises:
             InputError: a cluster cannot be read, or has no such profile.
         """
-        with process.without_collections():
+        with process.pause_garbage_collection():
             for where, found in self._clusters.places:
-                yield self._basis.decider(found, where, rng)
+                yield self._basis.make_decider(found, where, rng)
                 if self.is_lines:
                     gc.collect()
 
 
 def _clusters(
     named: str | live_cluster.LiveCluster,
-) -> object_lists.Inputs[cluster_file.ClusterObjects]:
+) -> object_lists.InputLists[cluster_file.ClusterObjects]:
     if isinstance(named, str):
         return cluster_file.read_all(named)
     from policysched.inputs import live_cluster  # noqa: PLC0415 - brings HTTP, TLS and credentials
 
-    return object_lists.Inputs(iter([live_cluster.read(named)]))
+    return object_lists.InputLists(iter([live_cluster.read(named)]))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ class Decider:
         `evidence_of`: see `explaining.report`.
         """
         for info in self.cluster.pending:
-            framework = self.choice.of(info)
+            framework = self.choice.choose_framework(info)
             if framework is not None:
                 yield self.report(framework, info, evidence_of)
 
@@ -189,15 +189,15 @@ class Decider:
             InputError: there is no such pod, or no profile decides it.
         """
         info = pod_report.find_pod(self.cluster, pod)
-        return self.report(self.choice.required(info), info, evidence_of)
+        return self.report(self.choice.require_framework(info), info, evidence_of)
 
-    def simulate(self) -> Iterator[simulating.Placement]:
+    def simulate(self) -> Iterator[simulating.SimulatedPlacement]:
         """Yield where each pending pod goes, in queue order."""
         return simulating.simulate(self.cluster, self.choice, self.shadows)
 
-    def allocations(self) -> list[simulating.Allocation]:
+    def allocations(self) -> list[simulating.ResourceAllocation]:
         """Return what is requested of each resource by now."""
-        return simulating.allocations(self.cluster.cache)
+        return simulating.list_allocations(self.cluster.cache)
 
     def report(
         self,
@@ -206,11 +206,11 @@ class Decider:
         evidence_of: Collection[str] | None = (),
     ) -> dict[str, Any]:
         """Return the report about one pod that `framework` decides."""
-        return self.report_on(
+        return self.report_explanation(
             framework, framework.explain_pod(info, self.cluster.cache.snapshot()), evidence_of
         )
 
-    def report_on(
+    def report_explanation(
         self,
         framework: runtime.Framework,
         found: explanation.Explanation,
@@ -219,4 +219,4 @@ class Decider:
         """Return the report about a pod of which `framework` has said everything."""
         candidates = self.shadows.get(framework.profile.scheduler_name, ())
         snap = self.cluster.cache.snapshot()
-        return pod_report.report_on(framework, found, snap, candidates, evidence_of)
+        return pod_report.report_explanation(framework, found, snap, candidates, evidence_of)

@@ -22,7 +22,7 @@ from policysched.profiles import profile_choice
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Placement:
+class SimulatedPlacement:
     """Where one pod went.
 
     Attributes:
@@ -57,27 +57,27 @@ def simulate(
     cluster: offline_cluster.OfflineCluster,
     choice: profile_choice.ProfileChoice,
     shadows: Shadows | None = None,
-) -> Iterator[Placement]:
+) -> Iterator[SimulatedPlacement]:
     """Schedule the pending pods in queue order; `cluster.cache` changes with every placement."""
-    simulation = Simulation(cluster.cache, shadows or {})
-    for framework, info in in_queue_order(cluster, choice):
+    simulation = SchedulingSimulation(cluster.cache, shadows or {})
+    for framework, info in sort_by_queue_order(cluster, choice):
         yield simulation.place(framework, info)
 
 
-def in_queue_order(
+def sort_by_queue_order(
     cluster: offline_cluster.OfflineCluster, choice: profile_choice.ProfileChoice
 ) -> list[tuple[runtime.Framework, pod_shape.PodInfo]]:
     """Return the pods as QueueSort orders them, all having arrived in the order of the file."""
     waiting = []
     for sequence, info in enumerate(cluster.pending):
-        framework = choice.of(info)
+        framework = choice.choose_framework(info)
         if framework is not None:
             queued = queued_pod.QueuedPodInfo(info, timestamp_seconds=0.0, sequence=sequence)
             waiting.append((framework.sort_key(queued), sequence, framework, info))
     return [(framework, info) for _, _, framework, info in sorted(waiting, key=lambda w: w[:2])]
 
 
-class Simulation:
+class SchedulingSimulation:
     """Scheduling cycles on a cache, each pod with all that follows from it before the next."""
 
     def __init__(self, cache: caches.Cache, shadows: Shadows) -> None:
@@ -87,30 +87,34 @@ class Simulation:
 
     def place(
         self, framework: runtime.Framework, info: pod_shape.PodInfo, preferred: str | None = None
-    ) -> Placement:
+    ) -> SimulatedPlacement:
         """Schedule a pod that no gate holds; of equally good nodes it takes the `preferred` one."""
         gate = framework.pre_enqueue(info)
         if gate.is_success:
             return self._schedule(framework, info, preferred)
-        return Placement(info.key, gate=gate, reasons=gate.reasons)
+        return SimulatedPlacement(info.key, gate=gate, reasons=gate.reasons)
 
     def _schedule(
         self, framework: runtime.Framework, info: pod_shape.PodInfo, preferred: str | None
-    ) -> Placement:
+    ) -> SimulatedPlacement:
         """Decide a pod: assume it on a node, if need be on one that others leave for it."""
-        info = with_nomination(info, self._cache.nominated.node_of(info.uid) or "")
+        info = set_nomination(info, self._cache.nominated.node_of(info.uid) or "")
         result = framework.schedule_pod(info, self._cache.snapshot())
-        placement = Placement(info.key, shadows=self._decide_beside(framework, info, result))
+        placement = SimulatedPlacement(
+            info.key, shadows=self._decide_beside(framework, info, result)
+        )
         if result.node_name is None:
             made_room = self._make_room(framework, info, result)
             if made_room is not None:
-                info = with_nomination(info, made_room.nominated_node_name or "")
-                placement = _with_victims(placement, made_room)
+                info = set_nomination(info, made_room.nominated_node_name or "")
+                placement = _add_victims(placement, made_room)
                 result = framework.schedule_pod(info, self._cache.snapshot())
         if preferred is not None and shadow.is_best(result, preferred, self._cache.snapshot()):
             result.node_name = preferred
         if result.node_name is None:
-            return dataclasses.replace(placement, message=result.message, reasons=_reasons(result))
+            return dataclasses.replace(
+                placement, message=result.message, reasons=_list_reasons(result)
+            )
         feasible = self._feasible_count(framework, info, result)
         rejected = _claim(framework, self._cache, info, result)
         if rejected is not None:
@@ -171,13 +175,15 @@ class Simulation:
         return max(explained.feasible_count, result.feasible_count)
 
 
-def _with_victims(placement: Placement, answer: interface.PostFilterResult) -> Placement:
+def _add_victims(
+    placement: SimulatedPlacement, answer: interface.PostFilterResult
+) -> SimulatedPlacement:
     victims = [victim.key for victim in answer.victims]
     node = answer.nominated_node_name if victims else None
     return dataclasses.replace(placement, victims=victims, nominated=node)
 
 
-def with_nomination(info: pod_shape.PodInfo, node_name: str) -> pod_shape.PodInfo:
+def set_nomination(info: pod_shape.PodInfo, node_name: str) -> pod_shape.PodInfo:
     """Return a pod with the status of one that is nominated to a node, "" for none."""
     if info.pod.status.nominated_node_name == node_name:
         return info
@@ -185,7 +191,7 @@ def with_nomination(info: pod_shape.PodInfo, node_name: str) -> pod_shape.PodInf
     return pod_shape.PodInfo(msgspec.structs.replace(info.pod, status=said), info.shape)
 
 
-def _reasons(result: runtime.ScheduleResult) -> tuple[str, ...]:
+def _list_reasons(result: runtime.ScheduleResult) -> tuple[str, ...]:
     diagnosis = result.diagnosis
     if diagnosis is None:
         return (result.message,)
@@ -223,7 +229,7 @@ def _best_names(result: runtime.ScheduleResult, cache: caches.Cache) -> list[str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Allocation:
+class ResourceAllocation:
     """How much of a resource all pods together request: milli-CPU, bytes or pieces."""
 
     resource: str
@@ -231,20 +237,20 @@ class Allocation:
     allocatable: int
 
 
-def allocations(cache: caches.Cache) -> list[Allocation]:
+def list_allocations(cache: caches.Cache) -> list[ResourceAllocation]:
     """Return the allocation of every resource that some node has, over all nodes."""
     nodes = cache.nodes
     is_alive = nodes.is_alive[: nodes.size]
     requested = nodes.requested[: nodes.size][is_alive].sum(axis=0).tolist()
     allocatable = nodes.allocatable[: nodes.size][is_alive].sum(axis=0).tolist()
     return [
-        Allocation(resource, requested[column], allocatable[column])
+        ResourceAllocation(resource, requested[column], allocatable[column])
         for column, resource in enumerate(nodes.resources.values)
         if allocatable[column]
     ]
 
 
-def as_json(placement: Placement) -> dict[str, object]:
+def as_json(placement: SimulatedPlacement) -> dict[str, object]:
     """Return a placement in the form of schemas/simulate.schema.json."""
     report: dict[str, object] = {
         "pod": placement.pod,

@@ -18,7 +18,7 @@ _EXAMPLE = "write POLICY/RULE.weight=0,20,50 or params.NAME=60%,70%"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Axis:
+class SweepAxis:
     """One thing that is varied.
 
     Attributes:
@@ -44,13 +44,13 @@ Point = Mapping[str, str]
 """A value for each axis, by its name."""
 
 
-def parse(texts: Iterable[str]) -> list[Axis]:
+def parse_axes(texts: Iterable[str]) -> list[SweepAxis]:
     """Return the axes that options describe.
 
     Raises:
         UsageError: one of them is none, stands twice, or there are too many points.
     """
-    found = [_axis(text) for text in texts]
+    found = [_parse_axis(text) for text in texts]
     names = [axis.name for axis in found]
     for name in names:
         if names.count(name) > 1:
@@ -63,12 +63,12 @@ def parse(texts: Iterable[str]) -> list[Axis]:
     return found
 
 
-def _axis(text: str) -> Axis:
+def _parse_axis(text: str) -> SweepAxis:
     name, equals, listed = text.partition("=")
     values = tuple(dict.fromkeys(value.strip() for value in listed.split(",")))
     if not equals or not all(values):
         raise errors.UsageError(f"`--sweep {text}` names no values; {_EXAMPLE}")
-    axis = Axis(name, values)
+    axis = SweepAxis(name, values)
     if axis.param is None:
         _refuse_no_weights(axis)
     elif not axis.param:
@@ -76,7 +76,7 @@ def _axis(text: str) -> Axis:
     return axis
 
 
-def _refuse_no_weights(axis: Axis) -> None:
+def _refuse_no_weights(axis: SweepAxis) -> None:
     if not axis.name.endswith(f".{_WEIGHT}") or "/" not in axis.name:
         raise errors.UsageError(f"`{axis.name}` cannot be varied; {_EXAMPLE}")
     for value in axis.values:
@@ -85,14 +85,16 @@ def _refuse_no_weights(axis: Axis) -> None:
             raise errors.UsageError(f"`{value}` is no weight: 1 to {_MAX_WEIGHT}, 0 for no rule")
 
 
-def points(axes: Sequence[Axis]) -> Iterator[Point]:
+def generate_points(axes: Sequence[SweepAxis]) -> Iterator[Point]:
     """Yield every combination of values, the last axis varied first."""
     names = [axis.name for axis in axes]
     for values in itertools.product(*(axis.values for axis in axes)):
         yield dict(zip(names, values, strict=True))
 
 
-def weighted(policy_set: policies.PolicySet, weights: Mapping[str, int]) -> policies.PolicySet:
+def set_rule_weights(
+    policy_set: policies.PolicySet, weights: Mapping[str, int]
+) -> policies.PolicySet:
     """Return policies with other weights of rules, by name; rules of weight 0 are left out.
 
     Raises:
@@ -103,25 +105,29 @@ def weighted(policy_set: policies.PolicySet, weights: Mapping[str, int]) -> poli
         return policy_set
     _refuse_unknown(program, weights)
     profiles = tuple(
-        dataclasses.replace(each, policies=tuple(_policy(p, weights) for p in each.policies))
+        dataclasses.replace(
+            each, policies=tuple(_set_policy_weights(p, weights) for p in each.policies)
+        )
         for each in program.profiles
     )
     return dataclasses.replace(policy_set, program=dataclasses.replace(program, profiles=profiles))
 
 
-def _policy(policy: checked.CheckedPolicy, weights: Mapping[str, int]) -> checked.CheckedPolicy:
+def _set_policy_weights(
+    policy: checked.CheckedPolicy, weights: Mapping[str, int]
+) -> checked.CheckedPolicy:
     rules = []
     for rule in policy.rules:
         weight = weights.get(rule.head.name)
         if weight is None:
             rules.append(rule)
         elif weight:
-            rules.append(_with_weight(rule, weight))
+            rules.append(_set_weight(rule, weight))
     return dataclasses.replace(policy, rules=tuple(rules))
 
 
-def _with_weight(rule: checked.Rule, weight: int) -> checked.Rule:
-    if isinstance(rule, (checked.TolerateRule, checked.RejectRule)):
+def _set_weight(rule: checked.Rule, weight: int) -> checked.Rule:
+    if isinstance(rule, (checked.TolerationRule, checked.RejectRule)):
         return rule
     return dataclasses.replace(rule, weight=weight)
 

@@ -13,7 +13,7 @@ RESOURCES = ("cpu", "memory")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Spread:
+class RequestedShareSpread:
     """How the shares that are requested of one resource differ between nodes.
 
     Attributes:
@@ -28,7 +28,7 @@ class Spread:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Balance:
+class ClusterBalance:
     """What a cluster looks like.
 
     Attributes:
@@ -36,23 +36,23 @@ class Balance:
         hot_nodes: how many nodes have one of them requested up to the limit or beyond.
     """
 
-    by_resource: dict[str, Spread]
+    by_resource: dict[str, RequestedShareSpread]
     hot_nodes: int
 
 
-def of(cache: caches.Cache, hot: float) -> Balance:
+def measure_balance(cache: caches.Cache, hot: float) -> ClusterBalance:
     """Return the balance over all nodes that have the resource; `hot` is a share, such as 0.8."""
     nodes = cache.nodes
     is_hot = np.zeros(nodes.size, np.bool_)
     found = {}
     for resource in RESOURCES:
-        shares, has = _shares(nodes, resource)
+        shares, has = _compute_requested_shares(nodes, resource)
         is_hot |= has & (shares >= hot)
-        found[resource] = _spread(shares[has])
-    return Balance(found, int(is_hot.sum()))
+        found[resource] = _measure_spread(shares[has])
+    return ClusterBalance(found, int(is_hot.sum()))
 
 
-def _shares(
+def _compute_requested_shares(
     nodes: columns.NodeColumns, resource: str
 ) -> tuple[columns.FloatArray, columns.BoolArray]:
     """Return float64 (N,) shares requested, and bool (N,) where there is anything to request."""
@@ -64,8 +64,10 @@ def _shares(
     return shares, has
 
 
-def _spread(shares: columns.FloatArray) -> Spread:
+def _measure_spread(shares: columns.FloatArray) -> RequestedShareSpread:
     mean = float(shares.mean()) if len(shares) else 0.0
     if mean == 0.0:
-        return Spread(0.0, 0.0, 0.0)
-    return Spread(mean, float(shares.std()) / mean, float(shares.max() - shares.min()))
+        return RequestedShareSpread(0.0, 0.0, 0.0)
+    return RequestedShareSpread(
+        mean, float(shares.std()) / mean, float(shares.max() - shares.min())
+    )

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Shares = dict[str, int]
 
 
-class Outcome(enum.Enum):
+class BindingChangeKind(enum.Enum):
     """How a binding's future differs, the gravest first."""
 
     UNSCHEDULABLE = "unschedulable"
@@ -59,7 +59,7 @@ class Outcome(enum.Enum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Fate:
+class BindingFate:
     """What becomes of a binding under one side.
 
     Attributes:
@@ -84,14 +84,14 @@ class BindingChange:
     """
 
     binding: str
-    outcome: Outcome
+    outcome: BindingChangeKind
     present: Shares
-    old: Fate
-    new: Fate
+    old: BindingFate
+    new: BindingFate
     lost: tuple[str, ...]
     gained: tuple[str, ...]
     moves_now: bool
-    cause: changes.Cause
+    cause: changes.ChangeCause
 
 
 @dataclasses.dataclass(slots=True)
@@ -109,16 +109,16 @@ class BindingChanges:
     bindings: list[BindingChange] = dataclasses.field(default_factory=list)
     considered: int = 0
     unserved: int = 0
-    edits: list[edits.Edit] = dataclasses.field(default_factory=list)
+    edits: list[edits.ProfileEdit] = dataclasses.field(default_factory=list)
     unmeasured: list[str] = dataclasses.field(default_factory=list)
 
-    def counts(self) -> Counter[Outcome]:
+    def count_bindings(self) -> Counter[BindingChangeKind]:
         """Return how many bindings have an outcome."""
         return Counter(each.outcome for each in self.bindings)
 
 
-def compare(
-    basis: world.Basis,
+def compare_bindings(
+    basis: world.PlanInputs,
     plane: control_plane_file.ControlPlane,
     advance: Callable[[int], None] = lambda _: None,
 ) -> BindingChanges:
@@ -127,8 +127,8 @@ def compare(
     Raises:
         ConfigurationError: it is not said which profile is meant.
     """
-    looking = _Looking(basis, plane)
-    found = BindingChanges(edits=looking.edits, unmeasured=looking.unmeasured())
+    looking = _BindingComparer(basis, plane)
+    found = BindingChanges(edits=looking.edits, unmeasured=looking.find_metrics_without_samples())
     for binding in plane.bindings:
         advance(1)
         served = looking.serves(binding)
@@ -144,34 +144,40 @@ def compare(
     return found
 
 
-class _Looking:
+class _BindingComparer:
     """Compares the futures of bindings, one by one."""
 
-    def __init__(self, basis: world.Basis, plane: control_plane_file.ControlPlane) -> None:
+    def __init__(self, basis: world.PlanInputs, plane: control_plane_file.ControlPlane) -> None:
         self._basis = basis
-        self._clusters = snapshot.of(plane.clusters, plane.bindings)
-        self._plugins = registry.chosen(registry.with_entry_points(registry.built_in()), ["*"])
-        self._profiles = _profile(basis.old, basis), _profile(basis.new, basis)
-        self.edits = cluster_edits.between(*self._profiles, (basis.old, basis.new))
-        self._old, self._new = (self._algorithm(each) for each in self._profiles)
-        self._without: dict[frozenset[edits.Key], algorithm.Algorithm] = {}
-        self._causes = causes.KnownCauses()
+        self._clusters = snapshot.make_snapshot(plane.clusters, plane.bindings)
+        self._plugins = registry.choose_plugins(
+            registry.add_entry_points(registry.make_built_in_factories()), ["*"]
+        )
+        self._profiles = _find_profile(basis.old, basis), _find_profile(basis.new, basis)
+        self.edits = cluster_edits.find_cluster_policy_edits(
+            *self._profiles, (basis.old, basis.new)
+        )
+        self._old, self._new = (self._make_algorithm(each) for each in self._profiles)
+        self._without: dict[frozenset[edits.Key], algorithm.BindingAlgorithm] = {}
+        self._causes = causes.CauseCache()
 
-    def unmeasured(self) -> list[str]:
+    def find_metrics_without_samples(self) -> list[str]:
         """Return the names of metrics that rules read and of which no cluster has a sample."""
         read = {each.key: each.name for p in self._profiles for each in p.cluster_metrics}
         return sorted({name for key, name in read.items() if not self._basis.samples.get(key)})
 
     def serves(self, binding: objects.Binding) -> tuple[bool, bool]:
         """Return whether the old and the new side decide a binding."""
-        basis, name = self._basis, triggers.scheduler_name(binding)
+        basis, name = self._basis, triggers.get_scheduler_name(binding)
         if basis.scheduler_name is not None:
             return True, True
-        return not basis.leaves_out(basis.old)(name), not basis.leaves_out(basis.new)(name)
+        return not basis.make_left_out_test(basis.old)(name), not basis.make_left_out_test(
+            basis.new
+        )(name)
 
     def _has_profile_without_policies(self, binding: objects.Binding) -> bool:
         """Return whether both sides decide a binding by a profile without cluster policies."""
-        basis, name = self._basis, triggers.scheduler_name(binding)
+        basis, name = self._basis, triggers.get_scheduler_name(binding)
         pairs = zip((basis.old, basis.new), self._profiles, strict=True)
         return basis.scheduler_name is None and all(
             name in side.profile_names and profile.name != name for side, profile in pairs
@@ -181,40 +187,40 @@ class _Looking:
         self, binding: objects.Binding, served: tuple[bool, bool]
     ) -> BindingChange:
         """Return the change of a binding that one side alone decides."""
-        name = triggers.scheduler_name(binding)
-        without = Fate(None, f"no profile serves the schedulerName {name}")
-        algorithms, fresh = (self._old, self._new), _as_new(binding)
+        name = triggers.get_scheduler_name(binding)
+        without = BindingFate(None, f"no profile serves the schedulerName {name}")
+        algorithms, fresh = (self._old, self._new), _remove_clusters(binding)
         old, new = (
-            self._fate(made, fresh) if is_served else without
+            self._make_fate(made, fresh) if is_served else without
             for made, is_served in zip(algorithms, served, strict=True)
         )
         word = "removed" if served[0] else "added"
         return BindingChange(
             binding.key,
-            Outcome.PROFILE_REMOVED if served[0] else Outcome.PROFILE_ADDED,
+            BindingChangeKind.PROFILE_REMOVED if served[0] else BindingChangeKind.PROFILE_ADDED,
             {each.name: each.replicas for each in binding.spec.clusters},
             old,
             new,
             lost=(),
             gained=(),
             moves_now=False,
-            cause=changes.Cause(changes.CauseKind.PROFILE, how=f"profile `{name}` is {word}"),
+            cause=changes.ChangeCause(changes.CauseKind.PROFILE, how=f"profile `{name}` is {word}"),
         )
 
     def compare(self, binding: objects.Binding) -> BindingChange | None:
         """Return what changes for a binding, if anything does."""
         if self._has_profile_without_policies(binding):
             return None
-        fresh = _as_new(binding)
-        old, new = self._fate(self._old, fresh), self._fate(self._new, fresh)
-        outcome = _outcome(old, new)
+        fresh = _remove_clusters(binding)
+        old, new = self._make_fate(self._old, fresh), self._make_fate(self._new, fresh)
+        outcome = _classify_change(old, new)
         present = {each.name: each.replicas for each in binding.spec.clusters}
         moves_now = present != {} and self._moves_now(binding)
-        if outcome is Outcome.SAME and not moves_now:
+        if outcome is BindingChangeKind.SAME and not moves_now:
             return None
         cause_of = fresh
-        if outcome is Outcome.SAME:
-            outcome, cause_of = Outcome.PRESENT, binding
+        if outcome is BindingChangeKind.SAME:
+            outcome, cause_of = BindingChangeKind.PRESENT, binding
         before, after = (fate.shares or {} for fate in (old, new))
         lost = tuple(sorted(before.keys() - after.keys()))
         return BindingChange(
@@ -226,26 +232,30 @@ class _Looking:
             lost,
             tuple(sorted(after.keys() - before.keys())),
             moves_now,
-            self._cause(cause_of, lost),
+            self._find_cause(cause_of, lost),
         )
 
     def _moves_now(self, binding: objects.Binding) -> bool:
-        old, new = self._fate(self._old, binding), self._fate(self._new, binding)
+        old, new = self._make_fate(self._old, binding), self._make_fate(self._new, binding)
         return old.shares != new.shares
 
-    def _cause(self, binding: objects.Binding, lost: Sequence[str]) -> changes.Cause:
-        old, new = self._fate(self._old, binding), self._fate(self._new, binding)
-        how = self._against(binding, new, lost)
+    def _find_cause(self, binding: objects.Binding, lost: Sequence[str]) -> changes.ChangeCause:
+        old, new = self._make_fate(self._old, binding), self._make_fate(self._new, binding)
+        how = self._explain_lost_cluster(binding, new, lost)
         relevant = [each for each in self.edits if self._concerns(each, binding)]
-        outcome = _outcome(old, new)
+        outcome = _classify_change(old, new)
 
-        def explains(taken_back: Sequence[edits.Edit]) -> bool:
-            return _is_as(outcome, old, self._fate(self._variant(taken_back), binding))
+        def explains(taken_back: Sequence[edits.ProfileEdit]) -> bool:
+            return _matches_old_result(
+                outcome, old, self._make_fate(self._make_variant(taken_back), binding)
+            )
 
         alike = (tuple(each.key for each in relevant), outcome, how)
-        return dataclasses.replace(self._causes.find(alike, relevant, explains), how=how)
+        return dataclasses.replace(self._causes.find_cause(alike, relevant, explains), how=how)
 
-    def _against(self, binding: objects.Binding, new: Fate, lost: Sequence[str]) -> str:
+    def _explain_lost_cluster(
+        self, binding: objects.Binding, new: BindingFate, lost: Sequence[str]
+    ) -> str:
         """Return why a binding does not get a cluster that it got."""
         if new.shares is None:
             return new.message
@@ -257,7 +267,7 @@ class _Looking:
                 return f"{name}: {refusal.reason}"
         return f"{lost[0]} still takes it, others come before it"
 
-    def _concerns(self, edit: edits.Edit, binding: objects.Binding) -> bool:
+    def _concerns(self, edit: edits.ProfileEdit, binding: objects.Binding) -> bool:
         for each in (self._old.policies, self._new.policies):
             if each is not None:
                 seen = each.view(binding, self._clusters)
@@ -265,18 +275,18 @@ class _Looking:
                     return True
         return False
 
-    def _fate(self, made: algorithm.Algorithm, binding: objects.Binding) -> Fate:
+    def _make_fate(self, made: algorithm.BindingAlgorithm, binding: objects.Binding) -> BindingFate:
         result = decide.decide(made, binding, self._clusters).result
-        if isinstance(result, errors.Failure):
-            return Fate(None, result.text)
-        return Fate({each.name: each.replicas for each in result}, "")
+        if isinstance(result, errors.PlacementFailure):
+            return BindingFate(None, result.text)
+        return BindingFate({each.name: each.replicas for each in result}, "")
 
-    def _variant(self, taken_back: Sequence[edits.Edit]) -> algorithm.Algorithm:
+    def _make_variant(self, taken_back: Sequence[edits.ProfileEdit]) -> algorithm.BindingAlgorithm:
         """Return what decides by the new side without some edits."""
         key = frozenset(each.key for each in taken_back)
         if key not in self._without:
             old, new = self._profiles
-            rows = edits.undone(cluster_profile.as_rows(new), taken_back)
+            rows = edits.undo_edits(cluster_profile.treat_clusters_as_nodes(new), taken_back)
             metrics = {each.key: each for each in (*old.cluster_metrics, *new.cluster_metrics)}
             profile = dataclasses.replace(
                 new,
@@ -284,56 +294,56 @@ class _Looking:
                 cluster_metrics=tuple(metrics.values()),
                 on_outage=rows.on_outage,
             )
-            self._without[key] = self._algorithm(profile)
+            self._without[key] = self._make_algorithm(profile)
         return self._without[key]
 
-    def _algorithm(self, profile: checked.CheckedProfile) -> algorithm.Algorithm:
+    def _make_algorithm(self, profile: checked.CheckedProfile) -> algorithm.BindingAlgorithm:
         program = self._basis.new.policies.program
         if not profile.cluster_policies or program is None:
-            return algorithm.Algorithm(self._plugins)
+            return algorithm.BindingAlgorithm(self._plugins)
         clock = clocks.ManualClock(self._basis.now)
         made = cluster_policies.ClusterPolicies(profile, program, clock)
         for metric in profile.cluster_metrics:
             made.refresh(metric.key, self._basis.samples.get(metric.key, {}))
-        return algorithm.Algorithm(self._plugins, policies=made)
+        return algorithm.BindingAlgorithm(self._plugins, policies=made)
 
 
-def _profile(side: sides.Side, basis: world.Basis) -> checked.CheckedProfile:
+def _find_profile(side: sides.PlanSide, basis: world.PlanInputs) -> checked.CheckedProfile:
     """Return the profile whose cluster policies are in force; one without any for none."""
     program = side.policies.program
     if program is None:
         return world.NO_PROFILE
     policy_texts.require_one_profile(program, basis.scheduler_name)
-    return cluster_policies.profile_of(program, basis.scheduler_name) or world.NO_PROFILE
+    return cluster_policies.find_cluster_profile(program, basis.scheduler_name) or world.NO_PROFILE
 
 
-def _as_new(binding: objects.Binding) -> objects.Binding:
+def _remove_clusters(binding: objects.Binding) -> objects.Binding:
     """Return a binding as it was created: without clusters, and never scheduled."""
     spec = msgspec.structs.replace(binding.spec, clusters=(), reschedule_triggered_at=None)
     return msgspec.structs.replace(binding, spec=spec, status=objects.BindingStatus())
 
 
-def _outcome(old: Fate, new: Fate) -> Outcome:
+def _classify_change(old: BindingFate, new: BindingFate) -> BindingChangeKind:
     if old.shares is None or new.shares is None:
         if old.shares is not None:
-            return Outcome.UNSCHEDULABLE
+            return BindingChangeKind.UNSCHEDULABLE
         if new.shares is not None:
-            return Outcome.SCHEDULABLE
-        return Outcome.SAME if old.message == new.message else Outcome.REASON
+            return BindingChangeKind.SCHEDULABLE
+        return BindingChangeKind.SAME if old.message == new.message else BindingChangeKind.REASON
     if old.shares == new.shares:
-        return Outcome.SAME
+        return BindingChangeKind.SAME
     is_among_same = old.shares.keys() == new.shares.keys()
-    return Outcome.REPLICAS if is_among_same else Outcome.CLUSTERS
+    return BindingChangeKind.REPLICAS if is_among_same else BindingChangeKind.CLUSTERS
 
 
-def _is_as(outcome: Outcome, old: Fate, now: Fate) -> bool:
+def _matches_old_result(outcome: BindingChangeKind, old: BindingFate, now: BindingFate) -> bool:
     """Return whether a decision comes to the old outcome, as far as it matters."""
     match outcome:
-        case Outcome.UNSCHEDULABLE:
+        case BindingChangeKind.UNSCHEDULABLE:
             return now.shares is not None
-        case Outcome.SCHEDULABLE:
+        case BindingChangeKind.SCHEDULABLE:
             return now.shares is None
-        case Outcome.CLUSTERS:
+        case BindingChangeKind.CLUSTERS:
             return now.shares is not None and now.shares.keys() == (old.shares or {}).keys()
         case _:
             return now == old

@@ -12,12 +12,14 @@ if TYPE_CHECKING:
 
 Report: TypeAlias = dict[str, Any]
 
-_DIFFERENT = [each for each in bindings.Outcome if each is not bindings.Outcome.SAME]
+_DIFFERENT = [
+    each for each in bindings.BindingChangeKind if each is not bindings.BindingChangeKind.SAME
+]
 
 
-def as_json(found: bindings.BindingChanges, basis: world.Basis) -> Report:
+def as_json(found: bindings.BindingChanges, basis: world.PlanInputs) -> Report:
     """Return the changes of bindings in the documented form."""
-    counts = found.counts()
+    counts = found.count_bindings()
     caused = Counter(
         (edit.key, change.outcome) for change in found.bindings for edit in change.cause.edits
     )
@@ -28,13 +30,15 @@ def as_json(found: bindings.BindingChanges, basis: world.Basis) -> Report:
             **{each.value: counts[each] for each in _DIFFERENT},
             "movesNow": sum(each.moves_now for each in found.bindings),
         },
-        "edits": [_edit(each, caused, basis) for each in found.edits],
-        "changes": [_change(each) for each in found.bindings],
+        "edits": [_render_edit(each, caused, basis) for each in found.edits],
+        "changes": [_render_change(each) for each in found.bindings],
     }
 
 
-def _edit(
-    edit: edits.Edit, caused: Counter[tuple[edits.Key, bindings.Outcome]], basis: world.Basis
+def _render_edit(
+    edit: edits.ProfileEdit,
+    caused: Counter[tuple[edits.Key, bindings.BindingChangeKind]],
+    basis: world.PlanInputs,
 ) -> Report:
     return {
         "kind": edit.kind,
@@ -43,28 +47,28 @@ def _edit(
         "old": edit.old,
         "new": edit.new,
         "note": edit.note,
-        "where": report.place(edit, basis),
+        "where": report.find_place(edit, basis),
         "bindings": {each.value: caused[edit.key, each] for each in _DIFFERENT},
     }
 
 
-def _change(change: bindings.BindingChange) -> Report:
+def _render_change(change: bindings.BindingChange) -> Report:
     return {
         "binding": change.binding,
         "outcome": change.outcome.value,
-        "present": _targets(change.present),
-        "from": _fate(change.old),
-        "to": _fate(change.new),
+        "present": _render_targets(change.present),
+        "from": _render_fate(change.old),
+        "to": _render_fate(change.new),
         "lost": list(change.lost),
         "gained": list(change.gained),
         "movesNow": change.moves_now,
-        "cause": report.cause(change.cause),
+        "cause": report.render_cause(change.cause),
     }
 
 
-def _fate(fate: bindings.Fate) -> Report:
-    return {"clusters": _targets(fate.shares or {}), "message": fate.message}
+def _render_fate(fate: bindings.BindingFate) -> Report:
+    return {"clusters": _render_targets(fate.shares or {}), "message": fate.message}
 
 
-def _targets(shares: bindings.Shares) -> list[Report]:
+def _render_targets(shares: bindings.Shares) -> list[Report]:
     return [{"name": name, "replicas": count} for name, count in sorted(shares.items())]

@@ -17,7 +17,7 @@ from typing import TypeAlias
 from policysched.cluster.pods import pod_shape
 from policysched.planning import changes, deciding, edits, world
 
-IsOld: TypeAlias = Callable[[deciding.Decision], bool]
+IsOld: TypeAlias = Callable[[deciding.PlannedDecision], bool]
 """Tells whether a decision comes to the old outcome."""
 
 _SINGLES = 16
@@ -27,10 +27,10 @@ _SURE, _SAMPLE = 8, 8
 
 
 @dataclasses.dataclass(slots=True)
-class _Known:
+class _ExplainedCause:
     """The cause of equal pods, and how many of them in a row it has explained."""
 
-    cause: changes.Cause
+    cause: changes.ChangeCause
     explained: int = 1
 
     def is_sure(self) -> bool:
@@ -38,19 +38,19 @@ class _Known:
         return self.explained >= _SURE and self.explained % _SAMPLE != 0
 
 
-class KnownCauses:
+class CauseCache:
     """The causes of differences that were looked into, for those that are like them."""
 
     def __init__(self) -> None:
         """Know nothing."""
-        self._known: dict[Hashable, _Known] = {}
+        self._known: dict[Hashable, _ExplainedCause] = {}
 
-    def find(
+    def find_cause(
         self,
         alike: Hashable,
-        relevant: Sequence[edits.Edit],
-        explains: Callable[[Sequence[edits.Edit]], bool],
-    ) -> changes.Cause:
+        relevant: Sequence[edits.ProfileEdit],
+        explains: Callable[[Sequence[edits.ProfileEdit]], bool],
+    ) -> changes.ChangeCause:
         """Return the cause of a difference.
 
         Args:
@@ -59,76 +59,78 @@ class KnownCauses:
             explains: tells whether the new policies without some edits lead to the old outcome.
         """
         known = self._known.get(alike)
-        if known is not None and (known.is_sure() or _holds(known.cause, explains)):
+        if known is not None and (known.is_sure() or _does_explain(known.cause, explains)):
             known.explained += 1
             return known.cause
-        found = _find(relevant, explains)
-        self._known[alike] = _Known(found)
+        found = _find_cause(relevant, explains)
+        self._known[alike] = _ExplainedCause(found)
         return found
 
 
-class Causes:
+class CauseFinder:
     """Finds causes of differences in a world as it is at that moment."""
 
-    def __init__(self, where: world.World, decide: deciding.Decide) -> None:
+    def __init__(self, where: world.TwoSidedCluster, decide: deciding.DecideFunction) -> None:
         """Decide in `where` by `decide`."""
         self._world = where
         self._decide = decide
-        self._known = KnownCauses()
+        self._known = CauseCache()
 
-    def find(
+    def find_cause(
         self,
-        pair: world.Pair,
+        pair: world.ProfilePair,
         info: pod_shape.PodInfo,
-        outcome: changes.Outcome,
+        outcome: changes.PodChangeKind,
         is_old: IsOld,
         alike: Hashable = None,
-    ) -> changes.Cause:
+    ) -> changes.ChangeCause:
         """Return the cause of an outcome of a pod that both profiles of `pair` serve.
 
         `alike` is the same for pods of one shape that have it for the same reason, as far as that
         shows.
         """
-        relevant = self._world.relevant_edits(pair, info.shape)
+        relevant = self._world.get_relevant_edits(pair, info.shape)
         if len(relevant) == 1:
-            return changes.Cause(changes.CauseKind.EDIT, (relevant[0],))
+            return changes.ChangeCause(changes.CauseKind.EDIT, (relevant[0],))
 
-        def explains(taken_back: Sequence[edits.Edit]) -> bool:
-            framework = self._world.without(pair, taken_back)
-            return is_old(self._decide(framework, info, self._world.snapshot()))
+        def explains(taken_back: Sequence[edits.ProfileEdit]) -> bool:
+            framework = self._world.get_framework_without(pair, taken_back)
+            return is_old(self._decide(framework, info, self._world.take_snapshot()))
 
-        return self._known.find((pair, info.shape.index, outcome, alike), relevant, explains)
+        return self._known.find_cause((pair, info.shape.index, outcome, alike), relevant, explains)
 
 
-def _holds(cause: changes.Cause, explains: Callable[[Sequence[edits.Edit]], bool]) -> bool:
+def _does_explain(
+    cause: changes.ChangeCause, explains: Callable[[Sequence[edits.ProfileEdit]], bool]
+) -> bool:
     """Return whether a cause explains another pod, too."""
     if cause.kind is changes.CauseKind.TOGETHER:
         return all(explains([each]) for each in cause.edits)
     return bool(cause.edits) and explains(cause.edits)
 
 
-def _find(
-    relevant: Sequence[edits.Edit], explains: Callable[[Sequence[edits.Edit]], bool]
-) -> changes.Cause:
+def _find_cause(
+    relevant: Sequence[edits.ProfileEdit], explains: Callable[[Sequence[edits.ProfileEdit]], bool]
+) -> changes.ChangeCause:
     if len(relevant) <= _SINGLES:
         alone = tuple(each for each in relevant if explains([each]))
         if alone:
             kind = changes.CauseKind.TOGETHER if len(alone) > 1 else changes.CauseKind.EDIT
-            return changes.Cause(kind, alone)
+            return changes.ChangeCause(kind, alone)
     if not explains(relevant):
-        return changes.Cause(changes.CauseKind.UNKNOWN)
-    smallest = tuple(_smallest(explains, [], list(relevant), has_more=False))
+        return changes.ChangeCause(changes.CauseKind.UNKNOWN)
+    smallest = tuple(_find_smallest_set(explains, [], list(relevant), has_more=False))
     kind = changes.CauseKind.EDIT if len(smallest) == 1 else changes.CauseKind.SEVERAL
-    return changes.Cause(kind, smallest)
+    return changes.ChangeCause(kind, smallest)
 
 
-def _smallest(
-    explains: Callable[[Sequence[edits.Edit]], bool],
-    given: list[edits.Edit],
-    among: list[edits.Edit],
+def _find_smallest_set(
+    explains: Callable[[Sequence[edits.ProfileEdit]], bool],
+    given: list[edits.ProfileEdit],
+    among: list[edits.ProfileEdit],
     *,
     has_more: bool,
-) -> list[edits.Edit]:
+) -> list[edits.ProfileEdit]:
     """Return a smallest part of `among` that explains together with `given`, which all do."""
     if has_more and explains(given):
         return []
@@ -136,6 +138,6 @@ def _smallest(
         return among
     half = len(among) // 2
     first, second = among[:half], among[half:]
-    of_second = _smallest(explains, given + first, second, has_more=bool(first))
-    of_first = _smallest(explains, given + of_second, first, has_more=bool(of_second))
+    of_second = _find_smallest_set(explains, given + first, second, has_more=bool(first))
+    of_first = _find_smallest_set(explains, given + of_second, first, has_more=bool(of_second))
     return of_first + of_second

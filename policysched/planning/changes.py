@@ -15,7 +15,7 @@ from policysched.framework import status
 from policysched.planning import deciding, edits
 
 
-class Outcome(enum.Enum):
+class PodChangeKind(enum.Enum):
     """How a pod's future differs, the gravest first."""
 
     UNSCHEDULABLE = "unschedulable"
@@ -37,7 +37,7 @@ class Outcome(enum.Enum):
     SAME = "same"
 
 
-class Phase(enum.Enum):
+class PlannedPodPhase(enum.Enum):
     """What a pod does now."""
 
     RUNNING = "running"
@@ -62,7 +62,7 @@ class CauseKind(enum.Enum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Cause:
+class ChangeCause:
     """Why an outcome is another one.
 
     Attributes:
@@ -70,12 +70,12 @@ class Cause:
     """
 
     kind: CauseKind
-    edits: tuple[edits.Edit, ...] = ()
+    edits: tuple[edits.ProfileEdit, ...] = ()
     how: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Fate:
+class PodFate:
     """What becomes of a pod under one side."""
 
     node: str | None
@@ -98,19 +98,19 @@ class PodChange:
     """
 
     pod: str
-    phase: Phase
-    outcome: Outcome
+    phase: PlannedPodPhase
+    outcome: PodChangeKind
     node: str | None
-    old: Fate
-    new: Fate
+    old: PodFate
+    new: PodFate
     lost: int = 0
     gained: int = 0
     node_lost: bool = False
-    cause: Cause | None = None
+    cause: ChangeCause | None = None
 
 
 @dataclasses.dataclass(slots=True)
-class Verdict:
+class RejectionDifference:
     """A reason for which nodes do not take pods, on one side and not on the other.
 
     Attributes:
@@ -124,25 +124,27 @@ class Verdict:
     pods: int = 0
 
 
-class Verdicts:
+class RejectionDifferences:
     """Reasons that newly hold, or hold no more, over all pods."""
 
     def __init__(self) -> None:
         """Start with none."""
-        self._found: dict[status.Status, Verdict] = {}
+        self._found: dict[status.Status, RejectionDifference] = {}
 
-    def add(self, said: deciding.Decision, rows: columns.BoolArray, pods: int) -> None:
+    def add(self, said: deciding.PlannedDecision, rows: columns.BoolArray, pods: int) -> None:
         """Count what was said to `pods` equal pods about `rows`, bool (N,)."""
         numbers = said.ids[rows]
         for number in np.unique(numbers).tolist():
             answer = said.statuses[max(number, 0)]
             verdict = self._found.get(answer)
             if verdict is None:
-                verdict = self._found[answer] = Verdict(answer, np.zeros(len(rows), np.bool_))
+                verdict = self._found[answer] = RejectionDifference(
+                    answer, np.zeros(len(rows), np.bool_)
+                )
             verdict.rows |= rows & (said.ids == number)
             verdict.pods += pods
 
-    def sorted(self) -> list[Verdict]:
+    def sort_by_node_count(self) -> list[RejectionDifference]:
         """Return them, those about the most nodes first."""
         return sorted(
             self._found.values(),
@@ -151,7 +153,7 @@ class Verdicts:
 
 
 @dataclasses.dataclass(slots=True)
-class Changes:
+class PodChanges:
     """Everything that a plan found out about pods.
 
     Attributes:
@@ -164,21 +166,21 @@ class Changes:
     """
 
     pods: list[PodChange] = dataclasses.field(default_factory=list)
-    considered: Counter[Phase] = dataclasses.field(default_factory=Counter)
+    considered: Counter[PlannedPodPhase] = dataclasses.field(default_factory=Counter)
     unserved: Counter[str] = dataclasses.field(default_factory=Counter)
-    rejects: Verdicts = dataclasses.field(default_factory=Verdicts)
-    admits: Verdicts = dataclasses.field(default_factory=Verdicts)
-    edits: list[edits.Edit] = dataclasses.field(default_factory=list)
+    rejects: RejectionDifferences = dataclasses.field(default_factory=RejectionDifferences)
+    admits: RejectionDifferences = dataclasses.field(default_factory=RejectionDifferences)
+    edits: list[edits.ProfileEdit] = dataclasses.field(default_factory=list)
 
-    def count(self, outcome: Outcome, phase: Phase | None = None) -> int:
+    def count_pods(self, outcome: PodChangeKind, phase: PlannedPodPhase | None = None) -> int:
         """Return how many pods have an outcome."""
         return sum(each.outcome is outcome and phase in (None, each.phase) for each in self.pods)
 
-    def note_nodes(
-        self, old: deciding.Decision, new: deciding.Decision, pods: int
+    def count_node_differences(
+        self, old: deciding.PlannedDecision, new: deciding.PlannedDecision, pods: int
     ) -> tuple[int, int]:
         """Count the nodes that equal pods lose and gain, with the reasons; return how many."""
-        before, after = old.takes(), new.takes()
+        before, after = old.get_feasible_mask(), new.get_feasible_mask()
         lost, gained = before & ~after, after & ~before
         if lost.any():
             self.rejects.add(new, lost, pods)
@@ -187,39 +189,43 @@ class Changes:
         return int(lost.sum()), int(gained.sum())
 
 
-def of_profile(
-    pod: objects.Pod, phase: Phase, served: Fate, outcome: Outcome, node: str | None = None
+def make_profile_change(
+    pod: objects.Pod,
+    phase: PlannedPodPhase,
+    served: PodFate,
+    outcome: PodChangeKind,
+    node: str | None = None,
 ) -> PodChange:
     """Return the change of a pod whose profile was added or removed; `served` is with it."""
     name = pod.spec.scheduler_name
-    without = Fate(None, 0, f"no profile serves the schedulerName {name}")
-    is_added = outcome is Outcome.PROFILE_ADDED
+    without = PodFate(None, 0, f"no profile serves the schedulerName {name}")
+    is_added = outcome is PodChangeKind.PROFILE_ADDED
     old, new = (without, served) if is_added else (served, without)
-    cause = Cause(
+    cause = ChangeCause(
         CauseKind.PROFILE, how=f"profile `{name}` is {'added' if is_added else 'removed'}"
     )
     return PodChange(pod.key, phase, outcome, node, old, new, cause=cause)
 
 
-def outcome(old: Fate, new: Fate, *, has_other_nodes: bool) -> Outcome:
+def classify_change(old: PodFate, new: PodFate, *, has_other_nodes: bool) -> PodChangeKind:
     """Return how two fates differ."""
     if old.node != new.node:
         if new.node is None:
-            return Outcome.UNSCHEDULABLE
-        return Outcome.SCHEDULABLE if old.node is None else Outcome.MOVED
+            return PodChangeKind.UNSCHEDULABLE
+        return PodChangeKind.SCHEDULABLE if old.node is None else PodChangeKind.MOVED
     if old.node is None:
-        return Outcome.SAME if old.message == new.message else Outcome.REASON
+        return PodChangeKind.SAME if old.message == new.message else PodChangeKind.REASON
     if set(old.victims) != set(new.victims):
-        return Outcome.VICTIMS
-    return Outcome.NODES if has_other_nodes else Outcome.SAME
+        return PodChangeKind.VICTIMS
+    return PodChangeKind.NODES if has_other_nodes else PodChangeKind.SAME
 
 
-def against(node: str, said: deciding.Decision, snap: snapshot.Snapshot) -> str:
+def explain_leaving(node: str, said: deciding.PlannedDecision, snap: snapshot.Snapshot) -> str:
     """Return why a pod does not stay on a node."""
     row = snap.nodes.row_of.get(node)
     if row is None:
         return f"{node} is gone"
-    answer = said.answer(row)
+    answer = said.get_status(row)
     if not answer.is_success:
         by = f" [{answer.plugin}]" if answer.rule is None and answer.plugin else ""
         return f"{node}: {answer.message}{by}"

@@ -19,28 +19,32 @@ _STATEMENTS = {"groups": "clusterGroup", "spread": "spreadConstraint", "division
 """Field of a `ClusterPlacement` → the statement that says it."""
 
 
-def between(
+def find_cluster_policy_edits(
     old: checked.CheckedProfile,
     new: checked.CheckedProfile,
-    said: tuple[sides.Side, sides.Side],
-) -> list[edits.Edit]:
+    said: tuple[sides.PlanSide, sides.PlanSide],
+) -> list[edits.ProfileEdit]:
     """Return the edits that make the old cluster policies the new ones, by name.
 
-    They are of profiles as `cluster_profile.as_rows` gives them, on which they can be taken back.
+    They are of profiles as `cluster_profile.treat_clusters_as_nodes` gives them, on which they can
+    be taken back.
     """
-    rows = cluster_profile.as_rows(old), cluster_profile.as_rows(new)
-    found = edits.between(*rows, (said[0].wording(), said[1].wording()))
-    before, after = edits.in_force(rows[0]), edits.in_force(rows[1])
+    rows = (
+        cluster_profile.treat_clusters_as_nodes(old),
+        cluster_profile.treat_clusters_as_nodes(new),
+    )
+    found = edits.find_edits(*rows, (said[0].read_wording(), said[1].read_wording()))
+    before, after = edits.get_enforced_policies(rows[0]), edits.get_enforced_policies(rows[1])
     for name in dict.fromkeys((*after, *before)):
-        found += _of_placement(before.get(name), after.get(name), said)
+        found += _find_placement_edits(before.get(name), after.get(name), said)
     return sorted(found, key=lambda each: each.key)
 
 
-def _of_placement(
+def _find_placement_edits(
     old: checked.CheckedPolicy | None,
     new: checked.CheckedPolicy | None,
-    said: tuple[sides.Side, sides.Side],
-) -> Iterator[edits.Edit]:
+    said: tuple[sides.PlanSide, sides.PlanSide],
+) -> Iterator[edits.ProfileEdit]:
     """Yield the edits of groups, of spread constraints and of the division of a policy."""
     some = new or old
     assert some is not None  # noqa: S101 - the name comes from one of them
@@ -51,39 +55,39 @@ def _of_placement(
         before, after = getattr(was, field), getattr(now, field)
         if before == after:
             continue
-        texts = _text(before, said[0]), _text(after, said[1])
-        yield edits.Edit(
+        texts = _format_statements(before, said[0]), _format_statements(after, said[1])
+        yield edits.ProfileEdit(
             "placement",
             f"{some.name}: {statement}",
             *texts,
-            _undo(edits.shell_of(old or some), field, before),
-            span=_span(after) or _span(before),
-            scopes=edits.scopes_of(old, new),
+            _make_undo(edits.make_empty_policy(old or some), field, before),
+            span=_get_span(after) or _get_span(before),
+            scopes=edits.collect_scopes(old, new),
         )
 
 
-def _undo(shell: checked.CheckedPolicy, field: str, old: Any) -> edits.Undo:  # noqa: ANN401 - the value of any field
+def _make_undo(shell: checked.CheckedPolicy, field: str, old: Any) -> edits.Undo:  # noqa: ANN401 - the value of any field
     def undo(profile: checked.CheckedProfile) -> checked.CheckedProfile:
         def changed(policy: checked.CheckedPolicy) -> checked.CheckedPolicy:
             placement = policy.clusters or checked_cluster.ClusterPlacement()
             changes = {field: old}
             return dataclasses.replace(policy, clusters=dataclasses.replace(placement, **changes))
 
-        return edits.with_policy(profile, shell, changed, is_needed=bool(old))
+        return edits.change_policy(profile, shell, changed, is_needed=bool(old))
 
     return undo
 
 
-def _parts(value: Any) -> tuple[Any, ...]:  # noqa: ANN401 - as above
+def _list_parts(value: Any) -> tuple[Any, ...]:  # noqa: ANN401 - as above
     if value is None:
         return ()
     return value if isinstance(value, tuple) else (value,)
 
 
-def _span(value: Any) -> source.Span | None:  # noqa: ANN401 - as above
-    return next((part.span for part in _parts(value)), None)
+def _get_span(value: Any) -> source.Span | None:  # noqa: ANN401 - as above
+    return next((part.span for part in _list_parts(value)), None)
 
 
-def _text(value: Any, side: sides.Side) -> str:  # noqa: ANN401 - as above
+def _format_statements(value: Any, side: sides.PlanSide) -> str:  # noqa: ANN401 - as above
     """Return statements as they are written, on one line."""
-    return "; ".join(side.words(part.span) for part in _parts(value))
+    return "; ".join(side.get_text(part.span) for part in _list_parts(value))

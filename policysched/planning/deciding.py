@@ -16,7 +16,7 @@ from policysched.offline import simulating
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Decision:
+class PlannedDecision:
     """What became of a pod.
 
     Attributes:
@@ -46,17 +46,17 @@ class Decision:
         """Return whether no node is better than this one, which takes the pod."""
         return self._result is not None and shadow.is_best(self._result, node, snap)
 
-    def takes(self) -> columns.BoolArray:
+    def get_feasible_mask(self) -> columns.BoolArray:
         """Return bool (N,): the nodes that take the pod."""
         mask: columns.BoolArray = self.ids == 0
         return mask
 
-    def answer(self, row: int) -> status.Status:
+    def get_status(self, row: int) -> status.Status:
         """Return what was said of a row."""
         return self.statuses[max(int(self.ids[row]), 0)]
 
 
-class Decide(Protocol):
+class DecideFunction(Protocol):
     """A way to decide a pod: `decide`, or `decide_with_preemption`."""
 
     def __call__(
@@ -65,7 +65,7 @@ class Decide(Protocol):
         info: pod_shape.PodInfo,
         snap: snapshot.Snapshot,
         preferred: Iterable[str | None] = (),
-    ) -> Decision:
+    ) -> PlannedDecision:
         """Decide a pod; of equally good nodes it takes the first `preferred` one."""
         ...
 
@@ -75,9 +75,9 @@ def decide(
     info: pod_shape.PodInfo,
     snap: snapshot.Snapshot,
     preferred: Iterable[str | None] = (),
-) -> Decision:
+) -> PlannedDecision:
     """Decide a pod; of equally good nodes it takes the first `preferred` one, else the first."""
-    return _decision(framework.schedule_pod(info, snap), snap, preferred)
+    return _make_decision(framework.schedule_pod(info, snap), snap, preferred)
 
 
 def decide_with_preemption(
@@ -85,20 +85,20 @@ def decide_with_preemption(
     info: pod_shape.PodInfo,
     snap: snapshot.Snapshot,
     preferred: Iterable[str | None] = (),
-) -> Decision:
+) -> PlannedDecision:
     """Decide a pod as `decide` does; if no node takes it, suppose that its victims are evicted."""
-    info = simulating.with_nomination(info, snap.nominated.node_of(info.uid) or "")
+    info = simulating.set_nomination(info, snap.nominated.node_of(info.uid) or "")
     result = framework.schedule_pod(info, snap)
-    decision = _decision(result, snap, preferred)
+    decision = _make_decision(result, snap, preferred)
     if result.node_name is not None or result.diagnosis is None:
         return decision
     answer = framework.run_post_filter(result.state, info, snap, result.diagnosis)
     if answer is None or not answer.status.is_success:
         return decision
-    then = _after_evictions(framework, info, snap, answer)
+    then = _decide_after_evictions(framework, info, snap, answer)
     return dataclasses.replace(
         decision,
-        node=_chosen_node(then, snap, preferred),
+        node=_choose_node(then, snap, preferred),
         feasible=then.feasible_count,
         message=then.message,
         evicted=answer.victims,
@@ -106,7 +106,7 @@ def decide_with_preemption(
     )
 
 
-def _after_evictions(
+def _decide_after_evictions(
     framework: runtime.Framework,
     info: pod_shape.PodInfo,
     snap: snapshot.Snapshot,
@@ -114,11 +114,11 @@ def _after_evictions(
 ) -> runtime.ScheduleResult:
     node = answer.nominated_node_name or ""
     with what_if.WhatIf(snap) as supposed:
-        supposed.take_off([(victim, snap.nodes.row_of[node]) for victim in answer.victims])
-        return framework.schedule_pod(simulating.with_nomination(info, node), snap)
+        supposed.remove_pods([(victim, snap.nodes.row_of[node]) for victim in answer.victims])
+        return framework.schedule_pod(simulating.set_nomination(info, node), snap)
 
 
-def _chosen_node(
+def _choose_node(
     result: runtime.ScheduleResult, snap: snapshot.Snapshot, preferred: Iterable[str | None]
 ) -> str | None:
     if result.node_name is None:
@@ -127,22 +127,24 @@ def _chosen_node(
     return next((each for each in named if shadow.is_best(result, each, snap)), result.node_name)
 
 
-def _decision(
+def _make_decision(
     result: runtime.ScheduleResult, snap: snapshot.Snapshot, preferred: Iterable[str | None]
-) -> Decision:
-    node = _chosen_node(result, snap, preferred)
+) -> PlannedDecision:
+    node = _choose_node(result, snap, preferred)
     ids, statuses = result.filtered, result.statuses
     if ids is not None:
         ids = ids.copy()  # what is kept of Filter follows later changes
     else:
         # PreFilter ended the cycle, or the pod went to the node that it is nominated to.
-        said = _pre_filter(result)
+        said = _get_pre_filter_status(result)
         ids = np.where(snap.is_alive, np.int16(said is not None), np.int16(-1)).astype(np.int16)
         statuses = (status.SUCCESS, said or status.SUCCESS)
-    return Decision(node, result.feasible_count, result.message, ids, statuses, _result=result)
+    return PlannedDecision(
+        node, result.feasible_count, result.message, ids, statuses, _result=result
+    )
 
 
-def _pre_filter(result: runtime.ScheduleResult) -> status.Status | None:
+def _get_pre_filter_status(result: runtime.ScheduleResult) -> status.Status | None:
     if result.node_name is not None:
         return None
     if result.diagnosis is not None and result.diagnosis.pre_filter is not None:

@@ -28,7 +28,7 @@ _PROFILE_FIELDS: dict[str, tuple[str, Callable[[Any], str]]] = {
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Edit:
+class ProfileEdit:
     """One difference between the old and the new profile.
 
     Attributes:
@@ -74,42 +74,46 @@ class Edit:
         return any(each.selects(shape, namespaces) for each in self.scopes)
 
 
-def between(
+def find_edits(
     old: checked.CheckedProfile,
     new: checked.CheckedProfile,
-    said: tuple[wording.Wording, wording.Wording],
-) -> list[Edit]:
+    said: tuple[wording.SourceWording, wording.SourceWording],
+) -> list[ProfileEdit]:
     """Return the edits that make the old profile the new one, in the order of the new text.
 
     A shadow policy decides nothing, so it counts as not being there. `said` is how the old and the
     new side are written.
     """
-    before, after = in_force(old), in_force(new)
-    found: list[Edit] = []
+    before, after = get_enforced_policies(old), get_enforced_policies(new)
+    found: list[ProfileEdit] = []
     for name in dict.fromkeys((*after, *before)):
         was, now = before.get(name), after.get(name)
         if was is not None and now is not None and was.scope != now.scope:
-            scopes = said[0].scope_of(was), said[1].scope_of(now)
-            found.append(_scope_edit(was, now, scopes))
-        parts = _of_policy(was, now, lambda rule: notes.through(rule, old, new, said))
-        mode = notes.mode(name, old, new)
+            scopes = said[0].get_scope(was), said[1].get_scope(now)
+            found.append(_make_scope_edit(was, now, scopes))
+        parts = _find_policy_edits(
+            was, now, lambda rule: notes.describe_changed_names(rule, old, new, said)
+        )
+        mode = notes.describe_changed_mode(name, old, new)
         found += (dataclasses.replace(each, note=mode or each.note) for each in parts)
-    return [*found, *_of_plugins(old, new), *_of_profile(old, new)]
+    return [*found, *_find_plugin_edits(old, new), *_find_profile_edits(old, new)]
 
 
-def repelling(edits: Sequence[Edit]) -> list[Edit]:
+def select_repelling_edits(edits: Sequence[ProfileEdit]) -> list[ProfileEdit]:
     """Return those that may matter to pods of other profiles: they keep every pod away."""
     return [each for each in edits if each.scopes is None and each.kind in ("rule", "scope")]
 
 
-def undone(profile: checked.CheckedProfile, taken_back: Sequence[Edit]) -> checked.CheckedProfile:
+def undo_edits(
+    profile: checked.CheckedProfile, taken_back: Sequence[ProfileEdit]
+) -> checked.CheckedProfile:
     """Return a profile without some edits."""
     for edit in taken_back:
         profile = edit.undo(profile)
     return profile
 
 
-def in_force(profile: checked.CheckedProfile) -> dict[str, checked.CheckedPolicy]:
+def get_enforced_policies(profile: checked.CheckedProfile) -> dict[str, checked.CheckedPolicy]:
     """Return the policies that decide, by name."""
     return {each.name: each for each in profile.policies if each.mode == "enforce"}
 
@@ -117,28 +121,28 @@ def in_force(profile: checked.CheckedProfile) -> dict[str, checked.CheckedPolicy
 # --- policies ------------------------------------------------------------------------------------
 
 
-def _of_policy(
+def _find_policy_edits(
     old: checked.CheckedPolicy | None,
     new: checked.CheckedPolicy | None,
     through: Callable[[checked.Rule], str],
-) -> Iterator[Edit]:
+) -> Iterator[ProfileEdit]:
     some = new or old
     assert some is not None  # noqa: S101 - the name comes from one of them
-    scopes = scopes_of(old, new)
-    shell = shell_of(old or some)
-    for was, now in _paired(old.rules if old else (), new.rules if new else ()):
-        yield _rule_edit(shell, was, now, scopes, through)
-    for each in _disables(old, new):
+    scopes = collect_scopes(old, new)
+    shell = make_empty_policy(old or some)
+    for was, now in _pair_rules(old.rules if old else (), new.rules if new else ()):
+        yield _make_rule_edit(shell, was, now, scopes, through)
+    for each in _find_disable_edits(old, new):
         yield dataclasses.replace(each, scopes=scopes)
 
 
-def shell_of(policy: checked.CheckedPolicy) -> checked.CheckedPolicy:
+def make_empty_policy(policy: checked.CheckedPolicy) -> checked.CheckedPolicy:
     """Return a policy that says for what it is, and nothing else."""
     clusters = policy.clusters and checked_cluster.ClusterPlacement()
     return dataclasses.replace(policy, rules=(), disables=(), clusters=clusters)
 
 
-def scopes_of(*policies: checked.CheckedPolicy | None) -> tuple[scope.PolicyScope, ...] | None:
+def collect_scopes(*policies: checked.CheckedPolicy | None) -> tuple[scope.PolicyScope, ...] | None:
     """Return what policies are about; None where a rule of them concerns every pod."""
     present = [each for each in policies if each is not None]
     if any(_repels(rule) for each in present for rule in each.rules):
@@ -150,7 +154,7 @@ def _repels(rule: checked.Rule) -> bool:
     return isinstance(rule, checked.PodAffinityRule) and rule.anti and rule.weight is None
 
 
-def _paired(
+def _pair_rules(
     old: Sequence[checked.Rule], new: Sequence[checked.Rule]
 ) -> Iterator[tuple[checked.Rule | None, checked.Rule | None]]:
     """Yield rules that differ, old and new side by side.
@@ -164,37 +168,37 @@ def _paired(
     for rule in new:
         was = before.get(rule.head.name)
         if was is None and rule.head.given_name is None:
-            was = _predecessor(rule, left)
+            was = _find_predecessor(rule, left)
             if was is not None:
                 left.remove(was)
-        if was is None or _meaning(was) != _meaning(rule):
+        if was is None or _remove_wording(was) != _remove_wording(rule):
             yield was, rule
     for rule in left:
         yield rule, None
 
 
-def _predecessor(new: checked.Rule, left: Sequence[checked.Rule]) -> checked.Rule | None:
+def _find_predecessor(new: checked.Rule, left: Sequence[checked.Rule]) -> checked.Rule | None:
     """Return which of the old rules a rule without a name was: an equal one, else the first."""
     alike = [
         each for each in left if each.head.given_name is None and each.head.kind == new.head.kind
     ]
-    same = (each for each in alike if _meaning(each) == _meaning(new))
+    same = (each for each in alike if _remove_wording(each) == _remove_wording(new))
     return next(same, alike[0] if alike else None)
 
 
-def _meaning(rule: checked.Rule) -> checked.Rule:
+def _remove_wording(rule: checked.Rule) -> checked.Rule:
     """Return a rule without its words, in which a default may be spelled out or left out."""
     head = dataclasses.replace(rule.head, text="", name=rule.head.given_name or "")
     return dataclasses.replace(rule, head=head)
 
 
-def _rule_edit(
+def _make_rule_edit(
     shell: checked.CheckedPolicy,
     old: checked.Rule | None,
     new: checked.Rule | None,
     scopes: tuple[scope.PolicyScope, ...] | None,
     through: Callable[[checked.Rule], str],
-) -> Edit:
+) -> ProfileEdit:
     some = new or old
     assert some is not None  # noqa: S101 - a pair has one of them
     is_same_text = old is not None and new is not None and old.head.text == new.head.text
@@ -205,39 +209,41 @@ def _rule_edit(
             kept = tuple(rule for rule in policy.rules if rule.head.name != gone)
             return dataclasses.replace(policy, rules=(*kept, *((old,) if old else ())))
 
-        return with_policy(profile, shell, changed, is_needed=old is not None)
+        return change_policy(profile, shell, changed, is_needed=old is not None)
 
-    return Edit(
+    return ProfileEdit(
         "rule",
         some.head.name,
         old.head.text if old else "",
         new.head.text if new else "",
         undo,
-        note=(through(some) or notes.metrics(old, new)) if is_same_text else "",
+        note=(through(some) or notes.describe_changed_metrics(old, new)) if is_same_text else "",
         span=some.head.span,
         scopes=scopes,
     )
 
 
-def _scope_edit(
+def _make_scope_edit(
     old: checked.CheckedPolicy,
     new: checked.CheckedPolicy,
     said: tuple[str, str],
-) -> Edit:
+) -> ProfileEdit:
     def undo(profile: checked.CheckedProfile) -> checked.CheckedProfile:
-        return with_policy(
+        return change_policy(
             profile,
             old,
             lambda policy: dataclasses.replace(policy, scope=old.scope),
             is_needed=False,
         )
 
-    return Edit("scope", new.name, *said, undo, span=new.span, scopes=scopes_of(old, new))
+    return ProfileEdit(
+        "scope", new.name, *said, undo, span=new.span, scopes=collect_scopes(old, new)
+    )
 
 
-def _disables(
+def _find_disable_edits(
     old: checked.CheckedPolicy | None, new: checked.CheckedPolicy | None
-) -> Iterator[Edit]:
+) -> Iterator[ProfileEdit]:
     before = {each.rule: each for each in old.disables} if old else {}
     after = {each.rule: each for each in new.disables} if new else {}
     some = old or new
@@ -247,13 +253,13 @@ def _disables(
         if was == now:
             continue
         words = f"disable {rule.replace('/', '.')}"
-        undo = _undo_disable(shell_of(some), was, rule)
+        undo = _make_disable_undo(make_empty_policy(some), was, rule)
         old_text, new_text = (words if was else ""), (words if now else "")
         span = now.span if now else was.span if was else None
-        yield Edit("disable", f"{some.name}: {words}", old_text, new_text, undo, span=span)
+        yield ProfileEdit("disable", f"{some.name}: {words}", old_text, new_text, undo, span=span)
 
 
-def _undo_disable(
+def _make_disable_undo(
     shell: checked.CheckedPolicy, old: checked.DisabledRule | None, rule: str
 ) -> Undo:
     def undo(profile: checked.CheckedProfile) -> checked.CheckedProfile:
@@ -261,12 +267,12 @@ def _undo_disable(
             kept = tuple(each for each in policy.disables if each.rule != rule)
             return dataclasses.replace(policy, disables=(*kept, *((old,) if old else ())))
 
-        return with_policy(profile, shell, changed, is_needed=old is not None)
+        return change_policy(profile, shell, changed, is_needed=old is not None)
 
     return undo
 
 
-def with_policy(
+def change_policy(
     profile: checked.CheckedProfile,
     shell: checked.CheckedPolicy,
     change: Callable[[checked.CheckedPolicy], checked.CheckedPolicy],
@@ -294,32 +300,41 @@ def with_policy(
 # --- profiles ------------------------------------------------------------------------------------
 
 
-def _of_plugins(old: checked.CheckedProfile, new: checked.CheckedProfile) -> Iterator[Edit]:
-    for name in sorted(_plugin_names(old) | _plugin_names(new)):
+def _find_plugin_edits(
+    old: checked.CheckedProfile, new: checked.CheckedProfile
+) -> Iterator[ProfileEdit]:
+    for name in sorted(_collect_plugin_names(old) | _collect_plugin_names(new)):
         if _is_same_plugin(name, old, new):
             continue
-        said = _said(*_plugin(old, name)) or "as usual", _said(*_plugin(new, name)) or "as usual"
-        yield Edit("plugin", name, *said, _undo_plugin(name, old), span=new.span)
+        said = (
+            _describe_plugin(*_get_plugin(old, name)) or "as usual",
+            _describe_plugin(*_get_plugin(new, name)) or "as usual",
+        )
+        yield ProfileEdit("plugin", name, *said, _make_plugin_undo(name, old), span=new.span)
 
 
 def _is_same_plugin(name: str, old: checked.CheckedProfile, new: checked.CheckedProfile) -> bool:
-    return plugin_effects.effect_of(old, name) == plugin_effects.effect_of(new, name)
+    return plugin_effects.compute_effect(old, name) == plugin_effects.compute_effect(new, name)
 
 
 _PluginState: TypeAlias = tuple[checked.PluginSetting | None, bool, bool]
 
 
-def _plugin_names(profile: checked.CheckedProfile) -> set[str]:
+def _collect_plugin_names(profile: checked.CheckedProfile) -> set[str]:
     set_up = {each.name for each in profile.plugins}
     return set_up | set(profile.disabled) | set(profile.disabled_scores)
 
 
-def _plugin(profile: checked.CheckedProfile, name: str) -> _PluginState:
+def _get_plugin(profile: checked.CheckedProfile, name: str) -> _PluginState:
     setting = next((each for each in profile.plugins if each.name == name), None)
     return setting, name in profile.disabled, name in profile.disabled_scores
 
 
-def _said(setting: checked.PluginSetting | None, is_off: bool, is_score_off: bool) -> str:  # noqa: FBT001 - the parts of a `_PluginState`
+def _describe_plugin(
+    setting: checked.PluginSetting | None,
+    is_off: bool,  # noqa: FBT001 - a part of a `_PluginState`
+    is_score_off: bool,  # noqa: FBT001 - as above
+) -> str:
     words = []
     if setting is not None:
         words.append("in use")
@@ -332,42 +347,48 @@ def _said(setting: checked.PluginSetting | None, is_off: bool, is_score_off: boo
     return ", ".join(words)
 
 
-def _undo_plugin(name: str, old: checked.CheckedProfile) -> Undo:
-    setting, is_off, is_score_off = _plugin(old, name)
+def _make_plugin_undo(name: str, old: checked.CheckedProfile) -> Undo:
+    setting, is_off, is_score_off = _get_plugin(old, name)
 
     def undo(profile: checked.CheckedProfile) -> checked.CheckedProfile:
         others = tuple(each for each in profile.plugins if each.name != name)
         return dataclasses.replace(
             profile,
             plugins=(*others, *((setting,) if setting else ())),
-            disabled=_without(profile.disabled, name, is_kept=is_off),
-            disabled_scores=_without(profile.disabled_scores, name, is_kept=is_score_off),
+            disabled=_set_membership(profile.disabled, name, is_kept=is_off),
+            disabled_scores=_set_membership(profile.disabled_scores, name, is_kept=is_score_off),
         )
 
     return undo
 
 
-def _without(names: tuple[str, ...], name: str, *, is_kept: bool) -> tuple[str, ...]:
+def _set_membership(names: tuple[str, ...], name: str, *, is_kept: bool) -> tuple[str, ...]:
     return (*(each for each in names if each != name), *((name,) if is_kept else ()))
 
 
-def _of_profile(old: checked.CheckedProfile, new: checked.CheckedProfile) -> Iterator[Edit]:
+def _find_profile_edits(
+    old: checked.CheckedProfile, new: checked.CheckedProfile
+) -> Iterator[ProfileEdit]:
     for field, (name, said) in _PROFILE_FIELDS.items():
         was, now = getattr(old, field), getattr(new, field)
-        if was == now or (field == _ALL_SCORES and not _differing_plugins(old, new)):
+        if was == now or (field == _ALL_SCORES and not _find_differing_plugins(old, new)):
             continue
-        undo = _undo_field(field, old, new)
-        yield Edit("profile", name, said(was), said(now), undo, span=new.span)
+        undo = _make_field_undo(field, old, new)
+        yield ProfileEdit("profile", name, said(was), said(now), undo, span=new.span)
 
 
-def _differing_plugins(old: checked.CheckedProfile, new: checked.CheckedProfile) -> list[str]:
+def _find_differing_plugins(old: checked.CheckedProfile, new: checked.CheckedProfile) -> list[str]:
     return [each for each in defaults.DEFAULT_WEIGHTS if not _is_same_plugin(each, old, new)]
 
 
-def _undo_field(field: str, old: checked.CheckedProfile, new: checked.CheckedProfile) -> Undo:
+def _make_field_undo(field: str, old: checked.CheckedProfile, new: checked.CheckedProfile) -> Undo:
     # A plugin that is the same on both sides may be so only by this field: it stays what it was.
-    names = _plugin_names(old) | _plugin_names(new) if field == _ALL_SCORES else set()
-    kept = [_undo_plugin(each, old) for each in sorted(names) if _is_same_plugin(each, old, new)]
+    names = (
+        _collect_plugin_names(old) | _collect_plugin_names(new) if field == _ALL_SCORES else set()
+    )
+    kept = [
+        _make_plugin_undo(each, old) for each in sorted(names) if _is_same_plugin(each, old, new)
+    ]
 
     def undo(profile: checked.CheckedProfile) -> checked.CheckedProfile:
         changes: dict[str, Any] = {field: getattr(old, field)}

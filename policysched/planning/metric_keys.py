@@ -14,36 +14,36 @@ _T = TypeVar("_T")
 _SUFFIX = "@from"
 
 
-def told_apart(old: policies.PolicySet, new: policies.PolicySet) -> policies.PolicySet:
+def separate_metric_keys(old: policies.PolicySet, new: policies.PolicySet) -> policies.PolicySet:
     """Return the old set, its metrics under keys of their own where the new set's differ."""
-    known = {metric.key: _meaning(metric) for metric in new.all_metrics}
+    known = {metric.key: _remove_missing_value_rules(metric) for metric in new.all_metrics}
     keys = {
         metric.key: metric.key + _SUFFIX
         for metric in old.all_metrics
-        if metric.key in known and known[metric.key] != _meaning(metric)
+        if metric.key in known and known[metric.key] != _remove_missing_value_rules(metric)
     }
     if not keys or old.program is None:
         return old
-    return dataclasses.replace(old, program=_rekeyed(old.program, keys))
+    return dataclasses.replace(old, program=_replace_keys(old.program, keys))
 
 
-def _meaning(metric: checked.CheckedMetric) -> checked.CheckedMetric:
+def _remove_missing_value_rules(metric: checked.CheckedMetric) -> checked.CheckedMetric:
     """Return what of a metric matters where it is read: what is missing is up to the rules."""
     return dataclasses.replace(metric, missing_action=None, missing_points=None)
 
 
-def _rekeyed(node: _T, keys: Mapping[str, str]) -> _T:
+def _replace_keys(node: _T, keys: Mapping[str, str]) -> _T:
     """Return a part of a program with other keys of metrics, itself where it has none of them."""
     changed: object = node
     if isinstance(node, tuple):
-        parts = tuple(_rekeyed(each, keys) for each in node)
+        parts = tuple(_replace_keys(each, keys) for each in node)
         if any(a is not b for a, b in zip(parts, node, strict=True)):
             changed = parts
     elif isinstance(node, checked_expr.MetricRef):
         changed = dataclasses.replace(node, metric=keys.get(node.metric, node.metric))
     elif dataclasses.is_dataclass(node) and not isinstance(node, (type, source.Span)):
         fields = {each.name: getattr(node, each.name) for each in dataclasses.fields(node)}
-        new = {name: _rekeyed(value, keys) for name, value in fields.items()}
+        new = {name: _replace_keys(value, keys) for name, value in fields.items()}
         if isinstance(node, checked.CheckedMetric):
             new["key"] = keys.get(node.key, node.key)
         if any(new[name] is not fields[name] for name in fields):

@@ -6,14 +6,14 @@ from policysched.lang.checked import checked, checked_expr
 from policysched.planning import wording
 
 
-def through(
+def describe_changed_names(
     rule: checked.Rule,
     old: checked.CheckedProfile,
     new: checked.CheckedProfile,
-    said: tuple[wording.Wording, wording.Wording],
+    said: tuple[wording.SourceWording, wording.SourceWording],
 ) -> str:
     """Return by which params or lets a rule of the same words means something else, or ""."""
-    names = wording.named(rule.head.text, *said)
+    names = wording.collect_names(rule.head.text, *said)
     before = {each.name: each.promql for each in old.params}
     after = {each.name: each.promql for each in new.params}
     kinds = (("param", before, after), ("let", said[0].lets, said[1].lets))
@@ -26,7 +26,9 @@ def through(
     return ", ".join(changed)
 
 
-def mode(name: str, old: checked.CheckedProfile, new: checked.CheckedProfile) -> str:
+def describe_changed_mode(
+    name: str, old: checked.CheckedProfile, new: checked.CheckedProfile
+) -> str:
     """Return by which mode all rules of a policy came or went, "" if by none."""
     modes = [
         next((each.mode for each in profile.policies if each.name == name), None)
@@ -36,10 +38,10 @@ def mode(name: str, old: checked.CheckedProfile, new: checked.CheckedProfile) ->
     return f"mode {was} → {now}" if was and now and was != now else ""
 
 
-def metrics(old: checked.Rule | None, new: checked.Rule | None) -> str:
+def describe_changed_metrics(old: checked.Rule | None, new: checked.Rule | None) -> str:
     """Return by which metrics a rule of the same words has another meaning."""
     read = [
-        {key for expr in checked.expressions(rule) for key in checked_expr.metrics_of(expr)}
+        {key for expr in checked.list_expressions(rule) for key in checked_expr.metrics_of(expr)}
         for rule in (old, new)
         if rule is not None
     ]

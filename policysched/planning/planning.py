@@ -10,7 +10,7 @@ from policysched.planning import changes, running, waiting, world
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Plan:
+class PolicyChangePlan:
     """A plan.
 
     Attributes:
@@ -18,11 +18,11 @@ class Plan:
         found: what differs.
     """
 
-    where: world.World
-    found: changes.Changes
+    where: world.TwoSidedCluster
+    found: changes.PodChanges
 
 
-def read_metrics(basis: world.Basis, path: str) -> metrics_file.MetricsFile:
+def read_metrics(basis: world.PlanInputs, path: str) -> metrics_file.MetricsFile:
     """Return the metrics of a file for both sides.
 
     Raises:
@@ -32,12 +32,12 @@ def read_metrics(basis: world.Basis, path: str) -> metrics_file.MetricsFile:
     return metrics_file.read_file(path, {each.key: each for each in declared}.values(), basis.now)
 
 
-def make(
-    basis: world.Basis,
+def make_plan(
+    basis: world.PlanInputs,
     objects: cluster_file.ClusterObjects,
     where: str,
     begin: Callable[[str, int], Callable[[int], None]],
-) -> Plan:
+) -> PolicyChangePlan:
     """Return the plan for a cluster; `where` names it in errors.
 
     `begin` is told of each part of the work and its size, and returns what counts the steps.
@@ -45,11 +45,13 @@ def make(
     Raises:
         InputError: the cluster makes no sense, or a profile cannot be made.
     """
-    here = world.World(basis, objects, where)
-    old = basis.decider(basis.old, objects, where)
-    found = changes.Changes()
-    running.compare(here, found, begin("running pods", len(here.cluster.placed)))
-    waiting.compare(here, old, found, begin("pending pods", 2 * len(here.cluster.pending)))
-    found.edits = here.all_edits()
-    found.pods.sort(key=lambda each: (each.phase is changes.Phase.PENDING, each.pod))
-    return Plan(here, found)
+    here = world.TwoSidedCluster(basis, objects, where)
+    old = basis.make_decider(basis.old, objects, where)
+    found = changes.PodChanges()
+    running.compare_running_pods(here, found, begin("running pods", len(here.cluster.placed)))
+    waiting.compare_pending_pods(
+        here, old, found, begin("pending pods", 2 * len(here.cluster.pending))
+    )
+    found.edits = here.list_all_edits()
+    found.pods.sort(key=lambda each: (each.phase is changes.PlannedPodPhase.PENDING, each.pod))
+    return PolicyChangePlan(here, found)

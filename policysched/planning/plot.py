@@ -19,7 +19,7 @@ _MAX_AXES = 2
 _MAX_LABEL = 24
 
 
-def require(varied: Sequence[axes.Axis]) -> None:
+def check_axes(varied: Sequence[axes.SweepAxis]) -> None:
     """Refuse what cannot be drawn.
 
     Raises:
@@ -29,15 +29,15 @@ def require(varied: Sequence[axes.Axis]) -> None:
         raise errors.UsageError("--plot draws one or two --sweep, not more")
 
 
-def draw(varied: Sequence[axes.Axis], results: Sequence[sweep.Result]) -> str:
+def draw_sweep(varied: Sequence[axes.SweepAxis], results: Sequence[sweep.SweepResult]) -> str:
     """Return the picture of a sweep over one or two axes."""
     points = [each for each in results if each.point is not None]
-    body = _lines(varied[0], points) if len(varied) == 1 else _tiles(varied, points)
+    body = _draw_lines(varied[0], points) if len(varied) == 1 else _draw_tiles(varied, points)
     names = ", ".join(axis.name for axis in varied)
     return "\n".join(
         (
             f'<svg {_NAMESPACE} viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" {_FONT}>',
-            f"<title>{_escaped(f'Imbalance by {names}', 200)}</title>",
+            f"<title>{_escape(f'Imbalance by {names}', 200)}</title>",
             f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#ffffff"/>',
             *body,
             "</svg>\n",
@@ -45,18 +45,18 @@ def draw(varied: Sequence[axes.Axis], results: Sequence[sweep.Result]) -> str:
     )
 
 
-def _lines(axis: axes.Axis, results: Sequence[sweep.Result]) -> Iterable[str]:
+def _draw_lines(axis: axes.SweepAxis, results: Sequence[sweep.SweepResult]) -> Iterable[str]:
     """Yield the coefficients of variation over the values, with hot nodes and pending pods."""
-    spreads = [_variations(each) for each in results]
+    spreads = [_get_variations(each) for each in results]
     highest = max((max(each.values()) for each in spreads), default=0.0) or 1.0
-    xs = [_between(i, len(results), _LEFT, _WIDTH - _RIGHT) for i in range(len(results))]
+    xs = [_compute_middle(i, len(results), _LEFT, _WIDTH - _RIGHT) for i in range(len(results))]
     for step in range(_LINES + 1):
-        y = _y(step / _LINES)
+        y = _compute_y(step / _LINES)
         yield f'<path d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}" stroke="#dddddd"/>'
-        yield _text(_LEFT - 6, y + 4, f"{highest * step / _LINES:.3f}", "end")
+        yield _draw_text(_LEFT - 6, y + 4, f"{highest * step / _LINES:.3f}", "end")
     for place, resource in enumerate(balance.RESOURCES):
         line = " ".join(
-            f"{x:.1f},{_y(each[resource] / highest):.1f}"
+            f"{x:.1f},{_compute_y(each[resource] / highest):.1f}"
             for x, each in zip(xs, spreads, strict=True)
         )
         colour, dash = _COLOURS[resource], _DASHES[resource]
@@ -65,28 +65,30 @@ def _lines(axis: axes.Axis, results: Sequence[sweep.Result]) -> Iterable[str]:
             f'stroke-dasharray="{dash}"/>'
         )
         for x, each in zip(xs, spreads, strict=True):
-            y = _y(each[resource] / highest)
+            y = _compute_y(each[resource] / highest)
             yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>'
-        yield _text(_LEFT + 110 * place, 44, f"variation of {resource}", colour=colour)
-    yield _text(_LEFT, 22, axis.name, weight="bold")
+        yield _draw_text(_LEFT + 110 * place, 44, f"variation of {resource}", colour=colour)
+    yield _draw_text(_LEFT, 22, axis.name, weight="bold")
     below = _HEIGHT - _BOTTOM + 20
-    yield _text(_LEFT - 6, below + 20, "hot nodes", "end")
-    yield _text(_LEFT - 6, below + 40, "pending", "end")
+    yield _draw_text(_LEFT - 6, below + 20, "hot nodes", "end")
+    yield _draw_text(_LEFT - 6, below + 40, "pending", "end")
     for x, value, result in zip(xs, axis.values, results, strict=True):
-        yield _text(x, below, value, "middle")
-        yield _text(x, below + 20, str(result.balance.hot_nodes), "middle")
-        yield _text(x, below + 40, str(result.pending), "middle")
+        yield _draw_text(x, below, value, "middle")
+        yield _draw_text(x, below + 20, str(result.balance.hot_nodes), "middle")
+        yield _draw_text(x, below + 40, str(result.pending), "middle")
 
 
-def _tiles(varied: Sequence[axes.Axis], results: Sequence[sweep.Result]) -> Iterable[str]:
+def _draw_tiles(
+    varied: Sequence[axes.SweepAxis], results: Sequence[sweep.SweepResult]
+) -> Iterable[str]:
     """Yield a tile for each point, darker where the cluster is less even."""
     across, down = varied
-    means = [sum(_variations(each).values()) / len(balance.RESOURCES) for each in results]
+    means = [sum(_get_variations(each).values()) / len(balance.RESOURCES) for each in results]
     low, high = min(means), max(means)
     width = (_WIDTH - _LEFT - _RIGHT) / len(across.values)
     height = (_HEIGHT - _TOP - _BOTTOM) / len(down.values)
-    yield _text(_LEFT, 22, f"across: {across.name}", weight="bold")
-    yield _text(_LEFT, 42, f"down: {down.name}; variation, (hot nodes, pending)")
+    yield _draw_text(_LEFT, 22, f"across: {across.name}", weight="bold")
+    yield _draw_text(_LEFT, 42, f"down: {down.name}; variation, (hot nodes, pending)")
     for number, (mean, each) in enumerate(zip(means, results, strict=True)):
         column, row = divmod(number, len(down.values))
         x, y = _LEFT + column * width, _TOP + row * height
@@ -97,30 +99,30 @@ def _tiles(varied: Sequence[axes.Axis], results: Sequence[sweep.Result]) -> Iter
             f'fill="{shade}" stroke="#ffffff"/>'
         )
         middle = y + height / 2
-        yield _text(x + width / 2, middle, f"{mean:.3f}", "middle")
+        yield _draw_text(x + width / 2, middle, f"{mean:.3f}", "middle")
         counts = f"({each.balance.hot_nodes}, {each.pending})"
-        yield _text(x + width / 2, middle + 14, counts, "middle")
+        yield _draw_text(x + width / 2, middle + 14, counts, "middle")
     for column, value in enumerate(across.values):
-        yield _text(_LEFT + (column + 0.5) * width, _HEIGHT - _BOTTOM + 20, value, "middle")
+        yield _draw_text(_LEFT + (column + 0.5) * width, _HEIGHT - _BOTTOM + 20, value, "middle")
     for row, value in enumerate(down.values):
-        yield _text(_LEFT - 6, _TOP + (row + 0.5) * height + 4, value, "end")
+        yield _draw_text(_LEFT - 6, _TOP + (row + 0.5) * height + 4, value, "end")
 
 
-def _variations(result: sweep.Result) -> dict[str, float]:
+def _get_variations(result: sweep.SweepResult) -> dict[str, float]:
     return {name: each.variation for name, each in result.balance.by_resource.items()}
 
 
-def _between(number: int, count: int, low: float, high: float) -> float:
+def _compute_middle(number: int, count: int, low: float, high: float) -> float:
     """Return the middle of one of `count` even parts."""
     return low + (number + 0.5) * (high - low) / count
 
 
-def _y(share: float) -> float:
+def _compute_y(share: float) -> float:
     bottom = _HEIGHT - _BOTTOM
     return bottom - share * (bottom - _TOP)
 
 
-def _text(
+def _draw_text(
     x: float,
     y: float,
     words: str,
@@ -131,11 +133,11 @@ def _text(
 ) -> str:
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}" '
-        f'font-weight="{weight}">{_escaped(words, _MAX_LABEL * 3)}</text>'
+        f'font-weight="{weight}">{_escape(words, _MAX_LABEL * 3)}</text>'
     )
 
 
-def _escaped(words: str, most: int) -> str:
+def _escape(words: str, most: int) -> str:
     """Return words for a place in XML, without characters that XML cannot hold."""
     shown = "".join(each for each in words[:most] if each.isprintable())
     return saxutils.escape(shown)

@@ -47,7 +47,7 @@ class PluginEffect:
     args: object = None
 
 
-def effect_of(profile: checked.CheckedProfile, name: str) -> PluginEffect:
+def compute_effect(profile: checked.CheckedProfile, name: str) -> PluginEffect:
     """Return the state of a plugin in a profile."""
     setting = next((each for each in profile.plugins if each.name == name), None)
     usual = defaults.DEFAULT_WEIGHTS.get(name)
@@ -58,10 +58,10 @@ def effect_of(profile: checked.CheckedProfile, name: str) -> PluginEffect:
         profile.disable_all_scores and usual is not None and given is None
     )
     weight = None if is_score_off else given or usual or 1
-    return PluginEffect(True, weight, _decoded(name, (setting and setting.args) or {}))
+    return PluginEffect(True, weight, _decode_arguments(name, (setting and setting.args) or {}))
 
 
-def _decoded(name: str, args: arguments.Arguments) -> object:
+def _decode_arguments(name: str, args: arguments.Arguments) -> object:
     kind = _ARGUMENTS.get(name)
     match arguments.decode(args, kind) if kind is not None else args:
         case resource_arguments.BalancedAllocationArgs(resources=resources):

@@ -13,9 +13,9 @@ from policysched.planning import changes, edits, planning, world
 Report: TypeAlias = dict[str, Any]
 
 
-def as_json(plan: planning.Plan, basis: world.Basis, where: str) -> Report:
+def as_json(plan: planning.PolicyChangePlan, basis: world.PlanInputs, where: str) -> Report:
     """Return a plan for the cluster `where` in the documented form."""
-    found, caused = plan.found, _caused(plan.found)
+    found, caused = plan.found, _count_causes(plan.found)
     names = plan.where.cache.nodes.names
     return {
         "from": basis.old.name,
@@ -23,24 +23,26 @@ def as_json(plan: planning.Plan, basis: world.Basis, where: str) -> Report:
         "cluster": where,
         "now": basis.now.isoformat(),
         "summary": {
-            **{phase.value: _counts(found, phase) for phase in changes.Phase},
+            **{phase.value: _count_changes(found, phase) for phase in changes.PlannedPodPhase},
             "nodeLost": sum(each.node_lost for each in found.pods),
             "unserved": found.unserved.total(),
         },
-        "edits": [{**_edit(each, caused), "where": place(each, basis)} for each in found.edits],
-        "rejects": [_verdict(each, names) for each in found.rejects.sorted()],
-        "admits": [_verdict(each, names) for each in found.admits.sorted()],
-        "changes": [_change(each) for each in found.pods],
+        "edits": [
+            {**_render_edit(each, caused), "where": find_place(each, basis)} for each in found.edits
+        ],
+        "rejects": [_render_rejection(each, names) for each in found.rejects.sort_by_node_count()],
+        "admits": [_render_rejection(each, names) for each in found.admits.sort_by_node_count()],
+        "changes": [_render_change(each) for each in found.pods],
     }
 
 
-def _counts(found: changes.Changes, phase: changes.Phase) -> dict[str, int]:
-    different = [each for each in changes.Outcome if each is not changes.Outcome.SAME]
-    counts = {each.value: found.count(each, phase) for each in different}
+def _count_changes(found: changes.PodChanges, phase: changes.PlannedPodPhase) -> dict[str, int]:
+    different = [each for each in changes.PodChangeKind if each is not changes.PodChangeKind.SAME]
+    counts = {each.value: found.count_pods(each, phase) for each in different}
     return {"pods": found.considered[phase], **counts}
 
 
-def _caused(found: changes.Changes) -> Counter[tuple[edits.Key, changes.Outcome]]:
+def _count_causes(found: changes.PodChanges) -> Counter[tuple[edits.Key, changes.PodChangeKind]]:
     """Return how many pods have which outcome by which edit."""
     return Counter(
         (edit.key, each.outcome)
@@ -50,7 +52,9 @@ def _caused(found: changes.Changes) -> Counter[tuple[edits.Key, changes.Outcome]
     )
 
 
-def _edit(edit: edits.Edit, caused: Counter[tuple[edits.Key, changes.Outcome]]) -> Report:
+def _render_edit(
+    edit: edits.ProfileEdit, caused: Counter[tuple[edits.Key, changes.PodChangeKind]]
+) -> Report:
     return {
         "kind": edit.kind,
         "name": edit.name,
@@ -62,25 +66,25 @@ def _edit(edit: edits.Edit, caused: Counter[tuple[edits.Key, changes.Outcome]]) 
         "pods": {
             outcome.value: caused[edit.key, outcome]
             for outcome in (
-                changes.Outcome.UNSCHEDULABLE,
-                changes.Outcome.MOVED,
-                changes.Outcome.SCHEDULABLE,
-                changes.Outcome.VICTIMS,
-                changes.Outcome.REASON,
+                changes.PodChangeKind.UNSCHEDULABLE,
+                changes.PodChangeKind.MOVED,
+                changes.PodChangeKind.SCHEDULABLE,
+                changes.PodChangeKind.VICTIMS,
+                changes.PodChangeKind.REASON,
             )
         },
     }
 
 
-def place(edit: edits.Edit, basis: world.Basis) -> str | None:
+def find_place(edit: edits.ProfileEdit, basis: world.PlanInputs) -> str | None:
     """Return where an edit stands, or stood where it is gone."""
     if edit.span is None:
         return None
     first, second = (basis.new, basis.old) if edit.new else (basis.old, basis.new)
-    return first.place_of(edit.span) or second.place_of(edit.span)
+    return first.find_place(edit.span) or second.find_place(edit.span)
 
 
-def _verdict(verdict: changes.Verdict, names: list[str]) -> Report:
+def _render_rejection(verdict: changes.RejectionDifference, names: list[str]) -> Report:
     answer, rule = verdict.answer, verdict.answer.rule
     return {
         "plugin": answer.plugin,
@@ -93,22 +97,22 @@ def _verdict(verdict: changes.Verdict, names: list[str]) -> Report:
     }
 
 
-def _change(change: changes.PodChange) -> Report:
+def _render_change(change: changes.PodChange) -> Report:
     return {
         "pod": change.pod,
         "phase": change.phase.value,
         "outcome": change.outcome.value,
         "node": change.node,
-        "from": _fate(change.old),
-        "to": _fate(change.new),
+        "from": _render_fate(change.old),
+        "to": _render_fate(change.new),
         "lost": change.lost,
         "gained": change.gained,
         "nodeLost": change.node_lost,
-        "cause": None if change.cause is None else cause(change.cause),
+        "cause": None if change.cause is None else render_cause(change.cause),
     }
 
 
-def _fate(fate: changes.Fate) -> Report:
+def _render_fate(fate: changes.PodFate) -> Report:
     return {
         "node": fate.node,
         "feasible": fate.feasible,
@@ -117,10 +121,10 @@ def _fate(fate: changes.Fate) -> Report:
     }
 
 
-def cause(cause: changes.Cause) -> Report:
+def render_cause(cause: changes.ChangeCause) -> Report:
     """Return a cause."""
-    return {"kind": cause.kind.value, "edits": _names(cause.edits), "how": cause.how}
+    return {"kind": cause.kind.value, "edits": _list_node_names(cause.edits), "how": cause.how}
 
 
-def _names(found: Iterable[edits.Edit]) -> list[str]:
+def _list_node_names(found: Iterable[edits.ProfileEdit]) -> list[str]:
     return [each.name for each in found]

@@ -21,35 +21,39 @@ _FATAL = "fatal: "
 _MAX_BYTES = 8 * limits.MAX_TEXT_BYTES
 
 
-def read(revision: str, path: str) -> list[source.SourceText]:
+def read_policies(revision: str, path: str) -> list[source.SourceText]:
     """Return the policies at `path`, relative to the current folder, as they are in `revision`.
 
     Raises:
         InputError: git is not there, or has no such revision or path; or the path holds no policy.
     """
     where = f"git:{revision}:{path}"
-    commit = _object(f"{revision}^{{commit}}", f"git:{revision}", "is no revision that git knows")
-    found = _object(f"{commit}:{_relative(path, where)}", where, "is not in this revision")
-    kind = _git(["cat-file", "-t", found], where).decode().strip()
+    commit = _find_object(
+        f"{revision}^{{commit}}", f"git:{revision}", "is no revision that git knows"
+    )
+    found = _find_object(
+        f"{commit}:{_make_git_path(path, where)}", where, "is not in this revision"
+    )
+    kind = _run_git(["cat-file", "-t", found], where).decode().strip()
     if kind == "tree":
-        return _folder(found, where)
+        return _read_folder(found, where)
     if kind != "blob":
         raise errors.InputError(where, "is neither a file nor a folder")
-    return policy_sources.of_content(_content(found, where), where)
+    return policy_sources.parse_content(_read_content(found, where), where)
 
 
 def is_revision(name: str) -> bool:
     """Return whether git knows a revision of this name here; False without git."""
     try:
-        _object(f"{name}^{{commit}}", name, "")
+        _find_object(f"{name}^{{commit}}", name, "")
     except errors.InputError:
         return False
     return True
 
 
-def _folder(tree: str, where: str) -> list[source.SourceText]:
+def _read_folder(tree: str, where: str) -> list[source.SourceText]:
     texts: list[source.SourceText] = []
-    for entry in _git(["ls-tree", "-z", "--full-tree", tree], where).split(b"\0"):
+    for entry in _run_git(["ls-tree", "-z", "--full-tree", tree], where).split(b"\0"):
         head, _, name = entry.partition(b"\t")
         shown = name.decode(errors="replace")
         if not shown.endswith(policy_sources.SUFFIX) or shown.startswith("."):
@@ -58,26 +62,26 @@ def _folder(tree: str, where: str) -> list[source.SourceText]:
         place = f"{where.rstrip('/')}/{shown}"
         if mode not in _FILE_MODES:
             raise errors.InputError(place, "is a link or a folder, not a file")
-        texts += policy_sources.of_content(_content(found.decode(), place), place)
+        texts += policy_sources.parse_content(_read_content(found.decode(), place), place)
     if not texts:
         raise errors.InputError(where, f"has no file that ends in `{policy_sources.SUFFIX}`")
     return texts
 
 
-def _content(blob: str, where: str) -> bytes:
-    size = int(_git(["cat-file", "-s", blob], where))
+def _read_content(blob: str, where: str) -> bytes:
+    size = int(_run_git(["cat-file", "-s", blob], where))
     if size > _MAX_BYTES:
         raise errors.InputError(where, f"has {size:,} bytes, more than policies may have")
-    return _git(["cat-file", "blob", blob], where)
+    return _run_git(["cat-file", "blob", blob], where)
 
 
-def _object(name: str, where: str, problem: str) -> str:
+def _find_object(name: str, where: str, problem: str) -> str:
     """Return the hash of the object that `name` names."""
-    found = _git(["rev-parse", "--verify", "--quiet", "--end-of-options", name], where, problem)
+    found = _run_git(["rev-parse", "--verify", "--quiet", "--end-of-options", name], where, problem)
     return found.decode().strip()
 
 
-def _relative(path: str, where: str) -> str:
+def _make_git_path(path: str, where: str) -> str:
     """Return a path relative to the current folder as git takes it in the name of an object."""
     try:
         relative = os.path.relpath(path or os.curdir)
@@ -85,11 +89,11 @@ def _relative(path: str, where: str) -> str:
         raise errors.InputError(where, "is no path") from error
     if relative != os.curdir:
         return f"./{relative}"
-    prefix = _git(["rev-parse", "--show-prefix"], where)
+    prefix = _run_git(["rev-parse", "--show-prefix"], where)
     return os.fsdecode(prefix.removesuffix(b"\n").removesuffix(b"/"))
 
 
-def _git(arguments: list[str], where: str, problem: str = "") -> bytes:
+def _run_git(arguments: list[str], where: str, problem: str = "") -> bytes:
     """Return what git prints."""
     if any("\0" in argument for argument in arguments):
         raise errors.InputError(where, "holds a NUL character")

@@ -18,88 +18,92 @@ _MIRROR = "kubernetes.io/config.mirror"
 """Annotation of static pods: the kubelet runs them, no scheduler ever sees them."""
 
 
-def compare(
-    where: world.World, found: changes.Changes, advance: Callable[[int], None] = lambda _: None
+def compare_running_pods(
+    where: world.TwoSidedCluster,
+    found: changes.PodChanges,
+    advance: Callable[[int], None] = lambda _: None,
 ) -> None:
     """Add the changes of running pods to `found`; `advance` is told how many pods are done."""
-    groups: dict[tuple[world.Pair, int, str], list[pod_shape.PodInfo]] = {}
+    groups: dict[tuple[world.ProfilePair, int, str], list[pod_shape.PodInfo]] = {}
     for info in where.cluster.placed.values():
-        if not is_schedulers(info):
+        if not would_be_scheduled(info):
             continue
-        pair = where.pair(info)
+        pair = where.find_profiles(info)
         if pair.old is None and pair.new is None:
             found.unserved[info.pod.spec.scheduler_name] += 1
             continue
-        found.considered[changes.Phase.RUNNING] += 1
-        if None in (pair.old, pair.new) or where.relevant_edits(pair, info.shape):
+        found.considered[changes.PlannedPodPhase.RUNNING] += 1
+        if None in (pair.old, pair.new) or where.get_relevant_edits(pair, info.shape):
             key = (pair, info.shape.index, info.pod.spec.node_name)
             groups.setdefault(key, []).append(info)
-    looking = _Looking(where, found)
+    looking = _RunningPodComparer(where, found)
     for (pair, _, node), infos in sorted(groups.items(), key=lambda item: item[0][1:]):
         looking.compare(pair, node, infos)
         advance(len(infos))
 
 
-def is_schedulers(info: pod_shape.PodInfo) -> bool:
+def would_be_scheduled(info: pod_shape.PodInfo) -> bool:
     """Return whether a scheduler would place a running pod if it came again."""
     return not info.is_terminating and _MIRROR not in info.pod.metadata.annotations
 
 
-class _Looking:
+class _RunningPodComparer:
     """Compares the futures of running pods, group by group."""
 
-    def __init__(self, where: world.World, found: changes.Changes) -> None:
+    def __init__(self, where: world.TwoSidedCluster, found: changes.PodChanges) -> None:
         self._world = where
         self._found = found
-        self._comparing = comparing.Comparing(where, found, deciding.decide)
+        self._comparing = comparing.DecisionComparer(where, found, deciding.decide)
 
-    def compare(self, pair: world.Pair, node: str, infos: Sequence[pod_shape.PodInfo]) -> None:
+    def compare(
+        self, pair: world.ProfilePair, node: str, infos: Sequence[pod_shape.PodInfo]
+    ) -> None:
         """Compare equal pods of one node."""
-        snap = self._world.snapshot()
+        snap = self._world.take_snapshot()
         row = self._world.cache.nodes.row_of[node]
         with what_if.WhatIf(snap) as supposed:
-            supposed.take_off([(infos[0], row)])
-            change = self._change(pair, node, infos)
+            supposed.remove_pods([(infos[0], row)])
+            change = self._find_change(pair, node, infos)
         if change is not None:
             self._found.pods += [dataclasses.replace(change, pod=info.key) for info in infos]
 
-    def _change(
-        self, pair: world.Pair, node: str, infos: Sequence[pod_shape.PodInfo]
+    def _find_change(
+        self, pair: world.ProfilePair, node: str, infos: Sequence[pod_shape.PodInfo]
     ) -> changes.PodChange | None:
         """Return what changes for the first of equal pods, which is off its node."""
-        info, snap = world.as_new(infos[0]), self._world.snapshot()
+        info, snap = world.make_pending(infos[0]), self._world.take_snapshot()
         if None in (pair.old, pair.new):
-            return self._change_of_profile(pair, node, info)
+            return self._find_profile_change(pair, node, info)
         old = self._comparing.decide_old(pair, info, (node,))
         new = self._comparing.decide_new(pair, info, (node, old.node))
-        fates = comparing.fate(old), comparing.fate(new)
+        fates = comparing.make_fate(old), comparing.make_fate(new)
         compared = self._comparing.compare(pair, info, (old, new), len(infos))
-        outcome = compared.outcome(fates)
-        if outcome is changes.Outcome.SAME:
+        outcome = compared.classify(fates)
+        if outcome is changes.PodChangeKind.SAME:
             return None
         row = snap.nodes.row_of[node]
         return changes.PodChange(
             info.key,
-            changes.Phase.RUNNING,
+            changes.PlannedPodPhase.RUNNING,
             outcome,
             node,
             *fates,
             lost=compared.lost,
             gained=compared.gained,
-            node_lost=bool(old.takes()[row] and not new.takes()[row]),
+            node_lost=bool(old.get_feasible_mask()[row] and not new.get_feasible_mask()[row]),
             cause=compared.cause,
         )
 
-    def _change_of_profile(
-        self, pair: world.Pair, node: str, info: pod_shape.PodInfo
+    def _find_profile_change(
+        self, pair: world.ProfilePair, node: str, info: pod_shape.PodInfo
     ) -> changes.PodChange:
         """Return the change of a pod that one side alone serves."""
         if pair.old is None:
             decision = self._comparing.decide_new(pair, info, (node,))
-            outcome = changes.Outcome.PROFILE_ADDED
+            outcome = changes.PodChangeKind.PROFILE_ADDED
         else:
             decision = self._comparing.decide_old(pair, info, (node,))
-            outcome = changes.Outcome.PROFILE_REMOVED
-        return changes.of_profile(
-            info.pod, changes.Phase.RUNNING, comparing.fate(decision), outcome, node
+            outcome = changes.PodChangeKind.PROFILE_REMOVED
+        return changes.make_profile_change(
+            info.pod, changes.PlannedPodPhase.RUNNING, comparing.make_fate(decision), outcome, node
         )

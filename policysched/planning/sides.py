@@ -22,7 +22,7 @@ _EMPTY = source.SourceText(NONE, "version 1\n")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Named:
+class SideOptions:
     """What the options say of a side.
 
     Attributes:
@@ -37,7 +37,7 @@ class Named:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Side:
+class PlanSide:
     """Policies with their params.
 
     Attributes:
@@ -52,17 +52,17 @@ class Side:
     texts: Sequence[source.SourceText] = ()
     params: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
-    def place_of(self, span: source.Span) -> str | None:
+    def find_place(self, span: source.Span) -> str | None:
         """Return `file:line:column` of a span, also in a manifest; None for another side's."""
         text = next((each for each in self.texts if each.name == span.file), None)
         return None if text is None else ":".join(map(str, text.place(span.start)))
 
-    def words(self, span: source.Span) -> str:
+    def get_text(self, span: source.Span) -> str:
         """Return what stands at a span, on one line; "" for a span of another side."""
         text = next((each for each in self.texts if each.name == span.file), None)
         return "" if text is None else " ".join(text.slice(span).split())
 
-    def metrics_read(self, scheduler_name: str | None) -> dict[str, str]:
+    def list_metrics_read(self, scheduler_name: str | None) -> dict[str, str]:
         """Return key → name of the metrics that rules read, of one profile if it is named."""
         program = self.policies.program
         profiles = program.profiles if program else ()
@@ -81,7 +81,7 @@ class Side:
             return frozenset()
         return frozenset(each.name or checked.DEFAULT_SCHEDULER_NAME for each in program.profiles)
 
-    def leaves_out(self, other: Side, scheduler_name: str) -> bool:
+    def leaves_out(self, other: PlanSide, scheduler_name: str) -> bool:
         """Return whether the profiles of this side leave pods of a schedulerName undecided.
 
         A profile that only `other` has is added or removed, so no fallback replaces it here.
@@ -98,18 +98,18 @@ class Side:
         program = self.policies.program
         return program is None or program.decides_all_pods
 
-    def wording(self) -> wording.Wording:
+    def read_wording(self) -> wording.SourceWording:
         """Return how things are said."""
-        return wording.of(self.texts)
+        return wording.read_wording(self.texts)
 
 
-def read(
-    old: Named,
-    new: Named,
+def read_sides(
+    old: SideOptions,
+    new: SideOptions,
     shared_params: Mapping[str, str],
     scheduler_name: str | None,
     now: datetime.datetime,
-) -> tuple[Side, Side]:
+) -> tuple[PlanSide, PlanSide]:
     """Return both sides; `shared_params` are for whichever side declares them.
 
     Metrics of one key that mean different things get different keys, so that one cluster can hold
@@ -119,8 +119,8 @@ def read(
         InputError: something cannot be read, or is wrong.
         UsageError: it is not said where a revision has its policies.
     """
-    texts = [_texts(named, other) for named, other in ((old, new), (new, old))]
-    declared = [_params(each) for each in texts]
+    texts = [_read_texts(named, other) for named, other in ((old, new), (new, old))]
+    declared = [_list_params(each) for each in texts]
     for name in shared_params:
         if all(name not in names for names in declared):
             raise errors.ConfigurationError(
@@ -138,19 +138,19 @@ def read(
         except errors.ConfigurationError as error:
             problem = f"{error.problem} in the policies of --{named.option}"
             raise errors.ConfigurationError(error.where, problem, help=error.help) from error
-        made.append(Side(" ".join(named.places), found, sources, params))
+        made.append(PlanSide(" ".join(named.places), found, sources, params))
     before, after = made
-    apart = metric_keys.told_apart(before.policies, after.policies)
+    apart = metric_keys.separate_metric_keys(before.policies, after.policies)
     return dataclasses.replace(before, policies=apart), after
 
 
-def _params(sources: Sequence[source.SourceText]) -> frozenset[str]:
+def _list_params(sources: Sequence[source.SourceText]) -> frozenset[str]:
     """Return the names of the params that texts declare; none where they have errors."""
     program = checker.check(sources).program
     return frozenset(param.name for param in program.params) if program else frozenset()
 
 
-def _texts(named: Named, other: Named) -> list[source.SourceText]:
+def _read_texts(named: SideOptions, other: SideOptions) -> list[source.SourceText]:
     if NONE in named.places:
         if len(named.places) > 1:
             raise errors.UsageError(f"--{named.option} is `none` or names policies, not both")
@@ -158,13 +158,13 @@ def _texts(named: Named, other: Named) -> list[source.SourceText]:
     texts: list[source.SourceText] = []
     for place in dict.fromkeys(named.places):
         if place.startswith(_GIT):
-            texts += _of_revision(place, other)
+            texts += _read_revision(place, other)
         else:
-            texts += _of_path(place)
+            texts += _read_path(place)
     return texts
 
 
-def _of_path(place: str) -> list[source.SourceText]:
+def _read_path(place: str) -> list[source.SourceText]:
     try:
         return policy_sources.read([place])
     except errors.InputError as error:
@@ -174,22 +174,22 @@ def _of_path(place: str) -> list[source.SourceText]:
         raise
 
 
-def _of_revision(place: str, other: Named) -> list[source.SourceText]:
+def _read_revision(place: str, other: SideOptions) -> list[source.SourceText]:
     revision, colon, path = place.removeprefix(_GIT).partition(":")
     if not revision:
         raise errors.UsageError(f"`{place}` names no revision; write `git:REVISION:PATH`")
     if colon:
-        return revisions.read(revision, path)
-    paths = [_path_of(each) for each in other.places]
+        return revisions.read_policies(revision, path)
+    paths = [_extract_path(each) for each in other.places]
     known = [each for each in paths if each]
     if not known:
         raise errors.UsageError(
             f"`{place}` does not say where the policies are; write `git:{revision}:PATH`"
         )
-    return [text for each in known for text in revisions.read(revision, each)]
+    return [text for each in known for text in revisions.read_policies(revision, each)]
 
 
-def _path_of(place: str) -> str:
+def _extract_path(place: str) -> str:
     """Return the path of a place of the other side, "" if it names none."""
     if place.startswith(_GIT):
         return place.removeprefix(_GIT).partition(":")[2]

@@ -22,7 +22,7 @@ _DAEMON_SET = "DaemonSet"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Settings:
+class SweepSettings:
     """How to sweep.
 
     Attributes:
@@ -35,7 +35,7 @@ class Settings:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Result:
+class SweepResult:
     """What one point leads to.
 
     Attributes:
@@ -47,21 +47,21 @@ class Result:
     """
 
     point: axes.Point | None
-    balance: balance.Balance
+    balance: balance.ClusterBalance
     pending: int
     broken: int
     moved: int = 0
 
 
-class Sweep:
+class SweepSimulation:
     """Simulates one cluster again and again."""
 
     def __init__(
         self,
-        basis: world.Basis,
+        basis: world.PlanInputs,
         found: cluster_file.ClusterObjects,
         where: str,
-        settings: Settings,
+        settings: SweepSettings,
     ) -> None:
         """Vary the new side of `basis`; `where` names the cluster in errors."""
         self._basis = basis
@@ -70,46 +70,46 @@ class Sweep:
         self._settings = settings
         self._broken: list[tuple[object, int]] = []
 
-    def results(
+    def simulate_points(
         self, points: Sequence[axes.Point], advance: Callable[[int], None] = lambda _: None
-    ) -> Iterator[Result]:
+    ) -> Iterator[SweepResult]:
         """Yield what comes of the policies as written, then of each point.
 
         Raises:
             InputError: a param takes no such value, or there is no such rule.
         """
-        varied = [self._policies(point) for point in points]
+        varied = [self._make_policies(point) for point in points]
         now = {pod.key: pod.spec.node_name for pod in self._found.pods}
-        written, before = self._result(None, self._basis.new.policies, now)
+        written, before = self._simulate_point(None, self._basis.new.policies, now)
         advance(1)
         yield written
         for point, policy_set in zip(points, varied, strict=True):
-            result, nodes = self._result(point, policy_set, before)
+            result, nodes = self._simulate_point(point, policy_set, before)
             moved = sum(before[pod] != nodes.get(pod, "") for pod in before)
             advance(1)
             yield dataclasses.replace(result, moved=moved)
 
-    def _result(
+    def _simulate_point(
         self, point: axes.Point | None, policy_set: policies.PolicySet, preferred: Mapping[str, str]
-    ) -> tuple[Result, dict[str, str]]:
+    ) -> tuple[SweepResult, dict[str, str]]:
         """Return a result, and where each pod that was placed is, "" for nowhere."""
         side = dataclasses.replace(self._basis.new, policies=policy_set)
         found = self._found
-        now = self._basis.decider(side, found, self._where)
+        now = self._basis.make_decider(side, found, self._where)
         broken = self._count_broken(now, policy_set)
         if self._settings.places_all:
-            found = _as_new(found, now)
-        decider = self._basis.decider(side, found, self._where)
-        nodes = _place(decider, preferred)
+            found = _unbind_pods(found, now)
+        decider = self._basis.make_decider(side, found, self._where)
+        nodes = _place_pods(decider, preferred)
         pending = sum(not node for node in nodes.values())
-        after = balance.of(decider.cluster.cache, self._settings.hot)
-        return Result(point, after, pending, broken), nodes
+        after = balance.measure_balance(decider.cluster.cache, self._settings.hot)
+        return SweepResult(point, after, pending, broken), nodes
 
-    def _policies(self, point: axes.Point) -> policies.PolicySet:
+    def _make_policies(self, point: axes.Point) -> policies.PolicySet:
         """Return the new side at a point."""
         params, weights = {}, {}
         for name, value in point.items():
-            axis = axes.Axis(name, (value,))
+            axis = axes.SweepAxis(name, (value,))
             if axis.param is not None:
                 params[axis.param] = value
             else:
@@ -120,20 +120,20 @@ class Sweep:
             policy_set = policies.from_sources(
                 side.texts, {**side.params, **params}, basis.scheduler_name, now=basis.now
             )
-        return axes.weighted(policy_set, weights)
+        return axes.set_rule_weights(policy_set, weights)
 
     def _count_broken(self, now: sessions.Decider, policy_set: policies.PolicySet) -> int:
         """Return how many pods run where hard rules would not let them; the same by equal rules."""
-        rules = _hard_rules(policy_set)
+        rules = _select_hard_rules(policy_set)
         for known, count in self._broken:
             if known == rules:
                 return count
-        count = sum(not each for each in _may_stay(now))
+        count = sum(not each for each in _check_running_pods(now))
         self._broken.append((rules, count))
         return count
 
 
-def _hard_rules(policy_set: policies.PolicySet) -> object:
+def _select_hard_rules(policy_set: policies.PolicySet) -> object:
     """Return what decides which nodes take pods: all but scores."""
     program = policy_set.program
     return [
@@ -154,36 +154,36 @@ def _is_score(rule: checked.Rule) -> bool:
     return getattr(rule, "weight", None) is not None
 
 
-def _may_stay(now: sessions.Decider) -> Iterator[bool]:
+def _check_running_pods(now: sessions.Decider) -> Iterator[bool]:
     """Yield for each running pod that a profile serves whether its node takes it."""
     cache = now.cluster.cache
     known: dict[tuple[int, str], bool] = {}
     placed = sorted(now.cluster.placed.values(), key=lambda info: info.shape.index)
     for info in placed:
-        if not running.is_schedulers(info) or not now.choice.queues(info):
+        if not running.would_be_scheduled(info) or not now.choice.queues(info):
             continue
         node = info.pod.spec.node_name
         key = (info.shape.index, node)
         if key not in known:
             snap, row = cache.snapshot(), cache.nodes.row_of[node]
             with what_if.WhatIf(snap) as supposed:
-                supposed.take_off([(info, row)])
-                framework = now.choice.required(info)
-                decision = deciding.decide(framework, world.as_new(info), snap)
-                known[key] = bool(decision.takes()[row])
+                supposed.remove_pods([(info, row)])
+                framework = now.choice.require_framework(info)
+                decision = deciding.decide(framework, world.make_pending(info), snap)
+                known[key] = bool(decision.get_feasible_mask()[row])
         yield known[key]
 
 
-def _as_new(
+def _unbind_pods(
     found: cluster_file.ClusterObjects, now: sessions.Decider
 ) -> cluster_file.ClusterObjects:
     """Return a cluster whose pods wait for a node, save those that are bound to theirs."""
     freed = {
         info.key
         for info in now.cluster.placed.values()
-        if running.is_schedulers(info) and not _is_daemon(info.pod) and now.choice.queues(info)
+        if running.would_be_scheduled(info) and not _is_daemon(info.pod) and now.choice.queues(info)
     }
-    pods = [world.without_node(pod) if pod.key in freed else pod for pod in found.pods]
+    pods = [world.remove_node(pod) if pod.key in freed else pod for pod in found.pods]
     return dataclasses.replace(found, pods=pods)
 
 
@@ -193,11 +193,11 @@ def _is_daemon(pod: objects.Pod) -> bool:
     )
 
 
-def _place(decider: sessions.Decider, preferred: Mapping[str, str]) -> dict[str, str]:
+def _place_pods(decider: sessions.Decider, preferred: Mapping[str, str]) -> dict[str, str]:
     """Return where pods go, "" for nowhere; of equally good nodes the preferred one."""
-    simulation = simulating.Simulation(decider.cluster.cache, {})
+    simulation = simulating.SchedulingSimulation(decider.cluster.cache, {})
     nodes: dict[str, str] = {}
-    for framework, info in simulating.in_queue_order(decider.cluster, decider.choice):
+    for framework, info in simulating.sort_by_queue_order(decider.cluster, decider.choice):
         placement = simulation.place(framework, info, preferred.get(info.key))
         nodes[info.key] = placement.node or ""
         nodes |= dict.fromkeys(placement.victims, "")

@@ -14,51 +14,51 @@ from policysched.offline import sessions, simulating
 from policysched.planning import changes, comparing, deciding, world
 
 
-def compare(
-    where: world.World,
+def compare_pending_pods(
+    where: world.TwoSidedCluster,
     old: sessions.Decider,
-    found: changes.Changes,
+    found: changes.PodChanges,
     advance: Callable[[int], None] = lambda _: None,
 ) -> None:
     """Add the changes of pending pods to `found`; both clusters change with every placement."""
-    before: dict[str, simulating.Placement] = {}
+    before: dict[str, simulating.SimulatedPlacement] = {}
     for placement in old.simulate():
         before[placement.pod] = placement
         advance(1)
-    queueing = _Queueing(where, before, found)
-    served = simulating.in_queue_order(where.cluster, where.new.choice)
+    queueing = _PendingPodComparer(where, before, found)
+    served = simulating.sort_by_queue_order(where.cluster, where.new.choice)
     for _, info in served:
-        queueing.schedule(info)
+        queueing.schedule_pod(info)
         advance(1)
     taken = {info.uid for _, info in served}
     for info in where.cluster.pending:
         if info.uid not in taken:
-            queueing.leave(info)
+            queueing.leave_pending(info)
 
 
-class _Queueing:
+class _PendingPodComparer:
     """Schedules on the new side and compares."""
 
     def __init__(
         self,
-        where: world.World,
-        before: Mapping[str, simulating.Placement],
-        found: changes.Changes,
+        where: world.TwoSidedCluster,
+        before: Mapping[str, simulating.SimulatedPlacement],
+        found: changes.PodChanges,
     ) -> None:
         self._world = where
         self._before = before
         self._found = found
-        self._simulation = simulating.Simulation(where.cache, {})
-        self._comparing = comparing.Comparing(where, found, deciding.decide_with_preemption)
+        self._simulation = simulating.SchedulingSimulation(where.cache, {})
+        self._comparing = comparing.DecisionComparer(where, found, deciding.decide_with_preemption)
 
-    def schedule(self, info: pod_shape.PodInfo) -> None:
+    def schedule_pod(self, info: pod_shape.PodInfo) -> None:
         """Place a pod that the new side serves."""
-        self._found.considered[changes.Phase.PENDING] += 1
-        pair = self._world.pair(info)
-        framework = self._world.new.framework(pair.new or "")
+        self._found.considered[changes.PlannedPodPhase.PENDING] += 1
+        pair = self._world.find_profiles(info)
+        framework = self._world.new.get_framework(pair.new or "")
         if pair.old is None:
             now = self._simulation.place(framework, info)
-            self._note_profile(info, now, changes.Outcome.PROFILE_ADDED)
+            self._record_profile_change(info, now, changes.PodChangeKind.PROFILE_ADDED)
             return
         placed = self._before[info.key]
         compared = None
@@ -67,57 +67,62 @@ class _Queueing:
             new = self._comparing.decide_new(pair, info, (placed.node, old.node))
             compared = self._comparing.compare_queued(pair, info, (old, new), placed.node)
         now = self._simulation.place(framework, info, placed.node)
-        self._note(info, (_fate(placed), _fate(now)), compared)
+        self._record_change(info, (_make_fate(placed), _make_fate(now)), compared)
 
-    def leave(self, info: pod_shape.PodInfo) -> None:
+    def leave_pending(self, info: pod_shape.PodInfo) -> None:
         """Leave a pod pending that the new side does not serve."""
         placed = self._before.get(info.key)
         if placed is None:
             self._found.unserved[info.pod.spec.scheduler_name] += 1
             return
-        self._found.considered[changes.Phase.PENDING] += 1
-        self._note_profile(info, placed, changes.Outcome.PROFILE_REMOVED)
+        self._found.considered[changes.PlannedPodPhase.PENDING] += 1
+        self._record_profile_change(info, placed, changes.PodChangeKind.PROFILE_REMOVED)
 
-    def _is_concerned(self, pair: world.Pair, info: pod_shape.PodInfo) -> bool:
-        return bool(self._world.relevant_edits(pair, info.shape))
+    def _is_concerned(self, pair: world.ProfilePair, info: pod_shape.PodInfo) -> bool:
+        return bool(self._world.get_relevant_edits(pair, info.shape))
 
-    def _note_profile(
-        self, info: pod_shape.PodInfo, served: simulating.Placement, outcome: changes.Outcome
-    ) -> None:
-        phase = changes.Phase.PENDING
-        self._found.pods.append(changes.of_profile(info.pod, phase, _fate(served), outcome))
-
-    def _note(
+    def _record_profile_change(
         self,
         info: pod_shape.PodInfo,
-        fates: tuple[changes.Fate, changes.Fate],
-        compared: comparing.Compared | None,
+        served: simulating.SimulatedPlacement,
+        outcome: changes.PodChangeKind,
+    ) -> None:
+        phase = changes.PlannedPodPhase.PENDING
+        self._found.pods.append(
+            changes.make_profile_change(info.pod, phase, _make_fate(served), outcome)
+        )
+
+    def _record_change(
+        self,
+        info: pod_shape.PodInfo,
+        fates: tuple[changes.PodFate, changes.PodFate],
+        compared: comparing.DecisionDifference | None,
     ) -> None:
         """Note how the fates of a pod differ; `compared` is None if no edit concerns it."""
         is_concerned = compared is not None
-        compared = compared or comparing.Compared()
-        outcome = compared.outcome(fates)
-        if outcome is changes.Outcome.SAME:
+        compared = compared or comparing.DecisionDifference()
+        outcome = compared.classify(fates)
+        if outcome is changes.PodChangeKind.SAME:
             return
-        if outcome is changes.Outcome.REASON and not is_concerned:
+        if outcome is changes.PodChangeKind.REASON and not is_concerned:
             return  # of several rules that reject a node, the first in the text is told
-        cause = compared.cause or changes.Cause(changes.CauseKind.EARLIER_PODS)
+        cause = compared.cause or changes.ChangeCause(changes.CauseKind.EARLIER_PODS)
         self._found.pods.append(
             changes.PodChange(
                 info.key,
-                changes.Phase.PENDING,
+                changes.PlannedPodPhase.PENDING,
                 outcome,
                 None,
                 *fates,
                 lost=compared.lost,
                 gained=compared.gained,
-                cause=None if outcome is changes.Outcome.NODES else cause,
+                cause=None if outcome is changes.PodChangeKind.NODES else cause,
             )
         )
 
 
-def _fate(placement: simulating.Placement) -> changes.Fate:
+def _make_fate(placement: simulating.SimulatedPlacement) -> changes.PodFate:
     message = placement.message
     if placement.gate is not None:
         message = placement.gate.message
-    return changes.Fate(placement.node, placement.feasible, message, tuple(placement.victims))
+    return changes.PodFate(placement.node, placement.feasible, message, tuple(placement.victims))

@@ -16,7 +16,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Wording:
+class SourceWording:
     """What the texts of a side say.
 
     Attributes:
@@ -29,18 +29,18 @@ class Wording:
     lets: Mapping[str, str] = dataclasses.field(default_factory=dict)
     metrics: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
-    def scope_of(self, policy: checked.CheckedPolicy) -> str:
+    def get_scope(self, policy: checked.CheckedPolicy) -> str:
         """Return the statement that says for which pods a policy is."""
         return self.scopes.get(policy.name, _UNKNOWN_SCOPE)
 
 
-def of(texts: Iterable[source.SourceText]) -> Wording:
+def read_wording(texts: Iterable[source.SourceText]) -> SourceWording:
     """Return what texts without errors say."""
     scopes: dict[str, str] = {}
     lets: dict[str, str] = {}
     metrics: dict[str, str] = {}
     for text in texts:
-        for item in map(kept_parentheses.without, parser.parse(text).file.items):
+        for item in map(kept_parentheses.strip_marks, parser.parse(text).file.items):
             match item:
                 case syntax.Policy(name=name, statements=statements):
                     said = (each for each in statements if isinstance(each, syntax.Scope))
@@ -53,10 +53,10 @@ def of(texts: Iterable[source.SourceText]) -> Wording:
                     metrics[name.text] = query.text
                 case _:
                     pass
-    return Wording(scopes, lets, metrics)
+    return SourceWording(scopes, lets, metrics)
 
 
-def named(rule: str, *sides: Wording) -> set[str]:
+def collect_names(rule: str, *sides: SourceWording) -> set[str]:
     """Return every name in the words of a rule, and in what stands behind these names."""
     found: set[str] = set()
     pending = [rule]

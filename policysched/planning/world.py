@@ -30,7 +30,7 @@ _VARIANTS_KEPT = 64
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Basis:
+class PlanInputs:
     """What decides, whatever the cluster.
 
     Attributes:
@@ -41,36 +41,36 @@ class Basis:
         scheduler_name: the profile that stands for all pods, None for each pod's own.
     """
 
-    old: sides.Side
-    new: sides.Side
+    old: sides.PlanSide
+    new: sides.PlanSide
     now: datetime.datetime
     samples: metrics_file.Samples = dataclasses.field(default_factory=dict)
     scheduler_name: str | None = None
 
-    def unmeasured(self) -> list[str]:
+    def find_metrics_without_samples(self) -> list[str]:
         """Return the names of metrics that rules read and of which no node has a sample."""
         name = self.scheduler_name
-        read = {**self.old.metrics_read(name), **self.new.metrics_read(name)}
+        read = {**self.old.list_metrics_read(name), **self.new.list_metrics_read(name)}
         return sorted({name for key, name in read.items() if not self.samples.get(key)})
 
-    def leaves_out(self, side: sides.Side) -> Callable[[str], bool]:
+    def make_left_out_test(self, side: sides.PlanSide) -> Callable[[str], bool]:
         """Return the test for schedulerNames whose pods a side leaves undecided."""
         other = self.new if side is self.old else self.old
         return functools.partial(side.leaves_out, other)
 
-    def decider(
-        self, side: sides.Side, found: cluster_file.ClusterObjects, where: str
+    def make_decider(
+        self, side: sides.PlanSide, found: cluster_file.ClusterObjects, where: str
     ) -> sessions.Decider:
         """Return what decides by one side alone, on a cluster of its own; see `offline`."""
         samples = {each.key: self.samples.get(each.key, {}) for each in side.policies.metrics}
-        basis = sessions.Basis(
-            side.policies, self.now, samples, self.scheduler_name, self.leaves_out(side)
+        basis = sessions.DeciderFactory(
+            side.policies, self.now, samples, self.scheduler_name, self.make_left_out_test(side)
         )
-        return basis.decider(found, where)
+        return basis.make_decider(found, where)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Pair:
+class ProfilePair:
     """The profiles that decide a pod on both sides.
 
     Attributes:
@@ -82,7 +82,7 @@ class Pair:
     new: str | None
 
 
-class World:
+class TwoSidedCluster:
     """A cluster under both sides.
 
     Attributes:
@@ -91,45 +91,45 @@ class World:
         new: what decides by the new side.
     """
 
-    def __init__(self, basis: Basis, found: cluster_file.ClusterObjects, where: str) -> None:
+    def __init__(self, basis: PlanInputs, found: cluster_file.ClusterObjects, where: str) -> None:
         """Take in a cluster; `where` names it in errors.
 
         Raises:
             InputError: the cluster makes no sense, or a profile cannot be made.
         """
         self._basis = basis
-        self.cluster = offline_cluster.empty(basis.now)
-        old, new = self._made(basis.old.policies), self._made(basis.new.policies)
+        self.cluster = offline_cluster.make_empty_cluster(basis.now)
+        old, new = self._make_profiles(basis.old.policies), self._make_profiles(basis.new.policies)
         keys = old.annotation_keys | new.annotation_keys
-        offline_cluster.fill(self.cluster, found, where, keys)
+        offline_cluster.add_objects(self.cluster, found, where, keys)
         self.cache.follow_metrics(needs.both(old.metric_needs, new.metric_needs))
         for metric, samples in basis.samples.items():
             self.cache.metrics.refresh(metric, samples)
         forced = basis.scheduler_name
-        self.old = Served(old, forced, basis.leaves_out(basis.old))
-        self.new = Served(new, forced, basis.leaves_out(basis.new))
+        self.old = SideFrameworks(old, forced, basis.make_left_out_test(basis.old))
+        self.new = SideFrameworks(new, forced, basis.make_left_out_test(basis.new))
         for info in self.cluster.pending:
             if not self.new.choice.queues(info):
                 self.cache.nominated.remove(info.uid)
-        self._wordings = basis.old.wording(), basis.new.wording()
-        self._edits: dict[Pair, list[edits.Edit]] = {}
-        self._relevant: dict[tuple[Pair, int], list[edits.Edit]] = {}
-        self._variants: dict[tuple[Pair, frozenset[edits.Key]], runtime.Framework] = {}
+        self._wordings = basis.old.read_wording(), basis.new.read_wording()
+        self._edits: dict[ProfilePair, list[edits.ProfileEdit]] = {}
+        self._relevant: dict[tuple[ProfilePair, int], list[edits.ProfileEdit]] = {}
+        self._variants: dict[tuple[ProfilePair, frozenset[edits.Key]], runtime.Framework] = {}
 
     @property
     def cache(self) -> caches.Cache:
         """The one cache."""
         return self.cluster.cache
 
-    def snapshot(self) -> snapshot.Snapshot:
+    def take_snapshot(self) -> snapshot.Snapshot:
         """Return what decisions see now."""
         return self.cache.snapshot()
 
-    def pair(self, info: pod_shape.PodInfo) -> Pair:
+    def find_profiles(self, info: pod_shape.PodInfo) -> ProfilePair:
         """Return which profiles decide a pod."""
-        return Pair(self.old.name_of(info), self.new.name_of(info))
+        return ProfilePair(self.old.find_profile_name(info), self.new.find_profile_name(info))
 
-    def edits_of(self, pair: Pair) -> list[edits.Edit]:
+    def get_edits(self, pair: ProfilePair) -> list[edits.ProfileEdit]:
         """Return the edits between two profiles, and those elsewhere that keep all pods away.
 
         They are in an order of their own, whatever that of the texts is.
@@ -139,25 +139,25 @@ class World:
             known = self._edits[pair] = self._find_edits(pair)
         return known
 
-    def all_edits(self) -> list[edits.Edit]:
+    def list_all_edits(self) -> list[edits.ProfileEdit]:
         """Return the edits between profiles that decide pods, or have the same name.
 
         Their `homes` are empty if an edit was made in all profiles. If one profile decides all
         pods, only the edits about it are returned.
         """
-        old, new = _programs(self._basis)
-        implied = _implied_name(self._basis)
+        old, new = _get_programs(self._basis)
+        implied = _get_implied_name(self._basis)
         met = {name for pair in self._edits for name in (pair.old, pair.new)}
-        names = {**_by_name(new, implied), **_by_name(old, implied)}
+        names = {**_index_profiles(new, implied), **_index_profiles(old, implied)}
         forced = self._basis.scheduler_name
         pairs = [
-            Pair(name, name)
+            ProfilePair(name, name)
             for name in names
             if name not in met and (forced is None or name == forced)
         ]
-        found: dict[edits.Edit, set[str | None]] = {}
+        found: dict[edits.ProfileEdit, set[str | None]] = {}
         compared = [*self._edits, *pairs]
-        for each in [each for pair in compared for each in self.edits_of(pair)]:
+        for each in [each for pair in compared for each in self.get_edits(pair)]:
             found.setdefault(each, set()).update(each.homes)
         everywhere = {pair.new or pair.old for pair in compared}
         return [
@@ -165,38 +165,44 @@ class World:
             for each, homes in found.items()
         ]
 
-    def relevant_edits(self, pair: Pair, shape: pod_shape.PodShape) -> list[edits.Edit]:
+    def get_relevant_edits(
+        self, pair: ProfilePair, shape: pod_shape.PodShape
+    ) -> list[edits.ProfileEdit]:
         """Return the edits by which decisions about pods of a shape may differ."""
         key = (pair, shape.index)
         known = self._relevant.get(key)
         if known is None:
             namespaces = self.cache.counts.namespaces
-            known = [each for each in self.edits_of(pair) if each.concerns(shape, namespaces)]
+            known = [each for each in self.get_edits(pair) if each.concerns(shape, namespaces)]
             self._relevant[key] = known
         return known
 
-    def without(self, pair: Pair, taken_back: Iterable[edits.Edit]) -> runtime.Framework:
+    def get_framework_without(
+        self, pair: ProfilePair, taken_back: Iterable[edits.ProfileEdit]
+    ) -> runtime.Framework:
         """Return the new profile of a pair without some of its edits."""
         wanted = {each.key for each in taken_back}
-        gone = [each for each in self.edits_of(pair) if each.key in wanted]
+        gone = [each for each in self.get_edits(pair) if each.key in wanted]
         key = (pair, frozenset(wanted))
-        known = self._variants.pop(key, None) or self._variant(pair, gone)
+        known = self._variants.pop(key, None) or self._compile_variant(pair, gone)
         self._variants[key] = known
         if len(self._variants) > _VARIANTS_KEPT:
             self._variants.pop(next(iter(self._variants)))
         return known
 
-    def _find_edits(self, pair: Pair) -> list[edits.Edit]:
-        old, new = _programs(self._basis)
-        implied = _implied_name(self._basis)
-        before, after = _by_name(old, implied), _by_name(new, implied)
+    def _find_edits(self, pair: ProfilePair) -> list[edits.ProfileEdit]:
+        old, new = _get_programs(self._basis)
+        implied = _get_implied_name(self._basis)
+        before, after = _index_profiles(old, implied), _index_profiles(new, implied)
         said = self._wordings
-        own = edits.between(before.get(pair.old, NO_PROFILE), after.get(pair.new, NO_PROFILE), said)
+        own = edits.find_edits(
+            before.get(pair.old, NO_PROFILE), after.get(pair.new, NO_PROFILE), said
+        )
         found = [(pair.new, each) for each in own]
         for name in after:
-            elsewhere = edits.between(before.get(name, NO_PROFILE), after[name], said)
-            found += [(name, each) for each in edits.repelling(elsewhere)]
-        homes: dict[edits.Edit, set[str | None]] = {}
+            elsewhere = edits.find_edits(before.get(name, NO_PROFILE), after[name], said)
+            found += [(name, each) for each in edits.select_repelling_edits(elsewhere)]
+        homes: dict[edits.ProfileEdit, set[str | None]] = {}
         for name, each in found:
             homes.setdefault(each, set()).add(name)
         merged = [
@@ -204,31 +210,33 @@ class World:
         ]
         return sorted(merged, key=lambda each: each.key)
 
-    def _variant(self, pair: Pair, gone: list[edits.Edit]) -> runtime.Framework:
+    def _compile_variant(
+        self, pair: ProfilePair, gone: list[edits.ProfileEdit]
+    ) -> runtime.Framework:
         """Compile the new program without some edits, in whichever of its profiles they are."""
-        side, program = self._basis.new.policies, _programs(self._basis)[1]
-        names = [each.name or _implied_name(self._basis) for each in program.profiles]
-        of_old = _all_metrics(_programs(self._basis)[0])
+        side, program = self._basis.new.policies, _get_programs(self._basis)[1]
+        names = [each.name or _get_implied_name(self._basis) for each in program.profiles]
+        of_old = _index_metrics(_get_programs(self._basis)[0])
         profiles = tuple(
-            _with_metrics(edits.undone(each, [e for e in gone if name in e.homes]), of_old)
+            _add_metrics(edits.undo_edits(each, [e for e in gone if name in e.homes]), of_old)
             for name, each in zip(names, program.profiles, strict=True)
         )
         changed = dataclasses.replace(program, profiles=profiles)
-        specs = tuple(policies.specs_of(changed, _implied_name(self._basis)))
-        made = self._made(dataclasses.replace(side, program=changed, specs=specs))
+        specs = tuple(policies.make_specs(changed, _get_implied_name(self._basis)))
+        made = self._make_profiles(dataclasses.replace(side, program=changed, specs=specs))
         return runtime.Framework(made.by_name[pair.new or names[0]], None)
 
-    def _made(self, policy_set: policies.PolicySet) -> policies.Profiles:
+    def _make_profiles(self, policy_set: policies.PolicySet) -> policies.Profiles:
         handle = dataclasses.replace(
             handles.Handle(),
             owners=self.cache.owners,
             storage=self.cache.storage,
             budgets=self.cache.budgets,
         )
-        return policies.require(policies.make(policy_set, handle))
+        return policies.require_profiles(policies.make_profiles(policy_set, handle))
 
 
-class Served:
+class SideFrameworks:
     """What decides by one side, pods found by their schedulerName.
 
     Attributes:
@@ -246,25 +254,25 @@ class Served:
         self.choice = profile_choice.ProfileChoice(self._frameworks, forced, leaves_out)
         self._names: dict[str, str | None] = {}
 
-    def name_of(self, info: pod_shape.PodInfo) -> str | None:
+    def find_profile_name(self, info: pod_shape.PodInfo) -> str | None:
         """Return the profile that decides a pod, None for none."""
         asked = info.pod.spec.scheduler_name
         if asked not in self._names:
-            framework = self.choice.of(info)
+            framework = self.choice.choose_framework(info)
             self._names[asked] = framework.profile.scheduler_name if framework else None
         return self._names[asked]
 
-    def framework(self, name: str) -> runtime.Framework:
+    def get_framework(self, name: str) -> runtime.Framework:
         """Return what decides by a profile."""
         return self._frameworks[name]
 
 
-def as_new(info: pod_shape.PodInfo) -> pod_shape.PodInfo:
+def make_pending(info: pod_shape.PodInfo) -> pod_shape.PodInfo:
     """Return a placed pod as one that waits for its first node."""
-    return pod_shape.PodInfo(without_node(info.pod), info.shape)
+    return pod_shape.PodInfo(remove_node(info.pod), info.shape)
 
 
-def without_node(pod: objects.Pod) -> objects.Pod:
+def remove_node(pod: objects.Pod) -> objects.Pod:
     """Return a pod as it was created: neither bound nor nominated."""
     spec = msgspec.structs.replace(pod.spec, node_name="")
     said = msgspec.structs.replace(pod.status, nominated_node_name="")
@@ -287,28 +295,28 @@ NO_PROFILE: Final = checked.CheckedProfile(
 """A profile that says nothing."""
 
 
-def _programs(basis: Basis) -> tuple[checked.CheckedProgram, checked.CheckedProgram]:
+def _get_programs(basis: PlanInputs) -> tuple[checked.CheckedProgram, checked.CheckedProgram]:
     old, new = basis.old.policies.program, basis.new.policies.program
     if old is None or new is None:
         raise AssertionError("a side was made without a text")
     return old, new
 
 
-def _implied_name(basis: Basis) -> str:
+def _get_implied_name(basis: PlanInputs) -> str:
     return basis.scheduler_name or profile_choice.DEFAULT_SCHEDULER_NAME
 
 
-def _by_name(
+def _index_profiles(
     program: checked.CheckedProgram, implied: str
 ) -> dict[str | None, checked.CheckedProfile]:
     return {each.name or implied: each for each in program.profiles}
 
 
-def _all_metrics(program: checked.CheckedProgram) -> dict[str, checked.CheckedMetric]:
+def _index_metrics(program: checked.CheckedProgram) -> dict[str, checked.CheckedMetric]:
     return {metric.key: metric for each in program.profiles for metric in each.metrics}
 
 
-def _with_metrics(
+def _add_metrics(
     profile: checked.CheckedProfile, others: dict[str, checked.CheckedMetric]
 ) -> checked.CheckedProfile:
     known = {metric.key for metric in profile.metrics}

@@ -80,7 +80,11 @@ class DefaultPreemption:
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Look at the gate again when a pod is deleted; who rejected the pod says if that helps."""
         deleted = events.ActionType.DELETE
-        return (hints.on(events.EventResource.POD, deleted, lambda *_: events.QueueingHint.SKIP),)
+        return (
+            hints.make_registration(
+                events.EventResource.POD, deleted, lambda *_: events.QueueingHint.SKIP
+            ),
+        )
 
     # --- preemption ------------------------------------------------------------------------------
 
@@ -104,7 +108,7 @@ class DefaultPreemption:
             reasons = ", ".join(dict.fromkeys(s.message for s in errors))
             error = status.Status(status.Code.ERROR, (f"preemption: {reasons}",), self.name)
             return interface.PostFilterResult(error)
-        return interface.PostFilterResult(self._rejection(_told(refused, snap)), "")
+        return interface.PostFilterResult(self._rejection(_refusal_text(refused, snap)), "")
 
     def candidates(
         self,
@@ -124,7 +128,7 @@ class DefaultPreemption:
         found: list[victims.Candidate] = []
         refused: dict[int, status.Status] = {}
         spares_budgets = False
-        for row, answer in _in_batches(search, order, min(enough, _LARGEST_BATCH) or 1):
+        for row, answer in _search_in_batches(search, order, min(enough, _LARGEST_BATCH) or 1):
             if isinstance(answer, status.Status):
                 refused[row] = answer
                 continue
@@ -164,7 +168,7 @@ class DefaultPreemption:
         return status.unschedulable(self.name, f"preemption: {text}")
 
 
-def _in_batches(
+def _search_in_batches(
     search: victims.VictimSearch, rows: npt.NDArray[np.intp], size: int
 ) -> Iterator[tuple[int, victims.Answer]]:
     for begin in range(0, len(rows), size):
@@ -183,7 +187,7 @@ def _objection(
     if row is None or not snap.is_alive[row] or _is_hopeless(row, diagnosis):
         return ""
     priority = pod.shape.priority
-    lesser = (p for p in snap.placed.on(row) if p.shape.priority < priority)
+    lesser = (p for p in snap.placed.get_pods(row) if p.shape.priority < priority)
     return TERMINATING if any(map(_is_terminating_by_preemption, lesser)) else ""
 
 
@@ -199,7 +203,7 @@ def _is_terminating_by_preemption(info: pod_shape.PodInfo) -> bool:
     return target is not None and (target.status, target.reason) == ("True", _BY_SCHEDULER)
 
 
-def _told(refused: Mapping[int, status.Status], snap: snapshot.Snapshot) -> str:
+def _refusal_text(refused: Mapping[int, status.Status], snap: snapshot.Snapshot) -> str:
     """Return `0/5 nodes are available: …` with what became of each node."""
     statuses = [status.SUCCESS, status.unresolvable("", NOT_HELPFUL)]
     ids = np.ones(snap.size, np.int16)

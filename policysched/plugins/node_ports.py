@@ -60,8 +60,10 @@ class NodePorts:
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for a pod that gives back one of the ports, and for new nodes."""
         return (
-            hints.on(events.EventResource.POD, events.ActionType.DELETE, _after_pod_deleted),
-            hints.on(events.EventResource.NODE, events.ActionType.ADD),
+            hints.make_registration(
+                events.EventResource.POD, events.ActionType.DELETE, _after_pod_deleted
+            ),
+            hints.make_registration(events.EventResource.NODE, events.ActionType.ADD),
         )
 
 

@@ -77,7 +77,7 @@ class NodeResourcesBalancedAllocation:
         """Return what does the same for pods with equal requests."""
 
         def by_arrays(node: snapshot.NodeRow) -> int:
-            rows = node.snapshot.at_rows(np.array([node.row]))
+            rows = node.snapshot.view_rows(np.array([node.row]))
             return int(self.score(cycle_state.CycleState(), pod, rows)[0])
 
         return allocation.balance_of_rows(self._counted(pod.shape, snap), by_arrays)

@@ -40,7 +40,7 @@ class _Needs:
     reasons: tuple[str, ...]
 
     @functools.cached_property
-    def by_resource(self) -> list[tuple[int, int, str]]:
+    def checks(self) -> list[tuple[int, int, str]]:
         """The same one after the other."""
         return list(zip(self.ids.tolist(), self.amounts.tolist(), self.reasons, strict=True))
 
@@ -75,10 +75,10 @@ class NodeResourcesFit:
         """Return the plugin for `NodeResourcesFitArgs`."""
         given = arguments.decode(args, resource_arguments.NodeResourcesFitArgs)
         return cls(
-            resource_arguments.strategy(given.scoring_strategy),
+            resource_arguments.make_strategy(given.scoring_strategy),
             resource_arguments.weighted_resources(given.scoring_strategy.resources),
-            resource_arguments.ignored(given.ignored_resources),
-            resource_arguments.groups(given.ignored_resource_groups),
+            resource_arguments.get_ignored_resources(given.ignored_resources),
+            resource_arguments.get_ignored_groups(given.ignored_resource_groups),
         )
 
     def answer_key(self, shape: pod_shape.PodShape) -> Hashable:
@@ -110,7 +110,7 @@ class NodeResourcesFit:
         needs = state.find(self.name, _Needs) or self._needs(state, pod.shape, node.snapshot)
         allocatable, requested = node.allocatable, node.requested
         lacking, never = list[str](), False
-        for column, amount, reason in needs.by_resource:
+        for column, amount, reason in needs.checks:
             free = allocatable[column] - requested[column]
             if amount <= free < go_math.INT64_END:
                 continue
@@ -135,13 +135,13 @@ class NodeResourcesFit:
     ) -> str:
         """Return the requested, free and allocatable amounts."""
         del state
-        found = node.snapshot.at_row(int(node.row_numbers[0]))
+        found = node.snapshot.view_row(int(node.row_numbers[0]))
         if reason == TOO_MANY_PODS:
             return f"{found.pod_count:,} pods on the node, {found.allowed_pods:,} allowed"
         resource = reason.removeprefix("Insufficient ")
         wanted = pod.shape.requests.amounts.get(resource, 0)
         amounts_of = (wanted, found.free_of(resource), found.allocatable_of(resource))
-        texts = [amounts.quantity_text(resource, amount) for amount in amounts_of]
+        texts = [amounts.format_quantity(resource, amount) for amount in amounts_of]
         return "requests {}, {} free of {}".format(*texts)
 
     def _needs(
@@ -220,7 +220,7 @@ class NodeResourcesFit:
         """Return what does the same for pods with equal requests."""
 
         def by_arrays(node: snapshot.NodeRow) -> int:
-            rows = node.snapshot.at_rows(np.array([node.row]))
+            rows = node.snapshot.view_rows(np.array([node.row]))
             return int(self.score(cycle_state.CycleState(), pod, rows)[0])
 
         return allocation.of_rows(self._strategy, self._scored_columns(pod.shape, snap), by_arrays)
@@ -246,9 +246,11 @@ class NodeResourcesFit:
         shrinks = events.ActionType.UPDATE_POD_SCALE_DOWN
         pod = events.ActionType.DELETE | shrinks
         return (
-            hints.on(events.EventResource.POD, pod, self._after_pod_event),
-            hints.on(events.EventResource.UNSCHEDULED_POD, shrinks, hints.after_own_change),
-            hints.on(events.EventResource.NODE, node, self._after_node_change),
+            hints.make_registration(events.EventResource.POD, pod, self._after_pod_event),
+            hints.make_registration(
+                events.EventResource.UNSCHEDULED_POD, shrinks, hints.after_own_change
+            ),
+            hints.make_registration(events.EventResource.NODE, node, self._after_node_change),
         )
 
     def _note_pod_slots(

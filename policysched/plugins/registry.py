@@ -64,7 +64,7 @@ class PluginError:
     known: tuple[str, ...] = ()
 
 
-class Registry:
+class PluginRegistry:
     """Makes plugins by name."""
 
     def __init__(self, factories: Mapping[str, PluginFactory]) -> None:
@@ -88,18 +88,20 @@ class Registry:
         try:
             plugin = factory(args or {}, handle)
         except Exception as error:  # noqa: BLE001 - see the docstring
-            return PluginError(name, _told(name, error))
+            return PluginError(name, _load_error_text(name, error))
         if getattr(plugin, "name", None) != name:
             return PluginError(name, f"`{name}` makes something that is not a plugin of that name")
         return plugin
 
 
-def built_in() -> Registry:
+def create_built_in_registry() -> PluginRegistry:
     """Return a registry of the built-in plugins alone."""
-    return Registry(_BUILT_IN)
+    return PluginRegistry(_BUILT_IN)
 
 
-def with_entry_points(entry_points: Iterable[metadata.EntryPoint] | None = None) -> Registry:
+def create_installed_registry(
+    entry_points: Iterable[metadata.EntryPoint] | None = None,
+) -> PluginRegistry:
     """Return a registry of the built-in plugins and those of installed packages.
 
     Built-in names cannot be taken over. `entry_points` defaults to all of the group that are
@@ -107,7 +109,7 @@ def with_entry_points(entry_points: Iterable[metadata.EntryPoint] | None = None)
     """
     if entry_points is None:
         entry_points = metadata.entry_points(group=ENTRY_POINT_GROUP)
-    return Registry({p.name: _loading(p) for p in entry_points} | _BUILT_IN)
+    return PluginRegistry({p.name: _loading(p) for p in entry_points} | _BUILT_IN)
 
 
 def _loading(entry_point: metadata.EntryPoint) -> PluginFactory:
@@ -118,7 +120,7 @@ def _loading(entry_point: metadata.EntryPoint) -> PluginFactory:
     return make
 
 
-def _told(name: str, error: Exception) -> str:
+def _load_error_text(name: str, error: Exception) -> str:
     if isinstance(error, ValueError):
         return str(error)
     return f"plugin `{name}` does not load: {type(error).__name__}: {error}"

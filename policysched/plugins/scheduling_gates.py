@@ -30,7 +30,11 @@ class SchedulingGates:
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for the pod's own last gate to go."""
         gone = events.ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED
-        return (hints.on(events.EventResource.UNSCHEDULED_POD, gone, hints.after_own_change),)
+        return (
+            hints.make_registration(
+                events.EventResource.UNSCHEDULED_POD, gone, hints.after_own_change
+            ),
+        )
 
 
 if TYPE_CHECKING:

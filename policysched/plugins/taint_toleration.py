@@ -94,8 +94,10 @@ class TaintToleration:
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_TAINT
         tolerates_more = events.ActionType.UPDATE_POD_TOLERATION
         return (
-            hints.on(events.EventResource.NODE, node, self._after_node_change),
-            hints.on(events.EventResource.UNSCHEDULED_POD, tolerates_more, hints.after_own_change),
+            hints.make_registration(events.EventResource.NODE, node, self._after_node_change),
+            hints.make_registration(
+                events.EventResource.UNSCHEDULED_POD, tolerates_more, hints.after_own_change
+            ),
         )
 
     def _after_node_change(

@@ -41,76 +41,89 @@ _MUCH = 1_000_000
 _OUTAGE = "outage"
 
 
-def is_one(case: suites.Case) -> bool:
+def is_cluster_case(case: suites.PolicyTestCase) -> bool:
     """Return whether a test is about a cluster policy."""
     return "clusterPolicy" in case.value
 
 
-def faults(case: suites.Case, inputs: world.World) -> Iterator[tuple[int, str]]:
+def find_faults(
+    case: suites.PolicyTestCase, inputs: world.SuiteInputs
+) -> Iterator[tuple[int, str]]:
     """Yield every name in a test that is that of nothing."""
-    policy, known = _policy(case, inputs), [each.name for each in _policies(inputs)]
+    policy, known = _find_policy(case, inputs), [each.name for each in _list_policies(inputs)]
     if policy is None:
         name = case.value["clusterPolicy"]
-        yield case.line("clusterPolicy"), world.unknown("clusterPolicy", name, known)
+        yield (
+            case.find_line("clusterPolicy"),
+            world.describe_unknown_name("clusterPolicy", name, known),
+        )
         return
-    names = _names(case, policy)
+    names = _list_cluster_names(case, policy)
     for cluster in case.expect.get("division", {}):
         if cluster not in names:
-            line = case.line("expect", "division", cluster)
-            yield line, world.unknown("cluster", cluster, names)
+            line = case.find_line("expect", "division", cluster)
+            yield line, world.describe_unknown_name("cluster", cluster, names)
     groups = [group.name for group in policy.clusters.groups] if policy.clusters else []
     group = case.expect.get("group", "")
     if group and group not in groups:
-        yield case.line("expect", "group"), world.unknown("clusterGroup", group, groups)
-    yield from cluster_expectations.faults(case, policy, names)
-    yield from _metric_faults(case, inputs, names)
+        yield (
+            case.find_line("expect", "group"),
+            world.describe_unknown_name("clusterGroup", group, groups),
+        )
+    yield from cluster_expectations.find_faults(case, policy, names)
+    yield from _find_metric_faults(case, inputs, names)
 
 
-def _metric_faults(
-    case: suites.Case, inputs: world.World, names: Iterable[str]
+def _find_metric_faults(
+    case: suites.PolicyTestCase, inputs: world.SuiteInputs, names: Iterable[str]
 ) -> Iterator[tuple[int, str]]:
     said = case.value.get("metrics", {})
-    declared = {metric.name for metric in inputs.policy_set().all_metrics}
+    declared = {metric.name for metric in inputs.get_policy_set().all_metrics}
     for metric, clusters in said.items() if isinstance(said, dict) else ():
         if metric not in declared:
-            yield case.line("metrics", metric), world.unknown("metric", metric, declared)
+            yield (
+                case.find_line("metrics", metric),
+                world.describe_unknown_name("metric", metric, declared),
+            )
         for cluster in clusters if isinstance(clusters, dict) else ():
             if cluster not in names:
-                line = case.line("metrics", metric, cluster)
-                yield line, world.unknown("cluster", cluster, names)
+                line = case.find_line("metrics", metric, cluster)
+                yield line, world.describe_unknown_name("cluster", cluster, names)
 
 
-def mismatches(
-    case: suites.Case, inputs: world.World, observe: Callable[[evaluation.Decision], None]
-) -> list[expectations.Mismatch]:
+def find_mismatches(
+    case: suites.PolicyTestCase,
+    inputs: world.SuiteInputs,
+    observe: Callable[[evaluation.ExplainedDecision], None],
+) -> list[expectations.ExpectationMismatch]:
     """Return what the test expects in vain; `observe` is told of the decision.
 
     Raises:
         InputError: its params, metrics or clusters make no sense.
     """
-    policy = _policy(case, inputs)
-    program = inputs.policy_set(case).program
+    policy = _find_policy(case, inputs)
+    program = inputs.get_policy_set(case).program
     if policy is None or program is None:
         return []
-    clusters = snapshot.of(_clusters(case, policy))
-    binding = _binding(case)
-    profile = _profile(program, policy, has_resource="resource" in case.value)
-    now = inputs.now(case)
+    clusters = snapshot.make_snapshot(_make_clusters(case, policy))
+    binding = _make_binding(case)
+    profile = _make_profile(program, policy, has_resource="resource" in case.value)
+    now = inputs.get_time(case)
     policies = cluster_policies.ClusterPolicies(profile, program, clocks.ManualClock(now))
-    for metric, samples in _samples(case, inputs, now).items():
+    for metric, samples in _make_samples(case, inputs, now).items():
         policies.refresh(metric, samples)
-    plugins = registry.chosen(registry.built_in(), ["*"])
-    made = algorithm.Algorithm(plugins, policies=policies)
+    plugins = registry.choose_plugins(registry.make_built_in_factories(), ["*"])
+    made = algorithm.BindingAlgorithm(plugins, policies=policies)
     found = explanation.explain(made, binding, clusters)
-    facts = list(_rule_facts(profile, policies.view(binding, clusters), policies))
-    for decision in cluster_expectations.decisions(found, facts):
+    facts = list(_list_rule_facts(profile, policies.view(binding, clusters), policies))
+    for decision in cluster_expectations.convert_attempts(found, facts):
         observe(decision)
-    return list(cluster_expectations.compare(case, found, policy.name))
+    return list(cluster_expectations.compare_decision(case, found, policy.name))
 
 
-def _rule_facts(
+def _list_rule_facts(
     profile: checked.CheckedProfile,
-    seen: cluster_view.View,
+    seen: cluster_view.BindingView,
     policies: cluster_policies.ClusterPolicies,
 ) -> Iterator[evaluation.RuleFact]:
     """Yield the rules of the policy, if it is about the resource, and whether they have a say."""
@@ -132,17 +145,21 @@ def _rule_facts(
 # --- the policy ----------------------------------------------------------------------------------
 
 
-def _policies(inputs: world.World, case: suites.Case | None = None) -> list[checked.CheckedPolicy]:
-    program = inputs.policy_set(case).program
+def _list_policies(
+    inputs: world.SuiteInputs, case: suites.PolicyTestCase | None = None
+) -> list[checked.CheckedPolicy]:
+    program = inputs.get_policy_set(case).program
     return list(program.cluster_policies) if program else []
 
 
-def _policy(case: suites.Case, inputs: world.World) -> checked.CheckedPolicy | None:
+def _find_policy(
+    case: suites.PolicyTestCase, inputs: world.SuiteInputs
+) -> checked.CheckedPolicy | None:
     name = case.value["clusterPolicy"]
-    return next((each for each in _policies(inputs, case) if each.name == name), None)
+    return next((each for each in _list_policies(inputs, case) if each.name == name), None)
 
 
-def _profile(
+def _make_profile(
     program: checked.CheckedProgram, policy: checked.CheckedPolicy, *, has_resource: bool
 ) -> checked.CheckedProfile:
     """Return a profile in which the policy alone is in force.
@@ -165,7 +182,7 @@ def _profile(
 # --- clusters and resource -----------------------------------------------------------------------
 
 
-def _names(case: suites.Case, policy: checked.CheckedPolicy) -> list[str]:
+def _list_cluster_names(case: suites.PolicyTestCase, policy: checked.CheckedPolicy) -> list[str]:
     """Return the clusters: those of the file, else those that the policy gives weights."""
     written = case.suite.get("clusters", {})
     division = policy.clusters.division if policy.clusters else None
@@ -173,40 +190,42 @@ def _names(case: suites.Case, policy: checked.CheckedPolicy) -> list[str]:
     return list(written) or weighted
 
 
-def _clusters(case: suites.Case, policy: checked.CheckedPolicy) -> list[objects.Cluster]:
+def _make_clusters(
+    case: suites.PolicyTestCase, policy: checked.CheckedPolicy
+) -> list[objects.Cluster]:
     every: Mapping[str, shorthand.Fields] = case.suite.get("clusters", {})
     asked = {"pods", *case.value.get("resource", {}).get("requests", {})}
     found = []
-    for name in _names(case, policy):
+    for name in _list_cluster_names(case, policy):
         try:
-            fields = shorthand.resolve(name, every, "cluster") if every else {}
-            made = shorthand.cluster(name, fields, dict.fromkeys(sorted(asked), _MUCH))
+            fields = shorthand.resolve_fields(name, every, "cluster") if every else {}
+            made = shorthand.make_cluster(name, fields, dict.fromkeys(sorted(asked), _MUCH))
         except shorthand.ShorthandError as error:
             at = error.path if error.path[:1] == (name,) else (name, *error.path)
-            line = case.suite.line("clusters", *at)
+            line = case.suite.find_line("clusters", *at)
             raise suites.SuiteError(case.suite.path, [(line, error.problem)]) from error
-        made["status"]["apiEnablements"] = [_enabled(case)]
+        made["status"]["apiEnablements"] = [_make_api_enablements(case)]
         found.append(msgspec.convert(made, objects.Cluster, strict=False))
     return found
 
 
-def _kind(case: suites.Case) -> tuple[str, str]:
+def _parse_kind(case: suites.PolicyTestCase) -> tuple[str, str]:
     resource = case.value.get("resource", {})
     return resource.get("apiVersion", "apps/v1"), resource.get("kind", "Deployment")
 
 
-def _enabled(case: suites.Case) -> dict[str, Any]:
-    api_version, kind = _kind(case)
+def _make_api_enablements(case: suites.PolicyTestCase) -> dict[str, Any]:
+    api_version, kind = _parse_kind(case)
     return {"groupVersion": api_version, "resources": [{"kind": kind}]}
 
 
-def _binding(case: suites.Case) -> objects.Binding:
+def _make_binding(case: suites.PolicyTestCase) -> objects.Binding:
     fields = case.value.get("resource", {})
-    api_version, kind = _kind(case)
+    api_version, kind = _parse_kind(case)
     try:
-        requests = shorthand.amounts(fields.get("requests", {}), ("requests",))
+        requests = shorthand.format_amounts(fields.get("requests", {}), ("requests",))
     except shorthand.ShorthandError as error:
-        line = case.line("resource", *error.path)
+        line = case.find_line("resource", *error.path)
         raise suites.SuiteError(case.suite.path, [(line, error.problem)]) from error
     namespace, name = fields.get("namespace", "default"), fields.get("name", "resource")
     resource = {"apiVersion": api_version, "kind": kind, "namespace": namespace, "name": name}
@@ -225,22 +244,22 @@ def _binding(case: suites.Case) -> objects.Binding:
     try:
         return msgspec.convert(made, objects.Binding, strict=False)
     except msgspec.ValidationError as error:
-        line = case.line("resource")
+        line = case.find_line("resource")
         raise suites.SuiteError(case.suite.path, [(line, f"makes no sense: {error}")]) from error
 
 
-def _samples(
-    case: suites.Case, inputs: world.World, now: datetime.datetime
+def _make_samples(
+    case: suites.PolicyTestCase, inputs: world.SuiteInputs, now: datetime.datetime
 ) -> metrics_file.Samples:
     """Return the samples of the file, those of the test over them."""
     own = case.value.get("metrics", {})
     if own == _OUTAGE:
         return {}
-    of_clusters = [m for m in inputs.policy_set(case).all_metrics if m.target == "cluster"]
+    of_clusters = [m for m in inputs.get_policy_set(case).all_metrics if m.target == "cluster"]
     tables: dict[str, Any] = {}
     for name in {metric.name for metric in of_clusters}:
         for said in (case.suite.get("metrics", {}), own):
             if name in said:
                 tables[name] = {} if said[name] == _OUTAGE else tables.get(name, {}) | said[name]
-    place = f"{case.suite.path}:{case.line()}"
+    place = f"{case.suite.path}:{case.find_line()}"
     return metrics_file.from_tables(tables, lambda _: place, of_clusters, now)

@@ -24,21 +24,24 @@ _PLUGINS = (
 )
 
 
-def faults(
-    case: suites.Case, policy: checked.CheckedPolicy, clusters: Iterable[str]
+def find_faults(
+    case: suites.PolicyTestCase, policy: checked.CheckedPolicy, clusters: Iterable[str]
 ) -> Iterator[tuple[int, str]]:
     """Yield every name of a rule or a cluster in what is expected that is that of nothing."""
-    known, names = list(clusters), _names(policy)
-    for path, cluster in _clusters_named(case):
+    known, names = list(clusters), _list_names(policy)
+    for path, cluster in _list_named_clusters(case):
         if cluster not in known:
-            yield case.line("expect", *path), world.unknown("cluster", cluster, known)
-    for path, name in _rules_named(case):
+            yield (
+                case.find_line("expect", *path),
+                world.describe_unknown_name("cluster", cluster, known),
+            )
+    for path, name in _list_named_rules(case):
         if name not in names:
-            line = case.line("expect", *path)
-            yield line, world.unknown("rule, clusterGroup or plugin", name, names)
+            line = case.find_line("expect", *path)
+            yield line, world.describe_unknown_name("rule, clusterGroup or plugin", name, names)
 
 
-def _names(policy: checked.CheckedPolicy) -> list[str]:
+def _list_names(policy: checked.CheckedPolicy) -> list[str]:
     """Return what rules and groups of a policy may be called, and plugins."""
     heads = [rule.head for rule in policy.rules]
     groups = policy.clusters.groups if policy.clusters else ()
@@ -46,7 +49,7 @@ def _names(policy: checked.CheckedPolicy) -> list[str]:
     return [*given, *(head.name for head in heads), *(each.name for each in groups), *_PLUGINS]
 
 
-def _clusters_named(case: suites.Case) -> Iterator[tuple[tuple[str, ...], str]]:
+def _list_named_clusters(case: suites.PolicyTestCase) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield the clusters that are named, each with its place among the expectations."""
     for field in ("rejected", "scores"):
         yield from (((field, name), name) for name in case.expect.get(field, {}))
@@ -55,7 +58,7 @@ def _clusters_named(case: suites.Case) -> Iterator[tuple[tuple[str, ...], str]]:
         yield from ((("rules", rule, name), name) for name in points)
 
 
-def _rules_named(case: suites.Case) -> Iterator[tuple[tuple[str, ...], str]]:
+def _list_named_rules(case: suites.PolicyTestCase) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield the rules, groups and plugins that are named, as above."""
     for cluster, said in case.expect.get("rejected", {}).items():
         listed = [said] if isinstance(said, str) else said
@@ -63,14 +66,14 @@ def _rules_named(case: suites.Case) -> Iterator[tuple[tuple[str, ...], str]]:
     yield from ((("rules", rule), rule) for rule in case.expect.get("rules", {}))
 
 
-def compare(
-    case: suites.Case, found: explanation.Explanation, policy: str
-) -> Iterator[expectations.Mismatch]:
+def compare_decision(
+    case: suites.PolicyTestCase, found: explanation.BindingExplanation, policy: str
+) -> Iterator[expectations.ExpectationMismatch]:
     """Yield what a test expects in vain of a decision by a policy."""
     result = found.decision.result
-    failure = result if isinstance(result, errors.Failure) else None
-    targets = () if isinstance(result, errors.Failure) else result
-    attempt = _deciding(found)
+    failure = result if isinstance(result, errors.PlacementFailure) else None
+    targets = () if isinstance(result, errors.PlacementFailure) else result
+    attempt = _find_deciding_attempt(found)
     actual: dict[str, Any] = {
         "division": {each.name: each.replicas for each in sorted(targets, key=lambda t: t.name)},
         "group": found.decision.observed_affinity,
@@ -79,55 +82,57 @@ def compare(
     }
     if not case.expect:
         told = {field: each for field, each in actual.items() if each and field != "feasible"}
-        yield expectations.Mismatch((), "nothing", expectations.text(told), told)
+        yield expectations.ExpectationMismatch((), "nothing", expectations.format_yaml(told), told)
     for field, written in case.expect.items():
         if field in ("rejected", "scores", "rules"):
             if attempt is not None:
                 yield from _COMPARING[field](written, attempt, policy)
             continue
-        if _wanted(field, written) != actual[field]:
-            said = expectations.text(actual[field])
+        if _normalise_expectation(field, written) != actual[field]:
+            said = expectations.format_yaml(actual[field])
             why = f" ({failure.text})" if failure and field != "error" else ""
-            yield expectations.Mismatch(
-                (field,), expectations.text(written), said + why, actual[field]
+            yield expectations.ExpectationMismatch(
+                (field,), expectations.format_yaml(written), said + why, actual[field]
             )
 
 
-def _wanted(field: str, written: Any) -> Any:  # noqa: ANN401 - YAML
+def _normalise_expectation(field: str, written: Any) -> Any:  # noqa: ANN401 - YAML
     if field == "division":
         return {name: count for name, count in written.items() if count}
     return sorted(written) if field == "feasible" else written
 
 
-def _deciding(found: explanation.Explanation) -> explanation.Attempt | None:
+def _find_deciding_attempt(
+    found: explanation.BindingExplanation,
+) -> explanation.ExplainedAttempt | None:
     """Return the attempt that the result is of: the first one where all have failed."""
     if not found.attempts:
         return None
-    is_placed = not isinstance(found.decision.result, errors.Failure)
+    is_placed = not isinstance(found.decision.result, errors.PlacementFailure)
     return found.attempts[-1 if is_placed else 0]
 
 
-def _rejected(
-    written: Mapping[str, str | list[str]], attempt: explanation.Attempt, policy: str
-) -> Iterator[expectations.Mismatch]:
+def _compare_rejected(
+    written: Mapping[str, str | list[str]], attempt: explanation.ExplainedAttempt, policy: str
+) -> Iterator[expectations.ExpectationMismatch]:
     for cluster, said in written.items():
-        refusing = _refusing(attempt, cluster)
+        refusing = _list_rejecting_plugins(attempt, cluster)
         listed = [said] if isinstance(said, str) else said
-        wanted = {_full(name, policy, refusing) for name in listed if name != ANY}
+        wanted = {_make_full_name(name, policy, refusing) for name in listed if name != ANY}
         if refusing and wanted <= set(refusing):
             continue
         short = [name.removeprefix(f"{policy}/") for name in refusing]
-        actual = expectations.text(short) if short else "takes the resource"
+        actual = expectations.format_yaml(short) if short else "takes the resource"
         corrected = short[0] if len(short) == 1 else short
-        yield expectations.Mismatch(
+        yield expectations.ExpectationMismatch(
             ("rejected", cluster),
-            expectations.text(said),
+            expectations.format_yaml(said),
             actual,
             corrected if short else expectations.REMOVE,
         )
 
 
-def _refusing(attempt: explanation.Attempt, cluster: str) -> list[str]:
+def _list_rejecting_plugins(attempt: explanation.ExplainedAttempt, cluster: str) -> list[str]:
     """Return the rules, groups and plugins that refuse a cluster."""
     return [
         f"{each.ref.policy}/{each.ref.rule}" if each.ref else each.plugin
@@ -135,21 +140,23 @@ def _refusing(attempt: explanation.Attempt, cluster: str) -> list[str]:
     ]
 
 
-def _full(name: str, policy: str, known: Iterable[str]) -> str:
+def _make_full_name(name: str, policy: str, known: Iterable[str]) -> str:
     return f"{policy}/{name}" if f"{policy}/{name}" in known else name
 
 
-def _scores(
-    written: Mapping[str, float | str], attempt: explanation.Attempt, _: str
-) -> Iterator[expectations.Mismatch]:
+def _compare_scores(
+    written: Mapping[str, float | str], attempt: explanation.ExplainedAttempt, _: str
+) -> Iterator[expectations.ExpectationMismatch]:
     totals = {each.name: float(each.score) for each in attempt.ranked}
     for cluster, said in written.items():
-        yield from _number(("scores", cluster), said, totals.get(cluster))
+        yield from _compare_number(("scores", cluster), said, totals.get(cluster))
 
 
-def _points(
-    written: Mapping[str, Mapping[str, float | str]], attempt: explanation.Attempt, policy: str
-) -> Iterator[expectations.Mismatch]:
+def _compare_points(
+    written: Mapping[str, Mapping[str, float | str]],
+    attempt: explanation.ExplainedAttempt,
+    policy: str,
+) -> Iterator[expectations.ExpectationMismatch]:
     given = {
         (each.by, cluster): float(score_table.points(each.hundredths))
         for cluster, points in attempt.points.items()
@@ -157,35 +164,39 @@ def _points(
     }
     names = {name for name, _ in given}
     for rule, clusters in written.items():
-        name = _full(rule, policy, names)
+        name = _make_full_name(rule, policy, names)
         for cluster, said in clusters.items():
-            yield from _number(("rules", rule, cluster), said, given.get((name, cluster)))
+            yield from _compare_number(("rules", rule, cluster), said, given.get((name, cluster)))
 
 
-def _number(
+def _compare_number(
     path: tuple[str, ...], written: float | str, actual: float | None
-) -> Iterator[expectations.Mismatch]:
-    expected = tolerance.parse(written)
+) -> Iterator[expectations.ExpectationMismatch]:
+    expected = tolerance.parse_expected_number(written)
     if actual is None:
-        yield expectations.Mismatch(path, str(written), "is refused", expectations.REMOVE)
+        yield expectations.ExpectationMismatch(
+            path, str(written), "is refused", expectations.REMOVE
+        )
     elif expected is None or not expected.accepts(actual):
-        corrected = tolerance.rewritten(written, actual)
-        yield expectations.Mismatch(path, str(written), str(tolerance.number(actual)), corrected)
+        corrected = tolerance.rewrite_number(written, actual)
+        yield expectations.ExpectationMismatch(
+            path, str(written), str(tolerance.shorten_number(actual)), corrected
+        )
 
 
-_COMPARING: dict[str, Callable[..., Iterator[expectations.Mismatch]]] = {
-    "rejected": _rejected,
-    "scores": _scores,
-    "rules": _points,
+_COMPARING: dict[str, Callable[..., Iterator[expectations.ExpectationMismatch]]] = {
+    "rejected": _compare_rejected,
+    "scores": _compare_scores,
+    "rules": _compare_points,
 }
 
 
 # --- coverage ------------------------------------------------------------------------------------
 
 
-def decisions(
-    found: explanation.Explanation, facts: list[evaluation.RuleFact]
-) -> Iterator[evaluation.Decision]:
+def convert_attempts(
+    found: explanation.BindingExplanation, facts: list[evaluation.RuleFact]
+) -> Iterator[evaluation.ExplainedDecision]:
     """Yield what coverage counts: each attempt, with the same facts about rules."""
     for attempt in found.attempts:
         nodes = {
@@ -203,4 +214,6 @@ def decisions(
             for each in given:
                 points.setdefault(each.by, {})[cluster] = float(score_table.points(each.hundredths))
         about = [policy.name for policy in found.about]
-        yield evaluation.Decision({"prefilter": None, "nodes": nodes}, about, facts, points, {})
+        yield evaluation.ExplainedDecision(
+            {"prefilter": None, "nodes": nodes}, about, facts, points, {}
+        )

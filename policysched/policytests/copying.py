@@ -9,19 +9,19 @@ from policysched.cluster.pods import owner_objects, owner_selectors
 from policysched.inputs import cluster_file
 
 
-def pending(pod: objects.Pod) -> objects.Pod:
+def make_pending(pod: objects.Pod) -> objects.Pod:
     """Return the pod off its node."""
     spec = msgspec.structs.replace(pod.spec, node_name="")
     return msgspec.structs.replace(pod, spec=spec, status=objects.PodStatus())
 
 
-def copies(pod: objects.Pod, count: int) -> list[objects.Pod]:
+def make_replicas(pod: objects.Pod, count: int) -> list[objects.Pod]:
     """Return pending copies of a pod; one without an owner gets a ReplicaSet of its name."""
-    original = pending(pod)
+    original = make_pending(pod)
     meta = original.metadata
     owners = meta.owner_references
     if not any(owner.controller for owner in owners):
-        owners = (*owners, _replica_set_reference(meta))
+        owners = (*owners, _make_owner_reference(meta))
     return [
         msgspec.structs.replace(
             original,
@@ -33,7 +33,7 @@ def copies(pod: objects.Pod, count: int) -> list[objects.Pod]:
     ]
 
 
-def _replica_set_reference(meta: objects.ObjectMeta) -> objects.OwnerReference:
+def _make_owner_reference(meta: objects.ObjectMeta) -> objects.OwnerReference:
     return objects.OwnerReference(
         api_version="apps/v1",
         kind="ReplicaSet",
@@ -43,8 +43,8 @@ def _replica_set_reference(meta: objects.ObjectMeta) -> objects.OwnerReference:
     )
 
 
-def replica_set(pod: objects.Pod) -> list[cluster_file.Owner]:
-    """Return the ReplicaSet that `copies` lets own the pods; none for pods that have an owner.
+def make_replica_set(pod: objects.Pod) -> list[cluster_file.Owner]:
+    """Return the ReplicaSet that owns pods of `make_replicas`; none for pods that have an owner.
 
     Default spread constraints select by it.
     """

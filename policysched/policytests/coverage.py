@@ -48,25 +48,25 @@ class RuleCoverage:
         """What never happened, in words."""
         return [_DESCRIPTIONS[branch] for branch, count in self.branches.items() if not count]
 
-    def observe(self, decision: evaluation.Decision, name: str) -> None:
+    def record_decision(self, decision: evaluation.ExplainedDecision, name: str) -> None:
         """Count a decision in which the rule has a say, by the name that it has there."""
         self.hits += 1
         if "granted" in self.branches:
             self.branches["granted"] += 1
         elif "rejected" in self.branches:
-            self._observe_filter(decision.report, name)
+            self._record_filter(decision.report, name)
         else:
-            self._observe_score(list(decision.points.get(name, {}).values()))
+            self._record_score(list(decision.points.get(name, {}).values()))
 
-    def _observe_filter(self, report: dict[str, Any], name: str) -> None:
+    def _record_filter(self, report: dict[str, Any], name: str) -> None:
         if report["prefilter"] is not None:
             return  # no filter was asked
         nodes = report["nodes"].values()
-        rejected = sum(any(_rule(each) == name for each in node["all"]) for node in nodes)
+        rejected = sum(any(_find_rule_name(each) == name for each in node["all"]) for node in nodes)
         self.branches["rejected"] += rejected
         self.branches["passed"] += len(nodes) - rejected
 
-    def _observe_score(self, points: list[float]) -> None:
+    def _record_score(self, points: list[float]) -> None:
         if not points:
             return
         self.branches["scored"] += 1
@@ -76,16 +76,16 @@ class RuleCoverage:
             self.branches["differed"] += 1
 
 
-def _rule(failure: dict[str, Any]) -> str:
+def _find_rule_name(failure: dict[str, Any]) -> str:
     return f"{failure['policy']}/{failure['rule']}"
 
 
-def _place(rule: checked.Rule) -> tuple[str, int]:
+def _get_place(rule: checked.Rule) -> tuple[str, int]:
     """Return where a rule stands, whichever way the tests name its file."""
     return os.path.realpath(rule.head.span.file), rule.head.span.start
 
 
-class Coverage:
+class PolicyCoverage:
     """The rules of all policies that were tested."""
 
     def __init__(self) -> None:
@@ -93,22 +93,22 @@ class Coverage:
         self._rules: dict[tuple[str, int], RuleCoverage] = {}
         self._names: dict[str, str] = {}
 
-    def add(self, rules: Iterable[checked.Rule]) -> None:
+    def add_rules(self, rules: Iterable[checked.Rule]) -> None:
         """Add rules, exercised or not; those that are known already stay as they are."""
         for rule in rules:
             head = rule.head
-            key = _place(rule)
+            key = _get_place(rule)
             if key not in self._rules:
-                branches = dict.fromkeys(_branches(rule), 0)
+                branches = dict.fromkeys(_list_branches(rule), 0)
                 file = self._names.setdefault(key[0], head.span.file)
                 self._rules[key] = RuleCoverage(head.name, file, head.span.line, branches)
 
-    def observe(self, decision: evaluation.Decision) -> None:
+    def record_decision(self, decision: evaluation.ExplainedDecision) -> None:
         """Count a decision of a test."""
         for fact in decision.rules:
             if fact.acts:
                 head = fact.rule.head
-                self._rules[_place(fact.rule)].observe(decision, head.name)
+                self._rules[_get_place(fact.rule)].record_decision(decision, head.name)
 
     @property
     def rules(self) -> list[RuleCoverage]:
@@ -128,13 +128,13 @@ class Coverage:
         return 100 * taken / every if every else 100.0
 
 
-def _branches(rule: checked.Rule) -> tuple[str, ...]:
+def _list_branches(rule: checked.Rule) -> tuple[str, ...]:
     match rule:
-        case checked.TolerateRule():
+        case checked.TolerationRule():
             return _GRANT
         case checked.RejectRule():
             return _FILTER
-        case checked.ScoreRule() | checked.ResourceScoreRule():
+        case checked.ExpressionScoreRule() | checked.ResourceScoreRule():
             return _SCORE
         case _:
             return _FILTER if rule.weight is None else _SCORE

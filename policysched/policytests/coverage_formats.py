@@ -9,12 +9,12 @@ from xml.etree import ElementTree
 from policysched.policytests import coverage
 
 
-def lcov(found: coverage.Coverage) -> str:
+def render_lcov(found: coverage.PolicyCoverage) -> str:
     """Return a tracefile (geninfo(1)): a line a rule, a branch for each way it can turn out."""
-    return "".join(f"{line}\n" for line in _lcov_lines(found))
+    return "".join(f"{line}\n" for line in _render_lcov_lines(found))
 
 
-def _lcov_lines(found: coverage.Coverage) -> Iterator[str]:
+def _render_lcov_lines(found: coverage.PolicyCoverage) -> Iterator[str]:
     for file, grouped in itertools.groupby(found.rules, key=lambda rule: rule.file):
         rules = list(grouped)
         yield from ("TN:policysched", f"SF:{file}")
@@ -32,13 +32,13 @@ def _lcov_lines(found: coverage.Coverage) -> Iterator[str]:
         yield "end_of_record"
 
 
-def cobertura(found: coverage.Coverage) -> str:
+def render_cobertura(found: coverage.PolicyCoverage) -> str:
     """Return a report in the form of Cobertura's coverage-04.dtd."""
     taken, every = found.counts
     hit = sum(rule.hits > 0 for rule in found.rules)
     rates = {
-        "line-rate": _rate(hit, len(found.rules)),
-        "branch-rate": _rate(taken, every),
+        "line-rate": _format_rate(hit, len(found.rules)),
+        "branch-rate": _format_rate(taken, every),
         "complexity": "0",
     }
     root = ElementTree.Element(
@@ -59,19 +59,19 @@ def cobertura(found: coverage.Coverage) -> str:
     )
     classes = ElementTree.SubElement(package, "classes")
     for file, grouped in itertools.groupby(found.rules, key=lambda rule: rule.file):
-        _cobertura_file(classes, file, list(grouped))
+        _render_cobertura_file(classes, file, list(grouped))
     ElementTree.indent(root)
     head = '<?xml version="1.0" encoding="utf-8"?>\n'
     return f"{head}{ElementTree.tostring(root, encoding='unicode')}\n"
 
 
-def _cobertura_file(
+def _render_cobertura_file(
     classes: ElementTree.Element, file: str, rules: list[coverage.RuleCoverage]
 ) -> None:
     counts = [count for rule in rules for count in rule.branches.values()]
     rates = {
-        "line-rate": _rate(sum(rule.hits > 0 for rule in rules), len(rules)),
-        "branch-rate": _rate(sum(count > 0 for count in counts), len(counts)),
+        "line-rate": _format_rate(sum(rule.hits > 0 for rule in rules), len(rules)),
+        "branch-rate": _format_rate(sum(count > 0 for count in counts), len(counts)),
         "complexity": "0",
     }
     each = ElementTree.SubElement(classes, "class", {"name": file, "filename": file, **rates})
@@ -92,5 +92,5 @@ def _cobertura_file(
         )
 
 
-def _rate(part: int, whole: int) -> str:
+def _format_rate(part: int, whole: int) -> str:
     return f"{part / whole if whole else 1:.4f}"

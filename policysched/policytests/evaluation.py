@@ -32,7 +32,7 @@ class RuleFact:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Decision:
+class ExplainedDecision:
     """All about one pod.
 
     Attributes:
@@ -56,7 +56,7 @@ class Decision:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Outcome:
+class CaseOutcome:
     """What became of a case.
 
     Attributes:
@@ -64,17 +64,17 @@ class Outcome:
         placements: of replicas.
     """
 
-    decision: Decision
-    placements: list[simulating.Placement] = dataclasses.field(default_factory=list)
+    decision: ExplainedDecision
+    placements: list[simulating.SimulatedPlacement] = dataclasses.field(default_factory=list)
 
 
 def evaluate(
-    subject: world.Subject,
+    subject: world.DecidableCase,
     where: str,
-    observe: Callable[[Decision], None],
+    observe: Callable[[ExplainedDecision], None],
     *,
     are_replicas: bool,
-) -> Outcome:
+) -> CaseOutcome:
     """Decide the pod of a case, or place its replicas one after the other.
 
     `observe` is told of the decision about each pod, before the pod is placed.
@@ -82,10 +82,10 @@ def evaluate(
     Raises:
         InputError: no profile decides the pod, or the cluster makes no sense.
     """
-    decider = subject.basis.decider(subject.found, where)
+    decider = subject.basis.make_decider(subject.found, where)
     infos = list(decider.cluster.pending)
     simulation = decider.simulate()
-    first: Decision | None = None
+    first: ExplainedDecision | None = None
     placements = []
     for info in infos:  # equal pods are scheduled in their order
         decision = _decide(decider, subject.basis, info)
@@ -96,17 +96,19 @@ def evaluate(
     if first is None:
         problem = "the pod of a test has ended or is being deleted"
         raise errors.InputError(where, problem)
-    return Outcome(first, placements)
+    return CaseOutcome(first, placements)
 
 
-def _decide(decider: sessions.Decider, basis: sessions.Basis, info: pod_shape.PodInfo) -> Decision:
-    framework = decider.choice.required(info)
+def _decide(
+    decider: sessions.Decider, basis: sessions.DeciderFactory, info: pod_shape.PodInfo
+) -> ExplainedDecision:
+    framework = decider.choice.require_framework(info)
     report = decider.report(framework, info)
-    facts = list(_rule_facts(decider, basis, framework, info, report))
+    facts = list(_list_rule_facts(decider, basis, framework, info, report))
     snap = decider.cluster.cache.snapshot()
     selected = [
         policy.name
-        for policy in _in_force(basis, framework)
+        for policy in _list_enforced_policies(basis, framework)
         if scope.PolicyScope(policy.scope).selects(info.shape, snap.counts.namespaces)
     ]
     weights = framework.profile.weights
@@ -115,10 +117,14 @@ def _decide(decider: sessions.Decider, basis: sessions.Basis, info: pod_shape.Po
         for name, value in weighted.items():
             if name != "total":
                 points.setdefault(name, {})[node] = value / weights[name]
-    return Decision(report, selected, facts, points, _raw(decider, framework, info))
+    return ExplainedDecision(
+        report, selected, facts, points, _compute_raw_scores(decider, framework, info)
+    )
 
 
-def _profile(basis: sessions.Basis, framework: runtime.Framework) -> checked.CheckedProfile | None:
+def _find_profile(
+    basis: sessions.DeciderFactory, framework: runtime.Framework
+) -> checked.CheckedProfile | None:
     """Return the profile of the policies that is at work, None for one without policies."""
     program = basis.policies.program
     name = framework.profile.scheduler_name
@@ -128,21 +134,23 @@ def _profile(basis: sessions.Basis, framework: runtime.Framework) -> checked.Che
     return None
 
 
-def _in_force(basis: sessions.Basis, framework: runtime.Framework) -> list[checked.CheckedPolicy]:
-    profile = _profile(basis, framework)
+def _list_enforced_policies(
+    basis: sessions.DeciderFactory, framework: runtime.Framework
+) -> list[checked.CheckedPolicy]:
+    profile = _find_profile(basis, framework)
     every = profile.policies if profile else ()
     return [policy for policy in every if policy.mode == "enforce"]
 
 
-def _rule_facts(
+def _list_rule_facts(
     decider: sessions.Decider,
-    basis: sessions.Basis,
+    basis: sessions.DeciderFactory,
     framework: runtime.Framework,
     info: pod_shape.PodInfo,
     report: dict[str, Any],
 ) -> Iterator[RuleFact]:
     """Yield the rules of policies that select the pod."""
-    profile = _profile(basis, framework)
+    profile = _find_profile(basis, framework)
     if profile is None:
         return
     holds = profile.on_outage == "hold"
@@ -161,7 +169,7 @@ def _rule_facts(
             yield RuleFact(placed.rule, acts and placed.rule.head.name not in lost)
 
 
-def _raw(
+def _compute_raw_scores(
     decider: sessions.Decider, framework: runtime.Framework, info: pod_shape.PodInfo
 ) -> dict[str, dict[str, float]]:
     """Return what scores over numbers compute, in the canonical scale of their unit."""
@@ -174,7 +182,7 @@ def _raw(
         if not plugin.applies_to(state, info.shape, snap):
             continue
         with arithmetic.quiet():
-            values, is_valid = plugin.numbers(state, info.shape, snap.all_rows())
+            values, is_valid = plugin.numbers(state, info.shape, snap.view_all_rows())
         known = np.broadcast_to(np.asarray(is_valid, np.bool_), values.shape) & snap.is_alive
         found[plugin.head.name] = {
             snap.nodes.names[row]: float(values[row]) for row in np.flatnonzero(known).tolist()

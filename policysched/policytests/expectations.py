@@ -17,7 +17,7 @@ Value: TypeAlias = Any
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Mismatch:
+class ExpectationMismatch:
     """An expectation that is not met.
 
     Attributes:
@@ -32,15 +32,15 @@ class Mismatch:
     replacement: Value
 
 
-class Comparison:
+class ExpectationComparer:
     """Compares one case."""
 
     def __init__(
         self,
-        case: suites.Case,
-        outcome: evaluation.Outcome,
-        inputs: world.World,
-        known: names.Names,
+        case: suites.PolicyTestCase,
+        outcome: evaluation.CaseOutcome,
+        inputs: world.SuiteInputs,
+        known: names.NameResolver,
     ) -> None:
         """Compare what `case` expects with `outcome`."""
         self._case = case
@@ -51,11 +51,11 @@ class Comparison:
         self._decision = outcome.decision
         self._report = self._decision.report
 
-    def mismatches(self) -> Iterator[Mismatch]:
+    def find_mismatches(self) -> Iterator[ExpectationMismatch]:
         """Yield every expectation that is not met, in the order of the file."""
         if not self._expect:
-            found = {"node": self._node(), "feasible": self._feasible()}
-            yield Mismatch((), "nothing", text(found), found)
+            found = {"node": self._get_node(), "feasible": self._list_feasible_nodes()}
+            yield ExpectationMismatch((), "nothing", format_yaml(found), found)
         for field, written in self._expect.items():
             compare = _COMPARISONS.get(field)
             if compare is not None:
@@ -63,55 +63,63 @@ class Comparison:
 
     # --- nodes -----------------------------------------------------------------------------------
 
-    def _best(self) -> list[str]:
+    def _list_best_nodes(self) -> list[str]:
         best: list[str] = [] if "gated" in self._report else self._report["best"]
         return best
 
-    def _node(self) -> Value:
-        best = self._best()
+    def _get_node(self) -> Value:
+        best = self._list_best_nodes()
         return best if len(best) > 1 else next(iter(best), None)
 
-    def _feasible(self) -> list[str]:
+    def _list_feasible_nodes(self) -> list[str]:
         return [name for name, verdict in self._report["nodes"].items() if verdict["ok"]]
 
-    def compare_node(self, written: Value) -> Iterator[Mismatch]:
+    def compare_node(self, written: Value) -> Iterator[ExpectationMismatch]:
         """Compare where the pod goes; of nodes with equal points each must be expected."""
-        best = self._best()
+        best = self._list_best_nodes()
         expected = [written] if isinstance(written, str) else written or []
         if set(best) <= set(expected) and bool(best) == bool(expected):
             return
-        actual = text(self._node()) + (" (equal points)" if len(best) > 1 else "")
-        yield Mismatch(("node",), text(written), actual, self._node())
+        actual = format_yaml(self._get_node()) + (" (equal points)" if len(best) > 1 else "")
+        yield ExpectationMismatch(("node",), format_yaml(written), actual, self._get_node())
 
-    def compare_feasible(self, written: list[str]) -> Iterator[Mismatch]:
+    def compare_feasible(self, written: list[str]) -> Iterator[ExpectationMismatch]:
         """Compare which nodes take the pod."""
-        actual = self._feasible()
+        actual = self._list_feasible_nodes()
         if set(written) != set(actual):
-            yield Mismatch(("feasible",), text(written), text(actual), actual)
+            yield ExpectationMismatch(
+                ("feasible",), format_yaml(written), format_yaml(actual), actual
+            )
 
-    def compare_rejected(self, written: Mapping[str, Value]) -> Iterator[Mismatch]:
+    def compare_rejected(self, written: Mapping[str, Value]) -> Iterator[ExpectationMismatch]:
         """Compare what rejects nodes."""
         is_exact = self._expect.get("exact", False)
         for node, said in written.items():
-            rejecting = self._rejecting(node)
+            rejecting = self._list_rejecting_rules(node)
             listed = [said] if isinstance(said, str) else said
-            expected = {self._names.rule(each) for each in listed if each != names.ANY}
+            expected = {self._names.resolve_rule(each) for each in listed if each != names.ANY}
             is_any = names.ANY in listed
             is_met = expected <= set(rejecting) and bool(rejecting)
             if is_exact and not is_any:
                 is_met = is_met and expected == set(rejecting)
             if not is_met:
                 path = ("rejected", node)
-                actual = text(self._short(rejecting)) if rejecting else "takes the pod"
-                corrected = self._rejection(rejecting) if rejecting else REMOVE
-                yield Mismatch(path, text(said), actual, corrected)
-        unexpected = [n for n in self._report["nodes"] if n not in written and self._rejecting(n)]
+                actual = (
+                    format_yaml(self._shorten_names(rejecting)) if rejecting else "takes the pod"
+                )
+                corrected = self._format_rejection(rejecting) if rejecting else REMOVE
+                yield ExpectationMismatch(path, format_yaml(said), actual, corrected)
+        unexpected = [
+            n for n in self._report["nodes"] if n not in written and self._list_rejecting_rules(n)
+        ]
         if is_exact and unexpected:
-            every = {n: self._rejecting(n) for n in self._report["nodes"]}
-            corrected = {n: self._rejection(rules) for n, rules in every.items() if rules}
-            yield Mismatch(("rejected",), text(dict(written)), text(corrected), corrected)
+            every = {n: self._list_rejecting_rules(n) for n in self._report["nodes"]}
+            corrected = {n: self._format_rejection(rules) for n, rules in every.items() if rules}
+            yield ExpectationMismatch(
+                ("rejected",), format_yaml(dict(written)), format_yaml(corrected), corrected
+            )
 
-    def _rejecting(self, node: str) -> list[str]:
+    def _list_rejecting_rules(self, node: str) -> list[str]:
         """Return the rules and plugins that reject a node, by full name."""
         verdict = self._report["nodes"][node]
         found = [
@@ -120,26 +128,28 @@ class Comparison:
         ]
         return list(dict.fromkeys(found))
 
-    def _short(self, rules: list[str]) -> list[str]:
-        return [self._names.short(rule) for rule in rules]
+    def _shorten_names(self, rules: list[str]) -> list[str]:
+        return [self._names.shorten_rule(rule) for rule in rules]
 
-    def _rejection(self, rejecting: list[str]) -> Value:
-        short = self._short(rejecting)
+    def _format_rejection(self, rejecting: list[str]) -> Value:
+        short = self._shorten_names(rejecting)
         return short[0] if len(short) == 1 else short
 
     # --- points ----------------------------------------------------------------------------------
 
-    def compare_scores(self, written: Mapping[str, Value]) -> Iterator[Mismatch]:
+    def compare_scores(self, written: Mapping[str, Value]) -> Iterator[ExpectationMismatch]:
         """Compare total points."""
         for node, said in written.items():
             scored = self._report["scores"].get(node)
             total = None if scored is None else float(scored["total"])
-            yield from self._number(("scores", node), said, total, "is rejected")
+            yield from self._compare_number(("scores", node), said, total, "is rejected")
 
-    def compare_rules(self, written: Mapping[str, Mapping[str, Value]]) -> Iterator[Mismatch]:
+    def compare_rules(
+        self, written: Mapping[str, Mapping[str, Value]]
+    ) -> Iterator[ExpectationMismatch]:
         """Compare points of single rules, and what they were made of."""
         for rule, nodes in written.items():
-            name = self._names.rule(rule)
+            name = self._names.resolve_rule(rule)
             for node, said in nodes.items():
                 parts = said if isinstance(said, dict) else {"points": said}
                 below: tuple[str, ...] = ("rules", rule, node)
@@ -148,84 +158,96 @@ class Comparison:
                 if "points" in parts:
                     path = (*below, "points") if isinstance(said, dict) else below
                     actual = (points or {}).get(node)
-                    yield from self._number(path, parts["points"], actual, absent)
+                    yield from self._compare_number(path, parts["points"], actual, absent)
                 if "raw" in parts:
                     raw = self._decision.raw.get(name, {}).get(node)
                     path = (*below, "raw")
-                    yield from self._number(path, parts["raw"], raw, "no value", self._unit(name))
+                    yield from self._compare_number(
+                        path, parts["raw"], raw, "no value", self._find_unit(name)
+                    )
 
-    def _unit(self, rule: str) -> units.Unit | None:
+    def _find_unit(self, rule: str) -> units.Unit | None:
         for each in self._inputs.rules:
-            if each.head.name == rule and isinstance(each, checked.ScoreRule):
+            if each.head.name == rule and isinstance(each, checked.ExpressionScoreRule):
                 return each.value.unit
         return None
 
-    def _number(
+    def _compare_number(
         self,
         path: tuple[str, ...],
         written: float | str,
         actual: float | None,
         absent: str,
         unit: units.Unit | None = None,
-    ) -> Iterator[Mismatch]:
-        expected = tolerance.parse(written, unit)
+    ) -> Iterator[ExpectationMismatch]:
+        expected = tolerance.parse_expected_number(written, unit)
         if expected is None:
-            line = self._case.line("expect", *path)
+            line = self._case.find_line("expect", *path)
             problem = f"`{written}` is no number that the rule could compute"
             raise suites.SuiteError(self._case.suite.path, [(line, problem)])
         if actual is None:
-            yield Mismatch(path, str(written), absent, REMOVE)
+            yield ExpectationMismatch(path, str(written), absent, REMOVE)
         elif not expected.accepts(actual):
-            corrected = tolerance.rewritten(written, actual)
-            yield Mismatch(path, str(written), str(tolerance.number(actual)), corrected)
+            corrected = tolerance.rewrite_number(written, actual)
+            yield ExpectationMismatch(
+                path, str(written), str(tolerance.shorten_number(actual)), corrected
+            )
 
     # --- words -----------------------------------------------------------------------------------
 
-    def compare_message(self, written: str) -> Iterator[Mismatch]:
+    def compare_message(self, written: str) -> Iterator[ExpectationMismatch]:
         """Compare the text of the PodScheduled condition."""
         actual = self._report["message"]
         if actual != written:
-            yield Mismatch(("message",), text(written), text(actual), actual)
+            yield ExpectationMismatch(
+                ("message",), format_yaml(written), format_yaml(actual), actual
+            )
 
-    def compare_policies(self, written: list[str]) -> Iterator[Mismatch]:
+    def compare_policies(self, written: list[str]) -> Iterator[ExpectationMismatch]:
         """Compare which policies select the pod."""
         actual = self._decision.policies
         if set(actual) != set(written):
-            yield Mismatch(("policies",), text(written), text(actual), actual)
+            yield ExpectationMismatch(
+                ("policies",), format_yaml(written), format_yaml(actual), actual
+            )
 
-    def compare_skipped(self, written: list[str]) -> Iterator[Mismatch]:
+    def compare_skipped(self, written: list[str]) -> Iterator[ExpectationMismatch]:
         """Compare which rules drop out."""
         actual = self._decision.skipped
-        if set(actual) != {self._names.rule(each) for each in written}:
-            short = self._short(actual)
-            yield Mismatch(("skipped",), text(written), text(short), short)
+        if set(actual) != {self._names.resolve_rule(each) for each in written}:
+            short = self._shorten_names(actual)
+            yield ExpectationMismatch(("skipped",), format_yaml(written), format_yaml(short), short)
 
     # --- replicas --------------------------------------------------------------------------------
 
-    def _homes(self) -> Counter[str]:
+    def _count_replicas_by_node(self) -> Counter[str]:
         return Counter(each.node for each in self._outcome.placements if each.node is not None)
 
-    def compare_pending(self, written: bool | int) -> Iterator[Mismatch]:  # noqa: FBT001 - it is what the test says
+    def compare_pending(self, written: bool | int) -> Iterator[ExpectationMismatch]:  # noqa: FBT001 - it is what the test says
         """Compare how many pods stay pending."""
         placements = self._outcome.placements
         actual: bool | int = sum(each.node is None for each in placements)
         if not placements:
-            actual = not self._best()
+            actual = not self._list_best_nodes()
         if isinstance(written, bool):
             actual = bool(actual)
         if actual != written:
-            yield Mismatch(("pending",), text(written), text(actual), actual)
+            yield ExpectationMismatch(
+                ("pending",), format_yaml(written), format_yaml(actual), actual
+            )
 
-    def compare_placed(self, written: Mapping[str, int]) -> Iterator[Mismatch]:
+    def compare_placed(self, written: Mapping[str, int]) -> Iterator[ExpectationMismatch]:
         """Compare how many replicas go to each node."""
-        homes = self._homes()
+        homes = self._count_replicas_by_node()
         for node, count in written.items():
             if homes[node] != count:
-                yield Mismatch(("placed", node), str(count), str(homes[node]), homes[node])
+                yield ExpectationMismatch(
+                    ("placed", node), str(count), str(homes[node]), homes[node]
+                )
 
-    def compare_max_skew(self, written: Mapping[str, int]) -> Iterator[Mismatch]:
+    def compare_max_skew(self, written: Mapping[str, int]) -> Iterator[ExpectationMismatch]:
         """Compare by how many replicas the values of a label of nodes differ."""
-        homes = self._homes()
+        homes = self._count_replicas_by_node()
         for key, allowed in written.items():
             by_value: Counter[str] = Counter()
             for name, node in self._inputs.nodes.items():
@@ -234,21 +256,21 @@ class Comparison:
             skew = max(by_value.values()) - min(by_value.values())
             if skew > allowed:
                 said = ", ".join(f"{value}: {count}" for value, count in by_value.items())
-                yield Mismatch(("maxSkew", key), str(allowed), f"{skew} ({said})", skew)
+                yield ExpectationMismatch(("maxSkew", key), str(allowed), f"{skew} ({said})", skew)
 
 
-_COMPARISONS: Mapping[str, Callable[[Comparison, Any], Iterator[Mismatch]]] = {
-    "node": Comparison.compare_node,
-    "feasible": Comparison.compare_feasible,
-    "rejected": Comparison.compare_rejected,
-    "scores": Comparison.compare_scores,
-    "rules": Comparison.compare_rules,
-    "message": Comparison.compare_message,
-    "policies": Comparison.compare_policies,
-    "skipped": Comparison.compare_skipped,
-    "pending": Comparison.compare_pending,
-    "placed": Comparison.compare_placed,
-    "maxSkew": Comparison.compare_max_skew,
+_COMPARISONS: Mapping[str, Callable[[ExpectationComparer, Any], Iterator[ExpectationMismatch]]] = {
+    "node": ExpectationComparer.compare_node,
+    "feasible": ExpectationComparer.compare_feasible,
+    "rejected": ExpectationComparer.compare_rejected,
+    "scores": ExpectationComparer.compare_scores,
+    "rules": ExpectationComparer.compare_rules,
+    "message": ExpectationComparer.compare_message,
+    "policies": ExpectationComparer.compare_policies,
+    "skipped": ExpectationComparer.compare_skipped,
+    "pending": ExpectationComparer.compare_pending,
+    "placed": ExpectationComparer.compare_placed,
+    "maxSkew": ExpectationComparer.compare_max_skew,
 }
 
 
@@ -265,27 +287,29 @@ def is_removal(value: Value) -> bool:
     return value is REMOVE
 
 
-def text(value: Value) -> str:
+def format_yaml(value: Value) -> str:
     """Return a value as YAML has it on one line."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_key(k)}: {text(v)}" for k, v in value.items()) + "}"
+        return (
+            "{" + ", ".join(f"{_format_key(k)}: {format_yaml(v)}" for k, v in value.items()) + "}"
+        )
     if isinstance(value, list):
-        return "[" + ", ".join(text(each) for each in value) + "]"
+        return "[" + ", ".join(format_yaml(each) for each in value) + "]"
     if value is None:
         return "null"
     if isinstance(value, bool):
         return str(value).lower()
-    return _scalar(value) if isinstance(value, str) else str(value)
+    return _format_scalar(value) if isinstance(value, str) else str(value)
 
 
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./@±+ %")
 
 
-def _key(name: str) -> str:
-    return _scalar(name)
+def _format_key(name: str) -> str:
+    return _format_scalar(name)
 
 
-def _scalar(value: str) -> str:
+def _format_scalar(value: str) -> str:
     is_plain = bool(value) and set(value) <= _SAFE and value == value.strip()
     is_word = is_plain and value[0].isalpha() and value.lower() not in _CONSTANTS
     is_number = is_plain and "±" in value

@@ -24,7 +24,7 @@ _MOST_NODES, _MOST_PLACED, _PODS = 6, 5, 3
 
 
 @dataclasses.dataclass(slots=True)
-class Vocabulary:
+class PolicyVocabulary:
     """What policies speak of.
 
     Attributes:
@@ -40,14 +40,14 @@ class Vocabulary:
     metrics: dict[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
 
 
-def vocabulary(
+def build_vocabulary(
     texts: Iterable[source.SourceText], metrics: Iterable[checked.CheckedMetric]
-) -> Vocabulary:
+) -> PolicyVocabulary:
     """Return what texts speak of."""
-    found = Vocabulary()
+    found = PolicyVocabulary()
     for text in texts:
-        for node in _nodes(parser.parse(text).file):
-            _learn(found, node)
+        for node in _walk_tree(parser.parse(text).file):
+            _add_words(found, node)
     for metric in metrics:
         low = metric.low if metric.low is not None else 0.0
         high = metric.high if metric.high is not None else max(low, _WITHOUT_RANGE)
@@ -55,17 +55,17 @@ def vocabulary(
     return found
 
 
-def _nodes(node: object) -> Iterator[syntax_expr.Node]:
+def _walk_tree(node: object) -> Iterator[syntax_expr.SyntaxNode]:
     if isinstance(node, tuple):
         for each in node:
-            yield from _nodes(each)
-    elif isinstance(node, syntax_expr.Node):
+            yield from _walk_tree(each)
+    elif isinstance(node, syntax_expr.SyntaxNode):
         yield node
         for field in dataclasses.fields(node):
-            yield from _nodes(getattr(node, field.name))
+            yield from _walk_tree(getattr(node, field.name))
 
 
-def _learn(found: Vocabulary, node: syntax_expr.Node) -> None:
+def _add_words(found: PolicyVocabulary, node: syntax_expr.SyntaxNode) -> None:
     match node:
         case syntax_expr.Requirement(subject=subject, values=values) if subject.argument is None:
             if _KEY.fullmatch(subject.name.text):
@@ -84,18 +84,18 @@ def _learn(found: Vocabulary, node: syntax_expr.Node) -> None:
             pass
 
 
-def world(words: Vocabulary, rng: random.Random) -> dict[str, Any]:
+def generate_suite(words: PolicyVocabulary, rng: random.Random) -> dict[str, Any]:
     """Return nodes, pods, metrics and tests in the form of a file of tests."""
     names = [f"n{number}" for number in range(rng.randint(1, _MOST_NODES))]
-    pods = {f"p{number}": _pod(words, rng) for number in range(_PODS)}
+    pods = {f"p{number}": _generate_pod(words, rng) for number in range(_PODS)}
     placed = {
-        f"q{number}": {**_pod(words, rng), "node": rng.choice(names)}
+        f"q{number}": {**_generate_pod(words, rng), "node": rng.choice(names)}
         for number in range(rng.randint(0, _MOST_PLACED))
     }
     return {
-        "nodes": {name: _node(words, rng) for name in names},
+        "nodes": {name: _generate_node(words, rng) for name in names},
         "metrics": {
-            metric: {name: _sample(low, high, rng) for name in names}
+            metric: {name: _generate_sample(low, high, rng) for name in names}
             for metric, (low, high) in sorted(words.metrics.items())
         },
         "pods": {**pods, **placed},
@@ -103,22 +103,22 @@ def world(words: Vocabulary, rng: random.Random) -> dict[str, Any]:
     }
 
 
-def _node(words: Vocabulary, rng: random.Random) -> dict[str, Any]:
+def _generate_node(words: PolicyVocabulary, rng: random.Random) -> dict[str, Any]:
     taints = [each for each in sorted(words.taints) if rng.random() < 0.2]  # noqa: PLR2004 - most nodes have none
     by_key = {each.partition("=")[0] + each.rpartition(":")[2]: each for each in taints}
     cpu = rng.choice([0, 1, 4, 64])
-    return {"labels": _labels(words, rng), "cpu": cpu, "taints": list(by_key.values())}
+    return {"labels": _generate_labels(words, rng), "cpu": cpu, "taints": list(by_key.values())}
 
 
-def _pod(words: Vocabulary, rng: random.Random) -> dict[str, Any]:
+def _generate_pod(words: PolicyVocabulary, rng: random.Random) -> dict[str, Any]:
     return {
         "namespace": rng.choice(["default", *sorted(words.namespaces)]),
-        "labels": _labels(words, rng),
+        "labels": _generate_labels(words, rng),
         "requests": {"cpu": rng.choice([0, "100m", 1])},
     }
 
 
-def _labels(words: Vocabulary, rng: random.Random) -> dict[str, str]:
+def _generate_labels(words: PolicyVocabulary, rng: random.Random) -> dict[str, str]:
     """Return some labels; numbers and strange words stand beside the values of policies."""
     return {
         key: rng.choice(sorted(values) if values and rng.random() < _OWN else _STRANGE)
@@ -127,7 +127,7 @@ def _labels(words: Vocabulary, rng: random.Random) -> dict[str, str]:
     }
 
 
-def _sample(low: float, high: float, rng: random.Random) -> object:
+def _generate_sample(low: float, high: float, rng: random.Random) -> object:
     share = rng.choice([*_SHARES, None, "stale"])
     if share is None:
         return "_"

@@ -32,7 +32,7 @@ _ROUNDING = 1e-6
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Counterexample:
+class FuzzCounterexample:
     """A cluster on which something does not hold.
 
     Attributes:
@@ -48,7 +48,7 @@ class Counterexample:
 
 def fuzz(
     path: str, count: int, seed: int, tell: Callable[[], None] = lambda: None
-) -> Counterexample | None:
+) -> FuzzCounterexample | None:
     """Try the policies of a file of tests on `count` generated clusters.
 
     The same seed makes the same clusters. `tell` is told of each.
@@ -56,47 +56,49 @@ def fuzz(
     Raises:
         InputError: the file or its policies make no sense.
     """
-    suite = suites.read(path, is_to_be_filled=True)
-    inputs = world.World(suite, set())
+    suite = suites.read_suite(path, is_to_be_filled=True)
+    inputs = world.SuiteInputs(suite, set())
     texts = policy_sources.read(inputs.paths) if inputs.paths else []
-    policy_set = inputs.policy_set()
+    policy_set = inputs.get_policy_set()
     for text in texts:
-        problem = text_problem(text)
+        problem = find_text_problem(text)
         if problem:
-            return Counterexample(path, f"{text.name}: {problem}")
-    words = fuzz_worlds.vocabulary(texts, policy_set.metrics)
+            return FuzzCounterexample(path, f"{text.name}: {problem}")
+    words = fuzz_worlds.build_vocabulary(texts, policy_set.metrics)
     rng = random.Random(seed)
     for _ in range(count):
-        document = {**_head(suite), **fuzz_worlds.world(words, rng)}
+        document = {**_copy_head(suite), **fuzz_worlds.generate_suite(words, rng)}
         for test in document["tests"]:
             test["schedulerName"] = rng.choice([each.name for each in policy_set.specs])
-        problem = _problem(document, path, policy_set)
+        problem = _find_problem(document, path, policy_set)
         if problem:
-            return _smallest(document, path, policy_set, _kind(problem))
+            return _minimise(document, path, policy_set, _classify_problem(problem))
         tell()
     return None
 
 
-def _smallest(
+def _minimise(
     document: Document, path: str, policy_set: policies.PolicySet, kind: str
-) -> Counterexample:
-    small = _shrunk(document, lambda each: _kind(_problem(each, path, policy_set)) == kind)
-    problem = _problem(small, path, policy_set)
-    return Counterexample(path, problem, yaml.safe_dump(small, sort_keys=False))
+) -> FuzzCounterexample:
+    small = _shrink(
+        document, lambda each: _classify_problem(_find_problem(each, path, policy_set)) == kind
+    )
+    problem = _find_problem(small, path, policy_set)
+    return FuzzCounterexample(path, problem, yaml.safe_dump(small, sort_keys=False))
 
 
-def _kind(problem: str) -> str:
+def _classify_problem(problem: str) -> str:
     """Return which of the things that must hold does not."""
     return problem.partition(": ")[2].partition(":")[0]
 
 
-def _head(suite: suites.Suite) -> Document:
+def _copy_head(suite: suites.PolicyTestSuite) -> Document:
     fields = ("policies", "params", "now")
     head = {field: suite.get(field) for field in fields if suite.get(field) is not None}
     return {"now": "2026-01-05T12:00:00+00:00", **head}
 
 
-def text_problem(text: source.SourceText) -> str:
+def find_text_problem(text: source.SourceText) -> str:
     """Return in what way formatting a text, or its syntax tree, is not faithful, or ""."""
     formatted = formatter.format_text(text)
     if formatted.text is None:
@@ -116,51 +118,56 @@ def text_problem(text: source.SourceText) -> str:
 # ---------------------------------------------------------------------------- what must hold
 
 
-def _problem(document: Document, path: str, policy_set: policies.PolicySet) -> str:
+def _find_problem(document: Document, path: str, policy_set: policies.PolicySet) -> str:
     """Return what does not hold on a cluster, "" if all does."""
     backwards = {
         **document,
         "nodes": dict(reversed(document["nodes"].items())),
         "pods": dict(reversed(document["pods"].items())),
     }
-    here, there = _World(document, path, policy_set), _World(backwards, path, policy_set)
+    here, there = (
+        _GeneratedCluster(document, path, policy_set),
+        _GeneratedCluster(backwards, path, policy_set),
+    )
     for number, test in enumerate(document["tests"]):
-        one, other = here.outcome(number), there.outcome(number)
-        problem = next(_problems(one, other), "")
+        one, other = here.evaluate_case(number), there.evaluate_case(number)
+        problem = next(_find_problems(one, other), "")
         if problem:
             return f"pod {test['pod']}: {problem}"
     return ""
 
 
-class _World:
+class _GeneratedCluster:
     """A generated cluster, as `test` reads it."""
 
     def __init__(self, document: Document, path: str, policy_set: policies.PolicySet) -> None:
-        self._suite = suites.parse(
+        self._suite = suites.parse_suite(
             yaml.safe_dump(document, sort_keys=False), path, is_to_be_filled=True
         )
-        self._inputs = world.World(self._suite, set(), known=policy_set)
+        self._inputs = world.SuiteInputs(self._suite, set(), known=policy_set)
 
-    def outcome(self, number: int) -> evaluation.Outcome | str:
+    def evaluate_case(self, number: int) -> evaluation.CaseOutcome | str:
         """Return what becomes of the pod of a test, and where it goes; or why it has no profile."""
         try:
-            subject = self._inputs.subject(self._suite.cases[number])
+            subject = self._inputs.make_decidable_case(self._suite.cases[number])
             return evaluation.evaluate(subject, self._suite.path, lambda _: None, are_replicas=True)
         except errors.InputError as error:
             return str(error)
 
 
-def _problems(one: evaluation.Outcome | str, other: evaluation.Outcome | str) -> Iterator[str]:
+def _find_problems(
+    one: evaluation.CaseOutcome | str, other: evaluation.CaseOutcome | str
+) -> Iterator[str]:
     if isinstance(one, str) or isinstance(other, str):
         if one != other:
             yield f"order: {one} | {other}"
         return
-    yield from _number_problems(one.decision)
-    yield from _order_problems(one.decision, other.decision)
-    yield from _two_ways_problems(one)
+    yield from _find_number_problems(one.decision)
+    yield from _find_order_problems(one.decision, other.decision)
+    yield from _find_explain_differences(one)
 
 
-def _number_problems(decision: evaluation.Decision) -> Iterator[str]:
+def _find_number_problems(decision: evaluation.ExplainedDecision) -> Iterator[str]:
     for rule, points in decision.points.items():
         for node, value in points.items():
             if not -_ROUNDING <= value <= _WHOLE + _ROUNDING:  # also for NaN
@@ -170,7 +177,9 @@ def _number_problems(decision: evaluation.Decision) -> Iterator[str]:
             yield f"finite: {node} has {scored}"
 
 
-def _order_problems(one: evaluation.Decision, other: evaluation.Decision) -> Iterator[str]:
+def _find_order_problems(
+    one: evaluation.ExplainedDecision, other: evaluation.ExplainedDecision
+) -> Iterator[str]:
     for field in ("nodes", "scores", "feasible", "message"):
         if one.report.get(field) != other.report.get(field):
             yield f"order: {field} {one.report.get(field)} | {other.report.get(field)}"
@@ -178,7 +187,7 @@ def _order_problems(one: evaluation.Decision, other: evaluation.Decision) -> Ite
         yield f"order: best {one.report['best']} | {other.report['best']}"
 
 
-def _two_ways_problems(outcome: evaluation.Outcome) -> Iterator[str]:
+def _find_explain_differences(outcome: evaluation.CaseOutcome) -> Iterator[str]:
     """Yield differences between `explain` and the decision that `run` makes of the same pod."""
     report, (placed,) = outcome.decision.report, outcome.placements
     if "gated" in report or placed.victims or placed.gate is not None:
@@ -192,37 +201,37 @@ def _two_ways_problems(outcome: evaluation.Outcome) -> Iterator[str]:
 # ---------------------------------------------------------------------------- smaller examples
 
 
-def _shrunk(document: Document, fails: Callable[[Document], bool]) -> Document:
+def _shrink(document: Document, fails: Callable[[Document], bool]) -> Document:
     """Leave out what the problem does not need: tests, pods, nodes, labels, values."""
     found, is_smaller = document, True
     while is_smaller:
         is_smaller = False
-        for smaller in _smaller(found):
+        for smaller in _generate_smaller_documents(found):
             if fails(smaller):
                 found, is_smaller = smaller, True
                 break
     return found
 
 
-def _smaller(document: Document) -> Iterator[Document]:
+def _generate_smaller_documents(document: Document) -> Iterator[Document]:
     tests = document["tests"]
     if len(tests) > 1:
         yield from ({**document, "tests": [each]} for each in tests)
     needed = {each["pod"] for each in tests}
     for name in document["pods"]:
         if name not in needed:
-            yield {**document, "pods": _without(document["pods"], name)}
+            yield {**document, "pods": _drop_field(document["pods"], name)}
     homes = {each.get("node") for each in document["pods"].values()}
     for name in document["nodes"]:
         if name not in homes and len(document["nodes"]) > 1:
-            metrics = {key: _without(each, name) for key, each in document["metrics"].items()}
-            yield {**document, "nodes": _without(document["nodes"], name), "metrics": metrics}
+            metrics = {key: _drop_field(each, name) for key, each in document["metrics"].items()}
+            yield {**document, "nodes": _drop_field(document["nodes"], name), "metrics": metrics}
     for kind in ("nodes", "pods"):
         for name, fields in document[kind].items():
             for field in (each for each in fields if each not in ("node", "namespace")):
-                bare = {**document[kind], name: _without(fields, field)}
+                bare = {**document[kind], name: _drop_field(fields, field)}
                 yield {**document, kind: bare}
 
 
-def _without(fields: Document, name: str) -> Document:
+def _drop_field(fields: Document, name: str) -> Document:
     return {key: value for key, value in fields.items() if key != name}

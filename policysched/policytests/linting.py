@@ -17,7 +17,9 @@ from policysched.policytests import suite as suites
 _EXPECTED = re.compile(r"(PS\d{3})@(.+):(\d+)")
 
 
-def mismatches(case: suites.LintCase, inputs: world.World) -> list[expectations.Mismatch]:
+def find_mismatches(
+    case: suites.LintCase, inputs: world.SuiteInputs
+) -> list[expectations.ExpectationMismatch]:
     """Compare the findings with those expected: of infos, only those that are expected count.
 
     The settings of a project do not matter here, comments that ignore findings do.
@@ -26,14 +28,14 @@ def mismatches(case: suites.LintCase, inputs: world.World) -> list[expectations.
         SuiteError: an expected code or file does not exist.
     """
     texts = policy_sources.read(inputs.paths) if inputs.paths else []
-    now = inputs.now(case).timestamp()
-    result = checker.check(texts, given=inputs.params(), now=now)
-    report = linter.lint(result, settings.Settings())
+    now = inputs.get_time(case).timestamp()
+    result = checker.check(texts, given=inputs.get_params(), now=now)
+    report = linter.lint(result, settings.RuleSettings())
     folder = str(case.suite.folder)
-    found = {_shown(each, report, folder): each.severity for each in report.findings}
+    found = {_format_finding(each, report, folder): each.severity for each in report.findings}
     files = {os.path.relpath(text.place(0)[0], folder) for text in texts}
-    expected = {_normal(each): each for each in case.value["expect"]}
-    faults = list(_faults(case, files))
+    expected = {_normalise_finding(each): each for each in case.value["expect"]}
+    faults = list(_find_faults(case, files))
     if faults:
         raise suites.SuiteError(case.suite.path, faults)
     ours = [
@@ -43,28 +45,28 @@ def mismatches(case: suites.LintCase, inputs: world.World) -> list[expectations.
     ]
     if set(ours) == set(expected):
         return []
-    written = expectations.text(list(expected.values()))
-    return [expectations.Mismatch((), written, expectations.text(ours), ours)]
+    written = expectations.format_yaml(list(expected.values()))
+    return [expectations.ExpectationMismatch((), written, expectations.format_yaml(ours), ours)]
 
 
-def _shown(finding: diagnostics.Diagnostic, report: linter.Report, folder: str) -> str:
+def _format_finding(finding: diagnostics.Diagnostic, report: linter.LintResult, folder: str) -> str:
     file, line, _ = report.texts[finding.span.file].place(finding.span.start)
     return f"{finding.code}@{os.path.relpath(file, folder)}:{line}"
 
 
-def _normal(written: str) -> str:
+def _normalise_finding(written: str) -> str:
     found = _EXPECTED.fullmatch(written)
     assert found is not None  # noqa: S101 - the schema has the same pattern
     return f"{found[1]}@{os.path.normpath(found[2])}:{int(found[3])}"
 
 
-def _faults(case: suites.LintCase, files: set[str]) -> Iterator[tuple[int, str]]:
+def _find_faults(case: suites.LintCase, files: set[str]) -> Iterator[tuple[int, str]]:
     known = diagnostics.CODES | diagnostics.LINT_CODES
     for at, written in enumerate(case.value["expect"]):
-        code, _, place = _normal(written).partition("@")
+        code, _, place = _normalise_finding(written).partition("@")
         file = place.rpartition(":")[0]
         for kind, name, names in (("diagnostic", code, known), ("policy file", file, files)):
             if name not in names:
                 hint = spelling.did_you_mean(name, names)
                 problem = f"there is no {kind} `{name}`" + (hint and f" ({hint})")
-                yield case.line("expect", at), problem
+                yield case.find_line("expect", at), problem

@@ -15,128 +15,135 @@ ANY = "any"
 _Fault = tuple[int, str]
 
 
-class Names:
+class NameResolver:
     """The names that tests of a file may use."""
 
-    def __init__(self, inputs: world.World) -> None:
+    def __init__(self, inputs: world.SuiteInputs) -> None:
         """Take the names of nodes, rules and plugins of `inputs`."""
-        program = inputs.policy_set().program
+        program = inputs.get_policy_set().program
         self._inputs = inputs
         self._policies = [each.name for each in program.policies] if program else []
         self._rules = [rule.head.name for rule in inputs.rules]
-        self._plugins = set(inputs.policy_set().plugins.names())
-        self._targets = {each.name: each.target for each in inputs.policy_set().all_metrics}
+        self._plugins = set(inputs.get_policy_set().plugins.names())
+        self._targets = {each.name: each.target for each in inputs.get_policy_set().all_metrics}
         self._labels = {key for node in inputs.nodes.values() for key in node.metadata.labels}
 
-    def rule(self, written: str) -> str:
+    def resolve_rule(self, written: str) -> str:
         """Return the full name of a rule, or a plugin as it is; it is known to be one."""
-        found = self._matching(written)
+        found = self._find_matching_rules(written)
         return found[0] if found else written
 
-    def short(self, name: str) -> str:
+    def shorten_rule(self, name: str) -> str:
         """Return the name of a rule as short as it is clear."""
         short = name.partition("/")[2]
-        return short if short and len(self._matching(short)) == 1 else name
+        return short if short and len(self._find_matching_rules(short)) == 1 else name
 
-    def _matching(self, written: str) -> list[str]:
+    def _find_matching_rules(self, written: str) -> list[str]:
         if "/" in written:
             return [name for name in self._rules if name == written]
         return [name for name in self._rules if name.partition("/")[2] == written]
 
-    def rule_problem(self, written: str, *, or_plugin: bool) -> str:
+    def describe_rule_problem(self, written: str, *, or_plugin: bool) -> str:
         """Return what is wrong with the name of a rule, "" for nothing."""
-        found = self._matching(written)
+        found = self._find_matching_rules(written)
         is_plugin = or_plugin and written in self._plugins
         if len(found) > 1:
-            said = spelling.alternatives(f"`{name}`" for name in found)
+            said = spelling.join_alternatives(f"`{name}`" for name in found)
             return f"several rules are called `{written}`: write {said}"
         if found or is_plugin:
             return ""
         known = [*self._rules, *(name.partition("/")[2] for name in self._rules)]
         kind = "rule or plugin" if or_plugin else "rule"
-        return world.unknown(kind, written, [*known, *(self._plugins if or_plugin else ())])
+        return world.describe_unknown_name(
+            kind, written, [*known, *(self._plugins if or_plugin else ())]
+        )
 
-    def faults(self, case: suites.Case) -> Iterator[_Fault]:
+    def find_faults(self, case: suites.PolicyTestCase) -> Iterator[_Fault]:
         """Yield every name in a case that is that of nothing."""
         written = case.value["pod"]
-        if isinstance(written, str) and (problem := self._inputs.pod_problem(written)):
-            yield case.line("pod"), problem
-        yield from self._metric_faults(case)
-        yield from self._node_faults(case)
-        yield from self._rule_faults(case)
+        if isinstance(written, str) and (problem := self._inputs.describe_pod_problem(written)):
+            yield case.find_line("pod"), problem
+        yield from self._find_metric_faults(case)
+        yield from self._find_node_faults(case)
+        yield from self._find_rule_faults(case)
         for index, name in enumerate(case.expect.get("policies", ())):
             if name not in self._policies:
-                line = case.line("expect", "policies", index)
-                yield line, world.unknown("policy", name, self._policies)
+                line = case.find_line("expect", "policies", index)
+                yield line, world.describe_unknown_name("policy", name, self._policies)
         for key in case.expect.get("maxSkew", {}):
             if key not in self._labels:
                 problem = f"no node has a label `{key}`"
                 advice = spelling.did_you_mean(key, self._labels)
-                yield case.line("expect", "maxSkew", key), problem + (advice and f" ({advice})")
+                yield (
+                    case.find_line("expect", "maxSkew", key),
+                    problem + (advice and f" ({advice})"),
+                )
 
-    def file_faults(self, suite: suites.Suite) -> Iterator[_Fault]:
+    def find_file_faults(self, suite: suites.PolicyTestSuite) -> Iterator[_Fault]:
         """Yield names in the metrics of the file that are those of nothing."""
         for metric, nodes in suite.get("metrics", {}).items():
-            yield from self._table_faults(metric, nodes, suite.line("metrics", metric))
+            yield from self._find_table_faults(metric, nodes, suite.find_line("metrics", metric))
             target = self._targets.get(metric, "node")
             known = self._inputs.nodes if target == "node" else suite.get("clusters", {})
             for node in nodes if isinstance(nodes, dict) else ():
                 if node not in known:
-                    line = suite.line("metrics", metric, node)
-                    yield line, world.unknown(target, node, known)
+                    line = suite.find_line("metrics", metric, node)
+                    yield line, world.describe_unknown_name(target, node, known)
 
-    def _metric_faults(self, case: suites.Case) -> Iterator[_Fault]:
+    def _find_metric_faults(self, case: suites.PolicyTestCase) -> Iterator[_Fault]:
         said = case.value.get("metrics", {})
         for metric, nodes in said.items() if isinstance(said, dict) else ():
-            yield from self._table_faults(metric, nodes, case.line("metrics", metric))
+            yield from self._find_table_faults(metric, nodes, case.find_line("metrics", metric))
             for node in nodes if isinstance(nodes, dict) else ():
-                yield from self._node(node, case.line("metrics", metric, node))
+                yield from self._check_node(node, case.find_line("metrics", metric, node))
 
-    def _table_faults(self, metric: str, nodes: object, line: int) -> Iterator[_Fault]:
+    def _find_table_faults(self, metric: str, nodes: object, line: int) -> Iterator[_Fault]:
         if metric not in self._targets:
-            yield line, world.unknown("metric", metric, self._targets)
+            yield line, world.describe_unknown_name("metric", metric, self._targets)
         if isinstance(nodes, str) and nodes != "outage":
             yield line, f"`{metric}` is a mapping from node to value, or outage"
 
-    def _node_faults(self, case: suites.Case) -> Iterator[_Fault]:
+    def _find_node_faults(self, case: suites.PolicyTestCase) -> Iterator[_Fault]:
         expect = case.expect
         for field in ("node", "feasible"):
-            for index, name in enumerate(_listed(expect.get(field))):
-                yield from self._node(name, case.line("expect", field, index))
+            for index, name in enumerate(_make_list(expect.get(field))):
+                yield from self._check_node(name, case.find_line("expect", field, index))
         for field in ("rejected", "scores", "placed"):
             for name in expect.get(field, {}):
-                yield from self._node(name, case.line("expect", field, name))
+                yield from self._check_node(name, case.find_line("expect", field, name))
         for rule, nodes in expect.get("rules", {}).items():
             for name in nodes:
-                yield from self._node(name, case.line("expect", "rules", rule, name))
+                yield from self._check_node(name, case.find_line("expect", "rules", rule, name))
 
-    def _node(self, name: str, line: int) -> Iterator[_Fault]:
+    def _check_node(self, name: str, line: int) -> Iterator[_Fault]:
         if name not in self._inputs.nodes:
-            yield line, world.unknown("node", name, self._inputs.nodes)
+            yield line, world.describe_unknown_name("node", name, self._inputs.nodes)
 
-    def _rule_faults(self, case: suites.Case) -> Iterator[_Fault]:
+    def _find_rule_faults(self, case: suites.PolicyTestCase) -> Iterator[_Fault]:
         expect = case.expect
         named = [
-            (rule, case.line("expect", "rejected", node), True)
+            (rule, case.find_line("expect", "rejected", node), True)
             for node, said in expect.get("rejected", {}).items()
-            for rule in _listed(said)
+            for rule in _make_list(said)
             if rule != ANY
         ]
-        named += [(rule, case.line("expect", "rules", rule), True) for rule in _keys(expect)]
         named += [
-            (rule, case.line("expect", "skipped", index), False)
+            (rule, case.find_line("expect", "rules", rule), True) for rule in _get_rule_keys(expect)
+        ]
+        named += [
+            (rule, case.find_line("expect", "skipped", index), False)
             for index, rule in enumerate(expect.get("skipped", ()))
         ]
         for rule, line, or_plugin in named:
-            if problem := self.rule_problem(rule, or_plugin=or_plugin):
+            if problem := self.describe_rule_problem(rule, or_plugin=or_plugin):
                 yield line, problem
 
 
-def _keys(expect: object) -> Iterable[str]:
+def _get_rule_keys(expect: object) -> Iterable[str]:
     return expect.get("rules", {}) if isinstance(expect, dict) else ()
 
 
-def _listed(value: object) -> list[str]:
+def _make_list(value: object) -> list[str]:
     if isinstance(value, list):
         return value
     return [value] if isinstance(value, str) else []

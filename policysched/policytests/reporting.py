@@ -5,27 +5,29 @@ from __future__ import annotations
 from policysched.policytests import coverage, running
 
 
-def as_json(run: running.Run, *, with_coverage: bool) -> dict[str, object]:
+def as_json(run: running.PolicyTestRun, *, with_coverage: bool) -> dict[str, object]:
     """Return everything about a run."""
     return {
-        "summary": {status: run.count(status) for status in ("pass", "fail", "error", "skip")},
-        "tests": [_test(result) for result in run.results],
+        "summary": {
+            status: run.count_results(status) for status in ("pass", "fail", "error", "skip")
+        },
+        "tests": [_render_result(result) for result in run.results],
         "problems": [{"file": file, "problem": said} for file, said in run.problems.items()],
-        "coverage": _coverage(run.coverage) if with_coverage else None,
+        "coverage": _render_coverage(run.coverage) if with_coverage else None,
     }
 
 
-def _test(result: running.Result) -> dict[str, object]:
+def _render_result(result: running.CaseResult) -> dict[str, object]:
     case = result.case
     return {
         "file": case.suite.path,
-        "line": case.line(),
+        "line": case.find_line(),
         "name": case.name,
         "status": result.status,
         "problem": result.problem,
         "failures": [
             {
-                "line": case.line("expect", *each.path),
+                "line": case.find_line("expect", *each.path),
                 "expectation": ".".join(each.path),
                 "expected": each.expected,
                 "actual": each.actual,
@@ -36,7 +38,7 @@ def _test(result: running.Result) -> dict[str, object]:
     }
 
 
-def _coverage(found: coverage.Coverage) -> dict[str, object]:
+def _render_coverage(found: coverage.PolicyCoverage) -> dict[str, object]:
     taken, every = found.counts
     return {
         "percent": round(found.percent, 2),

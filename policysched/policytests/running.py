@@ -23,7 +23,7 @@ Status = Literal["pass", "fail", "error", "skip"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Result:
+class CaseResult:
     """What became of one test.
 
     Attributes:
@@ -32,15 +32,15 @@ class Result:
         problem: what makes no sense about it, or why it is skipped.
     """
 
-    case: suites.Case
+    case: suites.PolicyTestCase
     status: Status
-    mismatches: tuple[expectations.Mismatch, ...] = ()
+    mismatches: tuple[expectations.ExpectationMismatch, ...] = ()
     report: dict[str, Any] | None = None
     problem: str = ""
 
 
 @dataclasses.dataclass(slots=True)
-class Run:
+class PolicyTestRun:
     """What became of all tests.
 
     Attributes:
@@ -48,34 +48,34 @@ class Run:
         inputs: every file that was read.
     """
 
-    results: list[Result] = dataclasses.field(default_factory=list)
+    results: list[CaseResult] = dataclasses.field(default_factory=list)
     problems: dict[str, str] = dataclasses.field(default_factory=dict)
-    coverage: coverage.Coverage = dataclasses.field(default_factory=coverage.Coverage)
+    coverage: coverage.PolicyCoverage = dataclasses.field(default_factory=coverage.PolicyCoverage)
     inputs: set[str] = dataclasses.field(default_factory=set)
 
-    def count(self, status: Status) -> int:
+    def count_results(self, status: Status) -> int:
         """Return how many tests have a status."""
         return sum(result.status == status for result in self.results)
 
-    def exit_code(self, threshold: float | None = None) -> int:
+    def get_exit_code(self, threshold: float | None = None) -> int:
         """Return 2 for what makes no sense, 1 for tests that fail or are missing, else 0."""
-        if self.problems or self.count("error"):
+        if self.problems or self.count_results("error"):
             return errors.EXIT_WRONG_INPUT
         is_short = threshold is not None and self.coverage.percent < threshold
-        if not self.results or self.count("fail") or is_short:
+        if not self.results or self.count_results("fail") or is_short:
             return errors.EXIT_FINDINGS
         return errors.EXIT_OK
 
 
-def run(
+def run_suites(
     paths: Iterable[str],
     pattern: re.Pattern[str] | None = None,
     *,
     is_update: bool = False,
     prometheus_bin: str | None = None,
-    tell: Callable[[Result], None] = lambda _: None,
-) -> Run:
-    """Run the tests at `paths` whose name has `pattern` in it; see `suite.discover`.
+    tell: Callable[[CaseResult], None] = lambda _: None,
+) -> PolicyTestRun:
+    """Run the tests at `paths` whose name has `pattern` in it; see `suite.discover_files`.
 
     `tell` is told each result. With `is_update` tests may expect nothing yet. `prometheus_bin` is
     where promtool is, None for the PATH.
@@ -83,12 +83,12 @@ def run(
     Raises:
         InputError: a path does not exist.
     """
-    done = Run()
-    for path in suites.discover(paths):
+    done = PolicyTestRun()
+    for path in suites.discover_files(paths):
         done.inputs.add(path)
         try:
-            suite = suites.read(path, is_to_be_filled=is_update)
-            inputs = world.World(suite, done.inputs, prometheus_bin)
+            suite = suites.read_suite(path, is_to_be_filled=is_update)
+            inputs = world.SuiteInputs(suite, done.inputs, prometheus_bin)
             _run_suite(inputs, suite, done, pattern, tell)
         except errors.PolicySchedError as error:
             done.problems[path] = str(error)
@@ -96,20 +96,20 @@ def run(
 
 
 def _run_suite(
-    inputs: world.World,
-    suite: suites.Suite,
-    done: Run,
+    inputs: world.SuiteInputs,
+    suite: suites.PolicyTestSuite,
+    done: PolicyTestRun,
     pattern: re.Pattern[str] | None,
-    tell: Callable[[Result], None],
+    tell: Callable[[CaseResult], None],
 ) -> None:
-    known = names.Names(inputs)
-    faults = [*known.file_faults(suite), *_time_faults(suite, inputs)]
+    known = names.NameResolver(inputs)
+    faults = [*known.find_file_faults(suite), *_find_time_faults(suite, inputs)]
     for case in suite.cases:
-        is_cluster = cluster_cases.is_one(case)
-        faults += cluster_cases.faults(case, inputs) if is_cluster else known.faults(case)
+        is_cluster = cluster_cases.is_cluster_case(case)
+        faults += cluster_cases.find_faults(case, inputs) if is_cluster else known.find_faults(case)
     if faults:
         raise suites.SuiteError(suite.path, faults)
-    done.coverage.add(inputs.all_rules)
+    done.coverage.add_rules(inputs.all_rules)
     for case in suite.cases:
         if pattern is None or pattern.search(case.name):
             result = _run_case(case, inputs, known, done.coverage)
@@ -122,36 +122,43 @@ def _run_suite(
         tell(result)
 
 
-def _run_lint_case(case: suites.LintCase, inputs: world.World) -> Result:
-    found = tuple(linting.mismatches(case, inputs))
-    return Result(case, "fail" if found else "pass", found)
+def _run_lint_case(case: suites.LintCase, inputs: world.SuiteInputs) -> CaseResult:
+    found = tuple(linting.find_mismatches(case, inputs))
+    return CaseResult(case, "fail" if found else "pass", found)
 
 
-def _time_faults(suite: suites.Suite, inputs: world.World) -> list[tuple[int, str]]:
+def _find_time_faults(
+    suite: suites.PolicyTestSuite, inputs: world.SuiteInputs
+) -> list[tuple[int, str]]:
     """Return the tests without a time, where a rule does not act at all times."""
     timed = [rule.head.name for rule in inputs.all_rules if rule.head.active is not None]
     if not timed:
         return []
     problem = f"`{timed[0]}` acts at some times only: say which time it is by `now`"
-    return [(case.line(), problem) for case in suite.cases if case.field("now") is None]
+    return [(case.find_line(), problem) for case in suite.cases if case.get_field("now") is None]
 
 
 def _run_case(
-    case: suites.Case, inputs: world.World, known: names.Names, covered: coverage.Coverage
-) -> Result:
+    case: suites.PolicyTestCase,
+    inputs: world.SuiteInputs,
+    known: names.NameResolver,
+    covered: coverage.PolicyCoverage,
+) -> CaseResult:
     if "skip" in case.value:
-        return Result(case, "skip", problem=case.value["skip"])
+        return CaseResult(case, "skip", problem=case.value["skip"])
     try:
-        if cluster_cases.is_one(case):
-            missed = tuple(cluster_cases.mismatches(case, inputs, covered.observe))
-            return Result(case, "fail" if missed else "pass", missed)
-        subject = inputs.subject(case)
+        if cluster_cases.is_cluster_case(case):
+            missed = tuple(cluster_cases.find_mismatches(case, inputs, covered.record_decision))
+            return CaseResult(case, "fail" if missed else "pass", missed)
+        subject = inputs.make_decidable_case(case)
         are_replicas = "replicas" in case.value
         outcome = evaluation.evaluate(
-            subject, case.suite.path, covered.observe, are_replicas=are_replicas
+            subject, case.suite.path, covered.record_decision, are_replicas=are_replicas
         )
-        found = tuple(expectations.Comparison(case, outcome, inputs, known).mismatches())
+        found = tuple(
+            expectations.ExpectationComparer(case, outcome, inputs, known).find_mismatches()
+        )
     except errors.InputError as error:
-        return Result(case, "error", problem=str(error))
+        return CaseResult(case, "error", problem=str(error))
     report = outcome.decision.report
-    return Result(case, "fail" if found else "pass", found, report)
+    return CaseResult(case, "fail" if found else "pass", found, report)

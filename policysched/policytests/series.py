@@ -42,7 +42,7 @@ _DEFAULT_INTERVAL = "1m"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Evaluated:
+class EvaluatedSeries:
     """Answers of some metrics.
 
     Attributes:
@@ -51,9 +51,9 @@ class Evaluated:
     """
 
     at_seconds: float
-    by_key: Mapping[str, tuple[answers.Answer, bool]]
+    by_key: Mapping[str, tuple[answers.InstantVector, bool]]
 
-    def samples(
+    def get_samples(
         self,
         metrics: Collection[checked.CheckedMetric],
         nodes: Collection[objects.Node],
@@ -70,41 +70,41 @@ class Evaluated:
         return found
 
 
-class Evaluator:
+class SeriesEvaluator:
     """Evaluates the series of one file; equal queries are asked once."""
 
-    def __init__(self, suite: suites.Suite, prometheus_bin: str | None) -> None:
+    def __init__(self, suite: suites.PolicyTestSuite, prometheus_bin: str | None) -> None:
         """Find promtool, if the file has series.
 
         Raises:
             InputError: there is none.
         """
         self._suite = suite
-        self._known: dict[tuple[str, ...], Evaluated] = {}
+        self._known: dict[tuple[str, ...], EvaluatedSeries] = {}
         self._series: list[Mapping[str, str]] = suite.get("series", [])
-        self._tool = self._found(prometheus_bin) if self._series else ""
+        self._tool = self._find_promtool(prometheus_bin) if self._series else ""
 
-    def evaluate(self, metrics: Sequence[checked.CheckedMetric]) -> Evaluated:
+    def evaluate(self, metrics: Sequence[checked.CheckedMetric]) -> EvaluatedSeries:
         """Return what the queries of metrics answer.
 
         Raises:
             SuiteError: promtool makes no sense of the series.
         """
         asked = [
-            freshness.with_freshness(each.promql, each.label, each.max_age_seconds)
+            freshness.add_freshness(each.promql, each.label, each.max_age_seconds)
             for each in metrics
         ]
         queries = tuple(each.promql for each in asked)
         if queries not in self._known:
-            at_seconds = self._at_seconds()
-            told = self._ask(queries, at_seconds) if queries else []
-            vectors = [_answer(each, at_seconds) for each in told]
+            at_seconds = self._get_evaluation_seconds()
+            told = self._query(queries, at_seconds) if queries else []
+            vectors = [_parse_answer(each, at_seconds) for each in told]
             timed = zip(vectors, (each.has_freshness for each in asked), strict=True)
             keys = (each.key for each in metrics)
-            self._known[queries] = Evaluated(at_seconds, dict(zip(keys, timed, strict=True)))
+            self._known[queries] = EvaluatedSeries(at_seconds, dict(zip(keys, timed, strict=True)))
         return self._known[queries]
 
-    def _found(self, prometheus_bin: str | None) -> str:
+    def _find_promtool(self, prometheus_bin: str | None) -> str:
         path = pathlib.Path(prometheus_bin or _PROMTOOL)
         if path.name == "prometheus":
             path = path.with_name(_PROMTOOL)
@@ -112,22 +112,22 @@ class Evaluator:
             path /= _PROMTOOL
         found = shutil.which(path)
         if found is None:
-            where = f"{self._suite.path}:{self._suite.line('series')}"
+            where = f"{self._suite.path}:{self._suite.find_line('series')}"
             problem = f"`series` are evaluated by promtool, and there is no `{path}`"
             advice = "install Prometheus or name its folder by --prometheus-bin, or write `metrics`"
             raise errors.InputError(where, problem, help=advice)
         return found
 
-    def _at_seconds(self) -> int:
+    def _get_evaluation_seconds(self) -> int:
         """Return when queries are evaluated: at the last value, unless the file says when."""
         written = self._suite.get("seriesAt")
         if written is not None:
-            return seconds(written)
-        lengths = [sum(map(_length, each["values"].split())) for each in self._series]
-        interval = seconds(self._suite.get("seriesInterval", _DEFAULT_INTERVAL))
+            return parse_duration(written)
+        lengths = [sum(map(_count_values, each["values"].split())) for each in self._series]
+        interval = parse_duration(self._suite.get("seriesInterval", _DEFAULT_INTERVAL))
         return max(max(lengths) - 1, 0) * interval
 
-    def _ask(self, queries: Sequence[str], at_seconds: int) -> list[str]:
+    def _query(self, queries: Sequence[str], at_seconds: int) -> list[str]:
         """Return the line that promtool prints about each query."""
         wanted = [
             {"expr": query, "eval_time": f"{at_seconds}s", "exp_samples": [_NEVER]}
@@ -141,15 +141,15 @@ class Evaluator:
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "series.yaml"
             file.write_text(yaml.safe_dump({"tests": [test]}), encoding="utf-8")
-            said = self._run(["test", "rules", str(file)])
+            said = self._run_promtool(["test", "rules", str(file)])
         found = _RESULT.findall(said)
         if len(found) != len(queries):
             told = " ".join(said.split("FAILED:")[-1].split()) or "nothing"
             problem = f"promtool refuses the series: {told}"
-            raise suites.SuiteError(self._suite.path, [(self._suite.line("series"), problem)])
+            raise suites.SuiteError(self._suite.path, [(self._suite.find_line("series"), problem)])
         return found
 
-    def _run(self, arguments: list[str]) -> str:
+    def _run_promtool(self, arguments: list[str]) -> str:
         try:
             done = subprocess.run(  # noqa: S603 - the user's own promtool
                 [self._tool, *arguments],
@@ -163,12 +163,12 @@ class Evaluator:
         return done.stdout + done.stderr
 
 
-def seconds(duration: str) -> int:
+def parse_duration(duration: str) -> int:
     """Return a duration such as `40m` or `1h30m`, which the schema has looked at."""
     return sum(int(n) * _UNITS[unit] for n, unit in re.findall(r"(\d+)([smhd])", duration))
 
 
-def _length(word: str) -> int:
+def _count_values(word: str) -> int:
     """Return how many values a word of the notation stands for: `0+1x40` are 41, `_x3` are 3."""
     repeated = _COUNT.fullmatch(word)
     if repeated is None:
@@ -176,16 +176,16 @@ def _length(word: str) -> int:
     return int(repeated[2]) + (repeated[1] != "_")
 
 
-def _answer(line: str, at_seconds: float) -> answers.Answer:
+def _parse_answer(line: str, at_seconds: float) -> answers.InstantVector:
     """Return a vector as Prometheus would answer it: `{a="b"} 5E-01, …` or `nil`."""
     found = []
     for labels, value in _SAMPLE.findall(line):
-        named = {_unquoted(key): _unquoted(text) for key, text in _LABEL.findall(labels)}
-        found.append(answers.Series(named, answers.number(value), at_seconds))
+        named = {_unquote(key): _unquote(text) for key, text in _LABEL.findall(labels)}
+        found.append(answers.InstantVectorSample(named, answers.number(value), at_seconds))
     measured = tuple(each for each in found if answers.is_freshness(each.labels))
     series = tuple(each for each in found if not answers.is_freshness(each.labels))
-    return answers.Answer(series, measured, at_seconds)
+    return answers.InstantVector(series, measured, at_seconds)
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     return str(ast.literal_eval(text)) if text.startswith('"') else text

@@ -30,7 +30,7 @@ class ShorthandError(Exception):
         self.problem = problem
 
 
-def resolve(name: str, every: Mapping[str, Fields], kind: str) -> Fields:
+def resolve_fields(name: str, every: Mapping[str, Fields], kind: str) -> Fields:
     """Return the fields of `name` with those that it takes over by `from`.
 
     Raises:
@@ -54,14 +54,14 @@ def resolve(name: str, every: Mapping[str, Fields], kind: str) -> Fields:
     return merged
 
 
-def node(name: str, fields: Fields) -> Object:
+def make_node(name: str, fields: Fields) -> Object:
     """Return a Node; its hostname label is its name unless it says otherwise."""
     size = {**_DEFAULT_SIZE, **fields.get("resources", {})}
     size |= {key: fields[key] for key in _DEFAULT_SIZE if key in fields}
-    amounts = _amounts(size, lambda key: (key,) if key in fields else ("resources", key))
+    amounts = _format_amounts(size, lambda key: (key,) if key in fields else ("resources", key))
     labels = {"kubernetes.io/hostname": name, **fields.get("labels", {})}
     taints = [
-        _taint(text, ("taints", index)) for index, text in enumerate(fields.get("taints", ()))
+        _parse_taint(text, ("taints", index)) for index, text in enumerate(fields.get("taints", ()))
     ]
     return {
         "apiVersion": "v1",
@@ -76,11 +76,11 @@ def node(name: str, fields: Fields) -> Object:
     }
 
 
-def cluster(name: str, fields: Fields, size: Mapping[str, Any]) -> Object:
+def make_cluster(name: str, fields: Fields, size: Mapping[str, Any]) -> Object:
     """Return a Cluster; of resources that it does not name it has what `size` says."""
-    allocatable = amounts({**size, **fields.get("allocatable", {})}, ("allocatable",))
+    allocatable = format_amounts({**size, **fields.get("allocatable", {})}, ("allocatable",))
     taints = [
-        _taint(text, ("taints", index)) for index, text in enumerate(fields.get("taints", ()))
+        _parse_taint(text, ("taints", index)) for index, text in enumerate(fields.get("taints", ()))
     ]
     spec = {key: fields[key] for key in ("provider", "region", "zones") if key in fields}
     return {
@@ -91,30 +91,30 @@ def cluster(name: str, fields: Fields, size: Mapping[str, Any]) -> Object:
         "status": {
             "resourceSummary": {
                 "allocatable": allocatable,
-                "allocated": amounts(fields.get("allocated", {}), ("allocated",)),
+                "allocated": format_amounts(fields.get("allocated", {}), ("allocated",)),
             }
         },
     }
 
 
-def amounts(said: Mapping[str, Any], path: tuple[str | int, ...]) -> dict[str, str]:
+def format_amounts(said: Mapping[str, Any], path: tuple[str | int, ...]) -> dict[str, str]:
     """Return quantities as texts; they stand at `path`.
 
     Raises:
         ShorthandError: one of them is none.
     """
-    return _amounts(said, lambda key: (*path, key))
+    return _format_amounts(said, lambda key: (*path, key))
 
 
-def _taint(text: str, path: tuple[str | int, ...]) -> Object:
+def _parse_taint(text: str, path: tuple[str | int, ...]) -> Object:
     match = _TAINT.fullmatch(text)
     if match is None or match["effect"] not in _EFFECTS:
         problem = f"`{text}` is no taint: write key=value:Effect with "
-        raise ShorthandError(path, problem + spelling.alternatives(_EFFECTS))
+        raise ShorthandError(path, problem + spelling.join_alternatives(_EFFECTS))
     return {"key": match["key"], "value": match["value"] or "", "effect": match["effect"]}
 
 
-def pod(name: str, fields: Fields) -> Object:
+def make_pod(name: str, fields: Fields) -> Object:
     """Return a Pod, running where it says `node`, else pending."""
     where = fields.get("node")
     metadata = {
@@ -124,19 +124,20 @@ def pod(name: str, fields: Fields) -> Object:
         "annotations": fields.get("annotations", {}),
     }
     if "owner" in fields:
-        metadata["ownerReferences"] = [_owner(fields["owner"])]
+        metadata["ownerReferences"] = [_parse_owner(fields["owner"])]
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": metadata,
-        "spec": _pod_spec(fields),
+        "spec": _make_pod_spec(fields),
         "status": {"phase": "Running" if where else "Pending"},
     }
 
 
-def _pod_spec(fields: Fields) -> Object:
+def _make_pod_spec(fields: Fields) -> Object:
     resources = {
-        field: _amounts(fields.get(field, {}), _within(field)) for field in ("requests", "limits")
+        field: _format_amounts(fields.get(field, {}), _make_path_function(field))
+        for field in ("requests", "limits")
     }
     container = {"name": "main", "image": fields.get("image", "app"), "resources": resources}
     spec = {"containers": [container], **fields.get("spec", {})}
@@ -150,15 +151,15 @@ def _pod_spec(fields: Fields) -> Object:
             spec[into] = fields[field]
     if "tolerations" in fields:
         said = fields["tolerations"]
-        spec["tolerations"] = list(_tolerations(said))
+        spec["tolerations"] = list(_parse_tolerations(said))
     return spec
 
 
-def _within(field: str) -> Callable[[str], tuple[str, ...]]:
+def _make_path_function(field: str) -> Callable[[str], tuple[str, ...]]:
     return lambda key: (field, key)
 
 
-def _tolerations(said: list[str]) -> Iterator[Object]:
+def _parse_tolerations(said: list[str]) -> Iterator[Object]:
     for index, text in enumerate(said):
         match = _TAINT.fullmatch(text)
         if match is None or match["effect"] not in (None, *_EFFECTS):
@@ -173,7 +174,7 @@ def _tolerations(said: list[str]) -> Iterator[Object]:
         }
 
 
-def _owner(text: str) -> Object:
+def _parse_owner(text: str) -> Object:
     kind, slash, name = text.partition("/")
     if not (kind and slash and name):
         raise ShorthandError(("owner",), f"`{text}` is no owner: write Kind/name")
@@ -187,7 +188,7 @@ def _owner(text: str) -> Object:
     }
 
 
-def _amounts(
+def _format_amounts(
     said: Mapping[str, Any], path_of: Callable[[str], tuple[str | int, ...]]
 ) -> dict[str, str]:
     """Return quantities as texts."""

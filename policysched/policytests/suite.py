@@ -47,7 +47,7 @@ class SuiteError(errors.InputError):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Suite:
+class PolicyTestSuite:
     """A file of tests.
 
     Attributes:
@@ -59,7 +59,7 @@ class Suite:
 
     path: str
     text: str
-    document: plain_yaml.Document
+    document: plain_yaml.YamlDocument
     is_to_be_filled: bool = False
 
     @property
@@ -71,14 +71,14 @@ class Suite:
         """Return a field of the file."""
         return self.document.value.get(field, default)
 
-    def line(self, *path: str | int) -> int:
+    def find_line(self, *path: str | int) -> int:
         """Return the line of the value at a path."""
         return self.document.line(path)
 
     @property
-    def cases(self) -> list[Case]:
+    def cases(self) -> list[PolicyTestCase]:
         """The tests, in order."""
-        return [Case(self, number, each) for number, each in enumerate(self.get("tests"))]
+        return [PolicyTestCase(self, number, each) for number, each in enumerate(self.get("tests"))]
 
     @property
     def lint_case(self) -> LintCase | None:
@@ -88,7 +88,7 @@ class Suite:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Case:
+class PolicyTestCase:
     """One test.
 
     Attributes:
@@ -96,7 +96,7 @@ class Case:
         value: its fields.
     """
 
-    suite: Suite
+    suite: PolicyTestSuite
     number: int
     value: Mapping[str, Any]
 
@@ -112,20 +112,20 @@ class Case:
         found: Mapping[str, Any] = self.value.get("expect") or {}
         return found
 
-    def line(self, *path: str | int) -> int:
+    def find_line(self, *path: str | int) -> int:
         """Return the line of a value of the test."""
-        return self.suite.line(*self.path(*path))
+        return self.suite.find_line(*self.get_path(*path))
 
-    def path(self, *path: str | int) -> plain_yaml.Path:
+    def get_path(self, *path: str | int) -> plain_yaml.Path:
         """Return the path of a value of the test in the file."""
         return ("tests", self.number, *path)
 
-    def field(self, name: str) -> Any:  # noqa: ANN401 - the schema knows
+    def get_field(self, name: str) -> Any:  # noqa: ANN401 - the schema knows
         """Return a field of the test, else that of the file."""
         return self.value.get(name, self.suite.get(name))
 
 
-class LintCase(Case):
+class LintCase(PolicyTestCase):
     """What `lint` is expected to find, as a test beside the others."""
 
     @property
@@ -133,12 +133,12 @@ class LintCase(Case):
         """Nothing of a pod."""
         return {}
 
-    def path(self, *path: str | int) -> plain_yaml.Path:
+    def get_path(self, *path: str | int) -> plain_yaml.Path:
         """Return the path of a value in the file."""
         return ("lint", *path)
 
 
-def discover(paths: Iterable[str]) -> list[str]:
+def discover_files(paths: Iterable[str]) -> list[str]:
     """Return the files at `paths`: files as they are, in folders all that end in `_test.yaml`.
 
     Raises:
@@ -147,39 +147,39 @@ def discover(paths: Iterable[str]) -> list[str]:
     found: list[str] = []
     for path in paths:
         try:
-            found += _files_at(pathlib.Path(path))
+            found += _list_files(pathlib.Path(path))
         except OSError as error:
             problem = f"cannot be read: {error.strerror}"
             raise errors.InputError(str(error.filename or path), problem) from error
     return list(dict.fromkeys(found))
 
 
-def _files_at(place: pathlib.Path) -> list[str]:
+def _list_files(place: pathlib.Path) -> list[str]:
     if place.is_dir():
-        return sorted(_files_below(place))
+        return sorted(_walk_files(place))
     if place.is_file():
         return [str(place)]
     raise errors.InputError(str(place), "there is no such file or folder")
 
 
-def _files_below(folder: pathlib.Path) -> Iterator[str]:
+def _walk_files(folder: pathlib.Path) -> Iterator[str]:
     """Yield the files of tests in a folder and all folders in it, but for hidden ones.
 
     Raises:
         OSError: one of the folders cannot be read; `rglob` would leave it out.
     """
-    for place, folders, files in os.walk(folder, onerror=_fail):
+    for place, folders, files in os.walk(folder, onerror=_raise_error):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in files:
             if name.endswith(SUFFIXES) and not name.startswith("."):
                 yield str(pathlib.Path(place) / name)
 
 
-def _fail(error: OSError) -> NoReturn:
+def _raise_error(error: OSError) -> NoReturn:
     raise error
 
 
-def read(path: str, *, is_to_be_filled: bool = False) -> Suite:
+def read_suite(path: str, *, is_to_be_filled: bool = False) -> PolicyTestSuite:
     """Return the tests in a file.
 
     Raises:
@@ -190,77 +190,80 @@ def read(path: str, *, is_to_be_filled: bool = False) -> Suite:
         text = object_lists.read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise errors.InputError(path, "is not UTF-8 text") from error
-    return parse(text, path, is_to_be_filled=is_to_be_filled)
+    return parse_suite(text, path, is_to_be_filled=is_to_be_filled)
 
 
-def parse(text: str, path: str, *, is_to_be_filled: bool = False) -> Suite:
-    """Return the tests that a text describes; see `read`."""
+def parse_suite(text: str, path: str, *, is_to_be_filled: bool = False) -> PolicyTestSuite:
+    """Return the tests that a text describes; see `read_suite`."""
     document = plain_yaml.load(text, path)
-    violations = list(jsonschema.Draft202012Validator(schema()).iter_errors(document.value))
+    violations = list(jsonschema.Draft202012Validator(load_schema()).iter_errors(document.value))
     faults = [
         fault[:2]
         for violation in violations
-        for fault in config_schema.faults(violation, document, "the file")
+        for fault in config_schema.describe_violation(violation, document, "the file")
     ]
     if not faults:
-        suite = Suite(path, text, document, is_to_be_filled)
-        faults = list(_semantic_faults(suite))
+        suite = PolicyTestSuite(path, text, document, is_to_be_filled)
+        faults = list(_find_semantic_faults(suite))
         if not faults:
             return suite
     raise SuiteError(path, faults)
 
 
 @functools.cache
-def schema() -> dict[str, Any]:
+def load_schema() -> dict[str, Any]:
     """Return schemas/policytest.schema.json."""
     found: dict[str, Any] = orjson.loads(_resources.text("schemas", "policytest.schema.json"))
     return found
 
 
-def _semantic_faults(suite: Suite) -> Iterator[tuple[int, str]]:
+def _find_semantic_faults(suite: PolicyTestSuite) -> Iterator[tuple[int, str]]:
     """Yield what a schema cannot say."""
-    yield from _time_faults(suite.get("now"), suite.line("now"))
+    yield from _find_time_faults(suite.get("now"), suite.find_line("now"))
     names = Counter(case.name for case in suite.cases)
     for case in suite.cases:
         if names[case.name] > 1:
-            yield case.line("name"), f"several tests are called `{case.name}`"
-        yield from _case_faults(case)
+            yield case.find_line("name"), f"several tests are called `{case.name}`"
+        yield from _find_case_faults(case)
 
 
-def _case_faults(case: Case) -> Iterator[tuple[int, str]]:
-    yield from _kind_faults(case)
-    yield from _time_faults(case.value.get("now"), case.line("now"))
+def _find_case_faults(case: PolicyTestCase) -> Iterator[tuple[int, str]]:
+    yield from _find_kind_faults(case)
+    yield from _find_time_faults(case.value.get("now"), case.find_line("now"))
     if not case.expect and not ("expect" in case.value and case.suite.is_to_be_filled):
         advice = "; write `expect: {}`" if case.suite.is_to_be_filled else ""
-        yield case.line(), f"the test `{case.name}` expects nothing{advice}"
-    yield from _number_faults(case)
+        yield case.find_line(), f"the test `{case.name}` expects nothing{advice}"
+    yield from _find_number_faults(case)
     metrics = case.value.get("metrics")
     if isinstance(metrics, str) and metrics != "outage":
-        yield case.line("metrics"), "`metrics` is a mapping from metric to node to value, or outage"
+        yield (
+            case.find_line("metrics"),
+            "`metrics` is a mapping from metric to node to value, or outage",
+        )
     for field in ("placed", "maxSkew"):
         if field in case.expect and "replicas" not in case.value:
-            yield case.line("expect", field), f"`{field}` needs `replicas`"
+            yield case.find_line("expect", field), f"`{field}` needs `replicas`"
     if case.expect.get("exact") and "rejected" not in case.expect:
-        yield case.line("expect", "exact"), "`exact` needs `rejected`"
+        yield case.find_line("expect", "exact"), "`exact` needs `rejected`"
 
 
-def _kind_faults(case: Case) -> Iterator[tuple[int, str]]:
+def _find_kind_faults(case: PolicyTestCase) -> Iterator[tuple[int, str]]:
     """Yield what belongs to tests of the other kind, about pods or about a clusterPolicy."""
     is_cluster = "clusterPolicy" in case.value
     if not is_cluster and "pod" not in case.value:
-        yield case.line(), f"the test `{case.name}` lacks `pod`"
+        yield case.find_line(), f"the test `{case.name}` lacks `pod`"
     said = "a test of a clusterPolicy" if is_cluster else "a test of a pod"
     fields = _OF_PODS if is_cluster else _OF_CLUSTERS["fields"]
     for field in fields:
         if field in case.value:
-            yield case.line(field), f"`{field}` does not belong to {said}"
+            yield case.find_line(field), f"`{field}` does not belong to {said}"
     for field in case.expect:
         is_of_clusters = field in _OF_CLUSTERS["expectations"]
         if is_of_clusters != is_cluster and field not in _OF_BOTH:
-            yield case.line("expect", field), f"`{field}` does not belong to {said}"
+            yield case.find_line("expect", field), f"`{field}` does not belong to {said}"
 
 
-def _number_faults(case: Case) -> Iterator[tuple[int, str]]:
+def _find_number_faults(case: PolicyTestCase) -> Iterator[tuple[int, str]]:
     scores = case.expect.get("scores", {})
     written: list[tuple[plain_yaml.Path, Any]] = [(("scores", n), scores[n]) for n in scores]
     for rule, nodes in case.expect.get("rules", {}).items():
@@ -269,11 +272,11 @@ def _number_faults(case: Case) -> Iterator[tuple[int, str]]:
             if points is not None:
                 written.append((("rules", rule, node), points))
     for path, said in written:
-        if tolerance.parse(said) is None:
+        if tolerance.parse_expected_number(said) is None:
             problem = f"`{said}` is no number: write 7150 or 7150 ± 50"
-            yield case.line("expect", *path), problem
+            yield case.find_line("expect", *path), problem
 
 
-def _time_faults(written: str | None, line: int) -> Iterator[tuple[int, str]]:
+def _find_time_faults(written: str | None, line: int) -> Iterator[tuple[int, str]]:
     if written is not None and clocks.parse(written) is None:
         yield line, f"`{written}` is no time such as 2026-03-02T10:00:00+01:00"

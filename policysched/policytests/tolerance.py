@@ -14,7 +14,7 @@ _ROUNDING = 0.005
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedNumber:
     """A number that may differ by `tolerance`, 0 for as it is told: in hundredths."""
 
     value: float
@@ -27,35 +27,37 @@ class Expected:
         return abs(actual - self.value) <= allowance + 1e-9 * max(1.0, abs(self.value))
 
 
-def parse(written: float | str, unit: units.Unit | None = None) -> Expected | None:
+def parse_expected_number(
+    written: float | str, unit: units.Unit | None = None
+) -> ExpectedNumber | None:
     """Return what is expected, None where that is no number; `unit` allows for suffixes."""
     if not isinstance(written, str):
-        return Expected(float(written))
-    parts = [_number(part, unit) for part in _SIGN.split(written.strip())]
+        return ExpectedNumber(float(written))
+    parts = [_parse_number(part, unit) for part in _SIGN.split(written.strip())]
     match parts:
         case [float(value)]:
-            return Expected(value)
+            return ExpectedNumber(value)
         case [float(value), float(tolerance)] if tolerance >= 0:
-            return Expected(value, tolerance)
+            return ExpectedNumber(value, tolerance)
         case _:
             return None
 
 
-def rewritten(written: float | str, actual: float) -> str | float:
+def rewrite_number(written: float | str, actual: float) -> str | float:
     """Return `actual` in the form of what was written, with its tolerance."""
     sign = _SIGN.search(written) if isinstance(written, str) else None
     if sign is None:
-        return number(actual)
-    return f"{number(actual)}{sign[0]}{str(written)[sign.end() :].strip()}"
+        return shorten_number(actual)
+    return f"{shorten_number(actual)}{sign[0]}{str(written)[sign.end() :].strip()}"
 
 
-def number(value: float) -> int | float:
+def shorten_number(value: float) -> int | float:
     """Return a number as short as its hundredths allow, small ones with four digits."""
     rounded = round(value, 2) if abs(value) >= 1 else float(f"{value:.4g}")
     return int(rounded) if rounded == int(rounded) else rounded
 
 
-def _number(text: str, unit: units.Unit | None) -> float | None:
+def _parse_number(text: str, unit: units.Unit | None) -> float | None:
     negative = text.startswith("-")
     literal = numerals.parse(text.removeprefix("-"))
     if literal is None:
@@ -63,5 +65,5 @@ def _number(text: str, unit: units.Unit | None) -> float | None:
     if literal.plain is not None:
         value: float | None = float(literal.plain)
     else:
-        value = literal.as_unit(unit) if unit is not None else None
+        value = literal.convert_to_unit(unit) if unit is not None else None
     return value if value is None or not negative else -value

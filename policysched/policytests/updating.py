@@ -32,21 +32,21 @@ class _Span:
     end: int
 
 
-def updated(suite: suites.Suite, results: Iterable[running.Result]) -> str:
+def update_text(suite: suites.PolicyTestSuite, results: Iterable[running.CaseResult]) -> str:
     """Return the text of a file with the mismatches of `results` resolved.
 
     Raises:
         InputError: an alias repeats what is to be replaced.
     """
-    spans = _spans(suite.text)
+    spans = _find_spans(suite.text)
     edits: list[tuple[int, int, str]] = []
     for result in results:
-        for path, value in _replacements(result):
-            place = result.case.path("expect", *path)
+        for path, value in _list_replacements(result):
+            place = result.case.get_path("expect", *path)
             _refuse_aliased(suite, place)
             span = spans[place]
-            comment = _comment(suite.text[span.start : span.end])
-            edits.append((span.start, span.end, expectations.text(value) + comment))
+            comment = _extract_comment(suite.text[span.start : span.end])
+            edits.append((span.start, span.end, expectations.format_yaml(value) + comment))
     text = suite.text
     for start, end, replacement in sorted(edits, reverse=True):
         before = text[:start]
@@ -56,7 +56,7 @@ def updated(suite: suites.Suite, results: Iterable[running.Result]) -> str:
     return text
 
 
-def _refuse_aliased(suite: suites.Suite, place: plain_yaml.Path) -> None:
+def _refuse_aliased(suite: suites.PolicyTestSuite, place: plain_yaml.Path) -> None:
     if suite.document.is_aliased(place):
         raise errors.InputError(
             f"{suite.path}:{suite.document.line(place)}",
@@ -65,13 +65,13 @@ def _refuse_aliased(suite: suites.Suite, place: plain_yaml.Path) -> None:
         )
 
 
-def _comment(replaced: str) -> str:
+def _extract_comment(replaced: str) -> str:
     """Return the comment that stands between a key and its block."""
     first = replaced.partition("\n")[0].rstrip("\r")
     return first if first.strip().startswith("#") else ""
 
 
-def _replacements(result: running.Result) -> Iterator[tuple[plain_yaml.Path, Any]]:
+def _list_replacements(result: running.CaseResult) -> Iterator[tuple[plain_yaml.Path, Any]]:
     """Yield what is to stand where; of nested places the outermost."""
     wanted: dict[plain_yaml.Path, Any] = {}
     corrected = copy.deepcopy(dict(result.case.expect))
@@ -103,11 +103,11 @@ def _set(value: Any, path: plain_yaml.Path, replacement: Any) -> None:  # noqa: 
         parent[path[-1]] = replacement
 
 
-def _spans(text: str) -> dict[plain_yaml.Path, _Span]:
+def _find_spans(text: str) -> dict[plain_yaml.Path, _Span]:
     """Return where the value at each path stands."""
     reader = _SpanReader()
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
-        reader.take(event)
+        reader.read_event(event)
     return reader.spans
 
 
@@ -122,24 +122,24 @@ class _SpanReader:
         self._behind_key = 0
         self._last_end = 0
 
-    def take(self, event: yaml.Event) -> None:
+    def read_event(self, event: yaml.Event) -> None:
         """Take the next event."""
         if isinstance(event, yaml.ScalarEvent):
-            self._take_scalar(event)
+            self._read_scalar(event)
         elif isinstance(event, yaml.CollectionStartEvent):
-            self._begin(event)
+            self._begin_collection(event)
         elif isinstance(event, yaml.CollectionEndEvent):
-            self._end(event)
+            self._end_collection(event)
         elif isinstance(event, yaml.AliasEvent):
-            self._last_end = max(_offsets(event)[1], self._last_end)
-            self._step()
+            self._last_end = max(_get_offsets(event)[1], self._last_end)
+            self._next_key_or_index()
 
     @property
     def _path(self) -> plain_yaml.Path:
         return tuple(self._keys)
 
-    def _take_scalar(self, event: yaml.ScalarEvent) -> None:
-        start, end = _offsets(event)
+    def _read_scalar(self, event: yaml.ScalarEvent) -> None:
+        start, end = _get_offsets(event)
         if self._is_mapping and self._is_mapping[-1] and self._keys[-1] is None:
             self._keys[-1] = event.value
             self._behind_key = end + 1  # its colon
@@ -148,26 +148,26 @@ class _SpanReader:
         self.spans[self._path] = _Span(self._behind_key if is_nothing else start, end)
         self.spans[self._path].end = max(end, self.spans[self._path].start)
         self._last_end = max(end, self._last_end)
-        self._step()
+        self._next_key_or_index()
 
-    def _begin(self, event: yaml.CollectionStartEvent) -> None:
+    def _begin_collection(self, event: yaml.CollectionStartEvent) -> None:
         is_block = not event.flow_style
-        start = self._behind_key if is_block else _offsets(event)[0]
+        start = self._behind_key if is_block else _get_offsets(event)[0]
         self.spans[self._path] = _Span(start, start)
         is_mapping = isinstance(event, yaml.MappingStartEvent)
         self._keys.append(None if is_mapping else 0)
         self._is_mapping.append(is_mapping)
         self._is_block.append(is_block)
 
-    def _end(self, event: yaml.CollectionEndEvent) -> None:
+    def _end_collection(self, event: yaml.CollectionEndEvent) -> None:
         self._keys.pop()
         self._is_mapping.pop()
         if not self._is_block.pop():
-            self._last_end = _offsets(event)[1]
+            self._last_end = _get_offsets(event)[1]
         self.spans[self._path].end = self._last_end
-        self._step()
+        self._next_key_or_index()
 
-    def _step(self) -> None:
+    def _next_key_or_index(self) -> None:
         if not self._keys:
             return
         if self._is_mapping[-1]:
@@ -176,7 +176,7 @@ class _SpanReader:
             self._keys[-1] += 1
 
 
-def _offsets(event: yaml.Event) -> tuple[int, int]:
+def _get_offsets(event: yaml.Event) -> tuple[int, int]:
     assert event.start_mark is not None  # noqa: S101 - marks are there where a text was parsed
     assert event.end_mark is not None  # noqa: S101 - as above
     return event.start_mark.index, event.end_mark.index

@@ -28,7 +28,7 @@ _OUTAGE = "outage"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Subject:
+class DecidableCase:
     """A case ready to be decided.
 
     Attributes:
@@ -36,11 +36,11 @@ class Subject:
         found: the cluster, in which only the pods of the case are pending.
     """
 
-    basis: sessions.Basis
+    basis: sessions.DeciderFactory
     found: cluster_file.ClusterObjects
 
 
-class World:
+class SuiteInputs:
     """The inputs of one file of tests.
 
     Attributes:
@@ -50,7 +50,7 @@ class World:
 
     def __init__(
         self,
-        suite: suites.Suite,
+        suite: suites.PolicyTestSuite,
         read: set[str],
         prometheus_bin: str | None = None,
         known: policies.PolicySet | None = None,
@@ -66,61 +66,61 @@ class World:
         self._suite = suite
         self._policy_sets: dict[tuple[tuple[str, str], ...], policies.PolicySet] = {}
         self._known = known
-        self._series = series.Evaluator(suite, prometheus_bin)
-        self._paths = list(self._policy_paths())
-        read.update(*map(_files, self._paths))
+        self._series = series.SeriesEvaluator(suite, prometheus_bin)
+        self._paths = list(self._find_policy_paths())
+        read.update(*map(_list_files, self._paths))
         if suite.get("cluster"):
-            read.add(self._path(suite.get("cluster")))
-        self._found = self._cluster()
+            read.add(self._resolve_path(suite.get("cluster")))
+        self._found = self._read_cluster()
         self.nodes = {node.name: node for node in self._found.nodes}
         self.pods = {pod.key: pod for pod in self._found.pods}
 
     # --- policies --------------------------------------------------------------------------------
 
-    def _policy_paths(self) -> Iterator[str]:
+    def _find_policy_paths(self) -> Iterator[str]:
         for number, pattern in enumerate(self._suite.get("policies", ())):
             try:
-                found = sorted(self._matching(pattern))
+                found = sorted(self._match_files(pattern))
             except (OSError, ValueError):  # such as a name that is too long, or holds a NUL
                 found = []
             if not found:
-                line = self._suite.line("policies", number)
+                line = self._suite.find_line("policies", number)
                 problem = f"`{pattern}` matches no file beside `{self._suite.path}`"
                 raise suites.SuiteError(self._suite.path, [(line, problem)])
             yield from found
 
-    def _matching(self, pattern: str) -> Iterator[str]:
+    def _match_files(self, pattern: str) -> Iterator[str]:
         literal = self._suite.folder / pattern
         if object_lists.exists(literal):
             yield os.path.normpath(literal)
         elif not pathlib.PurePath(pattern).is_absolute():
             yield from (os.path.normpath(found) for found in self._suite.folder.glob(pattern))
 
-    def _path(self, written: str) -> str:
+    def _resolve_path(self, written: str) -> str:
         return os.path.normpath(self._suite.folder / written)
 
-    def params(self, case: suites.Case | None = None) -> dict[str, str]:
+    def get_params(self, case: suites.PolicyTestCase | None = None) -> dict[str, str]:
         """Return the params of the file, and of a case over them."""
         params = {**self._suite.get("params", {}), **(case.value.get("params", {}) if case else {})}
-        return {name: _param(value) for name, value in params.items()}
+        return {name: _format_param(value) for name, value in params.items()}
 
-    def now(self, case: suites.Case) -> datetime.datetime:
+    def get_time(self, case: suites.PolicyTestCase) -> datetime.datetime:
         """Return the time of a case."""
-        written = case.field("now")
+        written = case.get_field("now")
         return (clocks.parse(written) if written else None) or _ANY_TIME
 
-    def policy_set(self, case: suites.Case | None = None) -> policies.PolicySet:
+    def get_policy_set(self, case: suites.PolicyTestCase | None = None) -> policies.PolicySet:
         """Return the policies with the params of the file, and of a case over them.
 
         Raises:
             InputError: they have errors.
         """
-        given = self.params(case)
+        given = self.get_params(case)
         key = tuple(sorted(given.items()))
         if self._known is not None:
             return self._known
         if key not in self._policy_sets:
-            self._policy_sets[key] = policies.load(self._paths, given)
+            self._policy_sets[key] = policies.load_policy_set(self._paths, given)
         return self._policy_sets[key]
 
     @property
@@ -131,57 +131,63 @@ class World:
     @property
     def rules(self) -> list[checked.Rule]:
         """Every rule that is in force."""
-        program = self.policy_set().program
+        program = self.get_policy_set().program
         in_force = (each for each in program.policies if each.mode == "enforce") if program else ()
         return [rule for policy in in_force for rule in policy.rules]
 
     @property
     def all_rules(self) -> list[checked.Rule]:
         """Those and the rules of cluster policies."""
-        program = self.policy_set().program
+        program = self.get_policy_set().program
         across = program.cluster_policies if program else ()
         return [*self.rules, *(rule for policy in across for rule in policy.rules)]
 
     # --- the cluster -----------------------------------------------------------------------------
 
-    def _cluster(self) -> cluster_file.ClusterObjects:
+    def _read_cluster(self) -> cluster_file.ClusterObjects:
         path = self._suite.get("cluster")
-        found = cluster_file.read(self._path(path)) if path else cluster_file.ClusterObjects()
+        found = (
+            cluster_file.read_cluster(self._resolve_path(path))
+            if path
+            else cluster_file.ClusterObjects()
+        )
         for name, labels in self._suite.get("namespaces", {}).items():
             metadata = {"name": name, "labels": labels}
-            found.namespaces += _decoded({"kind": "Namespace", "metadata": metadata}).namespaces
+            found.namespaces += _decode_object(
+                {"kind": "Namespace", "metadata": metadata}
+            ).namespaces
         nodes, pods = self._suite.get("nodes", {}), self._suite.get("pods", {})
         for name in nodes:
-            found.nodes += self._made(shorthand.node, name, nodes, "node").nodes
+            found.nodes += self._make_objects(shorthand.make_node, name, nodes, "node").nodes
         for name in pods:
-            found.pods += self._made(shorthand.pod, name, pods, "pod").pods
+            found.pods += self._make_objects(shorthand.make_pod, name, pods, "pod").pods
         self._refuse_unknown_homes({node.name for node in found.nodes})
         return found
 
-    def _made(
+    def _make_objects(
         self,
         make: Callable[[str, shorthand.Fields], shorthand.Object],
         name: str,
         every: Mapping[str, shorthand.Fields],
         kind: str,
     ) -> cluster_file.ClusterObjects:
-        place = f"{self._suite.path}:{self._suite.line(f'{kind}s', name)}"
+        place = f"{self._suite.path}:{self._suite.find_line(f'{kind}s', name)}"
         try:
-            fields = shorthand.resolve(name, every, kind)
+            fields = shorthand.resolve_fields(name, every, kind)
         except shorthand.ShorthandError as error:
-            line = self._suite.line(f"{kind}s", *error.path)
+            line = self._suite.find_line(f"{kind}s", *error.path)
             raise suites.SuiteError(self._suite.path, [(line, error.problem)]) from error
         try:
-            return _decoded(make(name, fields), place)
+            return _decode_object(make(name, fields), place)
         except shorthand.ShorthandError as error:
-            line = self._suite.line(f"{kind}s", name, *error.path)
+            line = self._suite.find_line(f"{kind}s", name, *error.path)
             raise suites.SuiteError(self._suite.path, [(line, error.problem)]) from error
 
     def _refuse_unknown_homes(self, nodes: set[str]) -> None:
         faults = [
             (
-                self._suite.line("pods", name, "node"),
-                unknown("node", fields["node"], nodes),
+                self._suite.find_line("pods", name, "node"),
+                describe_unknown_name("node", fields["node"], nodes),
             )
             for name, fields in self._suite.get("pods", {}).items()
             if fields.get("node", "") not in {"", *nodes}
@@ -189,7 +195,7 @@ class World:
         if faults:
             raise suites.SuiteError(self._suite.path, faults)
 
-    def pod(self, case: suites.Case) -> objects.Pod:
+    def get_pod(self, case: suites.PolicyTestCase) -> objects.Pod:
         """Return the pod of a case.
 
         Raises:
@@ -197,68 +203,72 @@ class World:
         """
         written = case.value["pod"]
         if not isinstance(written, str):
-            return self._inline(case, written)
-        problem = self.pod_problem(written)
+            return self._make_inline_pod(case, written)
+        problem = self.describe_pod_problem(written)
         if problem:
-            raise suites.SuiteError(self._suite.path, [(case.line("pod"), problem)])
-        return self.pods[self._keys(written)[0]]
+            raise suites.SuiteError(self._suite.path, [(case.find_line("pod"), problem)])
+        return self.pods[self._find_pod_keys(written)[0]]
 
-    def pod_problem(self, written: str) -> str:
+    def describe_pod_problem(self, written: str) -> str:
         """Return what is wrong with the name of a pod, "" for nothing."""
-        keys = self._keys(written)
+        keys = self._find_pod_keys(written)
         if not keys:
-            return unknown("pod", written, {*self.pods, *(p.metadata.name for p in self._all())})
+            return describe_unknown_name(
+                "pod", written, {*self.pods, *(p.metadata.name for p in self._list_pods())}
+            )
         if len(keys) > 1:
-            said = spelling.alternatives(f"`{key}`" for key in keys)
+            said = spelling.join_alternatives(f"`{key}`" for key in keys)
             return f"several pods are called `{written}`: write {said}"
         return ""
 
-    def _all(self) -> Iterable[objects.Pod]:
+    def _list_pods(self) -> Iterable[objects.Pod]:
         return self.pods.values()
 
-    def _keys(self, written: str) -> list[str]:
+    def _find_pod_keys(self, written: str) -> list[str]:
         if "/" in written:
             return [written] if written in self.pods else []
-        return [pod.key for pod in self._all() if pod.metadata.name == written]
+        return [pod.key for pod in self._list_pods() if pod.metadata.name == written]
 
-    def _inline(self, case: suites.Case, fields: shorthand.Fields) -> objects.Pod:
-        taken = {pod.metadata.name for pod in self._all()}
-        name = next(each for each in _inline_names() if each not in taken)
+    def _make_inline_pod(
+        self, case: suites.PolicyTestCase, fields: shorthand.Fields
+    ) -> objects.Pod:
+        taken = {pod.metadata.name for pod in self._list_pods()}
+        name = next(each for each in _generate_names() if each not in taken)
         every = {**self._suite.get("pods", {}), name: fields}
-        place = f"{self._suite.path}:{case.line('pod')}"
+        place = f"{self._suite.path}:{case.find_line('pod')}"
         try:
-            made = shorthand.pod(name, shorthand.resolve(name, every, "pod"))
+            made = shorthand.make_pod(name, shorthand.resolve_fields(name, every, "pod"))
         except shorthand.ShorthandError as error:
             at = error.path[1:] if error.path[:1] == (name,) else error.path
-            line = case.line("pod", *at)
+            line = case.find_line("pod", *at)
             raise suites.SuiteError(self._suite.path, [(line, error.problem)]) from error
-        (decoded,) = _decoded(made, place).pods
+        (decoded,) = _decode_object(made, place).pods
         return decoded
 
     # --- one case --------------------------------------------------------------------------------
 
-    def subject(self, case: suites.Case) -> Subject:
+    def make_decidable_case(self, case: suites.PolicyTestCase) -> DecidableCase:
         """Return what a case decides about.
 
         Raises:
             InputError: its pod, params or metrics make no sense.
         """
-        policy_set = self.policy_set(case)
-        now = self.now(case)
-        samples = self._samples(case, policy_set, now)
-        basis = sessions.Basis(policy_set, now, samples, case.field("schedulerName"))
-        pod = self.pod(case)
+        policy_set = self.get_policy_set(case)
+        now = self.get_time(case)
+        samples = self._make_samples(case, policy_set, now)
+        basis = sessions.DeciderFactory(policy_set, now, samples, case.get_field("schedulerName"))
+        pod = self.get_pod(case)
         count = case.value.get("replicas")
-        ours = [copying.pending(pod)] if count is None else copying.copies(pod, count)
-        owners = [] if count is None else copying.replica_set(pod)
-        placed = [each for each in self._all() if each.spec.node_name and each.key != pod.key]
+        ours = [copying.make_pending(pod)] if count is None else copying.make_replicas(pod, count)
+        owners = [] if count is None else copying.make_replica_set(pod)
+        placed = [each for each in self._list_pods() if each.spec.node_name and each.key != pod.key]
         found = dataclasses.replace(
             self._found, pods=[*placed, *ours], owners=[*self._found.owners, *owners]
         )
-        return Subject(basis, found)
+        return DecidableCase(basis, found)
 
-    def _samples(
-        self, case: suites.Case, policy_set: policies.PolicySet, now: datetime.datetime
+    def _make_samples(
+        self, case: suites.PolicyTestCase, policy_set: policies.PolicySet, now: datetime.datetime
     ) -> metrics_file.Samples:
         """Return the samples of the file, those of the case over them."""
         own = case.value.get("metrics", {})
@@ -269,7 +279,7 @@ class World:
         samples: metrics_file.Samples = {}
         if self._suite.get("series"):
             evaluated = self._series.evaluate(metrics)
-            samples = evaluated.samples(metrics, list(self.nodes.values()), now)
+            samples = evaluated.get_samples(metrics, list(self.nodes.values()), now)
         for path, tables in (
             (("metrics",), self._suite.get("metrics", {})),
             (("tests", case.number, "metrics"), own),
@@ -278,42 +288,42 @@ class World:
                 if metric not in names:
                     continue  # of clusters
                 table = {metric: {} if nodes == _OUTAGE else nodes}
-                found = metrics_file.from_tables(table, self._place_of(path), metrics, now)
+                found = metrics_file.from_tables(table, self._find_place(path), metrics, now)
                 for key, values in found.items():
-                    samples[key] = _over(samples.get(key, {}), nodes, values)
+                    samples[key] = _override_samples(samples.get(key, {}), nodes, values)
         return samples
 
-    def _place_of(self, path: plain_yaml.Path) -> Callable[[plain_yaml.Path], str]:
-        return lambda key: f"{self._suite.path}:{self._suite.line(*path, *key)}"
+    def _find_place(self, path: plain_yaml.Path) -> Callable[[plain_yaml.Path], str]:
+        return lambda key: f"{self._suite.path}:{self._suite.find_line(*path, *key)}"
 
 
-def _over(before: dict[str, Any], nodes: Any, values: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - nodes are YAML
+def _override_samples(before: dict[str, Any], nodes: Any, values: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - nodes are YAML
     """Return samples with others over them; a node without a sample loses that of before."""
     if nodes == _OUTAGE:
         return {}
     return {node: value for node, value in before.items() if node not in nodes} | values
 
 
-def _files(path: str) -> list[str]:
+def _list_files(path: str) -> list[str]:
     """Return a path, with the policies in it where it is a folder."""
     return [path, *map(str, pathlib.Path(path).glob(f"*{policy_sources.SUFFIX}"))]
 
 
-def _inline_names() -> Iterator[str]:
+def _generate_names() -> Iterator[str]:
     """Yield names for a pod that has none."""
     yield "pod"
     yield from (f"pod-of-test-{number}" for number in itertools.count(1))
 
 
-def _param(value: object) -> str:
+def _format_param(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _decoded(made: shorthand.Object, place: str = "") -> cluster_file.ClusterObjects:
+def _decode_object(made: shorthand.Object, place: str = "") -> cluster_file.ClusterObjects:
     return cluster_file.parse(orjson.dumps(made), place, is_line=True)
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+def describe_unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     """Return the problem that there is no such thing, with the nearest name."""
     advice = spelling.did_you_mean(name, known)
     return f"there is no {kind} `{name}`" + (f" ({advice})" if advice else "")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Inputs:
+class ClusterPolicyInputs:
     """What is asked for.
 
     Attributes:
@@ -40,7 +40,7 @@ class Inputs:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedClusterPolicies:
     """What the inputs say.
 
     Attributes:
@@ -58,14 +58,14 @@ class Loaded:
     content_hash: str = ""
 
 
-def load(inputs: Inputs) -> Loaded:
+def load_cluster_policies(inputs: ClusterPolicyInputs) -> LoadedClusterPolicies:
     """Return the cluster policies at the time of the inputs, with the samples of their metrics.
 
     Raises:
         InputError: a text or a file has errors, or cannot be read.
         ConfigurationError: it is not said which profile is meant, or there is none of that name.
     """
-    policy_set = policy_sets.load(
+    policy_set = policy_sets.load_policy_set(
         inputs.paths,
         inputs.params,
         inputs.scheduler_name,
@@ -77,16 +77,18 @@ def load(inputs: Inputs) -> Loaded:
     if inputs.metrics is not None:
         file = metrics_file.read_file(inputs.metrics, policy_set.all_metrics, inputs.now)
         samples = file.samples
-    found = of_set(policy_set, inputs.scheduler_name, clocks.ManualClock(inputs.now))
+    found = make_cluster_policies(policy_set, inputs.scheduler_name, clocks.ManualClock(inputs.now))
     read = found.metrics if found else ()
     for metric in read:
         if found is not None and metric.key in samples:
             found.refresh(metric.key, samples[metric.key])
     unmeasured = sorted(metric.name for metric in read if not samples.get(metric.key))
-    return Loaded(found, policy_set.warnings, tuple(unmeasured), file, policy_set.content_hash)
+    return LoadedClusterPolicies(
+        found, policy_set.warnings, tuple(unmeasured), file, policy_set.content_hash
+    )
 
 
-def of_set(
+def make_cluster_policies(
     policy_set: policy_sets.PolicySet,
     scheduler_name: str | None,
     clock: clocks.Clock,
@@ -107,7 +109,7 @@ def of_set(
     if program is None:
         return None
     require_one_profile(program, scheduler_name)
-    return cluster_policies.of(program, scheduler_name, clock, rows)
+    return cluster_policies.make_cluster_policies(program, scheduler_name, clock, rows)
 
 
 def require_one_profile(program: checked.CheckedProgram, scheduler_name: str | None) -> None:
@@ -118,7 +120,7 @@ def require_one_profile(program: checked.CheckedProgram, scheduler_name: str | N
     """
     profiles = [each for each in program.profiles if each.cluster_policies]
     if scheduler_name is None and len(profiles) > 1:
-        names = spelling.alternatives(f"`{each.name}`" for each in profiles)
+        names = spelling.join_alternatives(f"`{each.name}`" for each in profiles)
         raise errors.ConfigurationError(
             "--scheduler-name",
             "several profiles have cluster policies",

@@ -22,16 +22,18 @@ _log = logging.getLogger(__name__)
 Judge: TypeAlias = Callable[[checker.CheckResult], checker.CheckResult]
 
 
-def refuse(result: checker.CheckResult) -> checker.CheckResult:
+def refuse_errors(result: checker.CheckResult) -> checker.CheckResult:
     """Return the result, without a program where lint has errors."""
     found = _errors(result)
     if not found:
         return result
-    told = tuple(dataclasses.replace(each, notes=(*each.notes, _way_past(each))) for each in found)
+    told = tuple(
+        dataclasses.replace(each, notes=(*each.notes, _format_workaround(each))) for each in found
+    )
     return dataclasses.replace(result, program=None, diagnostics=(*told, *result.diagnostics))
 
 
-def warn(result: checker.CheckResult) -> checker.CheckResult:
+def downgrade_errors(result: checker.CheckResult) -> checker.CheckResult:
     """Return the result with errors of lint as warnings."""
     lowered = tuple(
         dataclasses.replace(each, severity=diagnostics.Severity.WARNING) for each in _errors(result)
@@ -39,9 +41,9 @@ def warn(result: checker.CheckResult) -> checker.CheckResult:
     return dataclasses.replace(result, diagnostics=(*lowered, *result.diagnostics))
 
 
-def of(mode: str) -> Judge:
+def choose_judge(mode: str) -> Judge:
     """Return what `policies.lintErrors` of the configuration stands for."""
-    return {"refuse": refuse, "warn": warn}[mode]
+    return {"refuse": refuse_errors, "warn": downgrade_errors}[mode]
 
 
 def _errors(result: checker.CheckResult) -> tuple[diagnostics.Diagnostic, ...]:
@@ -56,14 +58,14 @@ def _errors(result: checker.CheckResult) -> tuple[diagnostics.Diagnostic, ...]:
 
 
 @functools.cache
-def _only_errors() -> settings.Settings:
+def _only_errors() -> settings.RuleSettings:
     error = diagnostics.Severity.ERROR
-    return settings.Settings(
-        select=tuple(each.code for each in registry.offline() if each.severity is error)
+    return settings.RuleSettings(
+        select=tuple(each.code for each in registry.list_offline_rules() if each.severity is error)
     )
 
 
-def _way_past(finding: diagnostics.Diagnostic) -> str:
+def _format_workaround(finding: diagnostics.Diagnostic) -> str:
     return (
         f"if it is meant, a comment above it says so: `# policysched: ignore[{finding.code}] WHY`"
     )

@@ -36,7 +36,7 @@ _OF_OTHERS = frozenset().union(*BY_PLUGIN.values())
 _BUILT_IN = frozenset({plugin.name for plugin in defaults.DEFAULT_PLUGINS}) | {base.PLUGIN_NAME}
 
 
-def readers(profiles: Iterable[profile.Profile]) -> dict[str, list[str]]:
+def find_readers(profiles: Iterable[profile.Profile]) -> dict[str, list[str]]:
     """Return the plugins that read each resource, by its name; resources that nobody reads are out.
 
     Plugins of other packages may read everything that they are handed.

@@ -32,7 +32,7 @@ EXTENSION_POINTS = {
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Setting:
+class PluginEntry:
     """A plugin that is switched on, weighted or given arguments; None leaves a value as it is."""
 
     name: str
@@ -42,7 +42,7 @@ class Setting:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Layer:
+class PluginLayer:
     """What one source says about the plugins of a profile.
 
     Attributes:
@@ -55,7 +55,7 @@ class Layer:
     """
 
     where: str
-    settings: tuple[Setting, ...] = ()
+    settings: tuple[PluginEntry, ...] = ()
     disabled: tuple[str, ...] = ()
     disabled_scores: tuple[str, ...] = ()
     disable_all_scores: bool = False
@@ -63,7 +63,7 @@ class Layer:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Fault:
+class PluginSetFault:
     """Why a set of plugins cannot be made."""
 
     where: str
@@ -95,8 +95,8 @@ class _Choice:
 
 
 def assemble(
-    layers: Sequence[Layer], plugins: registry.Registry, handle: handles.Handle
-) -> PluginSet | list[Fault]:
+    layers: Sequence[PluginLayer], plugins: registry.PluginRegistry, handle: handles.Handle
+) -> PluginSet | list[PluginSetFault]:
     """Return the plugins that the layers ask for, or everything that is wrong with them."""
     faults = [fault for layer in layers for fault in _unknown_names(layer, plugins)]
     choices = {p.name: _Choice("default", p.weight) for p in defaults.DEFAULT_PLUGINS}
@@ -108,16 +108,16 @@ def assemble(
             continue
         made = plugins.create(name, choice.args, handle)
         if isinstance(made, registry.PluginError):
-            faults.append((name, Fault(choice.where, f"{name}: {made.problem}")))
+            faults.append((name, PluginSetFault(choice.where, f"{name}: {made.problem}")))
             continue
         found.plugins.append(made)
         if choice.scores and hasattr(made, "score"):
             found.weights[name] = choice.weight
     problems = [fault for _, fault in faults]
-    return problems or _incomplete(found, layers) or found
+    return problems or _find_missing_plugins(found, layers) or found
 
 
-def _apply(layer: Layer, choices: dict[str, _Choice]) -> None:
+def _apply(layer: PluginLayer, choices: dict[str, _Choice]) -> None:
     if layer.disable_all_scores:
         for name in defaults.DEFAULT_WEIGHTS:
             choices[name].scores = False
@@ -137,17 +137,19 @@ def _apply(layer: Layer, choices: dict[str, _Choice]) -> None:
         choices[name].weight *= layer.builtin_weight
 
 
-def _unknown_names(layer: Layer, plugins: registry.Registry) -> Iterable[tuple[str, Fault]]:
+def _unknown_names(
+    layer: PluginLayer, plugins: registry.PluginRegistry
+) -> Iterable[tuple[str, PluginSetFault]]:
     known = plugins.names()
     asked = [(setting.name, setting.where) for setting in layer.settings]
     asked += [(name, layer.where) for name in (*layer.disabled, *layer.disabled_scores)]
     for name, where in asked:
         if name not in known:
             advice = spelling.did_you_mean(name, known) or f"there are {', '.join(known)}"
-            yield name, Fault(where, f"there is no plugin `{name}`", advice)
+            yield name, PluginSetFault(where, f"there is no plugin `{name}`", advice)
 
 
-def _incomplete(found: PluginSet, layers: Sequence[Layer]) -> list[Fault]:
+def _find_missing_plugins(found: PluginSet, layers: Sequence[PluginLayer]) -> list[PluginSetFault]:
     """Return what a profile cannot work without and does not have."""
     where = layers[-1].where if layers else "default"
     faults = []
@@ -155,13 +157,17 @@ def _incomplete(found: PluginSet, layers: Sequence[Layer]) -> list[Fault]:
     if len(sorting) != 1:
         problem = f"{' and '.join(sorting)} both order the queue" if sorting else "no QueueSort"
         faults.append(
-            Fault(where, f"{problem}: exactly one plugin must", "PrioritySort is the default one")
+            PluginSetFault(
+                where, f"{problem}: exactly one plugin must", "PrioritySort is the default one"
+            )
         )
     if not any(hasattr(plugin, "bind") for plugin in found.plugins):
-        faults.append(Fault(where, "no plugin binds pods", "DefaultBinder is the default one"))
+        faults.append(
+            PluginSetFault(where, "no plugin binds pods", "DefaultBinder is the default one")
+        )
     return faults
 
 
-def points_of(plugin: interface.Plugin) -> list[str]:
+def list_extension_points(plugin: interface.Plugin) -> list[str]:
     """Return the names of the extension points at which a plugin acts."""
     return [point for method, point in EXTENSION_POINTS.items() if hasattr(plugin, method)]

@@ -48,7 +48,7 @@ class ProfileSpec:
 
     name: str
     number: int | None = None
-    layers: tuple[plugin_sets.Layer, ...] = ()
+    layers: tuple[plugin_sets.PluginLayer, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class PolicySet:
 
     program: checked.CheckedProgram | None
     specs: tuple[ProfileSpec, ...]
-    plugins: registry.Registry
+    plugins: registry.PluginRegistry
     warnings: tuple[str, ...] = ()
     findings: tuple[diagnostics.Diagnostic, ...] = ()
 
@@ -95,7 +95,7 @@ class PolicySet:
         return self.program.sources if self.program else ()
 
 
-def load(
+def load_policy_set(
     paths: Sequence[str],
     params: Mapping[str, str],
     scheduler_name: str | None = None,
@@ -119,7 +119,7 @@ def load(
         ConfigurationError: params are given, but there are no policies.
     """
     configuration = configuration or config.Config()
-    given = given_params(configuration) | dict(params)
+    given = convert_params(configuration) | dict(params)
     if paths:
         sources = policy_sources.read(paths)
         return from_sources(sources, given, scheduler_name, configuration, now, judge)
@@ -130,11 +130,11 @@ def load(
     if scheduler_name or not configuration.profiles:
         name = scheduler_name or profile_choice.DEFAULT_SCHEDULER_NAME
         implied = [ProfileSpec(name)]
-    specs = _with_configuration(implied, configuration)
-    return PolicySet(None, tuple(specs), registry.with_entry_points())
+    specs = _add_configuration(implied, configuration)
+    return PolicySet(None, tuple(specs), registry.create_installed_registry())
 
 
-def given_params(configuration: config.Config) -> dict[str, str]:
+def convert_params(configuration: config.Config) -> dict[str, str]:
     """Return the params of a configuration as the checker takes them."""
     return {name: str(value) for name, value in configuration.params.items()}
 
@@ -147,25 +147,25 @@ def from_sources(
     now: datetime.datetime | None = None,
     judge: Callable[[checker.CheckResult], checker.CheckResult] | None = None,
 ) -> PolicySet:
-    """Return the profiles that policy texts describe; see `load`.
+    """Return the profiles that policy texts describe; see `load_policy_set`.
 
-    `judge` has a say in what was found in the texts, such as `lint_gate.refuse`.
+    `judge` has a say in what was found in the texts, such as `lint_gate.refuse_errors`.
 
     Raises:
         PolicyError: a text has errors.
         ConfigurationError: they declare profiles, but none called `scheduler_name`.
     """
-    plugins = registry.with_entry_points()
+    plugins = registry.create_installed_registry()
     seconds = now.timestamp() if now else None
     result = checker.check(sources, given=params, plugins=plugins.names(), now=seconds)
     result = judge(result) if judge else result
     if result.program is None:
         raise PolicyError(result)
     implied_name = scheduler_name or profile_choice.DEFAULT_SCHEDULER_NAME
-    own = specs_of(result.program, implied_name)
-    specs = _with_configuration(own, configuration or config.Config())
+    own = make_specs(result.program, implied_name)
+    specs = _add_configuration(own, configuration or config.Config())
     if scheduler_name is not None and all(spec.name != scheduler_name for spec in specs):
-        declared = spelling.alternatives(f"`{spec.name}`" for spec in specs)
+        declared = spelling.join_alternatives(f"`{spec.name}`" for spec in specs)
         problem = f"there is no profile `{scheduler_name}`"
         raise errors.ConfigurationError(
             "--scheduler-name", problem, help=f"the policies declare {declared}"
@@ -176,17 +176,17 @@ def from_sources(
     )
 
 
-def specs_of(program: checked.CheckedProgram, implied_name: str) -> list[ProfileSpec]:
+def make_specs(program: checked.CheckedProgram, implied_name: str) -> list[ProfileSpec]:
     """Return the profiles of a program; one that the texts only imply is called `implied_name`."""
     return [_spec(n, each, implied_name) for n, each in enumerate(program.profiles)]
 
 
 def _spec(number: int, each: checked.CheckedProfile, implied_name: str) -> ProfileSpec:
     settings = tuple(
-        plugin_sets.Setting(plugin.name, str(plugin.span), plugin.weight, plugin.args)
+        plugin_sets.PluginEntry(plugin.name, str(plugin.span), plugin.weight, plugin.args)
         for plugin in each.plugins
     )
-    layer = plugin_sets.Layer(
+    layer = plugin_sets.PluginLayer(
         where=str(each.span) if each.span else "policies",
         settings=settings,
         disabled=each.disabled,
@@ -197,17 +197,17 @@ def _spec(number: int, each: checked.CheckedProfile, implied_name: str) -> Profi
     return ProfileSpec(each.name or implied_name, number, (layer,))
 
 
-def _with_configuration(
+def _add_configuration(
     specs: Iterable[ProfileSpec], configuration: config.Config
 ) -> list[ProfileSpec]:
     """Return the profiles with what the configuration says of them, and its own ones."""
     by_name = {spec.name: spec for spec in specs}
     for each in configuration.profiles:
         where = f"profile `{each.scheduler_name}` of the configuration"
-        layer = plugin_sets.Layer(
+        layer = plugin_sets.PluginLayer(
             where=where,
             settings=tuple(
-                plugin_sets.Setting(plugin.name, where, plugin.weight, plugin.args)
+                plugin_sets.PluginEntry(plugin.name, where, plugin.weight, plugin.args)
                 for plugin in each.plugins
             ),
             disabled=each.disabled,
@@ -250,17 +250,17 @@ def compile_set(policy_set: PolicySet) -> compiler.CompiledProgram | None:
     return compiler.compile_program(policy_set.program) if policy_set.program else None
 
 
-def make(
+def make_profiles(
     policy_set: PolicySet,
     handle: handles.Handle,
     compiled: compiler.CompiledProgram | None = None,
-) -> Profiles | list[plugin_sets.Fault]:
+) -> Profiles | list[plugin_sets.PluginSetFault]:
     """Return the profiles with plugins of their own, or everything that is wrong with them.
 
     `compiled` is what `compile_set` made of the set, where that has been done before.
     """
     compiled = compiled or compile_set(policy_set)
-    faults: list[plugin_sets.Fault] = []
+    faults: list[plugin_sets.PluginSetFault] = []
     made: dict[str, profile.Profile] = {}
     shadows: dict[str, tuple[shadow.Candidate, ...]] = {}
     for spec in policy_set.specs:
@@ -268,11 +268,11 @@ def make(
         if isinstance(found, list):
             faults += found
             continue
-        of_text = _of_text(spec, compiled)
+        of_text = _find_compiled_policies(spec, compiled)
         made[spec.name] = _profile(spec, found, of_text)
         if of_text is not None and of_text.shadows:
             shadows[spec.name] = _candidates(spec, of_text, policy_set.plugins, handle)
-    faults = faults or _different_orders(made)
+    faults = faults or _find_order_conflicts(made)
     if faults:
         return faults
     keys = compiled.annotation_keys if compiled else frozenset()
@@ -291,7 +291,7 @@ def _readers(compiled: compiler.CompiledProgram) -> tuple[readings.MetricReader,
     return (*compiled.metric_parts.readers(), *compiled.shadow_metric_parts.readers())
 
 
-def _of_text(
+def _find_compiled_policies(
     spec: ProfileSpec, compiled: compiler.CompiledProgram | None
 ) -> compiler.CompiledPolicies | None:
     if compiled is None:
@@ -323,7 +323,7 @@ def _profile(
 def _candidates(
     spec: ProfileSpec,
     of_text: compiler.CompiledPolicies,
-    plugins: registry.Registry,
+    plugins: registry.PluginRegistry,
     handle: handles.Handle,
 ) -> tuple[shadow.Candidate, ...]:
     """Return what is decided beside a profile, by plugins of its own that reach nothing outside."""
@@ -355,21 +355,21 @@ def _next_change(
     return min((change for change in changes if change is not None), default=None)
 
 
-def _different_orders(made: Mapping[str, profile.Profile]) -> list[plugin_sets.Fault]:
+def _find_order_conflicts(made: Mapping[str, profile.Profile]) -> list[plugin_sets.PluginSetFault]:
     """Return a fault where profiles order the one queue that they share by different plugins."""
     sorting = {name: _queue_sort(each) for name, each in made.items()}
     if len(set(sorting.values())) == 1:
         return []
     said = ", ".join(f"`{name}` by {plugin}" for name, plugin in sorting.items())
     problem = f"all profiles share one queue, so they must order it alike: {said}"
-    return [plugin_sets.Fault("profiles", problem)]
+    return [plugin_sets.PluginSetFault("profiles", problem)]
 
 
 def _queue_sort(each: profile.Profile) -> str:
     return next(plugin.name for plugin in each.plugins if hasattr(plugin, "sort_key"))
 
 
-def require(made: Profiles | list[plugin_sets.Fault]) -> Profiles:
+def require_profiles(made: Profiles | list[plugin_sets.PluginSetFault]) -> Profiles:
     """Return the profiles.
 
     Raises:
@@ -389,10 +389,10 @@ def check_profiles(policy_set: PolicySet) -> None:
     Raises:
         ConfigurationError: a profile could not start.
     """
-    require(make(policy_set, handles.Handle()))
+    require_profiles(make_profiles(policy_set, handles.Handle()))
 
 
-def describe(profiles: Profiles) -> Iterator[str]:
+def describe_profiles(profiles: Profiles) -> Iterator[str]:
     """Yield lines about each profile: its policies, its plugins and rules with their weights."""
     for name, each in profiles.by_name.items():
         if each.policies:
@@ -409,4 +409,5 @@ def describe(profiles: Profiles) -> Iterator[str]:
             weight = each.weights.get(scorers.score_name(plugin))
             if weight is not None:
                 said += f" weight={weight}"
-            yield f"profile={name} {said} points={','.join(plugin_sets.points_of(plugin))}"
+            points = ",".join(plugin_sets.list_extension_points(plugin))
+            yield f"profile={name} {said} points={points}"

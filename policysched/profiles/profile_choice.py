@@ -57,7 +57,7 @@ class ProfileChoice:
         frameworks = self._frameworks.values() if forced is None else [forced]
         return sorted({name for each in frameworks for name in each.profile.policies})
 
-    def of(self, info: pod_shape.PodInfo) -> runtime.Framework | None:
+    def choose_framework(self, info: pod_shape.PodInfo) -> runtime.Framework | None:
         """Return the framework that decides a pod, None when no profile is the pod's."""
         found = self._find(info)
         if found is None:
@@ -78,13 +78,13 @@ class ProfileChoice:
         name = info.pod.spec.scheduler_name
         return None if self._leaves_out(name) else self._frameworks.get(name, self._fallback)
 
-    def required(self, info: pod_shape.PodInfo) -> runtime.Framework:
+    def require_framework(self, info: pod_shape.PodInfo) -> runtime.Framework:
         """Return the framework that decides a pod.
 
         Raises:
             ConfigurationError: no profile is the pod's.
         """
-        found = self.of(info)
+        found = self.choose_framework(info)
         if found is None:
             name = info.pod.spec.scheduler_name
             raise errors.ConfigurationError(

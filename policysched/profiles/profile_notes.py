@@ -23,7 +23,7 @@ def limit_to(scheduler_name: str | None) -> Callable[[checker.CheckResult], chec
     return functools.partial(_limit, scheduler_name=scheduler_name)
 
 
-def metrics_read(
+def list_read_metrics(
     policy_set: policies.PolicySet, scheduler_name: str | None
 ) -> list[checked.CheckedMetric]:
     """Return the metrics of nodes that are declared, or that the named profile reads."""

@@ -17,7 +17,7 @@ from policysched.cluster.objects import wire
 from policysched.promapi import failures
 from policysched.promql import freshness
 
-_Cause = failures.Cause
+_Cause = failures.QueryIssue
 _MAX_QUOTED_CHARACTERS = 300
 _REDIRECTS = range(300, 400)
 _UNAUTHORIZED = (401, 403)
@@ -28,7 +28,7 @@ _SeriesT = TypeVar("_SeriesT")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Series:
+class InstantVectorSample:
     """One series of the query.
 
     Attributes:
@@ -43,7 +43,7 @@ class Series:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Answer:
+class InstantVector:
     """An instant vector.
 
     Attributes:
@@ -55,8 +55,8 @@ class Answer:
         is_partial: it says itself that it could not ask everywhere.
     """
 
-    series: tuple[Series, ...]
-    measured: tuple[Series, ...]
+    series: tuple[InstantVectorSample, ...]
+    measured: tuple[InstantVectorSample, ...]
     evaluated_at_seconds: float | None
     warnings: tuple[str, ...] = ()
     infos: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ class _Data(msgspec.Struct, rename="camel"):
     result: msgspec.Raw
 
 
-class Body(msgspec.Struct, rename="camel"):
+class ApiResponseBody(msgspec.Struct, rename="camel"):
     """What every answer is wrapped in; `result` is still text, since its form depends on its type.
 
     Attributes:
@@ -89,7 +89,7 @@ class _Vector(msgspec.Struct):
     value: tuple[float, str] | None = None
 
 
-_body_decoder = msgspec.json.Decoder(Body)
+_body_decoder = msgspec.json.Decoder(ApiResponseBody)
 _series_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 _vector_decoder = msgspec.json.Decoder(_Vector)
 
@@ -97,7 +97,7 @@ MAX_SERIES = 100_000
 """Two a node for 50,000 nodes, ten times as many as Kubernetes is made for."""
 
 
-def decode(body: bytes, content_type: str) -> Answer:
+def decode(body: bytes, content_type: str) -> InstantVector:
     """Return the answer in the body of HTTP 200.
 
     Raises:
@@ -105,9 +105,9 @@ def decode(body: bytes, content_type: str) -> Answer:
     """
     found, result = require_result(body, content_type, "vector")
     vectors = decode_series(result, _vector_decoder.decode, "instant vector")
-    all_series = [Series(each.metric, *_sample(each.value)) for each in vectors]
+    all_series = [InstantVectorSample(each.metric, *_sample(each.value)) for each in vectors]
     times = [each.at_seconds for each in all_series]
-    return Answer(
+    return InstantVector(
         series=tuple(each for each in all_series if not is_freshness(each.labels)),
         measured=tuple(each for each in all_series if is_freshness(each.labels)),
         evaluated_at_seconds=max(times, default=None),
@@ -117,7 +117,9 @@ def decode(body: bytes, content_type: str) -> Answer:
     )
 
 
-def require_result(body: bytes, content_type: str, result_type: str) -> tuple[Body, msgspec.Raw]:
+def require_result(
+    body: bytes, content_type: str, result_type: str
+) -> tuple[ApiResponseBody, msgspec.Raw]:
     """Return an answer whose result is of this type, and the text of that result.
 
     Raises:
@@ -130,7 +132,7 @@ def require_result(body: bytes, content_type: str, result_type: str) -> tuple[Bo
         problem = f"{said} or not of Prometheus' API; is the address right?"
         raise failures.QueryError(_Cause.MALFORMED, problem)
     if found.status != "success":
-        raise failures.QueryError(_cause(found), _said(found))
+        raise failures.QueryError(_cause(found), _error_text(found))
     if found.data is None:
         raise failures.QueryError(_Cause.MALFORMED, "the answer has no data")
     if found.data.result_type != result_type:
@@ -171,7 +173,7 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes) -> failures.Qu
     """Return what an HTTP status other than 200 means."""
     wait = _retry_after_seconds(headers.get("Retry-After", ""))
     found = _parse(body)
-    said = _said(found) if found is not None else ""
+    said = _error_text(found) if found is not None else ""
     text = f"HTTP {status}" + (f": {said}" if said else "")
     if status in _REDIRECTS:
         cause = _Cause.MALFORMED
@@ -193,14 +195,14 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes) -> failures.Qu
     return failures.QueryError(cause, text, retry_after_seconds=wait)
 
 
-def _parse(body: bytes) -> Body | None:
+def _parse(body: bytes) -> ApiResponseBody | None:
     try:
         return _body_decoder.decode(body)
     except wire.UNREADABLE:
         return None
 
 
-def _cause(body: Body) -> failures.Cause:
+def _cause(body: ApiResponseBody) -> failures.QueryIssue:
     if body.status != "error":
         return _Cause.MALFORMED
     if body.error_type in _TIMED_OUT:
@@ -208,7 +210,7 @@ def _cause(body: Body) -> failures.Cause:
     return _Cause.SERVER_ERROR if body.error_type == "internal" else _Cause.REFUSED
 
 
-def _said(body: Body) -> str:
+def _error_text(body: ApiResponseBody) -> str:
     text = ": ".join(part for part in (body.error_type, body.error) if part)
     return text[:_MAX_QUOTED_CHARACTERS] or f"status `{body.status[:_MAX_QUOTED_CHARACTERS]}`"
 

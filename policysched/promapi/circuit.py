@@ -19,7 +19,7 @@ def pause_seconds(retry_after_seconds: float | None) -> float:
     return min(retry_after_seconds or 0.0, MAX_RETRY_AFTER_SECONDS)
 
 
-class Circuit:
+class CircuitBreaker:
     """Counts failures in a row; each makes the next pause longer, a success ends it.
 
     Attributes:
@@ -45,7 +45,7 @@ class Circuit:
             return 0.0
         return max(0.0, self._open_until_seconds - self._clock.monotonic_seconds())
 
-    def failed(self, started_at_seconds: float, retry_after_seconds: float | None) -> None:
+    def note_failure(self, started_at_seconds: float, retry_after_seconds: float | None) -> None:
         """Note that a query failed which began at this (monotonic) time.
 
         Of queries that were under way together one counts.
@@ -58,6 +58,6 @@ class Circuit:
         self._failed_at_seconds = self._clock.monotonic_seconds()
         self._open_until_seconds = self._failed_at_seconds + wait
 
-    def succeeded(self) -> None:
+    def note_success(self) -> None:
         """Note that the source answered."""
         self.failures = 0

@@ -30,10 +30,10 @@ MAX_ANSWER_BYTES = 64 * 2**20
 
 _CHUNK_BYTES = 2**16
 _OK = 200
-_Cause = failures.Cause
+_Cause = failures.QueryIssue
 
 
-class Connection(prometheus_api_client.PrometheusConnect):  # type: ignore[misc]  # it has no types
+class PrometheusClient(prometheus_api_client.PrometheusConnect):  # type: ignore[misc]  # it has no types
     """A server and how to speak to it. Used from several threads at once.
 
     Every answer counts in full towards the time limit, however slowly it comes.
@@ -71,9 +71,9 @@ class Connection(prometheus_api_client.PrometheusConnect):  # type: ignore[misc]
 
     def __repr__(self) -> str:
         """Show the name alone."""
-        return f"Connection({self._name!r})"
+        return f"PrometheusClient({self._name!r})"
 
-    def ask(self, promql: str) -> answers.Answer:
+    def ask(self, promql: str) -> answers.InstantVector:
         """Return the answer of an instant query at the server's own time.
 
         Raises:
@@ -81,7 +81,7 @@ class Connection(prometheus_api_client.PrometheusConnect):  # type: ignore[misc]
         """
         return answers.decode(*self.request("query", {"query": promql}))
 
-    def ask_range(self, promql: str, steps: range_answers.Steps) -> sample_matrix.Moments:
+    def ask_range(self, promql: str, steps: range_answers.RangeSteps) -> sample_matrix.SampleMatrix:
         """Return what the query's answers were at some moments.
 
         Raises:
@@ -212,7 +212,7 @@ class _SecretFile:
         return failures.QueryError(_Cause.CREDENTIAL, f"`{self._path}` {problem}")
 
 
-def _require_files(tls: settings.Tls) -> None:
+def _require_files(tls: settings.PrometheusTls) -> None:
     """Name a file that is missing or out of reach; the libraries do not always."""
     for path in (tls.ca_file, tls.cert_file, tls.key_file):
         try:

@@ -7,7 +7,7 @@ import enum
 from policysched import errors
 
 
-class Cause(enum.StrEnum):
+class QueryIssue(enum.StrEnum):
     """What is counted, per metric; the texts are stable, for metrics of our own and `explain`.
 
     Those of answers that are used nevertheless come after those of queries that brought nothing.
@@ -62,12 +62,12 @@ class Cause(enum.StrEnum):
 
 SOURCE_CAUSES = frozenset(
     {
-        Cause.UNREACHABLE,
-        Cause.TIMEOUT,
-        Cause.CREDENTIAL,
-        Cause.OVERLOADED,
-        Cause.SERVER_ERROR,
-        Cause.MALFORMED,
+        QueryIssue.UNREACHABLE,
+        QueryIssue.TIMEOUT,
+        QueryIssue.CREDENTIAL,
+        QueryIssue.OVERLOADED,
+        QueryIssue.SERVER_ERROR,
+        QueryIssue.MALFORMED,
     }
 )
 """The server may be at fault rather than the query: it is, once no query succeeds."""
@@ -83,7 +83,7 @@ class QueryError(errors.RemoteError):
     """
 
     def __init__(
-        self, cause: Cause, problem: str, *, retry_after_seconds: float | None = None
+        self, cause: QueryIssue, problem: str, *, retry_after_seconds: float | None = None
     ) -> None:
         super().__init__(problem)
         self.cause = cause

@@ -55,12 +55,12 @@ class FollowedMetric:
         self,
         metric: checked.CheckedMetric,
         origin: source.Source,
-        around: source.Surroundings,
-        joins: joiner.Joiner,
-        kept: kept_samples.KeptSamples | None = None,
+        around: source.SourceDependencies,
+        joins: joiner.SampleJoiner,
+        kept: kept_samples.LatestSamples | None = None,
     ) -> None:
         self.metric = metric
-        self.kept = kept or kept_samples.KeptSamples()
+        self.kept = kept or kept_samples.LatestSamples()
         self.stats = status.MetricStats(metric.key, metric.name, origin.name)
         self.asked = asyncio.Event()
         self.answered = asyncio.Event()
@@ -70,11 +70,11 @@ class FollowedMetric:
         self.origin = origin
         self._joins = joins
         self._clock = around.clock
-        self._jumps = clocks.JumpWatch(around.clock)
+        self._jumps = clocks.ClockJumpDetector(around.clock)
         self._rng = around.rng
         self._started_at_seconds = 0.0
-        self._timed = freshness.with_freshness(metric.promql, metric.label, metric.max_age_seconds)
-        self._untimed = freshness.Asked(metric.promql, has_freshness=False)
+        self._timed = freshness.add_freshness(metric.promql, metric.label, metric.max_age_seconds)
+        self._untimed = freshness.FreshnessQuery(metric.promql, has_freshness=False)
         self._untimed_left = 0
         self._refusals = 0
         self._names_nodes = True
@@ -102,15 +102,15 @@ class FollowedMetric:
         if error is not None and error.is_of_source and self.origin.is_failing:
             return 0.0
         asked_for = error.retry_after_seconds if error is not None else None
-        return max(self._to_next_seconds(), circuit.pause_seconds(asked_for))
+        return max(self._next_wait_seconds(), circuit.pause_seconds(asked_for))
 
-    def _to_next_seconds(self) -> float:
+    def _next_wait_seconds(self) -> float:
         interval = self.metric.refresh_seconds
         passed = self._clock.monotonic_seconds() - self._started_at_seconds
         to_next = (math.floor(passed / interval) + 1) * interval - passed
         return to_next + self._rng.random() * _JITTER * interval
 
-    async def ask_once(self, nodes: joiner.Nodes) -> None:
+    async def ask_once(self, nodes: joiner.NodeLister) -> None:
         """Send one query and take in what comes.
 
         Raises:
@@ -120,9 +120,9 @@ class FollowedMetric:
         self.stats.last_success = self._clock.now()
         asked_at_seconds = self._asked_at_seconds(reply)
         now_seconds = self._clock.now().timestamp()
-        set_back_seconds = max(0.0, -self._jumps.jump_seconds())
+        set_back_seconds = max(0.0, -self._jumps.measure_jump_seconds())
 
-        def join(names: node_names.NodeNames) -> joining.Joined:
+        def join(names: node_names.NodeNames) -> joining.NodeSamples:
             self.kept.set_back(set_back_seconds)
             joined = joining.join(
                 reply.answer,
@@ -131,7 +131,7 @@ class FollowedMetric:
                 asked_at_seconds,
                 has_freshness=asked.has_freshness,
             )
-            self.kept.take(joined, names, now_seconds, self.metric.max_age_seconds)
+            self.kept.update(joined, names, now_seconds, self.metric.max_age_seconds)
             return joined
 
         known = nodes.current()
@@ -140,14 +140,14 @@ class FollowedMetric:
         if reply.answer.series and known:
             self._note_nodes(reply.answer.series[0], names_nodes=joined.names_nodes)
 
-    async def _ask(self) -> tuple[freshness.Asked, source.Reply]:
+    async def _ask(self) -> tuple[freshness.FreshnessQuery, source.TimedReply]:
         """Ask with the times of measurement, or without where the server takes nothing else."""
         if self._untimed_left:
             return self._untimed, await self._ask_untimed()
         try:
             reply = await self._send(self._timed)
         except failures.QueryError as error:
-            if error.cause != failures.Cause.REFUSED or not self._timed.has_freshness:
+            if error.cause != failures.QueryIssue.REFUSED or not self._timed.has_freshness:
                 raise
             self._refusals += 1
             if self._refusals < _REFUSALS_BEFORE_UNTIMED:
@@ -162,17 +162,17 @@ class FollowedMetric:
         self._warn_untimed("its server refuses the query that asks for the time as well")
         return self._untimed, reply
 
-    async def _ask_untimed(self) -> source.Reply:
+    async def _ask_untimed(self) -> source.TimedReply:
         self._untimed_left -= 1
         try:
             return await self._send(self._untimed)
         except failures.QueryError as error:
-            if error.cause == failures.Cause.REFUSED:  # so the times were not what it disliked
+            if error.cause == failures.QueryIssue.REFUSED:  # so the times were not what it disliked
                 self._untimed_left = 0
                 self._refusals = 0
             raise
 
-    async def _send(self, asked: freshness.Asked) -> source.Reply:
+    async def _send(self, asked: freshness.FreshnessQuery) -> source.TimedReply:
         """Send one query and note what came of it."""
         self.stats.queries += 1
         try:
@@ -188,7 +188,7 @@ class FollowedMetric:
         self._note("")
         return reply
 
-    def _asked_at_seconds(self, reply: source.Reply) -> float:
+    def _asked_at_seconds(self, reply: source.TimedReply) -> float:
         """Return when the query was evaluated or before, on our clock."""
         evaluated_at_seconds = reply.answer.evaluated_at_seconds
         if evaluated_at_seconds is None:
@@ -208,7 +208,7 @@ class FollowedMetric:
             self.backfilled.clear()
         self.window_seconds = seconds
 
-    async def ask_older(self, nodes: joiner.Nodes) -> metric_windows.OlderSamples:
+    async def ask_older(self, nodes: joiner.NodeLister) -> metric_windows.OlderSamples:
         """Send the range query of the windows; return what it brought.
 
         Only once `answered` is set.
@@ -218,7 +218,7 @@ class FollowedMetric:
         """
         if older_samples.depends_on_range(self.metric.promql):
             problem = "the query has `@ start()` or `@ end()`, which mean another time in a range"
-            raise failures.QueryError(failures.Cause.UNTIMED, problem)
+            raise failures.QueryError(failures.QueryIssue.UNTIMED, problem)
         asked = self._untimed if self._untimed_left else self._timed
         behind_seconds = self._server_clock.behind_seconds
         steps = range_answers.steps_until(
@@ -254,7 +254,7 @@ class FollowedMetric:
             _log.info("metric `%s` is there again", self.metric.name)
         self.stats.problem = problem
 
-    def _note_nodes(self, example: answers.Series, *, names_nodes: bool) -> None:
+    def _note_nodes(self, example: answers.InstantVectorSample, *, names_nodes: bool) -> None:
         """Log when all series cease to be of nodes, and when one is again."""
         name, label = self.metric.name, self.metric.label
         if self._names_nodes and not names_nodes:

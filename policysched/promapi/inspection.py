@@ -35,7 +35,7 @@ _UNIT_SECONDS = {
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Evaluated:
+class QueryEvaluation:
     """An answer and what it cost.
 
     Attributes:
@@ -43,7 +43,7 @@ class Evaluated:
         seconds: of evaluation; None as above.
     """
 
-    answer: answers.Answer
+    answer: answers.InstantVector
     read_samples: int | None
     seconds: float | None
 
@@ -118,10 +118,10 @@ class _TargetsBody(msgspec.Struct):
 class Inspector:
     """Asks one server, one question after the other."""
 
-    def __init__(self, server: connection.Connection) -> None:
+    def __init__(self, server: connection.PrometheusClient) -> None:
         self._server = server
 
-    def evaluate(self, promql: str) -> Evaluated:
+    def evaluate(self, promql: str) -> QueryEvaluation:
         """Return the answer of a query at the server's own time, and what it cost.
 
         Raises:
@@ -133,7 +133,7 @@ class Inspector:
             stats = msgspec.json.decode(body, type=_StatsBody).data.stats
         except wire.UNREADABLE:
             stats = _Stats()  # its own form of statistics, or none
-        return Evaluated(
+        return QueryEvaluation(
             answer, stats.samples.total_queryable_samples, stats.timings.eval_total_time
         )
 
@@ -143,7 +143,7 @@ class Inspector:
         Raises:
             QueryError: the server cannot be asked, or does not understand.
         """
-        limits = _between(start_seconds, end_seconds)
+        limits = _format_time_range(start_seconds, end_seconds)
         form = {"match[]": selector, "limit": "1", **limits}
         return bool(self._ask("series", form, _Series).data)
 
@@ -155,7 +155,7 @@ class Inspector:
         Raises:
             QueryError: as above.
         """
-        form = _between(start_seconds, end_seconds) | {"limit": str(MAX_LISTED)}
+        form = _format_time_range(start_seconds, end_seconds) | {"limit": str(MAX_LISTED)}
         if selector:
             form["match[]"] = selector
         return self._ask(f"label/{label}/values", form, _Names, "GET").data[:MAX_LISTED]
@@ -167,7 +167,7 @@ class Inspector:
             QueryError: as above.
         """
         form = {"match[]": selector, "limit": str(MAX_LISTED)}
-        form |= _between(start_seconds, end_seconds)
+        form |= _format_time_range(start_seconds, end_seconds)
         return self._ask("labels", form, _Names).data[:MAX_LISTED]
 
     def kind(self, name: str) -> str:
@@ -213,10 +213,10 @@ class Inspector:
         except wire.UNREADABLE:
             said = content_type.partition(";")[0].strip()[:100]
             problem = f"the answer of `{endpoint}` is not of Prometheus' API (`{said}`)"
-            raise failures.QueryError(failures.Cause.MALFORMED, problem) from None
+            raise failures.QueryError(failures.QueryIssue.MALFORMED, problem) from None
 
 
-def _between(start_seconds: float, end_seconds: float) -> dict[str, str]:
+def _format_time_range(start_seconds: float, end_seconds: float) -> dict[str, str]:
     return {"start": f"{start_seconds:.3f}", "end": f"{end_seconds:.3f}"}
 
 

@@ -17,7 +17,7 @@ from policysched.cluster.objects import node_names, objects
 _T = TypeVar("_T")
 
 
-class Nodes(Protocol):
+class NodeLister(Protocol):
     """The nodes of the cluster."""
 
     async def wait_synced(self) -> None:
@@ -29,7 +29,7 @@ class Nodes(Protocol):
         ...
 
 
-class Joiner:
+class SampleJoiner:
     """Does what needs the names of the nodes."""
 
     def __init__(self) -> None:

@@ -19,13 +19,13 @@ from policysched.cluster.objects import node_names
 from policysched.lang.checked import checked
 from policysched.promapi import answers, failures, sample_matrix
 
-_Cause = failures.Cause
-_Counts: TypeAlias = collections.Counter[failures.Cause]
+_Cause = failures.QueryIssue
+_Counts: TypeAlias = collections.Counter[failures.QueryIssue]
 ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 
 @dataclasses.dataclass(slots=True)
-class Joined:
+class NodeSamples:
     """What an instant answer says about the nodes of the cluster.
 
     Attributes:
@@ -40,7 +40,7 @@ class Joined:
     without_value: set[str] = dataclasses.field(default_factory=set)
     stale: set[str] = dataclasses.field(default_factory=set)
     is_timed: bool = True
-    counts: collections.Counter[failures.Cause] = dataclasses.field(
+    counts: collections.Counter[failures.QueryIssue] = dataclasses.field(
         default_factory=collections.Counter
     )
 
@@ -51,7 +51,7 @@ class Joined:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class JoinedMoments:
+class NodeSampleMatrix:
     """What an answer says about M nodes at K moments.
 
     Attributes:
@@ -74,24 +74,24 @@ class JoinedMoments:
 
 
 def join(
-    answer: answers.Answer,
+    answer: answers.InstantVector,
     metric: checked.CheckedMetric,
     names: node_names.NodeNames,
     asked_at_seconds: float,
     *,
     has_freshness: bool,
-) -> Joined:
-    """Do what `join_moments` does for an instant answer, evaluated at `asked_at_seconds` for us."""
-    found = sample_matrix.of_instant(answer)
+) -> NodeSamples:
+    """Do what `join_matrix` does for an instant answer, evaluated at `asked_at_seconds` for us."""
+    found = sample_matrix.from_instant_vector(answer)
     behind_seconds = round(asked_at_seconds - (answer.evaluated_at_seconds or 0.0), 3)
-    joined = join_moments(found, metric, names, behind_seconds, has_freshness=has_freshness)
+    joined = join_matrix(found, metric, names, behind_seconds, has_freshness=has_freshness)
     joined.counts[_Cause.EMPTY] = not answer.series
     if not len(found.at_seconds):
-        return Joined(counts=joined.counts)
+        return NodeSamples(counts=joined.counts)
     is_sampled = np.isfinite(joined.times[0])
     sampled = zip(joined.values[0].tolist(), joined.times[0].tolist(), strict=True)
     samples = [metric_table.Sample(*each) for each in sampled]
-    return Joined(
+    return NodeSamples(
         dict(itertools.compress(zip(joined.names, samples, strict=True), is_sampled)),
         set(itertools.compress(joined.names, joined.is_named[0] & ~joined.is_valued[0])),
         set(itertools.compress(joined.names, joined.is_stale[0])),
@@ -100,14 +100,14 @@ def join(
     )
 
 
-def join_moments(
-    found: sample_matrix.Moments,
+def join_matrix(
+    found: sample_matrix.SampleMatrix,
     metric: checked.CheckedMetric,
     names: node_names.NodeNames,
     behind_seconds: float,
     *,
     has_freshness: bool,
-) -> JoinedMoments:
+) -> NodeSampleMatrix:
     """Find the node of each series and the age of its samples at each moment.
 
     Ages are differences of the server's own times, so that its clock may differ from ours. They are
@@ -143,13 +143,13 @@ def join_moments(
     counts[_Cause.OUT_OF_RANGE] = _most(is_valued & _is_outside(values, metric))
     counts[_Cause.STALE] = _most(is_stale)
     counts[_Cause.UNTIMED] = int(not has_freshness and len(measured) > 0)
-    return JoinedMoments(
+    return NodeSampleMatrix(
         tuple(matched.names),
-        matched.by_node(values, is_valued, 0.0),
-        matched.by_node(measured + behind_seconds, is_timed, -np.inf),
+        matched.gather_by_node(values, is_valued, 0.0),
+        matched.gather_by_node(measured + behind_seconds, is_timed, -np.inf),
         is_named=series_count > 0,
-        is_valued=matched.by_node(is_valued, is_valued, fill=False),
-        is_stale=matched.by_node(is_stale, is_valued, fill=False),
+        is_valued=matched.gather_by_node(is_valued, is_valued, fill=False),
+        is_stale=matched.gather_by_node(is_stale, is_valued, fill=False),
         counts=counts,
     )
 
@@ -170,7 +170,7 @@ class _Matched:
         self.places = np.array(places, np.intp)
         self.counts: _Counts = collections.Counter()
 
-    def by_node(
+    def gather_by_node(
         self, of_series: npt.NDArray[ScalarT], is_valued: sample_matrix.Bools, fill: float
     ) -> npt.NDArray[ScalarT]:
         """Return (K, M) of (K, s): what the only valued series of a node has, else `fill`."""
@@ -180,11 +180,11 @@ class _Matched:
         return found
 
 
-def _match(found: sample_matrix.Moments, label: str, names: node_names.NodeNames) -> _Matched:
+def _match(found: sample_matrix.SampleMatrix, label: str, names: node_names.NodeNames) -> _Matched:
     """Find the node of each series; what may be of several nodes is of none."""
     place_of: dict[str, int] = {}
     series, places = [], []
-    nodeless: dict[failures.Cause, list[int]] = collections.defaultdict(list)
+    nodeless: dict[failures.QueryIssue, list[int]] = collections.defaultdict(list)
     for number, labels in enumerate(found.labels):
         if found.is_freshness[number]:
             continue
@@ -204,7 +204,9 @@ def _match(found: sample_matrix.Moments, label: str, names: node_names.NodeNames
     return matched
 
 
-def _measured(found: sample_matrix.Moments, label: str, matched: _Matched) -> sample_matrix.Floats:
+def _measured(
+    found: sample_matrix.SampleMatrix, label: str, matched: _Matched
+) -> sample_matrix.Floats:
     """Return float64 (K, s): when samples of series were measured, NaN where nothing says so.
 
     Nothing is measured after the moment at which it was asked for.
@@ -232,7 +234,7 @@ def _is_outside(values: sample_matrix.Floats, metric: checked.CheckedMetric) -> 
     return (values < low) | (values > high)
 
 
-def _remarks(found: sample_matrix.Moments) -> _Counts:
+def _remarks(found: sample_matrix.SampleMatrix) -> _Counts:
     return collections.Counter(
         {
             _Cause.WARNING: int(bool(found.warnings)),

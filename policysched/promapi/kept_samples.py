@@ -18,7 +18,7 @@ _FUTURE_SECONDS = 1.0
 """Clocks are corrected by less than this all the time."""
 
 
-class KeptSamples:
+class LatestSamples:
     """The samples of one metric; changed by one thread, handed out to any."""
 
     def __init__(self) -> None:
@@ -42,9 +42,9 @@ class KeptSamples:
         }
         self._published = dict(self._samples)
 
-    def take(
+    def update(
         self,
-        joined: joining.Joined,
+        joined: joining.NodeSamples,
         names: node_names.NodeNames,
         now_seconds: float,
         max_age_seconds: float,
@@ -78,7 +78,7 @@ class KeptSamples:
                 self._timed.discard(node)
         self._published = dict(self._samples)
 
-    def _note_stale(self, joined: joining.Joined, names: node_names.NodeNames) -> None:
+    def _note_stale(self, joined: joining.NodeSamples, names: node_names.NodeNames) -> None:
         if joined.is_timed:
             self._stale -= joined.samples.keys()
             self._stale |= joined.stale

@@ -27,7 +27,7 @@ Refresh: TypeAlias = Callable[[Mapping[str, Mapping[str, metric_table.Sample]]],
 """Takes new samples: key of the metric → node → sample."""
 Backfill: TypeAlias = Callable[[Mapping[str, metric_windows.OlderSamples]], None]
 """Takes older samples, for windows, by key of the metric."""
-Connect: TypeAlias = Callable[[str, settings.PrometheusSource], source.Asks]
+Connect: TypeAlias = Callable[[str, settings.PrometheusSource], source.QueryClient]
 
 
 _NO_WINDOWS: Mapping[str, float] = {}
@@ -44,8 +44,8 @@ class LiveSource:
         self,
         sources: Mapping[str, settings.PrometheusSource],
         metrics: Iterable[checked.CheckedMetric],
-        around: source.Surroundings,
-        connect: Connect = connection.Connection,
+        around: source.SourceDependencies,
+        connect: Connect = connection.PrometheusClient,
     ) -> None:
         """Take servers by name, and the first metrics; nothing is asked yet.
 
@@ -58,7 +58,7 @@ class LiveSource:
             name: source.Source(name, one, connect(name, one), around)
             for name, one in sources.items()
         }
-        self._joins = joiner.Joiner()
+        self._joins = joiner.SampleJoiner()
         self._followed: dict[str, followed_metric.FollowedMetric] = {}
         self._tasks: dict[str, asyncio.Task[NoReturn]] = {}
         self._backfills: dict[str, asyncio.Task[None]] = {}
@@ -123,7 +123,7 @@ class LiveSource:
     async def _all_asked(self) -> None:
         await asyncio.gather(*(each.asked.wait() for each in self._followed.values()))
 
-    async def run(self, refresh: Refresh, nodes: joiner.Nodes, backfill: Backfill) -> NoReturn:
+    async def run(self, refresh: Refresh, nodes: joiner.NodeLister, backfill: Backfill) -> NoReturn:
         """Ask again and again, and hand on what comes; what is older than that once."""
         try:
             await nodes.wait_synced()
@@ -138,7 +138,7 @@ class LiveSource:
                 each.close()
             self._joins.close()
 
-    async def _start_and_stop(self, refresh: Refresh, nodes: joiner.Nodes) -> None:
+    async def _start_and_stop(self, refresh: Refresh, nodes: joiner.NodeLister) -> None:
         """Bring the tasks in line with the metrics that are to be followed."""
         gone = [key for key, task in self._tasks.items() if task.get_name() != self._task_name(key)]
         await self._stop(gone)
@@ -151,7 +151,7 @@ class LiveSource:
                     self._follow(followed, refresh, nodes), name=self._task_name(key)
                 )
 
-    def _start_backfills(self, backfill: Backfill, nodes: joiner.Nodes) -> None:
+    def _start_backfills(self, backfill: Backfill, nodes: joiner.NodeLister) -> None:
         """Ask for older samples wherever windows want them and nobody is about to."""
         for key, followed in self._followed.items():
             task = self._backfills.get(key)
@@ -175,7 +175,7 @@ class LiveSource:
                 await task
 
     async def _follow(
-        self, followed: followed_metric.FollowedMetric, refresh: Refresh, nodes: joiner.Nodes
+        self, followed: followed_metric.FollowedMetric, refresh: Refresh, nodes: joiner.NodeLister
     ) -> NoReturn:
         """Ask for one metric, again and again."""
         wait_seconds = followed.first_wait_seconds()
@@ -188,7 +188,7 @@ class LiveSource:
             except failures.QueryError as error:
                 failure = error
                 if error.is_of_source and followed.origin.is_failing:
-                    self._tell_waiting(followed.origin)
+                    self._wake_waiting(followed.origin)
             except Exception:  # noqa: BLE001 - logged, see below
                 # The scheduler outlives whatever a server can make a library raise.
                 _log.exception("asking for metric `%s` failed", followed.metric.name)
@@ -197,7 +197,7 @@ class LiveSource:
             wait_seconds = followed.wait_seconds(failure)
 
     async def _backfill(
-        self, followed: followed_metric.FollowedMetric, backfill: Backfill, nodes: joiner.Nodes
+        self, followed: followed_metric.FollowedMetric, backfill: Backfill, nodes: joiner.NodeLister
     ) -> None:
         """Ask for the older samples of one metric, after the first answers of all, one at a time.
 
@@ -219,7 +219,7 @@ class LiveSource:
             if followed.window_seconds <= seconds:
                 followed.backfilled.set()
 
-    def _tell_waiting(self, origin: source.Source) -> None:
+    def _wake_waiting(self, origin: source.Source) -> None:
         """Let nobody wait for first answers of a source that gives none."""
         for each in self._followed.values():
             if each.origin is origin:

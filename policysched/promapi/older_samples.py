@@ -15,7 +15,7 @@ _DEPENDS_ON_RANGE = re.compile(r"@\s*(start|end)\s*\(")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Joined:
+class BackfillSamples:
     """What a range query brought.
 
     Attributes:
@@ -24,7 +24,7 @@ class Joined:
     """
 
     samples: metric_windows.OlderSamples
-    counts: collections.Counter[failures.Cause]
+    counts: collections.Counter[failures.QueryIssue]
 
 
 def depends_on_range(promql: str) -> bool:
@@ -33,13 +33,13 @@ def depends_on_range(promql: str) -> bool:
 
 
 def join(
-    found: sample_matrix.Moments,
+    found: sample_matrix.SampleMatrix,
     metric: checked.CheckedMetric,
     names: node_names.NodeNames,
     behind_seconds: float,
     *,
     has_freshness: bool,
-) -> Joined:
+) -> BackfillSamples:
     """Find nodes and times of the series, by the rules for instant answers at each moment.
 
     Args:
@@ -47,9 +47,9 @@ def join(
         metric: whose query it was.
         names: the nodes that there are.
         behind_seconds: what to add to a time of the server to have ours.
-        has_freshness: see `joining.join_moments`.
+        has_freshness: see `joining.join_matrix`.
     """
-    joined = joining.join_moments(found, metric, names, behind_seconds, has_freshness=has_freshness)
+    joined = joining.join_matrix(found, metric, names, behind_seconds, has_freshness=has_freshness)
     samples = metric_windows.OlderSamples(joined.names, joined.times, joined.values)
-    joined.counts[failures.Cause.EMPTY] = int(not samples.has_any)
-    return Joined(samples, joined.counts)
+    joined.counts[failures.QueryIssue.EMPTY] = int(not samples.has_any)
+    return BackfillSamples(samples, joined.counts)

@@ -24,7 +24,7 @@ _ROUNDING_SECONDS = 0.001
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Steps:
+class RangeSteps:
     """The moments of a range query, in seconds since 1970 on the server's clock."""
 
     first_seconds: float
@@ -46,10 +46,10 @@ class Steps:
         return 1 + round((self.last_seconds - self.first_seconds) / self.step_seconds)
 
 
-def steps_until(last_seconds: float, length_seconds: float, step_seconds: float) -> Steps:
+def steps_until(last_seconds: float, length_seconds: float, step_seconds: float) -> RangeSteps:
     """Return the moments of the last `length_seconds`; the newest, where there are too many."""
     intervals = min(math.ceil(length_seconds / step_seconds), MAX_POINTS - 1)
-    return Steps(last_seconds - intervals * step_seconds, last_seconds, step_seconds)
+    return RangeSteps(last_seconds - intervals * step_seconds, last_seconds, step_seconds)
 
 
 class _Points(msgspec.Struct):
@@ -61,7 +61,7 @@ class _Points(msgspec.Struct):
 _points_decoder = msgspec.json.Decoder(_Points)
 
 
-def decode(body: bytes, content_type: str, steps: Steps) -> sample_matrix.Moments:
+def decode(body: bytes, content_type: str, steps: RangeSteps) -> sample_matrix.SampleMatrix:
     """Return the answers in the body of HTTP 200; moments without series are left out.
 
     What lies after the moments that were asked for is left out: nothing is measured in the future.
@@ -76,10 +76,10 @@ def decode(body: bytes, content_type: str, steps: Steps) -> sample_matrix.Moment
     depth, size = len(at_seconds), len(matrix)
     if depth > steps.count + _SPARE_POINTS:
         problem = f"the answer has {depth} moments, and {steps.count} were asked for"
-        raise failures.QueryError(failures.Cause.MALFORMED, problem)
+        raise failures.QueryError(failures.QueryIssue.MALFORMED, problem)
     if depth * size > MAX_VALUES:
         problem = f"the answer has {depth:,} moments of {size:,} series"
-        raise failures.QueryError(failures.Cause.TOO_LARGE, problem)
+        raise failures.QueryError(failures.QueryIssue.TOO_LARGE, problem)
     is_there, is_number = np.zeros((2, depth, size), np.bool_)
     values = np.full((depth, size), np.nan)
     for place, each in enumerate(matrix):
@@ -87,7 +87,7 @@ def decode(body: bytes, content_type: str, steps: Steps) -> sample_matrix.Moment
         is_there[rows, place] = True
         is_number[rows, place] = each.is_number
         values[rows, place] = each.values
-    return sample_matrix.Moments(
+    return sample_matrix.SampleMatrix(
         tuple(each.labels for each in matrix),
         tuple(answers.is_freshness(each.labels) for each in matrix),
         at_seconds,

@@ -15,7 +15,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Moments:
+class SampleMatrix:
     """S series at K moments, those of freshness among them.
 
     Attributes:
@@ -25,7 +25,7 @@ class Moments:
         is_there: bool (K, S), where a series is part of the answer for a moment.
         is_number: bool (K, S), False for a native histogram or nonsense.
         values: float64 (K, S), may be NaN or infinite; undefined where there is no number.
-        warnings, infos, is_partial: as in `answers.Answer`.
+        warnings, infos, is_partial: as in `answers.InstantVector`.
     """
 
     labels: tuple[Mapping[str, str], ...]
@@ -39,7 +39,7 @@ class Moments:
     is_partial: bool = False
 
 
-def of_instant(answer: answers.Answer) -> Moments:
+def from_instant_vector(answer: answers.InstantVector) -> SampleMatrix:
     """Return the one moment of an instant vector; none for an empty one."""
     all_series = (*answer.series, *answer.measured)
     evaluated_at = answer.evaluated_at_seconds
@@ -47,7 +47,7 @@ def of_instant(answer: answers.Answer) -> Moments:
     shape = (len(times), len(all_series))
     numbers = [np.nan if each.value is None else each.value for each in all_series]
     is_number = np.array([each.value is not None for each in all_series], np.bool_)
-    return Moments(
+    return SampleMatrix(
         tuple(each.labels for each in all_series),
         (False,) * len(answer.series) + (True,) * len(answer.measured),
         times,

@@ -17,7 +17,7 @@ def read(source: settings.PrometheusSource) -> Mapping[str, str]:
     Raises:
         QueryError: the server does not tell.
     """
-    client = connection.Connection("editor", source)
+    client = connection.PrometheusClient("editor", source)
     try:
         names = client.get_label_values("__name__")
         metadata = client.get_metric_metadata("")
@@ -29,7 +29,7 @@ def read(source: settings.PrometheusSource) -> Mapping[str, str]:
     ) as error:
         reason = type(error).__name__  # the text of the error quotes answers
         raise failures.QueryError(
-            failures.Cause.UNREACHABLE, f"names of series cannot be read: {reason}"
+            failures.QueryIssue.UNREACHABLE, f"names of series cannot be read: {reason}"
         ) from None
     helps = _helps(metadata)
     listed = names if isinstance(names, list) else []

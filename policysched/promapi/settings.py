@@ -26,7 +26,7 @@ class BasicAuth(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fiel
         return f"BasicAuth({self.username!r})"
 
 
-class Tls(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+class PrometheusTls(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """Whom to trust and who we are; all are PEM files, read again for each new connection.
 
     Attributes:
@@ -61,7 +61,7 @@ class PrometheusSource(msgspec.Struct, frozen=True, rename="camel", forbid_unkno
     bearer_token: str | None = None
     bearer_token_file: str | None = None
     basic_auth: BasicAuth | None = None
-    tls: Tls = Tls()
+    tls: PrometheusTls = PrometheusTls()
     headers: dict[str, str] = {}
     query_params: dict[str, str] = {}
     timeout_seconds: float = 10.0
@@ -113,7 +113,7 @@ def url_problem(url: str) -> str:
     if parts is None and _MAY_BE_SECRET.search(url):
         return f"that is no URL of a server; {_HELP}, without user and parameters"
     if parts is None:
-        return f"{server_urls.quoted(url)} is no URL of a server; {_HELP}"
+        return f"{server_urls.quote_url(url)} is no URL of a server; {_HELP}"
     if parts.query or parts.fragment:
         return "the URL ends in `?…` or `#…`; put parameters into `queryParams`"
     return ""

@@ -36,14 +36,14 @@ Sleep = Callable[[float], Awaitable[None]]
 _T = TypeVar("_T")
 
 
-class Asks(Protocol):
-    """A `connection.Connection`, or what stands for it in tests."""
+class QueryClient(Protocol):
+    """A `connection.PrometheusClient`, or what stands for it in tests."""
 
-    def ask(self, promql: str) -> answers.Answer:
+    def ask(self, promql: str) -> answers.InstantVector:
         """Return the answer, in a thread; raise QueryError."""
         ...
 
-    def ask_range(self, promql: str, steps: range_answers.Steps) -> sample_matrix.Moments:
+    def ask_range(self, promql: str, steps: range_answers.RangeSteps) -> sample_matrix.SampleMatrix:
         """Return the answers at some moments, in a thread; raise QueryError."""
         ...
 
@@ -53,20 +53,20 @@ class Asks(Protocol):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Surroundings:
+class SourceDependencies:
     """What is given from outside: time, chance, and who wants to know."""
 
     clock: clocks.Clock
     rng: random.Random
     sleep: Sleep = asyncio.sleep
-    observer: status.Observer = dataclasses.field(default_factory=status.NoObserver)
+    observer: status.SourceObserver = dataclasses.field(default_factory=status.NullSourceObserver)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Reply:
+class TimedReply:
     """An answer, when its query was sent (seconds since 1970 on our clock) and how long it took."""
 
-    answer: answers.Answer
+    answer: answers.InstantVector
     sent_at_seconds: float
     duration_seconds: float
 
@@ -86,8 +86,8 @@ class Source:
         self,
         name: str,
         config: settings.PrometheusSource,
-        connection: Asks,
-        around: Surroundings,
+        connection: QueryClient,
+        around: SourceDependencies,
     ) -> None:
         """Take a server that nothing has been asked yet."""
         self.name = name
@@ -96,7 +96,7 @@ class Source:
         self._clock = around.clock
         self._sleep = around.sleep
         self._observer = around.observer
-        self._circuit = circuit.Circuit(around.clock, around.rng)
+        self._circuit = circuit.CircuitBreaker(around.clock, around.rng)
         self._threads = concurrent.futures.ThreadPoolExecutor(
             PARALLEL_QUERIES, thread_name_prefix=f"prometheus-{name}"
         )
@@ -129,7 +129,7 @@ class Source:
             key: until for key, until in self._succeeded_until_seconds.items() if until >= now
         }
 
-    async def ask(self, promql: str, key: str, refresh_seconds: float) -> Reply:
+    async def ask(self, promql: str, key: str, refresh_seconds: float) -> TimedReply:
         """Wait for a turn and ask once.
 
         Args:
@@ -152,7 +152,9 @@ class Source:
         async with self._turns:
             return await self._ask_now(promql, key, trust_seconds)
 
-    async def ask_range(self, promql: str, steps: range_answers.Steps) -> sample_matrix.Moments:
+    async def ask_range(
+        self, promql: str, steps: range_answers.RangeSteps
+    ) -> sample_matrix.SampleMatrix:
         """Wait for a turn and ask for some moments at once.
 
         Instant queries alone tell whether the source is up: a range that is too much for it must
@@ -162,18 +164,18 @@ class Source:
             QueryError: it brought nothing.
         """
         async with self._turns:
-            return await self._in_thread(lambda: self._connection.ask_range(promql, steps))
+            return await self._run_in_thread(lambda: self._connection.ask_range(promql, steps))
 
     def close(self) -> None:
         """Close connections; queries that are under way end by themselves."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._connection.close()
 
-    async def _ask_now(self, promql: str, key: str, trust_seconds: float) -> Reply:
+    async def _ask_now(self, promql: str, key: str, trust_seconds: float) -> TimedReply:
         started_at_seconds = self._clock.monotonic_seconds()
         sent_at_seconds = self._clock.now().timestamp()
         try:
-            answer = await self._in_thread(lambda: self._connection.ask(promql))
+            answer = await self._run_in_thread(lambda: self._connection.ask(promql))
         except failures.QueryError as error:
             error.duration_seconds = self._clock.monotonic_seconds() - started_at_seconds
             if error.is_of_source:
@@ -183,9 +185,9 @@ class Source:
             raise
         self._succeeded(key, trust_seconds)
         duration_seconds = self._clock.monotonic_seconds() - started_at_seconds
-        return Reply(answer, sent_at_seconds, duration_seconds)
+        return TimedReply(answer, sent_at_seconds, duration_seconds)
 
-    async def _in_thread(self, ask: Callable[[], _T]) -> _T:
+    async def _run_in_thread(self, ask: Callable[[], _T]) -> _T:
         limit_seconds = self._config.timeout_seconds + _GRACE_SECONDS
         loop = asyncio.get_running_loop()
         try:
@@ -193,7 +195,7 @@ class Source:
                 return await loop.run_in_executor(self._threads, ask)
         except TimeoutError as error:
             problem = f"no answer within {limit_seconds:g} s"
-            raise failures.QueryError(failures.Cause.TIMEOUT, problem) from error
+            raise failures.QueryError(failures.QueryIssue.TIMEOUT, problem) from error
 
     def _failed(self, key: str, started_at_seconds: float, error: failures.QueryError) -> None:
         self._succeeded_until_seconds.pop(key, None)
@@ -201,7 +203,7 @@ class Source:
         if any(until >= now for until in self._succeeded_until_seconds.values()):
             self._suspects.add(key)
             return
-        self._circuit.failed(started_at_seconds, error.retry_after_seconds)
+        self._circuit.note_failure(started_at_seconds, error.retry_after_seconds)
         if self._circuit.is_down and self._health.is_up:
             _log.error(
                 "metrics source `%s` (%s) is down, its samples age: %s",
@@ -215,7 +217,7 @@ class Source:
         now = self._clock.monotonic_seconds()
         self._succeeded_until_seconds[key] = now + trust_seconds
         self._suspects.discard(key)
-        self._circuit.succeeded()
+        self._circuit.note_success()
         if not self._health.is_up:
             _log.info("metrics source `%s` is up again", self.name)
             self._change(is_up=True, problem="")

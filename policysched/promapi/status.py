@@ -56,12 +56,12 @@ class MetricStats:
         default_factory=lambda: histogram.Histogram(_DURATION_BOUNDS_SECONDS)
     )
     problem: str = ""
-    counts: collections.Counter[failures.Cause] = dataclasses.field(
+    counts: collections.Counter[failures.QueryIssue] = dataclasses.field(
         default_factory=collections.Counter
     )
 
 
-class Observer(Protocol):
+class SourceObserver(Protocol):
     """Is told what happens, in the thread of the event loop."""
 
     def source_changed(self, health: SourceHealth) -> None:
@@ -73,7 +73,7 @@ class Observer(Protocol):
         ...
 
 
-class NoObserver:
+class NullSourceObserver:
     """Tells nobody."""
 
     def source_changed(self, health: SourceHealth) -> None:

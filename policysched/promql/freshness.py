@@ -1,7 +1,7 @@
 """When the samples behind a query's answer were measured, asked in the same query.
 
 An instant query answers with the time of its evaluation, so that `rate(x[5m])` looks new for five
-minutes after the exporter died. `with_freshness` therefore writes a second expression, T, beside
+minutes after the exporter died. `add_freshness` therefore writes a second expression, T, beside
 the query. T has one series for each series of the query, whose value is the time of the last sample
 that went into it:
 
@@ -46,7 +46,7 @@ _MIN_STEP_SECONDS = 1.0
 _MAX_CHARACTERS = 100_000
 """Servers and proxies refuse requests beyond some size; queries of people stay far below."""
 
-_Kind = query_tree.Kind
+_Kind = query_tree.QueryResultKind
 _SERIES_SET_OPERATORS = {"and", "unless"}
 _COMPARISONS = {"==", "!=", "<", ">", "<=", ">="}
 _SELECTING_AGGREGATIONS = {"topk", "bottomk", "limitk", "limit_ratio"}
@@ -61,7 +61,7 @@ _ELEMENTWISE = re.compile(
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Asked:
+class FreshnessQuery:
     """What is sent for a metric.
 
     Attributes:
@@ -75,7 +75,7 @@ class Asked:
     problem: str = ""
 
 
-def with_freshness(query: str, label: str, max_age_seconds: float) -> Asked:
+def add_freshness(query: str, label: str, max_age_seconds: float) -> FreshnessQuery:
     """Return `query` with the time of measurement of each series, by the label of nodes.
 
     A query that cannot be extended comes back as it is: its samples count as measured when it was
@@ -83,14 +83,14 @@ def with_freshness(query: str, label: str, max_age_seconds: float) -> Asked:
     """
     try:
         expr = promql_parser.parse(query)
-        measured = _Freshness(max_age_seconds).of(expr)
+        measured = _Freshness(max_age_seconds).render_vector(expr)
     except ValueError as error:
-        return Asked(query, has_freshness=False, problem=f"it cannot be parsed: {error}")
+        return FreshnessQuery(query, has_freshness=False, problem=f"it cannot be parsed: {error}")
     except query_text.UnknownSyntaxError as error:
-        return Asked(query, has_freshness=False, problem=f"it has {error}")
+        return FreshnessQuery(query, has_freshness=False, problem=f"it has {error}")
     mark = f'"{MARK}", "{MEASURED_AT}", {query_text.quoted(label)}, ".*"'
     added = f"label_replace(max by ({label}) ({measured}), {mark})"
-    return Asked(f"(\n{query}\n) or {added}", has_freshness=True)
+    return FreshnessQuery(f"(\n{query}\n) or {added}", has_freshness=True)
 
 
 class _Freshness:
@@ -99,21 +99,21 @@ class _Freshness:
     def __init__(self, max_age_seconds: float) -> None:
         self._max_age_seconds = max_age_seconds
 
-    def of(self, expr: promql_parser.Expr) -> str:
+    def render_vector(self, expr: promql_parser.Expr) -> str:
         """Return T of an instant vector; its series are those of `expr`, without their names.
 
         Raises:
             UnknownSyntaxError: it cannot be written, or is too long: it doubles with each window.
         """
-        text = self._of_any(expr)
+        text = self._render_any(expr)
         if len(text) > _MAX_CHARACTERS:
             raise query_text.UnknownSyntaxError("too many parts")
         return text
 
-    def _of_any(self, expr: promql_parser.Expr) -> str:
+    def _render_any(self, expr: promql_parser.Expr) -> str:
         match expr:
             case promql_parser.ParenExpr() | promql_parser.UnaryExpr():
-                return self.of(expr.expr)
+                return self.render_vector(expr.expr)
             case promql_parser.VectorSelector():
                 return f"(timestamp({query_text.render(expr)}){_shift(expr.at, expr.offset)})"
             case promql_parser.AggregateExpr():
@@ -125,24 +125,24 @@ class _Freshness:
             case _:
                 raise query_text.UnknownSyntaxError(f"a {type(expr).__name__} as its result")
 
-    def of_scalar(self, expr: promql_parser.Expr) -> str | None:
+    def render_scalar(self, expr: promql_parser.Expr) -> str | None:
         """Return T of a scalar, None where no sample goes into it."""
-        match query_text.unwrapped(expr):
+        match query_text.strip_parentheses(expr):
             case promql_parser.UnaryExpr() as found:
-                return self.of_scalar(found.expr)
+                return self.render_scalar(found.expr)
             case promql_parser.BinaryExpr() as found:
                 # A scalar has no clamp; `min` of two vectors without labels is the smaller one.
-                parts = [self.of_scalar(found.lhs), self.of_scalar(found.rhs)]
+                parts = [self.render_scalar(found.lhs), self.render_scalar(found.rhs)]
                 known = [part for part in parts if part is not None]
                 if len(known) < 2:  # noqa: PLR2004 - both sides of an operator
                     return known[0] if known else None
                 return f"scalar(clamp_max(vector({known[0]}), {known[1]}))"
             case promql_parser.Call() as found if found.func.name == "scalar":
-                return f"scalar({self.of(found.args[0])})"
+                return f"scalar({self.render_vector(found.args[0])})"
         return None
 
     def _aggregation(self, expr: promql_parser.AggregateExpr) -> str:
-        inner = self.of(expr.expr)
+        inner = self.render_vector(expr.expr)
         operator = str(expr.op)
         if operator in _SELECTING_AGGREGATIONS:
             return f"({inner} and {query_text.render(expr)})"
@@ -152,20 +152,20 @@ class _Freshness:
 
     def _operation(self, expr: promql_parser.BinaryExpr) -> str:
         operator = str(expr.op)
-        sides = [query_tree.kind(side) for side in (expr.lhs, expr.rhs)]
+        sides = [query_tree.find_result_kind(side) for side in (expr.lhs, expr.rhs)]
         if sides == [_Kind.SCALAR] * 2:
             raise query_text.UnknownSyntaxError("a scalar as its result")
         if _Kind.SCALAR in sides:
             vector, scalar = expr.lhs, expr.rhs
             if sides[0] == _Kind.SCALAR:
                 vector, scalar = scalar, vector
-            text = self._limited(self.of(vector), [scalar])
+            text = self._limited(self.render_vector(vector), [scalar])
         elif operator in _SERIES_SET_OPERATORS:
-            return (
-                f"({self.of(expr.lhs)} {query_text.operator(expr)} {query_text.render(expr.rhs)})"
-            )
+            left, right = self.render_vector(expr.lhs), query_text.render(expr.rhs)
+            return f"({left} {query_text.operator(expr)} {right})"
         elif operator == "or":
-            return f"({self.of(expr.lhs)} {query_text.operator(expr)} {self.of(expr.rhs)})"
+            left, right = self.render_vector(expr.lhs), self.render_vector(expr.rhs)
+            return f"({left} {query_text.operator(expr)} {right})"
         else:
             text = self._smaller(expr)
         is_filter = operator in _COMPARISONS and not (expr.modifier and expr.modifier.return_bool)
@@ -177,8 +177,8 @@ class _Freshness:
         Each T is multiplied by ones that stand for the other side, matched as the operands are.
         """
         times = f"*{query_text.matching(expr)}"
-        left = f"({self.of(expr.lhs)} {times} {_ones(expr.rhs)})"
-        right = f"({_ones(expr.lhs)} {times} {self.of(expr.rhs)})"
+        left = f"({self.render_vector(expr.lhs)} {times} {_ones(expr.rhs)})"
+        right = f"({_ones(expr.lhs)} {times} {self.render_vector(expr.rhs)})"
         marked = [
             f'label_replace({side}, "{MARK}", "{name}", "", "")'
             for side, name in ((left, "left"), (right, "right"))
@@ -187,39 +187,40 @@ class _Freshness:
 
     def _call(self, expr: promql_parser.Call) -> str:
         name = expr.func.name
-        if query_tree.kind(expr) != _Kind.VECTOR:
+        if query_tree.find_result_kind(expr) != _Kind.VECTOR:
             raise query_text.UnknownSyntaxError(f"the scalar `{name}` as its result")
         if name in _ABSENCE:
             return f"timestamp({query_text.render(expr)})"
         if name == "vector":
-            time = self.of_scalar(expr.args[0])
+            time = self.render_scalar(expr.args[0])
             return f"vector({time or 'time()'})"
-        args = [query_text.unwrapped(arg) for arg in expr.args]
+        args = [query_text.strip_parentheses(arg) for arg in expr.args]
         for arg in args:
-            if query_tree.kind(arg) == _Kind.MATRIX:
+            if query_tree.find_result_kind(arg) == _Kind.MATRIX:
                 return self._window(expr, arg)
         if name in _LABEL_FUNCTIONS:
             return self._relabelled(expr)
-        vectors = [arg for arg in args if query_tree.kind(arg) == _Kind.VECTOR]
+        vectors = [arg for arg in args if query_tree.find_result_kind(arg) == _Kind.VECTOR]
         if name in _QUANTILES:
-            return f"max without (le) ({self.of(vectors[0])})"
+            return f"max without (le) ({self.render_vector(vectors[0])})"
         if not _ELEMENTWISE.fullmatch(name):
             raise query_text.UnknownSyntaxError(f"the function `{name}`")
         if not vectors:
             return f"timestamp({query_text.render(expr)})"  # hour() and its like: the time itself
-        scalars = [arg for arg in args if query_tree.kind(arg) == _Kind.SCALAR]
-        return self._limited(self.of(vectors[0]), scalars)
+        scalars = [arg for arg in args if query_tree.find_result_kind(arg) == _Kind.SCALAR]
+        return self._limited(self.render_vector(vectors[0]), scalars)
 
     def _relabelled(self, expr: promql_parser.Call) -> str:
         vector, *rest = expr.args
         if any(part.val == "__name__" for part in rest):
             raise query_text.UnknownSyntaxError("the name of a series as a label")
-        return f"{expr.func.name}({self.of(vector)}, {', '.join(map(query_text.render, rest))})"
+        arguments = [self.render_vector(vector), *map(query_text.render, rest)]
+        return f"{expr.func.name}({', '.join(arguments)})"
 
     def _limited(self, text: str, scalars: list[promql_parser.Expr]) -> str:
         """Return the smaller of T of a vector and T of scalars."""
         for each in scalars:
-            time = self.of_scalar(each)
+            time = self.render_scalar(each)
             if time is not None:
                 text = f"clamp_max({text}, {time})"
         return text
@@ -234,7 +235,7 @@ class _Freshness:
                 then = f"timestamp({query_text.selector(inner)})"
             case promql_parser.SubqueryExpr() if matrix.range is not None:
                 window, at, offset = matrix.range, matrix.at, matrix.offset
-                then = self.of(matrix.expr)
+                then = self.render_vector(matrix.expr)
                 now = then if at is None and offset is None else ""
             case _:
                 raise query_text.UnknownSyntaxError(f"a {type(matrix).__name__} as a window")

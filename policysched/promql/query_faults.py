@@ -42,7 +42,7 @@ _FUNCTIONS = (
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Fault:
+class QuerySyntaxProblem:
     """Why a query does not parse.
 
     Attributes:
@@ -60,28 +60,34 @@ class Fault:
     help: str = ""
 
 
-def fault(query: str, tokens: Sequence[query_tokens.Token], problem: str) -> Fault:
+def explain_parse_failure(
+    query: str, tokens: Sequence[query_tokens.QueryToken], problem: str
+) -> QuerySyntaxProblem:
     """Return why and where a query does not parse, `problem` being what the parser says of it."""
     template = _TEMPLATE.search(query)
     if template is not None:
         message = "`{{ … }}` is a template of Helm, not of PromQL"
         advice = "render the template first, and check what it writes"
-        return Fault(template.start(), template.end(), message, help=advice)
+        return QuerySyntaxProblem(template.start(), template.end(), message, help=advice)
     open_brackets = query_tokens.unclosed(tokens)
     if problem.startswith(("unclosed", "unexpected end of input inside")) and open_brackets:
         first = open_brackets[0]
         closing = query_tokens.CLOSING[first.text]
         message = f"the query does not parse: `{first.text}` is not closed"
-        return Fault(first.start, first.end, message, help=f"add the closing `{closing}`")
+        return QuerySyntaxProblem(
+            first.start, first.end, message, help=f"add the closing `{closing}`"
+        )
     place = _place(query, tokens, problem)
     if place is None:
         message = "the query does not parse" + (f": {problem}" if problem != _UNSPECIFIC else "")
-        return Fault(0, len(query), message)
+        return QuerySyntaxProblem(0, len(query), message)
     if problem != _UNSPECIFIC:
-        return Fault(place.start, place.end, *_words(problem))
+        return QuerySyntaxProblem(place.start, place.end, *_words(problem))
     if place == tokens[-1] and _is_viable(query[: place.end]):
-        return Fault(place.start, place.end, "the query does not parse: it ends too early")
-    return Fault(
+        return QuerySyntaxProblem(
+            place.start, place.end, "the query does not parse: it ends too early"
+        )
+    return QuerySyntaxProblem(
         place.start, place.end, f"the query does not parse: `{place.text}` cannot stand here"
     )
 
@@ -91,7 +97,7 @@ def _words(problem: str) -> tuple[str, str, str]:
     label, advice = "", ""
     name = _QUOTED.search(problem)
     if problem.startswith("unknown function") and name:
-        near = spelling.nearest(name[1], _FUNCTIONS)
+        near = spelling.find_nearest(name[1], _FUNCTIONS)
         label = spelling.did_you_mean(name[1], _FUNCTIONS)
         advice = f"write `{near[0]}`" if near else ""
         return f"the query does not parse: PromQL has no function `{name[1]}`", label, advice
@@ -108,8 +114,8 @@ def _words(problem: str) -> tuple[str, str, str]:
 
 
 def _place(
-    query: str, tokens: Sequence[query_tokens.Token], problem: str
-) -> query_tokens.Token | None:
+    query: str, tokens: Sequence[query_tokens.QueryToken], problem: str
+) -> query_tokens.QueryToken | None:
     if not tokens or len(tokens) > _MAX_TOKENS:
         return None
     if problem == _UNSPECIFIC:
@@ -123,15 +129,15 @@ def _place(
 
 
 def _refused_call(
-    query: str, tokens: Sequence[query_tokens.Token], problem: str
-) -> query_tokens.Token | None:
+    query: str, tokens: Sequence[query_tokens.QueryToken], problem: str
+) -> query_tokens.QueryToken | None:
     """Return the innermost call that is refused for this reason by itself."""
     ends = {call: _end_of_call(tokens, call) for call in query_tokens.calls(tokens)}
     refused = [call for call, end in ends.items() if _problem(query[call.start : end]) == problem]
     return min(refused, key=lambda call: ends[call] - call.start, default=None)
 
 
-def _end_of_call(tokens: Sequence[query_tokens.Token], call: query_tokens.Token) -> int:
+def _end_of_call(tokens: Sequence[query_tokens.QueryToken], call: query_tokens.QueryToken) -> int:
     """Return where the arguments of a function or aggregation end."""
     start = tokens.index(call)
     for end in range(start + 1, len(tokens)):
@@ -143,8 +149,8 @@ def _end_of_call(tokens: Sequence[query_tokens.Token], call: query_tokens.Token)
 
 
 def _first_that_cannot_stand(
-    query: str, tokens: Sequence[query_tokens.Token]
-) -> query_tokens.Token:
+    query: str, tokens: Sequence[query_tokens.QueryToken]
+) -> query_tokens.QueryToken:
     """Return the first word or sign after which no query is left; the last one if none is."""
     fine, wrong = 0, len(tokens)  # tokens[:fine] can be continued, tokens[:wrong] cannot
     while wrong - fine > 1:
@@ -165,7 +171,7 @@ def _is_viable(prefix: str) -> bool:
     )
 
 
-def _closing(tokens: Sequence[query_tokens.Token]) -> str:
+def _closing(tokens: Sequence[query_tokens.QueryToken]) -> str:
     found = reversed(query_tokens.unclosed(tokens))
     return "".join(query_tokens.CLOSING[token.text] for token in found)
 

@@ -10,26 +10,26 @@ _SELECTING = frozenset({"topk", "bottomk", "limitk", "limit_ratio"})
 _WRITING = frozenset({"label_replace", "label_join"})
 _OF_HISTOGRAMS = frozenset({"histogram_quantile", "histogram_fraction"})
 """Functions that make one sample of all buckets."""
-_VECTORS = (query_tree.Kind.VECTOR, query_tree.Kind.MATRIX)
+_VECTORS = (query_tree.QueryResultKind.VECTOR, query_tree.QueryResultKind.MATRIX)
 
 
-def of(expr: promql_parser.Expr) -> frozenset[str] | None:
+def find_possible_labels(expr: promql_parser.Expr) -> frozenset[str] | None:
     """Return labels; no series of the answer has any other. None if that is not known."""
     match expr:
         case promql_parser.ParenExpr() | promql_parser.UnaryExpr() | promql_parser.SubqueryExpr():
-            return of(expr.expr)
+            return find_possible_labels(expr.expr)
         case promql_parser.AggregateExpr():
-            return _of_aggregation(expr)
+            return _find_aggregation_labels(expr)
         case promql_parser.BinaryExpr():
-            return _of_operation(expr)
+            return _find_operation_labels(expr)
         case promql_parser.Call():
-            return _of_call(expr)
+            return _find_call_labels(expr)
         case _:
             return None
 
 
-def _of_aggregation(expr: promql_parser.AggregateExpr) -> frozenset[str] | None:
-    inner = of(expr.expr)
+def _find_aggregation_labels(expr: promql_parser.AggregateExpr) -> frozenset[str] | None:
+    inner = find_possible_labels(expr.expr)
     if str(expr.op) in _SELECTING:
         return inner
     if str(expr.op) == "count_values":
@@ -42,11 +42,11 @@ def _of_aggregation(expr: promql_parser.AggregateExpr) -> frozenset[str] | None:
     return None if inner is None else inner - named
 
 
-def _of_operation(expr: promql_parser.BinaryExpr) -> frozenset[str] | None:
+def _find_operation_labels(expr: promql_parser.BinaryExpr) -> frozenset[str] | None:
     for side, other in ((expr.lhs, expr.rhs), (expr.rhs, expr.lhs)):
-        if query_tree.kind(side) == query_tree.Kind.SCALAR:
-            return of(other)
-    left, right = of(expr.lhs), of(expr.rhs)
+        if query_tree.find_result_kind(side) == query_tree.QueryResultKind.SCALAR:
+            return find_possible_labels(other)
+    left, right = find_possible_labels(expr.lhs), find_possible_labels(expr.rhs)
     operator, modifier = str(expr.op), expr.modifier
     if operator == "or":
         return None if left is None or right is None else left | right
@@ -64,18 +64,20 @@ def _of_operation(expr: promql_parser.BinaryExpr) -> frozenset[str] | None:
     return None if left is None else left - named
 
 
-def _of_call(expr: promql_parser.Call) -> frozenset[str] | None:
+def _find_call_labels(expr: promql_parser.Call) -> frozenset[str] | None:
     if expr.func.name in _WRITING:
-        inner = of(expr.args[0])
+        inner = find_possible_labels(expr.args[0])
         return None if inner is None else inner | {expr.args[1].val}
-    vectors = [arg for arg in expr.args if query_tree.kind(arg) in _VECTORS]
-    inner = of(vectors[0]) if len(vectors) == 1 and expr.func.name != "info" else None
+    vectors = [arg for arg in expr.args if query_tree.find_result_kind(arg) in _VECTORS]
+    inner = (
+        find_possible_labels(vectors[0]) if len(vectors) == 1 and expr.func.name != "info" else None
+    )
     if inner is not None and expr.func.name in _OF_HISTOGRAMS:
         return inner - {"le"}
     return inner
 
 
-def pinned(expr: promql_parser.Expr) -> frozenset[str]:
+def find_pinned_labels(expr: promql_parser.Expr) -> frozenset[str]:
     """Return labels that every selector of an expression asks to have one value."""
     selectors = [
         each
@@ -93,7 +95,7 @@ def pinned(expr: promql_parser.Expr) -> frozenset[str]:
     return frozenset.intersection(*map(frozenset, found)) if found else frozenset()
 
 
-def sources(expr: promql_parser.Expr, label: str) -> frozenset[str]:
+def find_source_labels(expr: promql_parser.Expr, label: str) -> frozenset[str]:
     """Return labels that `label` is written from: a value of theirs may well mean one of it."""
     found: set[str] = set()
     for each in query_tree.walk_query(expr):

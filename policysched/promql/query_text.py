@@ -64,7 +64,7 @@ def _render_selection(expr: promql_parser.Expr) -> str:
             raise UnknownSyntaxError(f"a {type(expr).__name__}")
 
 
-def unwrapped(expr: promql_parser.Expr) -> promql_parser.Expr:
+def strip_parentheses(expr: promql_parser.Expr) -> promql_parser.Expr:
     """Return an expression without the parentheses around it."""
     while isinstance(expr, promql_parser.ParenExpr):
         expr = expr.expr

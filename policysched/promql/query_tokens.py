@@ -31,7 +31,7 @@ _LENGTH_WORDS = frozenset({"step", "range", "min", "max"})
 _LENGTH_SIGNS = frozenset("+-*/%^()")
 
 
-class Token(NamedTuple):
+class QueryToken(NamedTuple):
     """A word or sign.
 
     Attributes:
@@ -50,18 +50,18 @@ class Token(NamedTuple):
         return self.start + len(self.text)
 
 
-def tokens(query: str) -> list[Token]:
+def tokens(query: str) -> list[QueryToken]:
     """Return the words and signs of a query, without blanks and comments."""
     return [
-        Token(str(match.lastgroup), match.group(), match.start())
+        QueryToken(str(match.lastgroup), match.group(), match.start())
         for match in _TOKEN.finditer(query)
         if match.lastgroup != "blank"
     ]
 
 
-def unclosed(found: Sequence[Token]) -> list[Token]:
+def unclosed(found: Sequence[QueryToken]) -> list[QueryToken]:
     """Return the brackets that are not closed, outermost first."""
-    stack: list[Token] = []
+    stack: list[QueryToken] = []
     for token in found:
         if token.kind != "sign":
             continue
@@ -72,7 +72,7 @@ def unclosed(found: Sequence[Token]) -> list[Token]:
     return stack
 
 
-def calls(found: Sequence[Token]) -> list[Token]:
+def calls(found: Sequence[QueryToken]) -> list[QueryToken]:
     """Return the names of functions and aggregations, and `on` and `ignoring`, in their order."""
     return [
         token
@@ -87,7 +87,7 @@ def _is_call(word: str, following: str) -> bool:
     return word not in _KEYWORDS and following in {"(", "by", "without"}
 
 
-def or_between_matchers(found: Sequence[Token]) -> Token | None:
+def or_between_matchers(found: Sequence[QueryToken]) -> QueryToken | None:
     """Return the first `or` of a selector as in `x{a="b" or c="d"}`; only MetricsQL has it."""
     is_inside = False
     for token, following in itertools.pairwise(found):
@@ -98,7 +98,7 @@ def or_between_matchers(found: Sequence[Token]) -> Token | None:
     return None
 
 
-def has_newer_syntax(found: Sequence[Token]) -> bool:
+def has_newer_syntax(found: Sequence[QueryToken]) -> bool:
     """Return whether a query has what Prometheus has as an experiment and the parser lacks.
 
     These are `anchored` and `smoothed`, and durations that are computed, as in `[5m + 1m]` and
@@ -117,7 +117,7 @@ def has_newer_syntax(found: Sequence[Token]) -> bool:
     return False
 
 
-def _is_computed_length(inside: Sequence[Token]) -> bool:
+def _is_computed_length(inside: Sequence[QueryToken]) -> bool:
     """Return whether what stands between brackets is arithmetic on durations, and no duration."""
     signs = {token.text for token in inside if token.kind == "sign"} - {":", ","}
     words = {token.text for token in inside if token.kind == "word"} - {":"}

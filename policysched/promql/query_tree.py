@@ -15,7 +15,7 @@ _ADDING = frozenset({"label_replace", "label_join", "histogram_quantiles"})
 """Functions that may give a label to series; which one is among their strings."""
 
 
-class Kind(enum.Enum):
+class QueryResultKind(enum.Enum):
     """What an expression evaluates to."""
 
     VECTOR = "ValueType.Vector"
@@ -24,24 +24,26 @@ class Kind(enum.Enum):
     STRING = "ValueType.String"
 
 
-def kind(expr: promql_parser.Expr) -> Kind:
+def find_result_kind(expr: promql_parser.Expr) -> QueryResultKind:
     """Return what an expression evaluates to."""
     match expr:
         case promql_parser.NumberLiteral():
-            return Kind.SCALAR
+            return QueryResultKind.SCALAR
         case promql_parser.StringLiteral():
-            return Kind.STRING
+            return QueryResultKind.STRING
         case promql_parser.MatrixSelector() | promql_parser.SubqueryExpr():
-            return Kind.MATRIX
+            return QueryResultKind.MATRIX
         case promql_parser.ParenExpr() | promql_parser.UnaryExpr():
-            return kind(expr.expr)
+            return find_result_kind(expr.expr)
         case promql_parser.Call():
-            return Kind(str(expr.func.return_type))
+            return QueryResultKind(str(expr.func.return_type))
         case promql_parser.BinaryExpr():
-            is_scalar = Kind.SCALAR == kind(expr.lhs) == kind(expr.rhs)
-            return Kind.SCALAR if is_scalar else Kind.VECTOR
+            is_scalar = (
+                QueryResultKind.SCALAR == find_result_kind(expr.lhs) == find_result_kind(expr.rhs)
+            )
+            return QueryResultKind.SCALAR if is_scalar else QueryResultKind.VECTOR
         case _:
-            return Kind.VECTOR
+            return QueryResultKind.VECTOR
 
 
 def children(expr: promql_parser.Expr) -> tuple[promql_parser.Expr, ...]:
@@ -90,21 +92,21 @@ def calls(expr: promql_parser.Expr) -> Iterator[promql_parser.Expr]:
         yield from calls(child)
 
 
-def loser(expr: promql_parser.Expr, label: str) -> promql_parser.Expr | None:
+def find_label_loss(expr: promql_parser.Expr, label: str) -> promql_parser.Expr | None:
     """Return the part of a vector for which no series has `label`; None if one may have it."""
     match expr:
         case promql_parser.ParenExpr() | promql_parser.UnaryExpr() | promql_parser.SubqueryExpr():
-            return loser(expr.expr, label)
+            return find_label_loss(expr.expr, label)
         case promql_parser.MatrixSelector():
-            return loser(expr.vector_selector, label)
+            return find_label_loss(expr.vector_selector, label)
         case promql_parser.VectorSelector():
             return expr if _is_without(expr, label) else None
         case promql_parser.AggregateExpr():
-            return _loser_of_aggregation(expr, label)
+            return _find_loss_in_aggregation(expr, label)
         case promql_parser.BinaryExpr():
-            return _loser_of_operation(expr, label)
+            return _find_loss_in_operation(expr, label)
         case promql_parser.Call():
-            return _loser_of_call(expr, label)
+            return _find_loss_in_call(expr, label)
         case _:
             return expr
 
@@ -117,25 +119,27 @@ def _is_without(selector: promql_parser.VectorSelector, label: str) -> bool:
     )
 
 
-def _loser_of_aggregation(
+def _find_loss_in_aggregation(
     expr: promql_parser.AggregateExpr, label: str
 ) -> promql_parser.Expr | None:
     if str(expr.op) in _SELECTING:
-        return loser(expr.expr, label)
+        return find_label_loss(expr.expr, label)
     if isinstance(expr.param, promql_parser.StringLiteral) and expr.param.val == label:
         return None  # count_values
     if expr.modifier is None:
         return expr
     is_by = expr.modifier.type == promql_parser.AggModifierType.By
-    return loser(expr.expr, label) if (label in expr.modifier.labels) is is_by else expr
+    return find_label_loss(expr.expr, label) if (label in expr.modifier.labels) is is_by else expr
 
 
-def _loser_of_operation(expr: promql_parser.BinaryExpr, label: str) -> promql_parser.Expr | None:
+def _find_loss_in_operation(
+    expr: promql_parser.BinaryExpr, label: str
+) -> promql_parser.Expr | None:
     for side, other in ((expr.lhs, expr.rhs), (expr.rhs, expr.lhs)):
-        if kind(side) == Kind.SCALAR:
-            return loser(other, label)
+        if find_result_kind(side) == QueryResultKind.SCALAR:
+            return find_label_loss(other, label)
     operator, modifier = str(expr.op), expr.modifier
-    left, right = loser(expr.lhs, label), loser(expr.rhs, label)
+    left, right = find_label_loss(expr.lhs, label), find_label_loss(expr.rhs, label)
     if operator == "or":
         return left if right is not None else None
     if operator == "unless":
@@ -158,7 +162,7 @@ def _is_matched(modifier: promql_parser.BinModifier | None, label: str) -> bool:
     return (label in modifier.matching.labels) is is_on
 
 
-def _loser_of_call(expr: promql_parser.Call, label: str) -> promql_parser.Expr | None:
+def _find_loss_in_call(expr: promql_parser.Call, label: str) -> promql_parser.Expr | None:
     name = expr.func.name
     strings = [arg.val for arg in expr.args if isinstance(arg, promql_parser.StringLiteral)]
     if name == "info" or (name in _ADDING and label in strings):
@@ -166,8 +170,8 @@ def _loser_of_call(expr: promql_parser.Call, label: str) -> promql_parser.Expr |
     if name in _ABSENCE:
         return None  # it takes labels from the matchers that it is asked about
     for arg in expr.args:
-        if kind(arg) in {Kind.VECTOR, Kind.MATRIX}:
-            return loser(arg, label)
+        if find_result_kind(arg) in {QueryResultKind.VECTOR, QueryResultKind.MATRIX}:
+            return find_label_loss(arg, label)
     return expr
 
 

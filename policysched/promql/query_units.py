@@ -33,26 +33,26 @@ _AGGREGATIONS = frozenset(
 _FILTERS = frozenset({"==", "!=", "<", "<=", ">", ">=", "and", "or", "unless"})
 
 
-def of(expr: promql_parser.Expr) -> units.Unit | None:
+def infer_unit(expr: promql_parser.Expr) -> units.Unit | None:
     """Return the unit of a query, a ratio counting as a plain number; None if it is not known."""
     match expr:
         case promql_parser.VectorSelector():
-            return _of_name(expr.name or "")
+            return _infer_name_unit(expr.name or "")
         case promql_parser.MatrixSelector():
-            return of(expr.vector_selector)
+            return infer_unit(expr.vector_selector)
         case promql_parser.ParenExpr() | promql_parser.UnaryExpr() | promql_parser.SubqueryExpr():
-            return of(expr.expr)
+            return infer_unit(expr.expr)
         case promql_parser.AggregateExpr():
-            return of(expr.expr) if str(expr.op) in _AGGREGATIONS else None
+            return infer_unit(expr.expr) if str(expr.op) in _AGGREGATIONS else None
         case promql_parser.Call():
-            return _of_call(expr)
+            return _infer_call_unit(expr)
         case promql_parser.BinaryExpr():
-            return _of_operation(expr)
+            return _infer_operation_unit(expr)
         case _:
             return None
 
 
-def _of_name(name: str) -> units.Unit | None:
+def _infer_name_unit(name: str) -> units.Unit | None:
     if ":" in name:
         return None  # of a recording rule: nobody knows what it did
     if name in _NAMED_OTHERWISE:
@@ -63,35 +63,37 @@ def _of_name(name: str) -> units.Unit | None:
     return next((unit for suffix, unit in _BY_SUFFIX.items() if base.endswith(suffix)), None)
 
 
-def _of_call(expr: promql_parser.Call) -> units.Unit | None:
+def _infer_call_unit(expr: promql_parser.Call) -> units.Unit | None:
     name = expr.func.name
     if name == "time":
         return units.SECONDS
     if name == "histogram_quantile":
-        return _of_histogram(expr.args[1])
+        return _infer_histogram_unit(expr.args[1])
     if name not in _RATES | _KEEPING:
         return None
-    kinds = (query_tree.Kind.VECTOR, query_tree.Kind.MATRIX)
-    inner = next((of(arg) for arg in expr.args if query_tree.kind(arg) in kinds), None)
+    kinds = (query_tree.QueryResultKind.VECTOR, query_tree.QueryResultKind.MATRIX)
+    inner = next(
+        (infer_unit(arg) for arg in expr.args if query_tree.find_result_kind(arg) in kinds), None
+    )
     if inner is None or name not in _RATES:
         return inner
     return inner.times(units.SECONDS, -1)
 
 
-def _of_histogram(expr: promql_parser.Expr) -> units.Unit | None:
+def _infer_histogram_unit(expr: promql_parser.Expr) -> units.Unit | None:
     """Return the unit of what a histogram is of."""
     for part in query_tree.walk_query(expr):
         if isinstance(part, promql_parser.VectorSelector):
-            return _of_name((part.name or "").removesuffix("_bucket"))
+            return _infer_name_unit((part.name or "").removesuffix("_bucket"))
     return None
 
 
-def _of_operation(expr: promql_parser.BinaryExpr) -> units.Unit | None:
+def _infer_operation_unit(expr: promql_parser.BinaryExpr) -> units.Unit | None:
     operator = str(expr.op)
     if operator in _FILTERS:
         is_answer = expr.modifier is not None and expr.modifier.return_bool
-        return None if is_answer else of(expr.lhs)
-    left, right = (of(side) for side in (expr.lhs, expr.rhs))
+        return None if is_answer else infer_unit(expr.lhs)
+    left, right = (infer_unit(side) for side in (expr.lhs, expr.rhs))
     is_left_number, is_right_number = (_is_literal(side) for side in (expr.lhs, expr.rhs))
     if operator in {"+", "-"}:
         if is_left_number or is_right_number:

@@ -16,7 +16,7 @@ from policysched.queue import heap
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Happened:
+class ObservedClusterEvent:
     """An event with its objects; `only_for` is the uid of the one pod that it concerns, or ""."""
 
     event: events.ClusterEvent
@@ -32,7 +32,7 @@ class ActiveQueue:
         """Start empty."""
         self.pods: heap.Heap[queued_pod.QueuedPodInfo] = heap.Heap(sort_key)
         self._in_flight: dict[str, int] = {}  # uid → number of the first event after its pop
-        self._events: list[Happened] = []
+        self._events: list[ObservedClusterEvent] = []
         self._first_number = 0
 
     def pop(self) -> queued_pod.QueuedPodInfo | None:
@@ -58,12 +58,12 @@ class ActiveQueue:
         """Return whether the pod was taken and has not come back."""
         return uid in self._in_flight
 
-    def record(self, happened: Happened) -> None:
+    def record(self, happened: ObservedClusterEvent) -> None:
         """Keep an event for the pods in flight, if there are any."""
         if self._in_flight:
             self._events.append(happened)
 
-    def events_since_pop(self, uid: str) -> list[Happened]:
+    def events_since_pop(self, uid: str) -> list[ObservedClusterEvent]:
         """Return what happened since the pod was taken, oldest first."""
         first = self._in_flight.get(uid, self._first_number + len(self._events))
         return [

@@ -35,7 +35,7 @@ class QueueProfile(Protocol):
         ...
 
 
-class Strategy(enum.Enum):
+class QueueingStrategy(enum.Enum):
     """What to do with a pod when something happened."""
 
     SKIP = enum.auto()
@@ -99,33 +99,35 @@ class QueueingHints:
         return any(r.event.resource is events.EventResource.WILDCARD for r in registered)
 
     def strategy(
-        self, queued: queued_pod.QueuedPodInfo, happened: active_queue.Happened
-    ) -> Strategy:
+        self, queued: queued_pod.QueuedPodInfo, happened: active_queue.ObservedClusterEvent
+    ) -> QueueingStrategy:
         """Return whether and how to requeue a pod that failed before `happened`."""
         rejecting = unschedulable_pods.rejectors(queued)
         if not rejecting:
-            return Strategy.AFTER_BACKOFF
+            return QueueingStrategy.AFTER_BACKOFF
         if happened.event.resource is events.EventResource.WILDCARD:
-            return Strategy.AFTER_BACKOFF
+            return QueueingStrategy.AFTER_BACKOFF
         profile_name = queued.info.pod.spec.scheduler_name
-        best = Strategy.SKIP
+        best = QueueingStrategy.SKIP
         for plugin, hints in self.interest(happened.event).get(profile_name, {}).items():
             if plugin not in rejecting or not _any_helps(hints, queued.info, happened):
                 continue
             if plugin in queued.pending_plugins:
-                return Strategy.IMMEDIATELY
-            best = Strategy.AFTER_BACKOFF
+                return QueueingStrategy.IMMEDIATELY
+            best = QueueingStrategy.AFTER_BACKOFF
             if not queued.pending_plugins:
                 break
         return best
 
 
-def _any_helps(hints: Hints, pod: pod_shape.PodInfo, happened: active_queue.Happened) -> bool:
+def _any_helps(
+    hints: Hints, pod: pod_shape.PodInfo, happened: active_queue.ObservedClusterEvent
+) -> bool:
     return any(hint is None or _helps(hint, pod, happened) for hint in hints)
 
 
 def _helps(
-    hint: events.QueueingHintFn, pod: pod_shape.PodInfo, happened: active_queue.Happened
+    hint: events.QueueingHintFn, pod: pod_shape.PodInfo, happened: active_queue.ObservedClusterEvent
 ) -> bool:
     try:
         return hint(pod, happened.old, happened.new) is events.QueueingHint.QUEUE

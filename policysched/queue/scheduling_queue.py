@@ -127,7 +127,7 @@ class SchedulingQueue:
         queued = queued_pod.QueuedPodInfo(
             info, self._clock.monotonic_seconds(), sequence=self._last_sequence
         )
-        self._to_active(queued, why)
+        self._move_to_active(queued, why)
         if not queued.is_gated and info.pod.status.nominated_node_name:
             self.nominator.nominate(info, info.pod.status.nominated_node_name)
 
@@ -142,7 +142,9 @@ class SchedulingQueue:
         The change may be what an unschedulable pod was waiting for. A pod in flight takes in the
         newest version when it comes back.
         """
-        happened = [active_queue.Happened(change, old, new, new.uid) for change in changes]
+        happened = [
+            active_queue.ObservedClusterEvent(change, old, new, new.uid) for change in changes
+        ]
         if self._active.is_in_flight(new.uid):
             for one in happened:
                 self._active.record(one)
@@ -162,11 +164,13 @@ class SchedulingQueue:
             self._requeue_if_helped(queued, happened)
 
     def _requeue_if_helped(
-        self, queued: queued_pod.QueuedPodInfo, happened: Iterable[active_queue.Happened]
+        self,
+        queued: queued_pod.QueuedPodInfo,
+        happened: Iterable[active_queue.ObservedClusterEvent],
     ) -> None:
         for one in happened:
             strategy = self._hints.strategy(queued, one)
-            if strategy is not queueing_hints.Strategy.SKIP:
+            if strategy is not queueing_hints.QueueingStrategy.SKIP:
                 self._unschedulable.remove(queued.uid)
                 self._requeue(queued, strategy, one.event.label)
                 return
@@ -195,7 +199,7 @@ class SchedulingQueue:
                 self.incoming[ACTIVE, POPPED_FROM_BACKOFF] += 1
                 self._active.begin(queued)
         if queued is not None:
-            queued.info = self.nominator.with_nomination(queued.info)
+            queued.info = self.nominator.apply_nomination(queued.info)
         return queued
 
     def done(self, uid: str) -> None:
@@ -222,15 +226,17 @@ class SchedulingQueue:
             self._requeue(queued, self._strategy_after_attempt(queued), ATTEMPT_FAILED)
         self._active.done(uid)
 
-    def _strategy_after_attempt(self, queued: queued_pod.QueuedPodInfo) -> queueing_hints.Strategy:
+    def _strategy_after_attempt(
+        self, queued: queued_pod.QueuedPodInfo
+    ) -> queueing_hints.QueueingStrategy:
         if not queued.unschedulable_plugins and not queued.pending_plugins:
-            return queueing_hints.Strategy.AFTER_BACKOFF
-        best = queueing_hints.Strategy.SKIP
+            return queueing_hints.QueueingStrategy.AFTER_BACKOFF
+        best = queueing_hints.QueueingStrategy.SKIP
         for happened in self._active.events_since_pop(queued.uid):
             strategy = self._hints.strategy(queued, happened)
-            if strategy is queueing_hints.Strategy.IMMEDIATELY:
+            if strategy is queueing_hints.QueueingStrategy.IMMEDIATELY:
                 return strategy
-            if strategy is queueing_hints.Strategy.AFTER_BACKOFF:
+            if strategy is queueing_hints.QueueingStrategy.AFTER_BACKOFF:
                 best = strategy
                 if not queued.pending_plugins:
                     break
@@ -254,7 +260,7 @@ class SchedulingQueue:
 
         Only pods that pass `pre_check` are looked at.
         """
-        happened = active_queue.Happened(event, old, new)
+        happened = active_queue.ObservedClusterEvent(event, old, new)
         if event.resource is events.EventResource.WILDCARD:
             groups = self._unschedulable.groups()
         else:
@@ -267,7 +273,7 @@ class SchedulingQueue:
             if not self._hints.may_open_gate(equal_pods[0], event):
                 continue
             strategy = self._hints.strategy(equal_pods[0], happened)
-            if strategy is queueing_hints.Strategy.SKIP:
+            if strategy is queueing_hints.QueueingStrategy.SKIP:
                 continue
             for queued in equal_pods:
                 if pre_check is not None and not pre_check(queued.info):
@@ -283,17 +289,19 @@ class SchedulingQueue:
         """Move waiting pods to activeQ at once; pods in flight are requeued when they fail."""
         for uid in uids:
             if self._active.is_in_flight(uid):
-                forced = active_queue.Happened(events.FORCE_ACTIVATE, None, None, uid)
+                forced = active_queue.ObservedClusterEvent(events.FORCE_ACTIVATE, None, None, uid)
                 self._active.record(forced)
                 continue
             queued = self._backoff.remove(uid) or self._unschedulable.remove(uid)
             if queued is not None:
-                self._to_active(queued, FORCE_ACTIVATED)
+                self._move_to_active(queued, FORCE_ACTIVATED)
 
     def retry_after_error(self, uid: str) -> None:
         """Try an unschedulable pod again after backoff: what was to help it met an error."""
         if self._active.is_in_flight(uid):
-            self._active.record(active_queue.Happened(events.FORCE_ACTIVATE, None, None, uid))
+            self._active.record(
+                active_queue.ObservedClusterEvent(events.FORCE_ACTIVATE, None, None, uid)
+            )
             return
         queued = self._unschedulable.remove(uid)
         if queued is not None:
@@ -306,12 +314,12 @@ class SchedulingQueue:
         """
         self._profiles = profiles
         self._hints = queueing_hints.QueueingHints(profiles, asks=self._settings.asks_hints)
-        self._active.record(active_queue.Happened(events.FORCE_ACTIVATE, None, None))
+        self._active.record(active_queue.ObservedClusterEvent(events.FORCE_ACTIVATE, None, None))
         for queued in self.pods():
             self._active.pods.remove(queued.uid)
             self._backoff.remove(queued.uid)
             self._unschedulable.remove(queued.uid)
-            self._requeue(queued, queueing_hints.Strategy.AFTER_BACKOFF, PROFILES_CHANGED)
+            self._requeue(queued, queueing_hints.QueueingStrategy.AFTER_BACKOFF, PROFILES_CHANGED)
 
     # --- timers -----------------------------------------------------------------------------------
 
@@ -325,14 +333,14 @@ class SchedulingQueue:
         """Move pods whose backoff is over, and every 30 s those that waited 5 minutes."""
         if len(self._backoff):
             for queued in self._backoff.pop_completed():
-                self._to_active(queued, BACKOFF_COMPLETE)
+                self._move_to_active(queued, BACKOFF_COMPLETE)
         now_seconds = self._clock.monotonic_seconds()
         if now_seconds >= self._next_flush_seconds:
             self._next_flush_seconds = now_seconds + self._settings.flush_interval_seconds
             before_seconds = now_seconds - self._settings.max_unschedulable_seconds
             for queued in self._unschedulable.older_than(before_seconds):
                 self._unschedulable.remove(queued.uid)
-                after_backoff = queueing_hints.Strategy.AFTER_BACKOFF
+                after_backoff = queueing_hints.QueueingStrategy.AFTER_BACKOFF
                 self._requeue(queued, after_backoff, UNSCHEDULABLE_TIMEOUT)
 
     # --- what there is ----------------------------------------------------------------------------
@@ -358,18 +366,19 @@ class SchedulingQueue:
     # --- moving; the pod is in no queue when these are called -------------------------------------
 
     def _requeue(
-        self, queued: queued_pod.QueuedPodInfo, strategy: queueing_hints.Strategy, why: str
+        self, queued: queued_pod.QueuedPodInfo, strategy: queueing_hints.QueueingStrategy, why: str
     ) -> None:
-        if strategy is queueing_hints.Strategy.SKIP:
-            self._to_unschedulable(queued, why)
-        elif strategy is queueing_hints.Strategy.AFTER_BACKOFF and self._backoff.is_backing_off(
-            queued
+        if strategy is queueing_hints.QueueingStrategy.SKIP:
+            self._move_to_unschedulable(queued, why)
+        elif (
+            strategy is queueing_hints.QueueingStrategy.AFTER_BACKOFF
+            and self._backoff.is_backing_off(queued)
         ):
-            self._to_backoff(queued, why)
+            self._move_to_backoff(queued, why)
         else:
-            self._to_active(queued, why)
+            self._move_to_active(queued, why)
 
-    def _to_active(self, queued: queued_pod.QueuedPodInfo, why: str) -> None:
+    def _move_to_active(self, queued: queued_pod.QueuedPodInfo, why: str) -> None:
         if not self._is_let_in(queued, why):
             return
         if queued.initial_attempt_seconds is None:
@@ -378,7 +387,7 @@ class SchedulingQueue:
         self.incoming[ACTIVE, why] += 1
         self._on_ready()
 
-    def _to_backoff(self, queued: queued_pod.QueuedPodInfo, why: str) -> None:
+    def _move_to_backoff(self, queued: queued_pod.QueuedPodInfo, why: str) -> None:
         # PreEnqueue is asked here too, because pods may be popped from backoffQ directly.
         if not self._is_let_in(queued, why):
             return
@@ -386,7 +395,7 @@ class SchedulingQueue:
         self.incoming[BACKOFF, why] += 1
         self._on_ready()
 
-    def _to_unschedulable(self, queued: queued_pod.QueuedPodInfo, why: str) -> None:
+    def _move_to_unschedulable(self, queued: queued_pod.QueuedPodInfo, why: str) -> None:
         self._unschedulable.add(queued)
         self.incoming[UNSCHEDULABLE, why] += 1
 
@@ -405,7 +414,7 @@ class SchedulingQueue:
         queued.gating_plugin = "" if answer.is_success else answer.plugin
         if not answer.is_success:
             queued.unschedulable_plugins.add(answer.plugin)
-            self._to_unschedulable(queued, why)
+            self._move_to_unschedulable(queued, why)
         return answer.is_success
 
     def _stays_gated(self, queued: queued_pod.QueuedPodInfo) -> bool:

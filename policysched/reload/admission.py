@@ -75,7 +75,7 @@ _review_decoder = msgspec.json.Decoder(_Review)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Chosen:
+class ConfigMapFilter:
     """Which ConfigMaps hold policies: those named, those labelled, else all with `.policy` keys.
 
     Attributes:
@@ -91,14 +91,14 @@ class Chosen:
         """Whether somebody said which they are, so that each has to have policies."""
         return bool(self.names or self.labels)
 
-    def covers(self, name: str, labels: Mapping[str, str]) -> bool:
+    def matches(self, name: str, labels: Mapping[str, str]) -> bool:
         """Return whether a ConfigMap is one of them."""
         is_named = not self.names or name in self.names
         return is_named and all(labels.get(key) == value for key, value in self.labels.items())
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Question:
+class AdmissionRequest:
     """A ConfigMap that somebody wants to write.
 
     Attributes:
@@ -106,7 +106,7 @@ class Question:
         name: `NAMESPACE/NAME`, for logs.
         texts: its policies; None where there is nothing to be looked at.
         problem: what is wrong with it before any text is read, "" for nothing.
-        demanded: see `versions.Offer`, and so `in_use`.
+        demanded: see `versions.OfferedVersion`, and so `in_use`.
     """
 
     uid: str
@@ -118,24 +118,24 @@ class Question:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Verdict:
+class AdmissionResponse:
     """What is answered; `message` is "" for what is admitted."""
 
     message: str = ""
     warnings: tuple[str, ...] = ()
 
 
-class Admission:
+class PolicyReviewer:
     """Reviews ConfigMaps by one configuration, as a scheduler with the same one would."""
 
     def __init__(
-        self, configuration: config.Config, scheduler_name: str | None, chosen: Chosen
+        self, configuration: config.Config, scheduler_name: str | None, chosen: ConfigMapFilter
     ) -> None:
         """Go by the params, profiles and plugins of the configuration."""
-        self._recipe = versions.Recipe(configuration, scheduler_name)
+        self._recipe = versions.VersionChecker(configuration, scheduler_name)
         self._chosen = chosen
 
-    def question(self, body: bytes) -> Question:
+    def parse_request(self, body: bytes) -> AdmissionRequest:
         """Return what is asked.
 
         Raises:
@@ -145,24 +145,26 @@ class Admission:
             review = _review_decoder.decode(body)
             if (review.api_version, review.kind) != (API_VERSION, "AdmissionReview"):
                 raise ReviewError("body", f"is no AdmissionReview of {API_VERSION}")
-            return self._question(review.request)
+            return self._convert_request(review.request)
         except wire.UNREADABLE as error:
             raise ReviewError("body", f"is no AdmissionReview: {error}") from error
 
-    def _question(self, request: _Request) -> Question:
-        nothing = Question(request.uid)
+    def _convert_request(self, request: _Request) -> AdmissionRequest:
+        nothing = AdmissionRequest(request.uid)
         if (request.kind.group, request.kind.kind) != ("", "ConfigMap"):
             return nothing
         if request.operation not in _OPERATIONS:
             return nothing
         new = msgspec.json.decode(request.object, type=_ConfigMap)
         name = f"{request.namespace}/{request.name or new.metadata.name}"
-        if not self._chosen.covers(name, new.metadata.labels or {}):
+        if not self._chosen.matches(name, new.metadata.labels or {}):
             return nothing
-        texts = _texts(new)
-        binary = policy_sources.policy_keys(new.binary_data or {})
+        texts = _extract_texts(new)
+        binary = policy_sources.list_policy_keys(new.binary_data or {})
         if binary:
-            return Question(request.uid, name, (), f"the key `{binary[0]}` is not UTF-8 text")
+            return AdmissionRequest(
+                request.uid, name, (), f"the key `{binary[0]}` is not UTF-8 text"
+            )
         if not texts and not self._chosen.is_explicit:
             return nothing
         if self._is_unchanged(request, texts):
@@ -170,31 +172,33 @@ class Admission:
         problem = "" if texts else f"no key ends in `{policy_sources.SUFFIX}`"
         said = new.metadata.annotations or {}
         demanded, in_use = said.get(statuses.ROLLBACK, ""), said.get(statuses.HASH, "")
-        return Question(request.uid, name, texts, problem, demanded, in_use)
+        return AdmissionRequest(request.uid, name, texts, problem, demanded, in_use)
 
     def _is_unchanged(self, request: _Request, texts: Sequence[source.SourceText]) -> bool:
         """Return whether the policies stay as they are: a scheduler annotates bad ones, too."""
         old = msgspec.json.decode(request.old_object, type=_ConfigMap | None)
-        return old is not None and _texts(old) == texts
+        return old is not None and _extract_texts(old) == texts
 
-    def verdict(self, question: Question) -> Verdict:
+    def review(self, question: AdmissionRequest) -> AdmissionResponse:
         """Judge the policies as a scheduler would; it may take a second, and run in any thread."""
         if question.problem:
-            return Verdict(f"{question.name}: {question.problem}")
+            return AdmissionResponse(f"{question.name}: {question.problem}")
         if question.texts is None:
-            return Verdict()
-        offer = versions.Offer(question.texts, demanded=question.demanded, in_use=question.in_use)
+            return AdmissionResponse()
+        offer = versions.OfferedVersion(
+            question.texts, demanded=question.demanded, in_use=question.in_use
+        )
         found = self._recipe.check(offer)
-        if isinstance(found, versions.Refusal):
-            return _refused(found)
+        if isinstance(found, versions.VersionRefusal):
+            return _make_denial(found)
         try:
             policies.check_profiles(found.policy_set)
         except errors.InputError as error:
-            return _refused(versions.refusal(found.hash, error))
-        return Verdict(warnings=_warnings(found.policy_set.findings))
+            return _make_denial(versions.make_refusal(found.hash, error))
+        return AdmissionResponse(warnings=_format_warnings(found.policy_set.findings))
 
 
-def answer(question: Question, verdict: Verdict) -> bytes:
+def encode_response(question: AdmissionRequest, verdict: AdmissionResponse) -> bytes:
     """Return the AdmissionReview that says it."""
     response: dict[str, object] = {"uid": question.uid, "allowed": not verdict.message}
     if verdict.message:
@@ -209,19 +213,19 @@ def answer(question: Question, verdict: Verdict) -> bytes:
     return msgspec.json.encode(review)
 
 
-def _texts(config_map: _ConfigMap) -> tuple[source.SourceText, ...]:
+def _extract_texts(config_map: _ConfigMap) -> tuple[source.SourceText, ...]:
     """Return the policies by key: places read `web.policy:3:7`, as in the author's own file."""
     data = config_map.data or {}
     return tuple(
-        source.SourceText(key, policy_sources.without_mark(data[key]))
-        for key in policy_sources.policy_keys(data)
+        source.SourceText(key, policy_sources.strip_byte_order_mark(data[key]))
+        for key in policy_sources.list_policy_keys(data)
     )
 
 
-def _refused(refusal: versions.Refusal) -> Verdict:
+def _make_denial(refusal: versions.VersionRefusal) -> AdmissionResponse:
     cause = refusal.cause
     if not isinstance(cause, policies.PolicyError):
-        return Verdict(refusal.summary)
+        return AdmissionResponse(refusal.summary)
     found = cause.result.diagnostics
     faults = [each for each in found if each.severity is diagnostics.Severity.ERROR]
     shown = [rendering.render(each, cause.result.texts) for each in faults[:_MAX_SHOWN]]
@@ -230,10 +234,10 @@ def _refused(refusal: versions.Refusal) -> Verdict:
     message = "\n\n".join([f"the policies have {rendering.summary(faults)}", *shown])
     if len(message) > _MAX_MESSAGE_CHARACTERS:
         message = message[:_MAX_MESSAGE_CHARACTERS] + "\n…"
-    return Verdict(message, _warnings(found))
+    return AdmissionResponse(message, _format_warnings(found))
 
 
-def _warnings(found: Sequence[diagnostics.Diagnostic]) -> tuple[str, ...]:
+def _format_warnings(found: Sequence[diagnostics.Diagnostic]) -> tuple[str, ...]:
     """Return findings that are no errors, each on a line: they travel in headers of HTTP."""
     texts = [
         f"{each.span}: {each.code}: {each.message}"
@@ -243,10 +247,10 @@ def _warnings(found: Sequence[diagnostics.Diagnostic]) -> tuple[str, ...]:
     hidden = len(texts) - _MAX_WARNINGS
     if hidden > 0:
         texts[_MAX_WARNINGS:] = [f"… and {hidden} more; `policysched check` shows all"]
-    return tuple(_cut(" ".join(text.split())) for text in texts)
+    return tuple(_truncate(" ".join(text.split())) for text in texts)
 
 
-def _cut(text: str) -> str:
+def _truncate(text: str) -> str:
     if len(text) <= _MAX_WARNING_CHARACTERS:
         return text
     return text[: _MAX_WARNING_CHARACTERS - 1] + "…"

@@ -36,11 +36,11 @@ class ConfigMapSource:
         self.on_bare: Callable[[], None] = lambda: None
         self._api = api
         self._namespace, _, self._name = name.partition("/")
-        self._take: Callable[[versions.Offer], None] = lambda _offer: None
+        self._take: Callable[[versions.OfferedVersion], None] = lambda _offer: None
         resource = config_maps.resource(self._namespace, self._name)
         self._reflector = reflector.Reflector(api, resource, self, rng=rng)
 
-    async def first(self) -> versions.Offer:
+    async def read_first(self) -> versions.OfferedVersion:
         """Return what the ConfigMap has now, as soon as the API server says it."""
         failures = 0
         while True:
@@ -51,10 +51,12 @@ class ConfigMapSource:
                 _log.warning("waiting for the policies of %s: %s", self.origin, error)
                 await self._api.pause(failures)
             else:
-                self._see(found)
+                self._update(found)
                 return self._offer()
 
-    async def run(self, take: Callable[[versions.Offer], None], known: versions.Offer) -> NoReturn:
+    async def run(
+        self, take: Callable[[versions.OfferedVersion], None], known: versions.OfferedVersion
+    ) -> NoReturn:
         """Hand on every state of the ConfigMap, `known` too: who takes it finds the difference."""
         self._take = take
         await self._reflector.run()
@@ -63,31 +65,31 @@ class ConfigMapSource:
 
     def replace(self, listed: Iterable[config_maps.ConfigMap]) -> None:
         """Take the one object that is listed, or none."""
-        self._see(next(iter(listed), None))
+        self._update(next(iter(listed), None))
         self._take(self._offer())
 
     def upsert(self, config_map: config_maps.ConfigMap) -> None:
         """Take a new or changed object."""
-        self._see(config_map)
+        self._update(config_map)
         self._take(self._offer())
 
     def delete(self, config_map: config_maps.ConfigMap) -> None:
         """Offer no policies; whoever deletes them does not mean that there should be none."""
-        self._see(None)
+        self._update(None)
         self._take(self._offer())
 
-    def _see(self, config_map: config_maps.ConfigMap | None) -> None:
+    def _update(self, config_map: config_maps.ConfigMap | None) -> None:
         self.latest = config_map
         self.last = config_map or self.last
-        if config_map is not None and statuses.is_bare(config_map):
+        if config_map is not None and statuses.lacks_status(config_map):
             self.on_bare()
 
-    def _offer(self) -> versions.Offer:
+    def _offer(self) -> versions.OfferedVersion:
         if self.latest is None:
-            return versions.Offer(problem=f"there is no {self.origin}")
-        texts = texts_of(self.latest)
+            return versions.OfferedVersion(problem=f"there is no {self.origin}")
+        texts = extract_texts(self.latest)
         said = self.latest.metadata.annotations
-        return versions.Offer(
+        return versions.OfferedVersion(
             texts,
             problem=self._problem(self.latest, texts),
             is_frozen=statuses.is_frozen(said),
@@ -98,17 +100,17 @@ class ConfigMapSource:
     def _problem(
         self, config_map: config_maps.ConfigMap, texts: tuple[source.SourceText, ...]
     ) -> str:
-        binary = policy_sources.policy_keys(config_map.binary_data)
+        binary = policy_sources.list_policy_keys(config_map.binary_data)
         if binary:  # kubectl puts there what is not UTF-8; without it the version is not whole
             return f"the key `{binary[0]}` of {self.origin} is not UTF-8 text"
         return "" if texts else f"{self.origin} has no key that ends in `.policy`"
 
 
-def texts_of(config_map: config_maps.ConfigMap) -> tuple[source.SourceText, ...]:
+def extract_texts(config_map: config_maps.ConfigMap) -> tuple[source.SourceText, ...]:
     """Return the policies of a ConfigMap, by key."""
     return tuple(
         source.SourceText(
-            f"{config_map.name}/{key}", policy_sources.without_mark(config_map.data[key])
+            f"{config_map.name}/{key}", policy_sources.strip_byte_order_mark(config_map.data[key])
         )
-        for key in policy_sources.policy_keys(config_map.data)
+        for key in policy_sources.list_policy_keys(config_map.data)
     )

@@ -19,7 +19,7 @@ SETTLE_SECONDS = 0.25
 """How long files must not change; whoever writes them pauses less."""
 
 
-class FileSource:
+class PolicyFileSource:
     """Offers what is at some paths.
 
     Attributes:
@@ -38,7 +38,7 @@ class FileSource:
         self._check_every_seconds = check_every_seconds
         self._sleep = sleep
 
-    def read(self) -> versions.Offer:
+    def read(self) -> versions.OfferedVersion:
         """Return what is there, read twice in a row.
 
         Raises:
@@ -49,56 +49,60 @@ class FileSource:
             found = again
         return found
 
-    async def first(self) -> versions.Offer:
+    async def read_first(self) -> versions.OfferedVersion:
         """Return what is there, or why that cannot be read."""
-        return await process.in_thread(self._look)
+        return await process.run_in_thread(self._poll)
 
-    async def run(self, take: Callable[[versions.Offer], None], known: versions.Offer) -> NoReturn:
+    async def run(
+        self, take: Callable[[versions.OfferedVersion], None], known: versions.OfferedVersion
+    ) -> NoReturn:
         """Hand on what differs from `known`, as soon as it has settled."""
         while True:
             await self._sleep(self._check_every_seconds)
-            found = await process.in_thread(self._look)
+            found = await process.run_in_thread(self._poll)
             if found != known:
-                known = await self._settled(found)
+                known = await self._wait_settled(found)
                 take(known)
 
-    async def _settled(self, found: versions.Offer) -> versions.Offer:
+    async def _wait_settled(self, found: versions.OfferedVersion) -> versions.OfferedVersion:
         while True:
             await self._sleep(SETTLE_SECONDS)
-            again = await process.in_thread(self._look)
+            again = await process.run_in_thread(self._poll)
             if again == found:
                 return found
             found = again
 
-    def _look(self) -> versions.Offer:
+    def _poll(self) -> versions.OfferedVersion:
         try:
             return self._read()
         except errors.InputError as error:
-            return versions.Offer(problem=str(error))
+            return versions.OfferedVersion(problem=str(error))
 
-    def _read(self) -> versions.Offer:
-        return versions.Offer(tuple(policy_sources.read(self._paths)))
+    def _read(self) -> versions.OfferedVersion:
+        return versions.OfferedVersion(tuple(policy_sources.read(self._paths)))
 
 
-class ReadOnce:
+class ReadOncePolicySource:
     """Offers what could be read but once, from a pipe or standard input, and never changes.
 
     Attributes:
         origin: the paths.
     """
 
-    def __init__(self, paths: Sequence[str], offer: versions.Offer) -> None:
+    def __init__(self, paths: Sequence[str], offer: versions.OfferedVersion) -> None:
         """Offer what has been read at `paths`."""
         self.origin = ", ".join(
             policy_sources.STDIN_NAME if path == policy_sources.STDIN else path for path in paths
         )
         self._offer = offer
 
-    async def first(self) -> versions.Offer:
+    async def read_first(self) -> versions.OfferedVersion:
         """Return it."""
         return self._offer
 
-    async def run(self, take: Callable[[versions.Offer], None], known: versions.Offer) -> NoReturn:
+    async def run(
+        self, take: Callable[[versions.OfferedVersion], None], known: versions.OfferedVersion
+    ) -> NoReturn:
         """Hand on nothing."""
         while True:
             await asyncio.Event().wait()

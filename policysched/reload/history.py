@@ -32,7 +32,7 @@ _TIME = "%Y%m%dT%H%M%S.%f"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
-class Key:
+class VersionKey:
     """Names a version that is kept.
 
     Attributes:
@@ -101,16 +101,16 @@ def decode(value: bytes) -> FormerVersion | None:
         return None
 
 
-def newest_first(kept: Mapping[str, bytes]) -> list[tuple[Key, FormerVersion]]:
+def decode_newest_first(kept: Mapping[str, bytes]) -> list[tuple[VersionKey, FormerVersion]]:
     """Return the versions in a ConfigMap; keys that are none of ours are passed over."""
-    keys = {key: Key.parse(key) for key in kept}
+    keys = {key: VersionKey.parse(key) for key in kept}
     versions = [(named, decode(kept[key])) for key, named in keys.items() if named is not None]
     readable = [(named, version) for named, version in versions if version is not None]
     return sorted(readable, key=lambda one: one[0], reverse=True)
 
 
-def changes(
-    kept: Mapping[str, bytes], new: Key, value: bytes, keep: int
+def plan_changes(
+    kept: Mapping[str, bytes], new: VersionKey, value: bytes, keep: int
 ) -> dict[str, bytes | None] | None:
     """Return what becomes of keys when a version has been put to use.
 
@@ -126,7 +126,7 @@ def changes(
     """
     if len(value) > MAX_BYTES:
         return None
-    ours = {named: key for key in kept if (named := Key.parse(key)) is not None}
+    ours = {named: key for key in kept if (named := VersionKey.parse(key)) is not None}
     readable = {named for named, key in ours.items() if decode(kept[key]) is not None}
     newest = max(readable, default=None)
     same = [named for named in readable if named.hash == new.hash]
@@ -137,7 +137,7 @@ def changes(
         key=lambda named: (named in readable, named),  # damaged ones go first
         reverse=True,
     )
-    used_bytes = len(value) + sum(len(kept[key]) for key in kept if Key.parse(key) is None)
+    used_bytes = len(value) + sum(len(kept[key]) for key in kept if VersionKey.parse(key) is None)
     stays: set[str] = set()
     for named in left[: keep - 1]:
         used_bytes += len(kept[ours[named]])

@@ -38,15 +38,17 @@ class HistoryKeeper:
         self._keep = keep
         self._is_leading = is_leading
         self._sleep = sleep
-        self._retries = retries.Retries(f"configmap {name}, which keeps former versions,", rng)
-        self._waiting: collections.deque[tuple[history.Key, bytes]] = collections.deque(maxlen=keep)
+        self._retries = retries.WriteRetries(f"configmap {name}, which keeps former versions,", rng)
+        self._waiting: collections.deque[tuple[history.VersionKey, bytes]] = collections.deque(
+            maxlen=keep
+        )
         self._news = asyncio.Event()
 
     def add(self, version: states.VersionInUse, origin: str) -> None:
         """Note that a version has been put to use."""
         if version.texts:
             value = history.encode(version.hash, origin, version.texts)
-            self._waiting.append((history.Key(version.loaded_at, version.hash), value))
+            self._waiting.append((history.VersionKey(version.loaded_at, version.hash), value))
             self._news.set()
 
     async def run(self) -> NoReturn:
@@ -63,12 +65,12 @@ class HistoryKeeper:
                 elif self._waiting[0] is oldest:  # else newer ones have pushed it out
                     self._waiting.popleft()
 
-    async def _write(self, key: history.Key, value: bytes) -> float:
+    async def _write(self, key: history.VersionKey, value: bytes) -> float:
         """Return when to try again, in seconds; 0 if the version is kept, or never will be."""
         try:
             present = await self._store.read(self._namespace, self._name)
             kept = present.binary_data if present else {}
-            changes = history.changes(kept, key, value, self._keep)
+            changes = history.plan_changes(kept, key, value, self._keep)
             if changes is None:
                 _log.warning("version %s is too large to be kept", key.hash)
             elif changes and present is not None:
@@ -81,6 +83,6 @@ class HistoryKeeper:
             if config_maps.is_final(error) and not isinstance(error, errors.ForbiddenError):
                 _log.warning("version %s is not kept: %s", key.hash, error)
                 return 0.0
-            return self._retries.failed(error)
-        self._retries.succeeded()
+            return self._retries.record_failure(error)
+        self._retries.record_success()
         return 0.0

@@ -87,9 +87,9 @@ class LiveProfiles:
         self._scheduler.set_profiles(frameworks, profiles.annotation_keys, profiles.metric_needs)
         self.policy_set, self.current = policy_set, profiles
         self._changed.set()
-        self._tell_gone()
+        self._warn_of_removed()
 
-    def _tell_gone(self) -> None:
+    def _warn_of_removed(self) -> None:
         """Warn of profiles that are gone: their pods say that they wait, so nobody else would."""
         names = frozenset(self.current.by_name)
         waiting = self._scheduler.events.pods.unserved.counts()
@@ -110,9 +110,9 @@ class LiveProfiles:
         yet other policies end it.
         """
         if self._metrics is not None:
-            await metrics_source.wait_first(self._metrics, self._scheduler, news)
+            await metrics_source.pause_for_first_samples(self._metrics, self._scheduler, news)
 
-    def in_use(self) -> Collection[profile.Profile]:
+    def get_profiles(self) -> Collection[profile.Profile]:
         """Return the profiles that pods are scheduled by now."""
         return self.current.by_name.values()
 
@@ -141,7 +141,7 @@ class LiveProfiles:
             return False
         return True
 
-    async def look_at_metrics(self) -> NoReturn:
+    async def retry_by_metric_age(self) -> NoReturn:
         """Try rejected pods again when samples grow old or just-placed pods cease to count.
 
         A refresh does so by itself; this is for samples that nothing refreshes any more.
@@ -150,4 +150,4 @@ class LiveProfiles:
             before = self.current.next_metric_change(self._scheduler.cache.snapshot())
             await asyncio.sleep(_METRICS_LOOK_SECONDS)
             if before is not None and self._clock.now() >= before:
-                self._scheduler.events.look_at_metrics()
+                self._scheduler.events.expire_samples()

@@ -35,7 +35,7 @@ _Made = TypeVar("_Made")
 _Used_contra = TypeVar("_Used_contra", contravariant=True)
 
 
-class Live(Protocol[_Used_contra]):
+class ReloadTarget(Protocol[_Used_contra]):
     """What goes by the version in use; see `LiveProfiles`."""
 
     def use(self, policy_set: policies.PolicySet, made: _Used_contra, /) -> None:
@@ -51,11 +51,15 @@ class Live(Protocol[_Used_contra]):
         ...
 
 
-def profiles_by(handle: handles.Handle) -> Callable[[versions.Checked], policies.Profiles]:
+def make_profiles_factory(
+    handle: handles.Handle,
+) -> Callable[[versions.CheckedVersion], policies.Profiles]:
     """Return what makes profiles of a version, whose plugins are made with `handle`."""
 
-    def make(checked: versions.Checked) -> policies.Profiles:
-        return policies.require(policies.make(checked.policy_set, handle, checked.compiled))
+    def make(checked: versions.CheckedVersion) -> policies.Profiles:
+        return policies.require_profiles(
+            policies.make_profiles(checked.policy_set, handle, checked.compiled)
+        )
 
     return make
 
@@ -70,13 +74,13 @@ class Reloader(Generic[_Made]):
 
     def __init__(
         self,
-        recipe: versions.Recipe,
+        recipe: versions.VersionChecker,
         state: states.PolicyState,
-        live: Live[_Made],
-        make: Callable[[versions.Checked], _Made],
+        live: ReloadTarget[_Made],
+        make: Callable[[versions.CheckedVersion], _Made],
         clock: clocks.Clock,
         *,
-        known: versions.Offer,
+        known: versions.OfferedVersion,
     ) -> None:
         """Prepare; `run` does the work.
 
@@ -97,12 +101,12 @@ class Reloader(Generic[_Made]):
         self._clock = clock
         self._offered = asyncio.Event()
         self._newest = known
-        self._considered = self._essence(known)
+        self._considered = self._make_comparison_key(known)
 
-    def take(self, offer: versions.Offer) -> None:
+    def submit(self, offer: versions.OfferedVersion) -> None:
         """Note what the source has now; a former offer that has not been looked at is forgotten."""
         self._newest = offer
-        if self._essence(offer) != self._considered:
+        if self._make_comparison_key(offer) != self._considered:
             self.is_busy = True
             self._offered.set()
 
@@ -123,38 +127,40 @@ class Reloader(Generic[_Made]):
             async with asyncio.timeout(seconds):
                 await self._offered.wait()
 
-    async def _consider(self, offer: versions.Offer) -> None:
-        essence = self._essence(offer)
+    async def _consider(self, offer: versions.OfferedVersion) -> None:
+        essence = self._make_comparison_key(offer)
         if essence == self._considered and not self._is_hindered:
             return
         self._considered, self._is_hindered = essence, False
-        version_hash = self._recipe.hash_of(offer.texts)
+        version_hash = self._recipe.compute_hash(offer.texts)
         if offer.is_frozen != self.state.is_frozen:
             change = "frozen" if offer.is_frozen else "no longer frozen"
-            _log.warning("reloads are %s %s", change, logs.fields(hash=self._in_use))
+            _log.warning("reloads are %s %s", change, logs.fields(hash=self._current_hash))
         self.state.is_frozen = offer.is_frozen
         if version_hash == self.state.current.hash and not offer.problem:
             self._keep()
         elif offer.is_frozen and not self._recipe.is_demanded(offer):
-            _log.warning("reloads are frozen: %s is held back", _named(version_hash))
-            self.state.hold_back(version_hash)
+            _log.warning("reloads are frozen: %s is held back", _format_version(version_hash))
+            self.state.record_frozen(version_hash)
         else:
             await self._load(offer)
 
-    def _essence(self, offer: versions.Offer) -> tuple[object, ...]:
+    def _make_comparison_key(self, offer: versions.OfferedVersion) -> tuple[object, ...]:
         """Return what has to differ for an offer to be a new one."""
-        texts = self._recipe.hash_of(offer.texts)
+        texts = self._recipe.compute_hash(offer.texts)
         return (texts, offer.problem, offer.is_frozen, offer.is_frozen and offer.demanded)
 
     def _keep(self) -> None:
         if self.state.refused is not None:
-            _log.info("the policies are again those in use %s", logs.fields(hash=self._in_use))
-        self.state.keep()
+            _log.info(
+                "the policies are again those in use %s", logs.fields(hash=self._current_hash)
+            )
+        self.state.record_unchanged()
 
-    async def _load(self, offer: versions.Offer) -> None:
+    async def _load(self, offer: versions.OfferedVersion) -> None:
         started_seconds = self._clock.monotonic_seconds()
-        found = await process.in_thread(lambda: self._recipe.check(offer))
-        if isinstance(found, versions.Refusal):
+        found = await process.run_in_thread(lambda: self._recipe.check(offer))
+        if isinstance(found, versions.VersionRefusal):
             self._refuse(found)
             return
         refusal = self._use(found)
@@ -164,41 +170,41 @@ class Reloader(Generic[_Made]):
         seconds = self._clock.monotonic_seconds() - started_seconds
         _log.info(
             "policies reloaded %s",
-            logs.fields(hash=found.hash, former=self._in_use, seconds=f"{seconds:.3f}"),
+            logs.fields(hash=found.hash, former=self._current_hash, seconds=f"{seconds:.3f}"),
         )
-        self.state.loaded(states.in_use(found, self._clock.now()))
+        self.state.record_load(states.make_version_in_use(found, self._clock.now()))
         # A version that mends this one does not wait until its metrics are given up.
         await self._live.wait_for_metrics(self._offered)
 
-    def _refuse(self, refusal: versions.Refusal) -> None:
+    def _refuse(self, refusal: versions.VersionRefusal) -> None:
         told = self.state.refused
         if told is not None and (told.hash, told.details) == (refusal.hash, refusal.details):
             return  # it was tried again
         _log.error(
             "%s is refused, %s stays in use: %s",
-            _named(refusal.hash),
-            _named(self._in_use),
+            _format_version(refusal.hash),
+            _format_version(self._current_hash),
             refusal.details,
         )
-        self.state.refuse(refusal, self._clock.now())
+        self.state.record_refusal(refusal, self._clock.now())
 
-    def _use(self, checked: versions.Checked) -> versions.Refusal | None:
+    def _use(self, checked: versions.CheckedVersion) -> versions.VersionRefusal | None:
         """Swap what decides, or say why not; between two awaits, so between two cycles."""
         try:
             made = self._make(checked)
         except errors.InputError as error:
-            return versions.refusal(checked.hash, error)
+            return versions.make_refusal(checked.hash, error)
         try:
             self._live.use(checked.policy_set, made)
         except errors.InputError as error:  # a right that is missing may be granted
             self._is_hindered = True
-            return versions.refusal(checked.hash, error)
+            return versions.make_refusal(checked.hash, error)
         return None
 
     @property
-    def _in_use(self) -> str:
+    def _current_hash(self) -> str:
         return self.state.current.hash
 
 
-def _named(version_hash: str) -> str:
+def _format_version(version_hash: str) -> str:
     return f"version {version_hash}" if version_hash else "what the source has now"

@@ -17,14 +17,14 @@ PATH = "/debug/policies"
 _ACTION = "Reloading"
 
 
-def of_policies(state: states.PolicyState) -> Iterable[core.Metric]:
+def collect_metrics(state: states.PolicyState) -> Iterable[core.Metric]:
     """Yield which version is in use, and what became of others."""
     reloads = core.CounterMetricFamily(
         "policysched_reload",
         "Versions of the policies that were offered since the start, by what became of them.",
         labels=("result",),
     )
-    for result in (states.Outcome.LOADED, states.Outcome.REFUSED):
+    for result in (states.OfferOutcome.LOADED, states.OfferOutcome.REFUSED):
         reloads.add_metric((result.value,), state.reloads[result])
     yield reloads
     info = core.GaugeMetricFamily(
@@ -49,7 +49,7 @@ def of_policies(state: states.PolicyState) -> Iterable[core.Metric]:
     )
 
 
-def page(state: states.PolicyState) -> http_server.Page:
+def make_page(state: states.PolicyState) -> http_server.HttpPage:
     """Return all of it, with the texts; schemas/debug-policies.schema.json has the form."""
     current = state.current
     refused = None
@@ -66,25 +66,25 @@ def page(state: states.PolicyState) -> http_server.Page:
         "frozen": state.is_frozen,
         "reloads": {
             result.value: state.reloads[result]
-            for result in (states.Outcome.LOADED, states.Outcome.REFUSED)
+            for result in (states.OfferOutcome.LOADED, states.OfferOutcome.REFUSED)
         },
         "refused": refused,
         "warnings": list(current.warnings),
         "texts": [{"name": text.name, "text": text.text} for text in current.texts],
     }
-    return http_server.json_page(document)
+    return http_server.make_json_page(document)
 
 
 def _text(time: datetime.datetime | None) -> str | None:
     return time.isoformat() if time else None
 
 
-class ConfigMapEvents:
+class PolicyEventRecorder:
     """Tells of reloads by events on the ConfigMap, where `kubectl describe` shows them."""
 
     def __init__(
         self,
-        recorder: recorders.Recorder,
+        recorder: recorders.ObjectEventRecorder,
         target: Callable[[], config_maps.ConfigMap | None],
         state: states.PolicyState,
     ) -> None:
@@ -93,32 +93,33 @@ class ConfigMapEvents:
         self._target = target
         self._state = state
 
-    def tell(self, told: states.Told) -> None:
+    def record_event(self, told: states.ReloadEvent) -> None:
         """Queue an event."""
         target = self._target()
         if target is None:
             return
-        event_type, reason, note = self._said(told)
+        event_type, reason, note = self._describe_event(told)
         self._recorder.record_of_object(target.reference, event_type, reason, _ACTION, note)
 
-    def _said(self, told: states.Told) -> tuple[str, str, str]:
+    def _describe_event(self, told: states.ReloadEvent) -> tuple[str, str, str]:
         current = self._state.current.hash
         match told.outcome:
-            case states.Outcome.LOADED:
-                note = f"version {told.hash} is in use{_first_of(self._state.current.warnings)}"
+            case states.OfferOutcome.LOADED:
+                warning = _format_first_warning(self._state.current.warnings)
+                note = f"version {told.hash} is in use{warning}"
                 return "Normal", "PoliciesLoaded", note
-            case states.Outcome.KEPT:
+            case states.OfferOutcome.KEPT:
                 return "Normal", "PoliciesLoaded", f"version {told.hash} is still in use"
-            case states.Outcome.FROZEN:
+            case states.OfferOutcome.FROZEN:
                 held = f", {told.hash} is held back" if told.hash not in ("", current) else ""
                 return "Normal", "PoliciesFrozen", f"version {current} stays in use{held}"
-            case states.Outcome.REFUSED:
+            case states.OfferOutcome.REFUSED:
                 what = f"version {told.hash}" if told.hash else "what is there now"
                 note = f"{what} is refused, {current} stays in use: {told.summary}"
                 return "Warning", "PoliciesRefused", note
 
 
-def _first_of(warnings: tuple[str, ...]) -> str:
+def _format_first_warning(warnings: tuple[str, ...]) -> str:
     if not warnings:
         return ""
     more = f" (and {len(warnings) - 1} more)" if len(warnings) > 1 else ""

@@ -13,7 +13,7 @@ _BACKOFF = backoff.Backoff(first_seconds=1.0, max_seconds=30.0)
 """So that a right that is granted later, or a server that comes back, is found soon."""
 
 
-class Retries:
+class WriteRetries:
     """The failures of one kind of writes."""
 
     def __init__(self, what: str, rng: random.Random) -> None:
@@ -23,7 +23,7 @@ class Retries:
         self._failures = 0
         self._complaint = ""
 
-    def failed(self, error: Exception) -> float:
+    def record_failure(self, error: Exception) -> float:
         """Return when to try again, in seconds."""
         self._failures += 1
         if str(error) != self._complaint:
@@ -31,7 +31,7 @@ class Retries:
             _log.warning("%s cannot be written, trying on: %s", self._what, error)
         return _BACKOFF.seconds(self._failures, self._rng)
 
-    def succeeded(self) -> None:
+    def record_success(self) -> None:
         """Note that a write has arrived."""
         if self._failures:
             _log.info("%s could be written in the end", self._what)

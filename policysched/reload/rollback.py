@@ -16,11 +16,11 @@ from policysched.reload import status_annotations as statuses
 _ATTEMPTS = 5
 """Schedulers write their status into the same object now and then."""
 
-Version: TypeAlias = tuple[history.Key, history.FormerVersion]
+Version: TypeAlias = tuple[history.VersionKey, history.FormerVersion]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Kept:
+class StoredVersions:
     """What there is.
 
     Attributes:
@@ -32,13 +32,13 @@ class Kept:
     versions: list[Version]
 
     @property
-    def in_use(self) -> str:
+    def current_hash(self) -> str:
         """Hash of the version in use, as the scheduler says; "" where it says nothing."""
         return self.target.metadata.annotations.get(statuses.HASH, "") if self.target else ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Done:
+class RollbackResult:
     """What was done.
 
     Attributes:
@@ -61,7 +61,7 @@ class Rollback:
         self._policies = policies
         self._kept_in = kept_in
 
-    async def look(self) -> Kept:
+    async def list_versions(self) -> StoredVersions:
         """Return what there is.
 
         Raises:
@@ -76,13 +76,13 @@ class Rollback:
                 help="a scheduler makes it; `--history` names another one",
             )
         target = await self._read(self._policies)
-        return Kept(target, history.newest_first(stored.binary_data))
+        return StoredVersions(target, history.decode_newest_first(stored.binary_data))
 
     async def _read(self, name: str) -> config_maps.ConfigMap | None:
         namespace, _, own = name.partition("/")
         return await self._store.read(namespace, own)
 
-    async def go_back(self, wanted: str, *, freeze: bool = False) -> Done:
+    async def roll_back(self, wanted: str, *, freeze: bool = False) -> RollbackResult:
         """Write a version back, unless the policies change at the same time.
 
         Args:
@@ -95,7 +95,7 @@ class Rollback:
             KubeError: it was not written, or that is not known.
         """
         first = await self._target()
-        version = _choose((await self.look()).versions, first, wanted)
+        version = _choose((await self.list_versions()).versions, first, wanted)
         target = first
         for attempt in range(1, _ATTEMPTS + 1):
             try:
@@ -114,37 +114,39 @@ class Rollback:
 
     async def _write(
         self, version: Version, target: config_maps.ConfigMap, *, freeze: bool
-    ) -> Done:
+    ) -> RollbackResult:
         _, former = version
         data, present = _data(former), _policies_of(target)
         said = target.metadata.annotations
         is_frozen = freeze or statuses.is_frozen(said)
         # What nothing holds back needs no demand; one that stays would pass a later freeze.
-        demand = content_hash.of(former.sources, {})  # params may have changed since it was kept
+        demand = content_hash.hash_texts(
+            former.sources, {}
+        )  # params may have changed since it was kept
         annotations = {statuses.ROLLBACK: demand if is_frozen else None}
         if freeze:
             annotations[statuses.FREEZE] = "true"
         binary = dict.fromkeys(
-            policy_sources.policy_keys(target.binary_data)
+            policy_sources.list_policy_keys(target.binary_data)
         )  # refused, so they go
         if (
             data == present
             and not binary
             and all(said.get(name) == to for name, to in annotations.items())
         ):
-            return Done(version, is_written=False, is_frozen=is_frozen)
+            return RollbackResult(version, is_written=False, is_frozen=is_frozen)
         dropped = dict.fromkeys(present.keys() - data.keys())
         await self._store.change(
             target, data=dropped | data, binary_data=binary, annotations=annotations
         )
         is_written = data != present or bool(binary)
-        return Done(version, is_written=is_written, is_frozen=is_frozen)
+        return RollbackResult(version, is_written=is_written, is_frozen=is_frozen)
 
 
 def _choose(versions: list[Version], target: config_maps.ConfigMap, wanted: str) -> Version:
     if not wanted:
         present = _policies_of(target)
-        is_whole = not policy_sources.policy_keys(target.binary_data)
+        is_whole = not policy_sources.list_policy_keys(target.binary_data)
         others = [each for each in versions if not is_whole or _data(each[1]) != present]
         if not others:
             raise errors.InputError(f"configmap {target.name}", "no other version is kept of it")

@@ -10,13 +10,15 @@ from policysched.lang.checked import checked
 from policysched.profiles import policies
 
 
-def _of_nodes(profile: checked.CheckedProfile) -> Iterable[checked.CheckedPolicy]:
+def _get_node_policies(profile: checked.CheckedProfile) -> Iterable[checked.CheckedPolicy]:
     return profile.policies
 
 
-def families(
+def collect_metrics(
     current: Callable[[], policies.PolicySet],
-    policies_of: Callable[[checked.CheckedProfile], Iterable[checked.CheckedPolicy]] = _of_nodes,
+    policies_of: Callable[
+        [checked.CheckedProfile], Iterable[checked.CheckedPolicy]
+    ] = _get_node_policies,
 ) -> Iterator[core.Metric]:
     """Yield when the rules of each profile expire, shadow policies' too."""
     found = core.GaugeMetricFamily(
@@ -24,12 +26,12 @@ def families(
         "When a rule ceases to act, or has ceased to.",
         labels=("profile", "rule"),
     )
-    for profile, rule, expires_at in _expiries(current(), policies_of):
+    for profile, rule, expires_at in _iterate_expiries(current(), policies_of):
         found.add_metric((profile, rule), expires_at)
     yield found
 
 
-def _expiries(
+def _iterate_expiries(
     policy_set: policies.PolicySet,
     policies_of: Callable[[checked.CheckedProfile], Iterable[checked.CheckedPolicy]],
 ) -> Iterator[tuple[str, str, float]]:

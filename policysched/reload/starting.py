@@ -25,7 +25,7 @@ from policysched.reload import config_map_source, config_map_store, file_source,
 _log = logging.getLogger("policysched")
 
 
-class Source(Protocol):
+class PolicySource(Protocol):
     """Where policies come from.
 
     Attributes:
@@ -34,17 +34,19 @@ class Source(Protocol):
 
     origin: str
 
-    async def first(self) -> versions.Offer:
+    async def read_first(self) -> versions.OfferedVersion:
         """Return what is there now."""
         ...
 
-    async def run(self, take: Callable[[versions.Offer], None], known: versions.Offer) -> NoReturn:
+    async def run(
+        self, take: Callable[[versions.OfferedVersion], None], known: versions.OfferedVersion
+    ) -> NoReturn:
         """Call `take` whenever there is something else than what is known."""
         ...
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Start:
+class InitialVersion:
     """What a process starts with.
 
     Attributes:
@@ -53,27 +55,27 @@ class Start:
         refusal: why that is not used, None where it is.
     """
 
-    checked: versions.Checked
-    offer: versions.Offer
-    refusal: versions.Refusal | None = None
+    checked: versions.CheckedVersion
+    offer: versions.OfferedVersion
+    refusal: versions.VersionRefusal | None = None
 
 
-class Starting:
+class InitialVersionFinder:
     """Finds the first version.
 
     Attributes:
         files: those that are followed; None where there are none, or one that is read once.
     """
 
-    def __init__(self, settings: config.PoliciesConfig, recipe: versions.Recipe) -> None:
+    def __init__(self, settings: config.PoliciesConfig, recipe: versions.VersionChecker) -> None:
         """Go by `policies` of the configuration."""
         self._settings = settings
         self._recipe = recipe
-        self.files = _followed(settings)
-        self._read_once: file_source.ReadOnce | None = None
-        self._start: Start | None = None
+        self.files = _make_file_source(settings)
+        self._read_once: file_source.ReadOncePolicySource | None = None
+        self._start: InitialVersion | None = None
 
-    def source(self, api: client.ApiClient, rng: random.Random) -> Source | None:
+    def make_source(self, api: client.ApiClient, rng: random.Random) -> PolicySource | None:
         """Return what is followed from the start on, None where nothing can change."""
         if self._settings.config_map:
             return config_map_source.ConfigMapSource(api, self._settings.config_map, rng)
@@ -81,20 +83,20 @@ class Starting:
 
     async def begin(
         self, api: client.ApiClient, rng: random.Random, stopping: asyncio.Event
-    ) -> tuple[Start, Source | None] | None:
+    ) -> tuple[InitialVersion, PolicySource | None] | None:
         """Return the first version and the source to follow; None if the process is to stop.
 
         Raises:
             InputError: there is no good version.
             KubeError: what is kept cannot be read.
         """
-        source = self.source(api, rng)
+        source = self.make_source(api, rng)
         if self._start is None and source is not None:
-            finding = self.remote(source, config_maps.ConfigMaps(api))
-            self._start = await process.unless(stopping, finding)
+            finding = self.find_remote(source, config_maps.ConfigMaps(api))
+            self._start = await process.run_unless_stopped(stopping, finding)
         return None if self._start is None else (self._start, source)
 
-    def local(self) -> Start | None:
+    def find_local(self) -> InitialVersion | None:
         """Return what files say, None where the API server has to be asked.
 
         Raises:
@@ -103,85 +105,87 @@ class Starting:
         self._start = self._read_local()
         return self._start
 
-    def _read_local(self) -> Start | None:
+    def _read_local(self) -> InitialVersion | None:
         if self._settings.config_map:
             return None
         if not self._settings.paths:
-            return Start(self._recipe.without_policies(), versions.Offer())
+            return InitialVersion(self._recipe.make_empty_version(), versions.OfferedVersion())
         try:
             offer = self._read_files()
         except errors.InputError as error:
             if not self._has_last_good:
                 raise
-            offer = versions.Offer(problem=str(error))
+            offer = versions.OfferedVersion(problem=str(error))
         if self.files is None:
-            self._read_once = file_source.ReadOnce(self._settings.paths, offer)
+            self._read_once = file_source.ReadOncePolicySource(self._settings.paths, offer)
         found = self._recipe.check(offer)
-        if isinstance(found, versions.Checked):
-            return Start(found, offer)
+        if isinstance(found, versions.CheckedVersion):
+            return InitialVersion(found, offer)
         if self._has_last_good:
             return None
         raise found.cause
 
-    def _read_files(self) -> versions.Offer:
+    def _read_files(self) -> versions.OfferedVersion:
         if self.files is not None:
             return self.files.read()
-        return versions.Offer(tuple(policy_sources.read(self._settings.paths)))
+        return versions.OfferedVersion(tuple(policy_sources.read(self._settings.paths)))
 
     @property
     def _has_last_good(self) -> bool:
         is_wanted = self._settings.on_bad_start == "lastGood"
         return is_wanted and bool(self._settings.history_config_map)
 
-    async def remote(self, source: Source, kept: config_map_store.ConfigMapStore) -> Start:
+    async def find_remote(
+        self, source: PolicySource, kept: config_map_store.ConfigMapStore
+    ) -> InitialVersion:
         """Return what a source says, or what is kept where that is bad or frozen.
 
         Raises:
             InputError: there is no good version.
             KubeError: what is kept cannot be read.
         """
-        offer = await source.first()
+        offer = await source.read_first()
         if offer.is_frozen and not self._recipe.was_in_use(offer):
             wanted = f"version {offer.in_use}" if offer.in_use else "the version used last"
             _log.warning("reloads are frozen: looking for %s among those kept", wanted)
-            frozen = await self._kept(kept, offer.in_use)
+            frozen = await self._find_stored(kept, offer.in_use)
             if frozen is not None:
                 what = "" if frozen.hash == offer.in_use else ", its texts with the params of now"
                 _log.warning("reloads are frozen: starting on version %s%s", frozen.hash, what)
-                return Start(frozen, offer)
+                return InitialVersion(frozen, offer)
             _log.warning("reloads are frozen, but %s is not kept", wanted)
         found = self._recipe.check(offer)
-        if isinstance(found, versions.Checked):
-            return Start(found, offer)
+        if isinstance(found, versions.CheckedVersion):
+            return InitialVersion(found, offer)
         if not self._has_last_good:
             raise found.cause
         _log.error("the policies are refused: %s", found.details)
-        last_good = await self._kept(kept, offer.in_use) or await self._kept(kept)
+        last_good = await self._find_stored(kept, offer.in_use) or await self._find_stored(kept)
         if last_good is None:
             raise found.cause
         _log.error("starting on version %s, kept in the cluster", last_good.hash)
-        return Start(last_good, offer, found)
+        return InitialVersion(last_good, offer, found)
 
-    async def _kept(
+    async def _find_stored(
         self, kept: config_map_store.ConfigMapStore, version_hash: str = ""
-    ) -> versions.Checked | None:
+    ) -> versions.CheckedVersion | None:
         """Return the newest kept version that is good, or the one with this hash."""
         namespace, _, name = self._settings.history_config_map.partition("/")
         if not name:
             return None
         stored = await kept.read(namespace, name)
-        for key, former in history.newest_first(stored.binary_data if stored else {}):
+        for key, former in history.decode_newest_first(stored.binary_data if stored else {}):
             if version_hash not in ("", key.hash):
                 continue
-            demanded = self._recipe.hash_of(former.sources)
-            found = self._recipe.check(versions.Offer(former.sources, demanded=demanded))
-            if isinstance(found, versions.Checked):
+            demanded = self._recipe.compute_hash(former.sources)
+            found = self._recipe.check(versions.OfferedVersion(former.sources, demanded=demanded))
+            if isinstance(found, versions.CheckedVersion):
                 return found
             _log.warning("version %s is kept, but is not good any more: %s", key, found.summary)
         return None
 
 
-def _followed(settings: config.PoliciesConfig) -> file_source.FileSource | None:
+def _make_file_source(settings: config.PoliciesConfig) -> file_source.PolicyFileSource | None:
     if not settings.paths or any(policy_sources.is_read_once(path) for path in settings.paths):
         return None
-    return file_source.FileSource(settings.paths, settings.check_every_seconds)
+    return file_source.PolicyFileSource(settings.paths, settings.check_every_seconds)

@@ -16,7 +16,7 @@ from policysched.reload import versions
 _log = logging.getLogger(__name__)
 
 
-class Outcome(enum.Enum):
+class OfferOutcome(enum.Enum):
     """What became of an offer.
 
     KEPT: it is the version in use already, whose place a bad one had taken, or that was frozen.
@@ -29,7 +29,7 @@ class Outcome(enum.Enum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Told:
+class ReloadEvent:
     """What listeners are told.
 
     Attributes:
@@ -39,13 +39,13 @@ class Told:
         summary: the first of `errors`, on one line.
     """
 
-    outcome: Outcome
+    outcome: OfferOutcome
     hash: str
     errors: str = ""
     summary: str = ""
 
 
-Listener: TypeAlias = Callable[[Told], None]
+Listener: TypeAlias = Callable[[ReloadEvent], None]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class VersionInUse:
     warnings: tuple[str, ...] = ()
 
 
-def in_use(checked: versions.Checked, now: datetime.datetime) -> VersionInUse:
+def make_version_in_use(checked: versions.CheckedVersion, now: datetime.datetime) -> VersionInUse:
     """Return a version that decides from now on, and log what its author should know."""
     for warning in checked.warnings:
         _log.warning("policies: %s", warning)
@@ -89,37 +89,39 @@ class PolicyState:
         """Begin with a good version."""
         self.origin = origin
         self.current = current
-        self.refused: versions.Refusal | None = None
+        self.refused: versions.VersionRefusal | None = None
         self.refused_at: datetime.datetime | None = None
         self.is_frozen = is_frozen
-        self.reloads: collections.Counter[Outcome] = collections.Counter()
+        self.reloads: collections.Counter[OfferOutcome] = collections.Counter()
         self.listeners: list[Listener] = []
 
-    def loaded(self, version: VersionInUse) -> None:
+    def record_load(self, version: VersionInUse) -> None:
         """Note that another version is in use from now on."""
         self.current = version
         self.refused = self.refused_at = None
-        self.reloads[Outcome.LOADED] += 1
-        self._tell(Told(Outcome.LOADED, version.hash))
+        self.reloads[OfferOutcome.LOADED] += 1
+        self._notify(ReloadEvent(OfferOutcome.LOADED, version.hash))
 
-    def refuse(self, refusal: versions.Refusal, now: datetime.datetime) -> None:
+    def record_refusal(self, refusal: versions.VersionRefusal, now: datetime.datetime) -> None:
         """Note that a version cannot be used."""
         self.refused, self.refused_at = refusal, now
-        self.reloads[Outcome.REFUSED] += 1
-        self._tell(Told(Outcome.REFUSED, refusal.hash, refusal.details, refusal.summary))
+        self.reloads[OfferOutcome.REFUSED] += 1
+        self._notify(
+            ReloadEvent(OfferOutcome.REFUSED, refusal.hash, refusal.details, refusal.summary)
+        )
 
-    def hold_back(self, version_hash: str) -> None:
+    def record_frozen(self, version_hash: str) -> None:
         """Note that a version is not looked at, because reloads are frozen."""
         self.refused = self.refused_at = None
-        self._tell(Told(Outcome.FROZEN, version_hash))
+        self._notify(ReloadEvent(OfferOutcome.FROZEN, version_hash))
 
-    def keep(self) -> None:
+    def record_unchanged(self) -> None:
         """Note that the version in use is what the source has."""
         self.refused = self.refused_at = None
-        outcome = Outcome.FROZEN if self.is_frozen else Outcome.KEPT
-        self._tell(Told(outcome, self.current.hash))
+        outcome = OfferOutcome.FROZEN if self.is_frozen else OfferOutcome.KEPT
+        self._notify(ReloadEvent(outcome, self.current.hash))
 
-    def _tell(self, told: Told) -> None:
+    def _notify(self, told: ReloadEvent) -> None:
         for listener in self.listeners:
             try:
                 listener(told)

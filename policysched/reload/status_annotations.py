@@ -38,7 +38,7 @@ _LOOK_SECONDS = 1.0
 """How often a process that stands by looks whether it leads, if there is something to tell."""
 
 
-class Followed(Protocol):
+class WatchedConfigMap(Protocol):
     """The ConfigMap, as far as it is known; see `ConfigMapSource`."""
 
     @property
@@ -47,19 +47,19 @@ class Followed(Protocol):
         ...
 
 
-def wanted(state: states.PolicyState) -> dict[str, str | None]:
+def make_annotations(state: states.PolicyState) -> dict[str, str | None]:
     """Return the annotations that tell of a state; None stands for one that must not be there."""
     refused = state.refused
     status = "frozen" if state.is_frozen else "refused" if refused else "ok"
     return {
         HASH: state.current.hash,
         STATUS: status,
-        ERRORS: cut(refused.details) if refused else None,
-        WARNINGS: cut("\n".join(state.current.warnings)) or None,
+        ERRORS: truncate(refused.details) if refused else None,
+        WARNINGS: truncate("\n".join(state.current.warnings)) or None,
     }
 
 
-def cut(text: str) -> str:
+def truncate(text: str) -> str:
     """Return the text, its end replaced by an ellipsis where it is too long."""
     encoded = text.encode()
     if len(encoded) <= MAX_ERRORS_BYTES:
@@ -73,7 +73,7 @@ class StatusAnnotations:
     def __init__(
         self,
         state: states.PolicyState,
-        followed: Followed,
+        followed: WatchedConfigMap,
         store: config_map_store.ConfigMapStore,
         is_leading: Callable[[], bool],
         rng: random.Random,
@@ -85,16 +85,16 @@ class StatusAnnotations:
         self._store = store
         self._is_leading = is_leading
         self._sleep = sleep
-        self._retries = retries.Retries("the status of the policies", rng)
+        self._retries = retries.WriteRetries("the status of the policies", rng)
         self._news = asyncio.Event()
         self._news.set()
         self._written: tuple[str, config_maps.Changes] | None = None  # by the uid of the object
 
-    def tell(self, _told: states.Told) -> None:
+    def request_write(self, _told: states.ReloadEvent) -> None:
         """Note that there is something to tell."""
         self._news.set()
 
-    def tell_again(self) -> None:
+    def request_rewrite(self) -> None:
         """Note that somebody may have taken away what was told."""
         self._news.set()
 
@@ -123,7 +123,7 @@ class StatusAnnotations:
         target = self._followed.latest
         if target is None or target.metadata.deletion_timestamp:
             return 0.0  # its end, and what follows, are news
-        wished = wanted(self._state)
+        wished = make_annotations(self._state)
         if not self._is_leading():
             self._written = None
             return 0.0 if _has(target.metadata.annotations, wished) else _LOOK_SECONDS
@@ -134,16 +134,16 @@ class StatusAnnotations:
         except errors.FencedError:
             return _LOOK_SECONDS
         except errors.KubeError as error:
-            return self._retries.failed(error)
+            return self._retries.record_failure(error)
         self._written = (target.metadata.uid, wished)
-        self._retries.succeeded()
+        self._retries.record_success()
         return 0.0
 
     def _is_there(self, target: config_maps.ConfigMap, wished: config_maps.Changes) -> bool:
         """Return whether the object has these annotations; the watch may be behind our writes."""
         if self._written is not None and self._written[0] == target.metadata.uid:
             # What the watch shows may be older than our last write, and equal by chance.
-            return self._written[1] == wished and not is_bare(target)
+            return self._written[1] == wished and not lacks_status(target)
         return _has(target.metadata.annotations, wished)
 
 
@@ -156,7 +156,7 @@ def is_frozen(annotations: Mapping[str, str]) -> bool:
     return said is not None and said.strip().lower() != "false"
 
 
-def is_bare(config_map: config_maps.ConfigMap) -> bool:
+def lacks_status(config_map: config_maps.ConfigMap) -> bool:
     """Return whether nobody tells which version is in use, as after `kubectl replace`."""
     return HASH not in config_map.metadata.annotations
 

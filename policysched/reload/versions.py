@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Offer:
+class OfferedVersion:
     """All policy texts that a source has at one moment.
 
     Attributes:
@@ -39,7 +39,7 @@ class Offer:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Refusal:
+class VersionRefusal:
     """Why a version cannot be used.
 
     Attributes:
@@ -56,7 +56,7 @@ class Refusal:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedVersion:
     """A version without errors; only plugins can still object.
 
     Attributes:
@@ -84,7 +84,7 @@ class Checked:
         )
 
 
-class Recipe:
+class VersionChecker:
     """How texts become profiles: everything else that has a say, the same for all versions."""
 
     def __init__(
@@ -100,43 +100,43 @@ class Recipe:
         self._clock = clock or clocks.SystemClock()
         self._configuration = configuration
         self._scheduler_name = scheduler_name
-        self._params = policies.given_params(configuration)
-        self._judge = lint_gate.of(configuration.policies.lint_errors)
+        self._params = policies.convert_params(configuration)
+        self._judge = lint_gate.choose_judge(configuration.policies.lint_errors)
 
-    def hash_of(self, texts: Sequence[source.SourceText]) -> str:
+    def compute_hash(self, texts: Sequence[source.SourceText]) -> str:
         """Return what identifies this version, good or bad; "" without texts."""
-        return content_hash.of(texts, self._params) if texts else ""
+        return content_hash.hash_texts(texts, self._params) if texts else ""
 
-    def is_demanded(self, offer: Offer) -> bool:
+    def is_demanded(self, offer: OfferedVersion) -> bool:
         """Return whether somebody went back to this version on purpose.
 
         The texts say so, since params are not kept: with others than then, going back to what was
         decided by the same texts gives another version.
         """
-        names = (self.hash_of(offer.texts), content_hash.of(offer.texts, {}))
+        names = (self.compute_hash(offer.texts), content_hash.hash_texts(offer.texts, {}))
         return bool(offer.texts) and offer.demanded in names
 
-    def without_policies(self) -> Checked:
+    def make_empty_version(self) -> CheckedVersion:
         """Return what there is where no policies are named.
 
         Raises:
             ConfigurationError: params are given for nobody.
         """
-        made = policies.load((), {}, self._scheduler_name, self._configuration)
-        return Checked((), made, None)
+        made = policies.load_policy_set((), {}, self._scheduler_name, self._configuration)
+        return CheckedVersion((), made, None)
 
-    def was_in_use(self, offer: Offer) -> bool:
+    def was_in_use(self, offer: OfferedVersion) -> bool:
         """Return whether it is the version in use, or one that somebody went back to."""
-        return self.is_demanded(offer) or self.hash_of(offer.texts) == offer.in_use
+        return self.is_demanded(offer) or self.compute_hash(offer.texts) == offer.in_use
 
-    def check(self, offer: Offer) -> Checked | Refusal:
+    def check(self, offer: OfferedVersion) -> CheckedVersion | VersionRefusal:
         """Check, lint and compile a version; it may run in any thread.
 
         Of one that was in use before, errors of lint are only warned of: a newer release, which
         finds more, must not take away what served until then.
         """
         if offer.problem:
-            return refusal("", errors.InputError("policies", offer.problem))
+            return make_refusal("", errors.InputError("policies", offer.problem))
         try:
             made = policies.from_sources(
                 offer.texts,
@@ -144,18 +144,18 @@ class Recipe:
                 self._scheduler_name,
                 self._configuration,
                 self._clock.now(),
-                lint_gate.warn if self.was_in_use(offer) else self._judge,
+                lint_gate.downgrade_errors if self.was_in_use(offer) else self._judge,
             )
-            return Checked(offer.texts, made, policies.compile_set(made))
+            return CheckedVersion(offer.texts, made, policies.compile_set(made))
         except errors.InputError as error:
-            return refusal(self.hash_of(offer.texts), error)
+            return make_refusal(self.compute_hash(offer.texts), error)
         except Exception as error:  # noqa: BLE001 - logged, see below
             # Whatever a text makes the compiler do, the version in use goes on.
             _log.exception("a version of the policies could not be compiled")
-            return refusal(self.hash_of(offer.texts), error)
+            return make_refusal(self.compute_hash(offer.texts), error)
 
 
-def refusal(version_hash: str, error: Exception) -> Refusal:
+def make_refusal(version_hash: str, error: Exception) -> VersionRefusal:
     """Return what an exception means for a version."""
     if isinstance(error, policies.PolicyError):
         faults = [
@@ -166,8 +166,8 @@ def refusal(version_hash: str, error: Exception) -> Refusal:
         first = faults[0]
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
         summary = f"{first.span}: {first.code}: {first.message}{more}"
-        return Refusal(version_hash, summary, str(error), error)
+        return VersionRefusal(version_hash, summary, str(error), error)
     if isinstance(error, errors.InputError):
-        return Refusal(version_hash, str(error).partition("\n")[0], str(error), error)
+        return VersionRefusal(version_hash, str(error).partition("\n")[0], str(error), error)
     problem = f"internal error: {type(error).__name__}: {error}"
-    return Refusal(version_hash, problem, problem, error)
+    return VersionRefusal(version_hash, problem, problem, error)

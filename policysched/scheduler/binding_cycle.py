@@ -40,10 +40,10 @@ class BindingCycle:
         self,
         cache: caches.Cache,
         queue: scheduling_queue.SchedulingQueue,
-        on_their_way: pre_binding.OnTheirWay,
+        on_their_way: pre_binding.InFlightPods,
         failures: failure.FailureHandler,
-        outside: ports.Outside,
-        counters: counts.Counters,
+        outside: ports.SchedulerPorts,
+        counters: counts.SchedulingCounters,
         *,
         log: decisions.DecisionLog,
     ) -> None:
@@ -73,7 +73,7 @@ class BindingCycle:
             _log.exception("a plugin failed before %s was bound", info.key)
             return self._give_up(assumed, failure.internal_error(error))
         if not answer.is_success and not answer.is_skip:
-            failed = failure.Failure(answer.message, is_rejection=False)
+            failed = failure.AttemptFailure(answer.message, is_rejection=False)
             return self._give_up(assumed, failed)
         assumed.has_pre_bind = answer.is_success
         if assumed.has_pre_bind or assumed.is_waiting:
@@ -81,7 +81,9 @@ class BindingCycle:
             self._status_writer.nominate(info, node_name)
         return True
 
-    def _give_up(self, assumed: scheduling_cycle.AssumedPod, failed: failure.Failure) -> bool:
+    def _give_up(
+        self, assumed: scheduling_cycle.AssumedPod, failed: failure.AttemptFailure
+    ) -> bool:
         self._waiting.remove(assumed.info.uid)
         self._undo(assumed, failed)
         return False
@@ -96,11 +98,11 @@ class BindingCycle:
             self._undo(assumed, failure.CANCELLED)
             raise
         if answer.is_rejection:
-            self._undo(assumed, failure.of_point("Permit", answer))
+            self._undo(assumed, failure.from_point("Permit", answer))
             return False
         if not answer.is_success:
             message = f"waiting on permit for pod: {answer.message}"
-            self._undo(assumed, failure.Failure(message, is_rejection=False))
+            self._undo(assumed, failure.AttemptFailure(message, is_rejection=False))
             return False
         self._queue.done(assumed.info.uid)
         return True
@@ -125,7 +127,7 @@ class BindingCycle:
         self,
         assumed: scheduling_cycle.AssumedPod,
         work: Coroutine[Any, Any, status.Status],
-    ) -> status.Status | failure.Failure:
+    ) -> status.Status | failure.AttemptFailure:
         """Return what plugins answer, or how they broke; a pod that is cancelled is undone."""
         try:
             return await work
@@ -140,7 +142,7 @@ class BindingCycle:
         self,
         assumed: scheduling_cycle.AssumedPod,
         point: str,
-        answer: status.Status | failure.Failure,
+        answer: status.Status | failure.AttemptFailure,
     ) -> bool:
         if isinstance(answer, status.Status):
             assumed.decision.times.end(point, answer.code)
@@ -180,7 +182,7 @@ class BindingCycle:
             seconds = decision.ended_seconds - first_seconds
             self._log.measured.observe_bound_pod(decision.attempt, seconds)
 
-    def _undo(self, assumed: scheduling_cycle.AssumedPod, failed: failure.Failure) -> None:
+    def _undo(self, assumed: scheduling_cycle.AssumedPod, failed: failure.AttemptFailure) -> None:
         """Give everything back that was taken for the pod, then requeue or drop it.
 
         Others may fit into the place that becomes free. The pod itself must not be woken by that
@@ -189,7 +191,7 @@ class BindingCycle:
         info = assumed.info
         assumed.framework.binding.unreserve(assumed.state, info, assumed.node_name)
         self._counters.undone[assumed.framework.profile.scheduler_name] += 1
-        placed = object_changes.on_node(info, assumed.node_name)
+        placed = object_changes.assign_node(info, assumed.node_name)
         is_freed = self._cache.forget_pod(info)
         if is_freed and not failed.is_rejection:
             self._queue.move_all_to_active_or_backoff(object_changes.POD_DELETE, placed, None)

@@ -16,7 +16,7 @@ class AttemptResult(enum.StrEnum):
 
 
 @dataclasses.dataclass(slots=True)
-class Counters:
+class SchedulingCounters:
     """Totals since the start.
 
     Attributes:

@@ -39,7 +39,7 @@ MAX_MESSAGE_CHARACTERS = 4096
 """Of a message that is kept; the condition of the pod has more of it."""
 
 
-class Decision(msgspec.Struct, gc=False):
+class SchedulingDecision(msgspec.Struct, gc=False):
     """The outcome of one scheduling attempt.
 
     Attributes:
@@ -88,10 +88,12 @@ class Decision(msgspec.Struct, gc=False):
     evidence: tuple[str, ...] = ()
 
 
-Listener: TypeAlias = Callable[[Decision, runtime.ScheduleResult, snapshot.Snapshot], None]
+Listener: TypeAlias = Callable[
+    [SchedulingDecision, runtime.ScheduleResult, snapshot.Snapshot], None
+]
 """Called inside the cycle, while result and snapshot are still valid; it must be quick."""
 
-EndListener: TypeAlias = Callable[[Decision], None]
+EndListener: TypeAlias = Callable[[SchedulingDecision], None]
 """Called when an attempt has ended; it must be quick."""
 
 
@@ -105,20 +107,20 @@ class DecisionLog:
     """
 
     def __init__(
-        self, limit: int, clock: clocks.Clock, measured: measurements.Measurements
+        self, limit: int, clock: clocks.Clock, measured: measurements.SchedulingHistograms
     ) -> None:
         """Remember the latest `limit` decisions, and measure all of them."""
-        self._ring: deque[Decision] = deque(maxlen=limit)
+        self._ring: deque[SchedulingDecision] = deque(maxlen=limit)
         self._clock = clock
         self.measured = measured
         self.listeners: list[Listener] = []
         self.end_listeners: list[EndListener] = []
 
-    def __iter__(self) -> Iterator[Decision]:
+    def __iter__(self) -> Iterator[SchedulingDecision]:
         """Iterate over what is remembered, oldest first."""
         return iter(self._ring)
 
-    def __reversed__(self) -> Iterator[Decision]:
+    def __reversed__(self) -> Iterator[SchedulingDecision]:
         """Iterate over what is remembered, newest first."""
         return reversed(self._ring)
 
@@ -126,7 +128,7 @@ class DecisionLog:
         """Return how many decisions are remembered."""
         return len(self._ring)
 
-    def latest_of(self, pod_key: str) -> Decision | None:
+    def find_latest(self, pod_key: str) -> SchedulingDecision | None:
         """Return the newest decision about a pod, given as `namespace/name`."""
         return next((d for d in reversed(self._ring) if d.pod == pod_key), None)
 
@@ -137,12 +139,12 @@ class DecisionLog:
         result: runtime.ScheduleResult,
         snap: snapshot.Snapshot,
         started_seconds: float,
-    ) -> Decision:
+    ) -> SchedulingDecision:
         """Remember what was decided about a pod, in the cycle that has just decided."""
         outcome = (
             _result(result),
             result.node_name,
-            _kept(result.message),
+            _cut_message(result.message),
             result.feasible_count,
             result.node_count,
         )
@@ -163,9 +165,9 @@ class DecisionLog:
         prof: profile.Profile,
         message: str,
         started_seconds: float,
-    ) -> Decision:
+    ) -> SchedulingDecision:
         """Remember that a plugin broke, so that nothing was decided about a pod."""
-        outcome = (counts.AttemptResult.ERROR, None, _kept(message), 0, 0)
+        outcome = (counts.AttemptResult.ERROR, None, _cut_message(message), 0, 0)
         now, times = self._clock.now(), point_times.PointTimes()
         decision = self._new(queued, prof, outcome, now, started_seconds, times)
         self._ring.append(decision)
@@ -179,10 +181,10 @@ class DecisionLog:
         now: datetime.datetime,
         started_seconds: float,
         times: point_times.PointTimes,
-    ) -> Decision:
+    ) -> SchedulingDecision:
         seconds = self._clock.monotonic_seconds() - started_seconds
         self.measured.algorithm.observe(seconds)
-        return Decision(  # by position, which takes a quarter of the time
+        return SchedulingDecision(  # by position, which takes a quarter of the time
             queued.info.key,
             queued.uid,
             prof.scheduler_name,
@@ -198,11 +200,11 @@ class DecisionLog:
         )
 
     def end(
-        self, decision: Decision, result: counts.AttemptResult, message: str | None = None
+        self, decision: SchedulingDecision, result: counts.AttemptResult, message: str | None = None
     ) -> None:
         """Note how an attempt ended, with the message of its failure if it failed."""
         decision.result = result
-        decision.message = decision.message if message is None else _kept(message)
+        decision.message = decision.message if message is None else _cut_message(message)
         decision.ended_seconds = self._clock.monotonic_seconds()
         seconds = decision.ended_seconds - decision.started_seconds
         self.measured.attempts.observe(seconds, result.value, decision.scheduler_name)
@@ -214,8 +216,10 @@ class DecisionLog:
                 _log.exception("a listener failed at the end of an attempt of %s", decision.pod)
 
 
-def made_room(
-    decision: Decision, answer: interface.PostFilterResult | None, evidence: tuple[str, ...]
+def note_post_filter(
+    decision: SchedulingDecision,
+    answer: interface.PostFilterResult | None,
+    evidence: tuple[str, ...],
 ) -> None:
     """Note what PostFilter answered, and what rules saw."""
     decision.evidence = evidence
@@ -231,11 +235,13 @@ def _result(result: runtime.ScheduleResult) -> counts.AttemptResult:
     return counts.AttemptResult.UNSCHEDULABLE if is_rejection else counts.AttemptResult.ERROR
 
 
-def _kept(message: str) -> str:
+def _cut_message(message: str) -> str:
     return standings.cut(message, MAX_MESSAGE_CHARACTERS)
 
 
-def _condense(decision: Decision, result: runtime.ScheduleResult, snap: snapshot.Snapshot) -> None:
+def _condense(
+    decision: SchedulingDecision, result: runtime.ScheduleResult, snap: snapshot.Snapshot
+) -> None:
     """Copy the little that is worth keeping of long arrays, which change with the next cycle."""
     names = snap.nodes.names
     if result.diagnosis is not None:

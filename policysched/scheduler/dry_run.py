@@ -37,7 +37,7 @@ _EXPLAIN_SECONDS = 1.0
 """A difference is explained this often at most: that costs more than a decision."""
 
 
-class Outcome(enum.Enum):
+class ComparisonOutcome(enum.Enum):
     """What becomes of a pod, compared with the other scheduler.
 
     The last two are of pods that it left pending, the others of pods that it placed.
@@ -54,19 +54,21 @@ class Outcome(enum.Enum):
 
 
 PLACED = (
-    Outcome.SAME_NODE,
-    Outcome.EQUAL_NODE,
-    Outcome.NEAR_NODE,
-    Outcome.OTHER_NODE,
-    Outcome.LEFT_PENDING,
-    Outcome.FAILED,
+    ComparisonOutcome.SAME_NODE,
+    ComparisonOutcome.EQUAL_NODE,
+    ComparisonOutcome.NEAR_NODE,
+    ComparisonOutcome.OTHER_NODE,
+    ComparisonOutcome.LEFT_PENDING,
+    ComparisonOutcome.FAILED,
 )
-WAITING = (Outcome.BOTH_PENDING, Outcome.WOULD_PLACE, Outcome.FAILED)
-AGREEMENT = frozenset({Outcome.SAME_NODE, Outcome.EQUAL_NODE, Outcome.BOTH_PENDING})
+WAITING = (ComparisonOutcome.BOTH_PENDING, ComparisonOutcome.WOULD_PLACE, ComparisonOutcome.FAILED)
+AGREEMENT = frozenset(
+    {ComparisonOutcome.SAME_NODE, ComparisonOutcome.EQUAL_NODE, ComparisonOutcome.BOTH_PENDING}
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Comparison:
+class SchedulerComparison:
     """A pod in both schedulers.
 
     Attributes:
@@ -80,7 +82,7 @@ class Comparison:
     uid: str
     profile: str
     compared_at: datetime.datetime
-    outcome: Outcome
+    outcome: ComparisonOutcome
     their_node: str | None
     our_node: str | None
     why: str = ""
@@ -108,9 +110,9 @@ class DryRun:
         kept: int = 1000,
     ) -> None:
         """Decide on what `cache` holds by the profile of a schedulerName; keep some differences."""
-        self.placed: Counter[tuple[str, Outcome]] = Counter()
-        self.waiting: dict[str, Comparison] = {}
-        self.differences: deque[Comparison] = deque(maxlen=kept)
+        self.placed: Counter[tuple[str, ComparisonOutcome]] = Counter()
+        self.waiting: dict[str, SchedulerComparison] = {}
+        self.differences: deque[SchedulerComparison] = deque(maxlen=kept)
         self.seconds = 0.0
         self.is_on = False
         self._cache = cache
@@ -121,21 +123,21 @@ class DryRun:
 
     # --- pods that the other scheduler placed -----------------------------------------------------
 
-    def bound(self, pending: pod_shape.PodInfo, node_name: str) -> None:
+    def compare_bound(self, pending: pod_shape.PodInfo, node_name: str) -> None:
         """Compare a pod that is bound now, before the cache counts it there; never raises."""
         name = pending.pod.spec.scheduler_name
         framework = self._framework_of(name)
         if not self.is_on or framework is None:
             return
         self.waiting.pop(pending.uid, None)
-        compared = self._compare(framework, _as_decided(pending), node_name)
+        compared = self._compare(framework, _drop_own_nomination(pending), node_name)
         self.placed[name, compared.outcome] += 1
         if compared.outcome not in AGREEMENT:
             self.differences.append(compared)
 
     # --- pods that wait ---------------------------------------------------------------------------
 
-    def look_at(self, pods: Iterable[pod_shape.PodInfo]) -> Iterable[None]:
+    def compare_waiting(self, pods: Iterable[pod_shape.PodInfo]) -> Iterable[None]:
         """Compare the pods that wait now, one with each step; forget those that do not any more."""
         waiting = {info.uid: info for info in pods}
         for gone in self.waiting.keys() - waiting.keys():
@@ -146,7 +148,7 @@ class DryRun:
                 self.waiting.pop(info.uid, None)
                 continue
             before = self.waiting.get(info.uid)
-            compared = self._compare(framework, _as_decided(info), None)
+            compared = self._compare(framework, _drop_own_nomination(info), None)
             self.waiting[info.uid] = compared
             is_news = before is None or before.outcome is not compared.outcome
             if is_news and compared.outcome not in AGREEMENT:
@@ -160,13 +162,15 @@ class DryRun:
         created_at = info.pod.metadata.creation_timestamp
         if created_at is None:
             return False
-        return self._clock.now().timestamp() - time_text.seconds(created_at) > PATIENCE_SECONDS
+        return (
+            self._clock.now().timestamp() - time_text.parse_seconds(created_at) > PATIENCE_SECONDS
+        )
 
     # --- one pod ----------------------------------------------------------------------------------
 
     def _compare(
         self, framework: runtime.Framework, info: pod_shape.PodInfo, their_node: str | None
-    ) -> Comparison:
+    ) -> SchedulerComparison:
         started_seconds = self._clock.monotonic_seconds()
         snap = self._cache.snapshot()
         try:
@@ -176,12 +180,16 @@ class DryRun:
             if not self._has_told_failure:
                 _log.exception("deciding %s failed", info.key)
                 self._has_told_failure = True
-            outcome, our_node, why = Outcome.FAILED, None, f"{type(error).__name__}: {error}"
+            outcome, our_node, why = (
+                ComparisonOutcome.FAILED,
+                None,
+                f"{type(error).__name__}: {error}",
+            )
         else:
             outcome, our_node = _outcome(result, their_node, snap), result.node_name
             why = "" if outcome in AGREEMENT else self._why(framework, info, result, their_node)
         self.seconds += self._clock.monotonic_seconds() - started_seconds
-        return Comparison(
+        return SchedulerComparison(
             info.key,
             info.uid,
             framework.profile.scheduler_name,
@@ -213,18 +221,26 @@ class DryRun:
 
 def _outcome(
     result: runtime.ScheduleResult, their_node: str | None, snap: snapshot.Snapshot
-) -> Outcome:
+) -> ComparisonOutcome:
     if not shadow.is_decision(result):
-        return Outcome.FAILED
+        return ComparisonOutcome.FAILED
     if their_node is None:
-        return Outcome.BOTH_PENDING if result.node_name is None else Outcome.WOULD_PLACE
+        return (
+            ComparisonOutcome.BOTH_PENDING
+            if result.node_name is None
+            else ComparisonOutcome.WOULD_PLACE
+        )
     if result.node_name is None:
-        return Outcome.LEFT_PENDING
+        return ComparisonOutcome.LEFT_PENDING
     if result.node_name == their_node:
-        return Outcome.SAME_NODE
+        return ComparisonOutcome.SAME_NODE
     if shadow.is_best(result, their_node, snap):
-        return Outcome.EQUAL_NODE
-    return Outcome.NEAR_NODE if _is_near(result, their_node, snap) else Outcome.OTHER_NODE
+        return ComparisonOutcome.EQUAL_NODE
+    return (
+        ComparisonOutcome.NEAR_NODE
+        if _is_near(result, their_node, snap)
+        else ComparisonOutcome.OTHER_NODE
+    )
 
 
 def _is_near(result: runtime.ScheduleResult, their_node: str, snap: snapshot.Snapshot) -> bool:
@@ -263,7 +279,7 @@ def _leads(table: score_table.ScoreTable, ours: int, theirs: int) -> str:
     return ", ".join(f"{n} {score_table.points(leads[n]):+}" for n in differing[:3])
 
 
-def _as_decided(info: pod_shape.PodInfo) -> pod_shape.PodInfo:
+def _drop_own_nomination(info: pod_shape.PodInfo) -> pod_shape.PodInfo:
     """Return a pod without the nomination that a scheduler writes just before it binds.
 
     One that follows a refusal stands: room was made there by preemption.

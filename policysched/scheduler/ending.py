@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 
-async def finish(tasks: Collection[asyncio.Task[Any]], grace_seconds: float) -> bool:
+async def finish_tasks(tasks: Collection[asyncio.Task[Any]], grace_seconds: float) -> bool:
     """Wait for the tasks, and cancel those that have not ended in time.
 
     Args:

@@ -136,7 +136,7 @@ class OwnerSink:
         self._cache.owners.set(self._kind, namespace, name, None)
 
 
-class EventHandlers:
+class ClusterEventHandlers:
     """All sinks of one scheduler.
 
     Attributes:
@@ -177,7 +177,7 @@ class EventHandlers:
             self._cache.metrics.backfill(metric, older)
         self._queue.move_all_to_active_or_backoff(object_changes.METRIC_UPDATE, None, None)
 
-    def look_at_metrics(self) -> None:
+    def expire_samples(self) -> None:
         """Go by the time: try pods again that the age of samples or of placements helps."""
-        self._cache.look_at_metrics()
+        self._cache.expire_samples()
         self._queue.move_all_to_active_or_backoff(object_changes.METRIC_UPDATE, None, None)

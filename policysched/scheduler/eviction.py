@@ -85,10 +85,10 @@ class Evictions:
     def __init__(  # noqa: PLR0913 - the parts of the loop that a preemption touches
         self,
         queue: scheduling_queue.SchedulingQueue,
-        on_their_way: pre_binding.OnTheirWay,
+        on_their_way: pre_binding.InFlightPods,
         pods: ports.PodLookup,
-        outside: ports.Outside,
-        counters: counts.Counters,
+        outside: ports.SchedulerPorts,
+        counters: counts.SchedulingCounters,
         *,
         clock: clocks.Clock,
         start_task: Callable[[Coroutine[None, None, None]], None],
@@ -150,7 +150,7 @@ class Evictions:
         """Let less important pods nominated to the node look elsewhere: it is too small for all."""
         for info in self._queue.nominator.pods_on(preemption.node_name):
             if info.shape.priority < preemption.preemptor.shape.priority:
-                nominations.end(self._queue, info)
+                nominations.end_nomination(self._queue, info)
                 self._status_writer.nominate(self._pods.current(info.uid) or info, "")
 
     async def _evict_in_order(self, preemption: Preemption) -> bool:
@@ -195,9 +195,9 @@ class Evictions:
         if victim.uid in self._deleted_at_seconds:
             return True
         note = f"Preempted by pod {preemption.preemptor.uid} on node {preemption.node_name}"
-        if self._on_their_way.turn_away(victim.uid, preemption.plugin):
+        if self._on_their_way.preempt(victim.uid, preemption.plugin):
             preemption.turned_away.add(victim.uid)
-            self._tell(preemption, victim, f"{note} (in kube-scheduler memory).")
+            self._record_event(preemption, victim, f"{note} (in kube-scheduler memory).")
             return True
         try:
             was_there = await self._evictor.evict(victim, _disruption(preemption))
@@ -208,10 +208,10 @@ class Evictions:
             return False
         if was_there:
             self._deleted_at_seconds[victim.uid] = self._clock.monotonic_seconds()
-            self._tell(preemption, victim, note)
+            self._record_event(preemption, victim, note)
         return True
 
-    def _tell(self, preemption: Preemption, victim: pod_shape.PodInfo, note: str) -> None:
+    def _record_event(self, preemption: Preemption, victim: pod_shape.PodInfo, note: str) -> None:
         """Count a victim and tell its owner.
 
         The event has no `related` object: kube-scheduler 1.36 writes none for a preemptor that is a

@@ -26,7 +26,7 @@ SCHEDULING = "Scheduling"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Failure:
+class AttemptFailure:
     """Why an attempt ended without a bound pod.
 
     Attributes:
@@ -53,18 +53,18 @@ class Failure:
     brief: str = ""
 
 
-CANCELLED = Failure("the scheduler is stopping", is_rejection=False, is_told=False)
+CANCELLED = AttemptFailure("the scheduler is stopping", is_rejection=False, is_told=False)
 """For pods that were on their way when the scheduler had to stop at once."""
 
 
-def of_point(point: str, answer: status.Status) -> Failure:
+def from_point(point: str, answer: status.Status) -> AttemptFailure:
     """Return the failure of a pod that Reserve or Permit did not let pass on its chosen node."""
     if not answer.is_rejection:
         return plugin_error(point, answer)
     reasons = ", ".join(sorted(f"1 {reason}" for reason in answer.reasons))
     plugins = frozenset((answer.plugin,)) if answer.plugin else frozenset()
     is_pending = answer.code is status.Code.PENDING
-    return Failure(
+    return AttemptFailure(
         f"0/1 nodes are available: {reasons}.",
         is_rejection=True,
         unschedulable_plugins=frozenset() if is_pending else plugins,
@@ -72,28 +72,28 @@ def of_point(point: str, answer: status.Status) -> Failure:
     )
 
 
-def plugin_error(point: str, answer: status.Status) -> Failure:
+def plugin_error(point: str, answer: status.Status) -> AttemptFailure:
     """Return the failure of a plugin that met an error at an extension point."""
     reasons = ", ".join(answer.reasons)
     message = f'running {point} plugin "{answer.plugin}": {reasons}' if answer.plugin else reasons
-    return Failure(message, is_rejection=answer.is_rejection)
+    return AttemptFailure(message, is_rejection=answer.is_rejection)
 
 
-def internal_error(error: Exception) -> Failure:
+def internal_error(error: Exception) -> AttemptFailure:
     """Return the failure of a plugin that raised instead of answering."""
     if isinstance(error, errors.PluginFailure):
-        return Failure(str(error), is_rejection=False)
-    return Failure(f"internal error: {type(error).__name__}: {error}", is_rejection=False)
+        return AttemptFailure(str(error), is_rejection=False)
+    return AttemptFailure(f"internal error: {type(error).__name__}: {error}", is_rejection=False)
 
 
 def does_not_fit(
     message: str,
     diagnosis: interface.Diagnosis,
     made_room: interface.PostFilterResult | None,
-) -> Failure:
+) -> AttemptFailure:
     """Return the failure of a pod that fits on no node."""
     nominated = "" if made_room is None else made_room.nominated_node_name
-    return Failure(
+    return AttemptFailure(
         message,
         is_rejection=True,
         unschedulable_plugins=frozenset(diagnosis.unschedulable_plugins),
@@ -111,8 +111,8 @@ class FailureHandler:
         queue: scheduling_queue.SchedulingQueue,
         pods: ports.PodLookup,
         evictions: eviction.Evictions,
-        outside: ports.Outside,
-        counters: counts.Counters,
+        outside: ports.SchedulerPorts,
+        counters: counts.SchedulingCounters,
         log: decisions.DecisionLog,
     ) -> None:
         """Requeue into `queue` the versions of pods that `pods` knows."""
@@ -128,8 +128,8 @@ class FailureHandler:
         self,
         queued: queued_pod.QueuedPodInfo,
         prof: profile.Profile,
-        failure: Failure,
-        decision: decisions.Decision,
+        failure: AttemptFailure,
+        decision: decisions.SchedulingDecision,
     ) -> None:
         """Requeue the pod, write its condition and an event.
 
@@ -151,11 +151,13 @@ class FailureHandler:
         queued.pending_plugins = set(failure.pending_plugins)
         self._make_room(newest, prof, failure)
         self._queue.add_unschedulable(queued)
-        nominations.after_failure(self._queue, newest, failure.nominated_node_name)
+        nominations.update_after_failure(self._queue, newest, failure.nominated_node_name)
         if failure.is_told:
-            self._tell(queued, prof, failure)
+            self._publish(queued, prof, failure)
 
-    def _make_room(self, info: pod_shape.PodInfo, prof: profile.Profile, failure: Failure) -> None:
+    def _make_room(
+        self, info: pod_shape.PodInfo, prof: profile.Profile, failure: AttemptFailure
+    ) -> None:
         made_room = failure.made_room
         if made_room is not None and made_room.status.is_success and failure.nominated_node_name:
             self._log.measured.victims.observe(len(made_room.victims))
@@ -169,8 +171,8 @@ class FailureHandler:
                 )
             )
 
-    def _tell(
-        self, queued: queued_pod.QueuedPodInfo, prof: profile.Profile, failure: Failure
+    def _publish(
+        self, queued: queued_pod.QueuedPodInfo, prof: profile.Profile, failure: AttemptFailure
     ) -> None:
         brief = failure.brief or failure.message
         self._recorder.record(

@@ -12,12 +12,12 @@ from policysched.framework import point_times
 PERMIT_WAIT = "WaitOnPermit"
 """The point that a pod spends waiting, of which kube-scheduler has a metric of its own."""
 
-_ATTEMPT_BOUNDS = histogram.exponential(0.001, 2, 15)
+_ATTEMPT_BOUNDS = histogram.make_exponential_buckets(0.001, 2, 15)
 _MOST_ATTEMPTS = 15
 """Pods with so many attempts and more share a label value (`getAttemptsLabel`)."""
 
 
-class Measurements:
+class SchedulingHistograms:
     """Histograms since the start, in seconds where nothing else is said.
 
     Attributes:
@@ -34,7 +34,11 @@ class Measurements:
 
     def __init__(self) -> None:
         """Start with nothing measured."""
-        many, one, grow = histogram.Histograms, histogram.Histogram, histogram.exponential
+        many, one, grow = (
+            histogram.LabelledHistograms,
+            histogram.Histogram,
+            histogram.make_exponential_buckets,
+        )
         self.attempts = many(("result", "profile"), _ATTEMPT_BOUNDS)
         self.algorithm = one(_ATTEMPT_BOUNDS)
         self.pods = many(("attempts",), grow(0.01, 2, 20))

@@ -20,7 +20,7 @@ from policysched.queue import scheduling_queue
 from policysched.scheduler import object_changes
 
 
-def after_failure(
+def update_after_failure(
     queue: scheduling_queue.SchedulingQueue, info: pod_shape.PodInfo, node_name: str | None
 ) -> None:
     """Nominate a pod that was just put back; "" for no node, None for what it had before.
@@ -36,7 +36,7 @@ def after_failure(
         _wake(queue, info, before, but_for=info.uid)
 
 
-def end(
+def end_nomination(
     queue: scheduling_queue.SchedulingQueue, info: pod_shape.PodInfo, node_name: str = ""
 ) -> None:
     """Forget the nomination of a pod: it has the node `node_name` now, lost its claim or is gone.

@@ -54,7 +54,9 @@ def _pod_actions(old: pod_shape.PodShape, new: pod_shape.PodShape) -> list[event
     return actions
 
 
-def _is_scaled_down(old: pod_requests.Requests, new: pod_requests.Requests) -> bool:
+def _is_scaled_down(
+    old: pod_requests.PodResourceRequests, new: pod_requests.PodResourceRequests
+) -> bool:
     return any(
         name not in new.amounts or value > new.amounts[name] for name, value in old.amounts.items()
     )
@@ -84,7 +86,7 @@ def _condition_states(node: objects.Node) -> dict[str, str]:
     return {condition.type: condition.status for condition in node.status.conditions}
 
 
-def on_node(info: pod_shape.PodInfo, node_name: str) -> pod_shape.PodInfo:
+def assign_node(info: pod_shape.PodInfo, node_name: str) -> pod_shape.PodInfo:
     """Return a pod as it looks once it is bound to a node; its shape stays the same."""
     spec = msgspec.structs.replace(info.pod.spec, node_name=node_name)
     return pod_shape.PodInfo(msgspec.structs.replace(info.pod, spec=spec), info.shape)

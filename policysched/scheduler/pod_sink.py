@@ -64,9 +64,9 @@ class PodSink:
             if old is not None:
                 self._remove(old)
             return
-        new = self._shapes.info(pod)
+        new = self._shapes.make_info(pod)
         self._known[new.uid] = new
-        self.unserved.look_at(new.uid, pod)
+        self.unserved.observe(new.uid, pod)
         if pod.spec.node_name:
             self._placed(old, new)
         elif self._serves(pod.spec.scheduler_name):
@@ -89,7 +89,7 @@ class PodSink:
                 self._queue.move_all_to_active_or_backoff(change, old, new)
             return
         # Bound, by us or by another scheduler while the pod was queued or waited for Permit.
-        nominations.end(self._queue, new, new.pod.spec.node_name)
+        nominations.end_nomination(self._queue, new, new.pod.spec.node_name)
         self._queue.delete(new.uid)
         self._waiting.reject(new.uid, "", f"pod was bound to {new.pod.spec.node_name}")
         self._queue.move_all_to_active_or_backoff(object_changes.POD_ADD, None, new)
@@ -97,7 +97,7 @@ class PodSink:
     def _remove(self, info: pod_shape.PodInfo) -> None:
         del self._known[info.uid]
         self.unserved.forget(info.uid)
-        nominations.end(self._queue, info)
+        nominations.end_nomination(self._queue, info)
         self._queue.delete(info.uid)
         if self._cache.is_assumed(info):
             self._undo_assumed(info)
@@ -122,7 +122,7 @@ class PodSink:
         A pod that waits for Permit is turned away and undone by its own binding cycle; the binding
         of any other will be refused by the API server.
         """
-        placed = object_changes.on_node(info, self._cache.node_of(info.uid) or "")
+        placed = object_changes.assign_node(info, self._cache.node_of(info.uid) or "")
         if not self._waiting.reject(info.uid, "", "pod is being deleted"):
             self._cache.forget_pod(info)
             self._queue.move_all_to_active_or_backoff(object_changes.POD_DELETE, placed, None)
@@ -132,7 +132,7 @@ class PodSink:
     def drop_unserved(self) -> None:
         """Take the pods that no profile serves any more out of the queue."""
         for info in self._known.values():
-            self.unserved.look_at(info.uid, info.pod)
+            self.unserved.observe(info.uid, info.pod)
             if not info.pod.spec.node_name and not self._serves(info.pod.spec.scheduler_name):
                 self._queue.delete(info.uid)
 
@@ -149,7 +149,7 @@ class PodSink:
         for uid, old in self._known.items() if changed else ():
             if changed.isdisjoint(old.pod.metadata.annotations):
                 continue
-            new = self._known[uid] = self._shapes.info(old.pod)
+            new = self._known[uid] = self._shapes.make_info(old.pod)
             if new.pod.spec.node_name:
                 self._cache.update_pod(new)
             elif self._queue.get(uid) is not None:

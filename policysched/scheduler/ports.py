@@ -1,7 +1,7 @@
 """What the loop needs from outside: implemented by `kube` for a real cluster and by `sim`.
 
 Writes go out through these; what happens in the cluster comes in by calls of
-`scheduler.event_handlers.EventHandlers`, in watch order.
+`scheduler.event_handlers.ClusterEventHandlers`, in watch order.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class PodLookup(Protocol):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Outside:
+class SchedulerPorts:
     """All ways out of the loop, except for binding, which is the DefaultBinder plugin's.
 
     `sleep` waits, by the clock that the scheduler goes by.

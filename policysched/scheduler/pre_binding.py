@@ -52,13 +52,13 @@ class PodsInPreBind:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class OnTheirWay:
+class InFlightPods:
     """All pods that have a place and are not bound yet, but for those that are being bound."""
 
     waiting: waiting_pods.WaitingPods
     pre_binding: PodsInPreBind = dataclasses.field(default_factory=PodsInPreBind)
 
-    def turn_away(self, uid: str, plugin: str) -> bool:
+    def preempt(self, uid: str, plugin: str) -> bool:
         """Send a pod back to the queue for `plugin`; False when it is none of them."""
         if self.waiting.get(uid) is not None:
             return self.waiting.preempt(uid, plugin, "preempted")

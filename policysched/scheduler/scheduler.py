@@ -64,7 +64,7 @@ class Scheduler:
     def __init__(
         self,
         frameworks: Mapping[str, runtime.Framework],
-        outside: ports.Outside,
+        outside: ports.SchedulerPorts,
         clock: clocks.Clock,
         *,
         waiting: waiting_pods.WaitingPods | None = None,
@@ -89,8 +89,8 @@ class Scheduler:
         self._recorder = outside.recorder
         self.cache = caches.Cache(clock)
         self.waiting_pods = waiting_pods.WaitingPods(clock) if waiting is None else waiting
-        self.counters = counts.Counters()
-        self.measurements = measurements.Measurements()
+        self.counters = counts.SchedulingCounters()
+        self.measurements = measurements.SchedulingHistograms()
         kept = self._settings.decisions_kept
         self.decisions = decisions.DecisionLog(kept, clock, self.measurements)
         self.queue = scheduling_queue.SchedulingQueue(
@@ -100,7 +100,7 @@ class Scheduler:
             on_ready=self._awake.set,
             nominator=self.cache.nominated,
         )
-        self.events = event_handlers.EventHandlers(
+        self.events = event_handlers.ClusterEventHandlers(
             self.cache,
             self.queue,
             self.waiting_pods,
@@ -110,14 +110,14 @@ class Scheduler:
         self.preemptions, self._cycle, self._binding = self._make_cycles(outside)
 
     def _make_cycles(
-        self, outside: ports.Outside
+        self, outside: ports.SchedulerPorts
     ) -> tuple[
         preemptions.PreemptionsInProgress,
         scheduling_cycle.SchedulingCycle,
         binding_cycle.BindingCycle,
     ]:
         """Return the gate of preemptors and what schedules and binds, which share evictions."""
-        on_their_way = pre_binding.OnTheirWay(self.waiting_pods)
+        on_their_way = pre_binding.InFlightPods(self.waiting_pods)
         evictions = eviction.Evictions(
             self.queue,
             on_their_way,
@@ -316,7 +316,7 @@ class Scheduler:
         self._is_stopping = True
         self._awake.set()
         self.waiting_pods.cancel_all()
-        return await ending.finish(self._tasks, grace_seconds)
+        return await ending.finish_tasks(self._tasks, grace_seconds)
 
 
 def _measured(

@@ -50,7 +50,7 @@ class AssumedPod:
 
     queued: queued_pod.QueuedPodInfo
     framework: runtime.Framework
-    decision: decisions.Decision
+    decision: decisions.SchedulingDecision
     state: cycle_state.CycleState
     node_name: str
     is_waiting: bool
@@ -123,7 +123,7 @@ class SchedulingCycle:
             return None
         decision = self._log.record(queued, prof, result, snap, started_seconds)
         if failed is not None:
-            decisions.made_room(decision, failed.made_room, failed.evidence)
+            decisions.note_post_filter(decision, failed.made_room, failed.evidence)
             self._failures.handle(queued, prof, failed, decision)
             return None
         place = AssumedPod(
@@ -137,14 +137,14 @@ class SchedulingCycle:
         info: pod_shape.PodInfo,
         snap: snapshot.Snapshot,
         result: runtime.ScheduleResult,
-    ) -> failure.Failure:
+    ) -> failure.AttemptFailure:
         """Ask PostFilter plugins for help; `result.message` takes in what they say."""
         if not result.status.is_rejection:
-            return failure.Failure(", ".join(result.status.reasons), is_rejection=False)
+            return failure.AttemptFailure(", ".join(result.status.reasons), is_rejection=False)
         diagnosis = result.diagnosis
         if diagnosis is None:
             # Without any node nobody rejected the pod: it is tried again after backoff.
-            return failure.Failure(result.message, is_rejection=True)
+            return failure.AttemptFailure(result.message, is_rejection=True)
         evidence = framework.evidence(info, snap, diagnosis)
         result.times.begin()
         made_room = framework.run_post_filter(result.state, info, snap, diagnosis)
@@ -164,7 +164,7 @@ class SchedulingCycle:
     def _assume(self, place: AssumedPod, now_seconds: float) -> AssumedPod | None:
         info, node_name = place.info, place.node_name
         self._cache.assume_pod(info, node_name, now_seconds)
-        nominations.end(self._queue, info, node_name)
+        nominations.end_nomination(self._queue, info, node_name)
         try:
             failed, waits = _claim(place)
         except Exception as error:  # noqa: BLE001 - as above
@@ -185,7 +185,7 @@ class SchedulingCycle:
         return place
 
 
-def _claim(place: AssumedPod) -> tuple[failure.Failure | None, dict[str, float]]:
+def _claim(place: AssumedPod) -> tuple[failure.AttemptFailure | None, dict[str, float]]:
     """Run Reserve and Permit; return what failed, else for which plugins the pod has to wait."""
     times = place.decision.times
     times.begin()
@@ -193,9 +193,9 @@ def _claim(place: AssumedPod) -> tuple[failure.Failure | None, dict[str, float]]
     answer = framework.binding.reserve(state, info, node_name)
     times.end("Reserve", answer.code)
     if answer is not status.SUCCESS and not answer.is_success:
-        return failure.of_point("Reserve", answer), {}
+        return failure.from_point("Reserve", answer), {}
     answer, waits = framework.binding.permit(state, info, node_name)
     times.end("Permit", answer.code)
     if answer is status.SUCCESS or answer.is_success or answer.code is status.Code.WAIT:
         return None, waits
-    return failure.of_point("Permit", answer), {}
+    return failure.from_point("Permit", answer), {}

@@ -29,7 +29,7 @@ Candidates: TypeAlias = Mapping[str, Sequence[shadow.Candidate]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Change:
+class ShadowPlacementChange:
     """A pod that would have gone elsewhere.
 
     Attributes:
@@ -45,11 +45,11 @@ class Change:
     verdict: shadow.Verdict
 
 
-Changes: TypeAlias = deque[Change]
+Changes: TypeAlias = deque[ShadowPlacementChange]
 
 
 @dataclasses.dataclass(slots=True)
-class Tally:
+class ShadowPolicyTally:
     """What is known of one shadow policy in one profile, since the policies were loaded.
 
     Attributes:
@@ -94,7 +94,7 @@ class ShadowDecisions:
 
         `pods` knows the pods of decisions, `is_busy` says whether others wait for theirs.
         """
-        self.tallies: dict[tuple[str, str], Tally] = {}
+        self.tallies: dict[tuple[str, str], ShadowPolicyTally] = {}
         self._pods = pods
         self._clock = clock
         self._is_busy = is_busy
@@ -110,14 +110,14 @@ class ShadowDecisions:
             return
         self._candidates, now = current, self._clock.now()
         self.tallies = {
-            (profile, each.policy): Tally(now)
+            (profile, each.policy): ShadowPolicyTally(now)
             for profile, candidates in current.items()
             for each in candidates
         }
 
-    def hear(
+    def observe(
         self,
-        decision: decisions.Decision,
+        decision: decisions.SchedulingDecision,
         result: runtime.ScheduleResult,
         snap: snapshot.Snapshot,
     ) -> None:
@@ -129,7 +129,7 @@ class ShadowDecisions:
         pod = self._pods.current(decision.uid)
         if pod is None:
             return
-        pod = snap.nominated.with_nomination(pod)
+        pod = snap.nominated.apply_nomination(pod)
         is_busy = self._is_busy()
         for candidate in candidates:
             if not candidate.concerns(pod, snap):
@@ -154,11 +154,15 @@ class ShadowDecisions:
         return self._saved_seconds > 0
 
 
-def _note(tally: Tally, decision: decisions.Decision, verdict: shadow.Verdict) -> None:
+def _note(
+    tally: ShadowPolicyTally, decision: decisions.SchedulingDecision, verdict: shadow.Verdict
+) -> None:
     tally.outcomes[verdict.outcome] += 1
     if verdict.outcome not in shadow.CHANGES:
         return
-    change = Change(decision.pod, decision.uid, decision.decided_at, decision.node_name, verdict)
+    change = ShadowPlacementChange(
+        decision.pod, decision.uid, decision.decided_at, decision.node_name, verdict
+    )
     if tally.changes and tally.changes[-1].uid == change.uid:
         tally.changes.pop()  # the same pod, tried again and again
     tally.changes.append(change)

@@ -101,7 +101,7 @@ def storage_sinks(
 ) -> StorageSinks:
     """Return a sink for each kind of storage object, by its type."""
     return {
-        kind: StorageSink(storage.of_kind(kind), resource, queue)
+        kind: StorageSink(storage.get_store(kind), resource, queue)
         for kind, resource in RESOURCES.items()
     }
 

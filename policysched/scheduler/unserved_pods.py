@@ -18,7 +18,7 @@ class UnservedPods:
         self._serves = serves
         self._pods: dict[str, objects.Pod] = {}
 
-    def look_at(self, uid: str, pod: objects.Pod) -> None:
+    def observe(self, uid: str, pod: objects.Pod) -> None:
         """Take in a pod that is new, has changed, or is to be judged by other profiles."""
         if pod.spec.node_name or self._serves(pod.spec.scheduler_name):
             self._pods.pop(uid, None)
@@ -33,7 +33,7 @@ class UnservedPods:
         """Return how many wait, by schedulerName."""
         return Counter(pod.spec.scheduler_name for pod in self._pods.values())
 
-    def ignored(self, before_seconds: float) -> Iterator[objects.Pod]:
+    def list_ignored(self, before_seconds: float) -> Iterator[objects.Pod]:
         """Yield those that are older and of which no scheduler has said anything.
 
         A scheduler that finds no node for a pod says so in the condition PodScheduled; of pods with
@@ -47,5 +47,5 @@ class UnservedPods:
             if created is None or pod.metadata.deletion_timestamp is not None:
                 continue
             is_mentioned = any(each.type == _SCHEDULED for each in pod.status.conditions)
-            if not is_mentioned and time_text.seconds(created) < before_seconds:
+            if not is_mentioned and time_text.parse_seconds(created) < before_seconds:
                 yield pod

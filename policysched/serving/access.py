@@ -47,8 +47,8 @@ _K = TypeVar("_K")
 _V = TypeVar("_V")
 
 
-class Reviewer(Protocol):
-    """Whom to ask; see `kube.reviews.Reviewer`."""
+class RequestReviewer(Protocol):
+    """Whom to ask; see `kube.reviews.ApiAccessReviewer`."""
 
     async def user_of(self, token: str) -> reviews.User | None:
         """Return whose token this is."""
@@ -59,7 +59,7 @@ class Reviewer(Protocol):
         ...
 
 
-class _Kept(Generic[_K, _V]):
+class _ExpiringCache(Generic[_K, _V]):
     """Answers that hold for a while; of too many the oldest goes."""
 
     def __init__(self, clock: clocks.Clock, seconds: float) -> None:
@@ -81,12 +81,12 @@ class _Kept(Generic[_K, _V]):
             self._by_key.popitem(last=False)
 
 
-class Access:
-    """The guard of the secure port; see `http_server.Guard`."""
+class DelegatedAccess:
+    """The guard of the secure port; see `http_server.PageGuard`."""
 
     def __init__(
         self,
-        reviewer: Reviewer,
+        reviewer: RequestReviewer,
         clock: clocks.Clock,
         *,
         is_anonymous: bool = False,
@@ -109,27 +109,31 @@ class Access:
         self._warn_after_seconds = -math.inf
         self._is_anonymous = is_anonymous
         self._always_allowed = tuple(always_allowed)
-        self._users: _Kept[bytes, reviews.User | None] = _Kept(clock, token_seconds)
-        self._answers: _Kept[tuple[reviews.User, str, str], bool] = _Kept(clock, answer_seconds)
+        self._users: _ExpiringCache[bytes, reviews.User | None] = _ExpiringCache(
+            clock, token_seconds
+        )
+        self._answers: _ExpiringCache[tuple[reviews.User, str, str], bool] = _ExpiringCache(
+            clock, answer_seconds
+        )
         self._turns = asyncio.Semaphore(_MAX_AT_ONCE)
 
-    async def refusal(self, asker: http_server.Asker) -> http_server.Page | None:
+    async def check_access(self, asker: http_server.PageRequest) -> http_server.HttpPage | None:
         """Return what is answered to who may not see the page, None for who may."""
         if any(_covers(pattern, asker.path) for pattern in self._always_allowed):
             return None
         try:
             user = await self._user(asker)
             if user is None:
-                return _refusal(401, "Unauthorized", "Unauthorized")
+                return _make_refusal(401, "Unauthorized", "Unauthorized")
             if await self._may(user, asker.method.lower(), asker.path):
                 return None
         except errors.RemoteError as error:
             self._warn(error)
             message = "the API server could not be asked who may see this page; try again later"
-            return _refusal(503, "ServiceUnavailable", message)
+            return _make_refusal(503, "ServiceUnavailable", message)
         verb = asker.method.lower()
         message = f'forbidden: User "{user.name}" cannot {verb} path "{asker.path}"'
-        return _refusal(403, "Forbidden", message)
+        return _make_refusal(403, "Forbidden", message)
 
     def _warn(self, error: errors.RemoteError) -> None:
         """Tell why nobody gets in, once a minute: anybody can ask as often as they like."""
@@ -138,14 +142,14 @@ class Access:
             self._warn_after_seconds = now_seconds + _WARN_SECONDS
             _log.warning("nobody gets in, for the API server cannot be asked: %s", error)
 
-    async def _user(self, asker: http_server.Asker) -> reviews.User | None:
+    async def _user(self, asker: http_server.PageRequest) -> reviews.User | None:
         """Return who asks, None for a token that is nobody's, or a certificate that has expired."""
         if self._is_anonymous:
             return _ANONYMOUS
         if asker.certificate is not None:
             if _has_expired(asker.certificate, self._clock.now().timestamp()):
                 return None  # since the handshake: connections may be kept for long
-            user = _subject(asker.certificate)
+            user = _parse_subject(asker.certificate)
             if user is not None:
                 return user
         token = _bearer_token(asker.authorization)
@@ -187,7 +191,7 @@ def _has_expired(certificate: Mapping[str, Any], now_seconds: float) -> bool:
     return until is not None and ssl.cert_time_to_seconds(until) < now_seconds
 
 
-def _subject(certificate: Mapping[str, Any]) -> reviews.User | None:
+def _parse_subject(certificate: Mapping[str, Any]) -> reviews.User | None:
     """Return whom a certificate names (`request/x509`, CommonNameUserConversion)."""
     pairs = [pair for rdn in certificate.get("subject", ()) for pair in rdn]
     names = [value for kind, value in pairs if kind == "commonName"]
@@ -197,7 +201,7 @@ def _subject(certificate: Mapping[str, Any]) -> reviews.User | None:
     return reviews.User(names[-1], groups=(*groups, _AUTHENTICATED))
 
 
-def _refusal(status: int, reason: str, message: str) -> http_server.Page:
+def _make_refusal(status: int, reason: str, message: str) -> http_server.HttpPage:
     """Return a v1 Status, as the API server answers with."""
     body = {
         "kind": "Status",
@@ -208,4 +212,4 @@ def _refusal(status: int, reason: str, message: str) -> http_server.Page:
         "reason": reason,
         "code": status,
     }
-    return http_server.Page(orjson.dumps(body), http_server.JSON, status)
+    return http_server.HttpPage(orjson.dumps(body), http_server.JSON, status)

@@ -39,7 +39,7 @@ _Fingerprint = tuple[tuple[int, int, int], ...]
 """Of each file: inode, time of the last change in ns, size."""
 
 
-class FilePair:
+class CertificateFiles:
     """A certificate chain and its key in PEM files."""
 
     def __init__(self, cert_file: str, key_file: str) -> None:
@@ -66,14 +66,14 @@ class FilePair:
         context.load_cert_chain(cert_file, key_file, password=_no_password)
 
 
-class SelfSigned:
+class SelfSignedCertificate:
     """A certificate that nobody has signed but we ourselves; it lasts as long as the process."""
 
     name = "a certificate of our own making"
 
     def __init__(self, hosts: tuple[str, ...], clock: clocks.Clock) -> None:
         """Make a key, and a certificate for these names and addresses."""
-        self._chain, self._key = _self_signed(hosts, clock.now())
+        self._chain, self._key = _make_self_signed(hosts, clock.now())
 
     def fingerprint(self) -> _Fingerprint:
         """Return what never changes."""
@@ -85,10 +85,10 @@ class SelfSigned:
             context.load_cert_chain(chain, key)
 
 
-class Certificates:
-    """The newest settings that work; see `http_server.Tls`."""
+class CertificateReloader:
+    """The newest settings that work; see `http_server.TlsContextSource`."""
 
-    def __init__(self, pair: FilePair | SelfSigned, clock: clocks.Clock) -> None:
+    def __init__(self, pair: CertificateFiles | SelfSignedCertificate, clock: clocks.Clock) -> None:
         """Load the pair.
 
         Raises:
@@ -101,11 +101,11 @@ class Certificates:
         self._looked_at_seconds = clock.monotonic_seconds()
         try:
             self._fingerprint = pair.fingerprint()
-            self._context = _context(pair, "")
+            self._context = _make_context(pair, "")
         except OSError as error:
             raise errors.ConfigurationError(
                 f"`{error.filename or pair.name}`",
-                f"the certificate cannot be used: {_problem(error)}",
+                f"the certificate cannot be used: {_describe_problem(error)}",
                 help="both files must be PEM, the key its own and without a password",
             ) from error
 
@@ -114,7 +114,7 @@ class Certificates:
         now_seconds = self._clock.monotonic_seconds()
         if now_seconds - self._looked_at_seconds >= LOOK_SECONDS:
             self._looked_at_seconds = now_seconds
-            self._look()
+            self._reload_if_changed()
         return self._context
 
     def trust(self, authority: str) -> None:
@@ -122,22 +122,24 @@ class Certificates:
         if authority == self._authority:
             return
         try:
-            self._context = _context(self._pair, authority)
+            self._context = _make_context(self._pair, authority)
         except (OSError, ValueError) as error:
-            _log.warning("certificates of clients are checked as before: %s", _problem(error))
+            _log.warning(
+                "certificates of clients are checked as before: %s", _describe_problem(error)
+            )
             return
         self._authority = authority
 
-    def _look(self) -> None:
+    def _reload_if_changed(self) -> None:
         """Load the pair if it has changed; tell once of each that cannot be used."""
         found: _Fingerprint | None = None
         try:
             found = self._pair.fingerprint()
             if found == self._fingerprint:
                 return
-            self._context = _context(self._pair, self._authority)
+            self._context = _make_context(self._pair, self._authority)
         except OSError as error:
-            problem = (found, _problem(error))
+            problem = (found, _describe_problem(error))
             if problem != self._refused:
                 self._refused = problem
                 _log.warning("keeping the old certificate: %s: %s", self._pair.name, problem[1])
@@ -146,7 +148,7 @@ class Certificates:
         _log.info("the certificate was read again: %s", self._pair.name)
 
 
-def _context(pair: FilePair | SelfSigned, authority: str) -> ssl.SSLContext:
+def _make_context(pair: CertificateFiles | SelfSignedCertificate, authority: str) -> ssl.SSLContext:
     """Return new settings.
 
     Raises:
@@ -172,7 +174,7 @@ def _no_password() -> str:
     return ""
 
 
-def _problem(error: Exception) -> str:
+def _describe_problem(error: Exception) -> str:
     return getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)
 
 
@@ -188,13 +190,13 @@ def _memory_file(content: bytes) -> Iterator[str]:
         os.close(number)
 
 
-def own_names(host: str) -> tuple[str, ...]:
+def list_own_names(host: str) -> tuple[str, ...]:
     """Return what a certificate of a server on `host` is good for: this machine's names, it."""
     names = ("localhost", "127.0.0.1", "::1", socket.gethostname(), host)
     return tuple(dict.fromkeys(each for each in names if each.isascii()))
 
 
-def _self_signed(hosts: tuple[str, ...], now: datetime.datetime) -> tuple[bytes, bytes]:
+def _make_self_signed(hosts: tuple[str, ...], now: datetime.datetime) -> tuple[bytes, bytes]:
     """Return certificate and key in PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(oid.NameOID.COMMON_NAME, "policysched")])

@@ -30,7 +30,7 @@ _AHEAD_SECONDS = 4.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Limits:
+class ConnectionLimits:
     """What clients may do; after a quiet time, four times as much in one second.
 
     Attributes:
@@ -44,18 +44,18 @@ class Limits:
     requests_per_second: float = 200.0
 
 
-DEFAULT_LIMITS = Limits()
+DEFAULT_LIMITS = ConnectionLimits()
 
 
 _NOISE = ("SSL connection is closed", "socket.send() raised exception.")
 
 
-def _is_news(record: logging.LogRecord) -> bool:
+def _filter_write_errors(record: logging.LogRecord) -> bool:
     """Drop what asyncio says of each write to a client that has gone: any client can cause it."""
     return record.msg not in _NOISE
 
 
-class Pace:
+class AddressRateLimiter:
     """How often each address may do something; more at once where it has been quiet."""
 
     def __init__(self, per_second: float) -> None:
@@ -96,7 +96,7 @@ class _Connection:
             self.opening.cancel()
 
 
-class Connections:
+class ConnectionAcceptor:
     """Accepts connections and hands each to a protocol of its own."""
 
     def __init__(
@@ -105,7 +105,7 @@ class Connections:
         new_protocol: Callable[[], asyncio.Protocol],
         *,
         tls: Callable[[], ssl.SSLContext] | None = None,
-        limits: Limits = DEFAULT_LIMITS,
+        limits: ConnectionLimits = DEFAULT_LIMITS,
     ) -> None:
         """Accept from `listening` once `run` runs.
 
@@ -119,7 +119,7 @@ class Connections:
         self._new_protocol = new_protocol
         self._tls = tls
         self._limit = limits.at_once
-        self._pace = Pace(limits.new_per_second)
+        self._pace = AddressRateLimiter(limits.new_per_second)
         self._by_protocol: dict[asyncio.BaseProtocol, _Connection] = {}  # the last used are last
 
     def __len__(self) -> int:
@@ -129,7 +129,7 @@ class Connections:
 
     async def run(self) -> NoReturn:
         """Accept until cancelled."""
-        logging.getLogger("asyncio").addFilter(_is_news)  # the same one is added once
+        logging.getLogger("asyncio").addFilter(_filter_write_errors)  # the same one is added once
         loop = asyncio.get_running_loop()
         self._listening.setblocking(False)
         try:

@@ -24,7 +24,7 @@ Check = Callable[[], str]
 """Returns what is wrong, "" for nothing."""
 
 
-class Health:
+class HealthChecks:
     """The checks of one process."""
 
     def __init__(self, live: Mapping[str, Check], ready: Mapping[str, Check]) -> None:
@@ -47,8 +47,8 @@ class Health:
             for name, check in checks.items():
                 yield f"/{kind}/{name}", functools.partial(_single, check)
 
-    def _all(self, kind: str, query: http_server.Query) -> http_server.Page:
-        excluded = query.all("exclude")
+    def _all(self, kind: str, query: http_server.QueryParameters) -> http_server.HttpPage:
+        excluded = query.get_all("exclude")
         lines, failed = [], []
         for name, check in self._checks[kind].items():
             if name in excluded:
@@ -59,14 +59,14 @@ class Health:
             else:
                 lines.append(f"[+]{name} ok")
         if not excluded:
-            self._tell(kind, tuple(failed))
+            self._log_change(kind, tuple(failed))
         if failed:
             return _text([*lines, f"{kind} check failed"], status=500)
         if "verbose" in query:
             return _text([*lines, f"{kind} check passed"])
-        return http_server.Page(b"ok")
+        return http_server.HttpPage(b"ok")
 
-    def _tell(self, kind: str, failed: tuple[str, ...]) -> None:
+    def _log_change(self, kind: str, failed: tuple[str, ...]) -> None:
         """Log what is wrong once, and that it has ended: probes ask every few seconds."""
         before = self._told.get(kind, ())
         if failed == before:
@@ -78,12 +78,12 @@ class Health:
             _log.info("/%s does not fail any more", kind)
 
 
-def _single(check: Check, _query: http_server.Query) -> http_server.Page:
+def _single(check: Check, _query: http_server.QueryParameters) -> http_server.HttpPage:
     problem = check()
     if problem:
         return _text([f"internal server error: {problem}"], status=500)
-    return http_server.Page(b"ok")
+    return http_server.HttpPage(b"ok")
 
 
-def _text(lines: list[str], status: int = 200) -> http_server.Page:
-    return http_server.Page(("\n".join(lines) + "\n").encode(), status=status)
+def _text(lines: list[str], status: int = 200) -> http_server.HttpPage:
+    return http_server.HttpPage(("\n".join(lines) + "\n").encode(), status=status)

@@ -49,7 +49,7 @@ JSON = "application/json"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Page:
+class HttpPage:
     """A body and its content type, such as `text/plain; charset=utf-8`."""
 
     body: bytes
@@ -57,13 +57,13 @@ class Page:
     status: int = 200
 
 
-def json_page(document: object) -> Page:
+def make_json_page(document: object) -> HttpPage:
     """Return a page of JSON, for programs and for people."""
     body = orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-    return Page(body, JSON)
+    return HttpPage(body, JSON)
 
 
-class Query:
+class QueryParameters:
     """The parameters of a request, such as `limit=10&verbose`."""
 
     def __init__(self, values: Mapping[str, tuple[str, ...]] | None = None) -> None:
@@ -74,21 +74,21 @@ class Query:
         """Return whether the parameter is there, with a value or without."""
         return name in self._values
 
-    def one(self, name: str, default: str = "") -> str:
+    def get_one(self, name: str, default: str = "") -> str:
         """Return the first value of a parameter."""
         return self._values.get(name, (default,))[0]
 
-    def all(self, name: str) -> tuple[str, ...]:
+    def get_all(self, name: str) -> tuple[str, ...]:
         """Return all values of a parameter."""
         return self._values.get(name, ())
 
 
-MakePage: TypeAlias = Callable[[Query], Page | Awaitable[Page]]
-TakePost: TypeAlias = Callable[[bytes], Awaitable[Page]]
+MakePage: TypeAlias = Callable[[QueryParameters], HttpPage | Awaitable[HttpPage]]
+TakePost: TypeAlias = Callable[[bytes], Awaitable[HttpPage]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Asker:
+class PageRequest:
     """Who asks for what.
 
     Attributes:
@@ -103,15 +103,15 @@ class Asker:
     certificate: Mapping[str, Any] | None = None
 
 
-class Guard(Protocol):
+class PageGuard(Protocol):
     """Who says who may see a page."""
 
-    async def refusal(self, asker: Asker) -> Page | None:
+    async def check_access(self, asker: PageRequest) -> HttpPage | None:
         """Return what is answered instead of the page, None for one who may see it."""
         ...
 
 
-class Tls(Protocol):
+class TlsContextSource(Protocol):
     """Where the TLS settings of a connection come from."""
 
     def context(self) -> ssl.SSLContext:
@@ -120,7 +120,7 @@ class Tls(Protocol):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Posts:
+class PostRoutes:
     """Paths that take what is posted, whose size is limited."""
 
     by_path: Mapping[str, TakePost]
@@ -136,13 +136,13 @@ class HttpServer:
 
     def __init__(
         self,
-        listen: addresses.Address,
+        listen: addresses.ListenAddress,
         pages: Mapping[str, MakePage],
         *,
-        guard: Guard | None = None,
-        tls: Tls | None = None,
-        posts: Posts | None = None,
-        limits: connections.Limits = connections.DEFAULT_LIMITS,
+        guard: PageGuard | None = None,
+        tls: TlsContextSource | None = None,
+        posts: PostRoutes | None = None,
+        limits: connections.ConnectionLimits = connections.DEFAULT_LIMITS,
     ) -> None:
         """Take the port; `pages` are served once `run` runs, those that are added later as well.
 
@@ -160,13 +160,13 @@ class HttpServer:
         self._pages = pages
         self._guard = guard
         self._tls = tls
-        self._posts = posts or Posts({})
+        self._posts = posts or PostRoutes({})
         self._limits = limits
-        self._pace = connections.Pace(limits.requests_per_second)
-        self._connections: connections.Connections
-        self._socket = _listening(listen)
+        self._pace = connections.AddressRateLimiter(limits.requests_per_second)
+        self._connections: connections.ConnectionAcceptor
+        self._socket = _open_socket(listen)
         host, port, *_ = self._socket.getsockname()
-        self.bound = addresses.Address(host, port)
+        self.bound = addresses.ListenAddress(host, port)
 
     async def run(self) -> NoReturn:
         """Serve until cancelled."""
@@ -181,7 +181,7 @@ class HttpServer:
             max_headers=_MAX_HEADERS,
             auto_decompress=False,
         )
-        self._connections = connections.Connections(
+        self._connections = connections.ConnectionAcceptor(
             self._socket,
             server,
             tls=None if self._tls is None else self._tls.context,
@@ -203,9 +203,9 @@ class HttpServer:
             async with asyncio.timeout(_ANSWER_SECONDS):
                 await self._wait_turn(request.remote or "")
                 page = _FAILED
-                with _failures_told(request.path):
+                with _log_failures(request.path):
                     page = await self._answer(request)
-                response = _response(page)
+                response = _make_response(page)
                 await response.prepare(request)
                 await response.write_eof()
                 return response
@@ -224,23 +224,25 @@ class HttpServer:
         if wait_seconds > 0.0:
             await asyncio.sleep(wait_seconds)
 
-    async def _answer(self, request: web.BaseRequest) -> Page:
+    async def _answer(self, request: web.BaseRequest) -> HttpPage:
         path = request.path
         make_page, take_post = self._pages.get(path), self._posts.by_path.get(path)
         if make_page is None and take_post is None:
-            return Page(b"there is no such page\n", status=404)  # before anybody is asked about it
+            return HttpPage(
+                b"there is no such page\n", status=404
+            )  # before anybody is asked about it
         if self._guard is not None:
-            refusal = await self._guard.refusal(_asker(request))
+            refusal = await self._guard.check_access(_make_page_request(request))
             if refusal is not None:
                 return refusal
         if take_post is not None and request.method == "POST":
-            return await self._take(request, take_post)
+            return await self._handle_post(request, take_post)
         if make_page is None or request.method not in _METHODS:
-            return Page(b"this page cannot be asked for so\n", status=405)
-        made = make_page(_query(request))
+            return HttpPage(b"this page cannot be asked for so\n", status=405)
+        made = make_page(_parse_query(request))
         return await made if inspect.isawaitable(made) else made
 
-    async def _take(self, request: web.BaseRequest, take_post: TakePost) -> Page:
+    async def _handle_post(self, request: web.BaseRequest, take_post: TakePost) -> HttpPage:
         limit_bytes = self._posts.max_bytes
         if (request.content_length or 0) > limit_bytes:
             return _TOO_LARGE
@@ -255,12 +257,12 @@ class HttpServer:
         return await take_post(bytes(body))
 
 
-_TOO_LARGE = Page(b"that is too much\n", status=413)
-_FAILED = Page(b"the page could not be made; the log says why\n", status=500)
+_TOO_LARGE = HttpPage(b"that is too much\n", status=413)
+_FAILED = HttpPage(b"the page could not be made; the log says why\n", status=500)
 
 
 @contextlib.contextmanager
-def _failures_told(path: str) -> Iterator[None]:
+def _log_failures(path: str) -> Iterator[None]:
     """Log a failure of a page: it must not end the process, which has other things to do."""
     try:
         yield
@@ -270,19 +272,19 @@ def _failures_told(path: str) -> Iterator[None]:
         _log.exception("the page %s could not be made", path)
 
 
-def _asker(request: web.BaseRequest) -> Asker:
+def _make_page_request(request: web.BaseRequest) -> PageRequest:
     transport = request.transport
     certificate = transport.get_extra_info("peercert") if transport is not None else None
     authorization = request.headers.get("Authorization", "")
-    return Asker(request.method, request.path, authorization, certificate or None)
+    return PageRequest(request.method, request.path, authorization, certificate or None)
 
 
-def _query(request: web.BaseRequest) -> Query:
+def _parse_query(request: web.BaseRequest) -> QueryParameters:
     asked = request.query
-    return Query({name: tuple(asked.getall(name)) for name in asked})
+    return QueryParameters({name: tuple(asked.getall(name)) for name in asked})
 
 
-def _response(page: Page) -> web.Response:
+def _make_response(page: HttpPage) -> web.Response:
     headers = {
         "Content-Type": page.content_type,
         "Cache-Control": "no-store",
@@ -294,7 +296,7 @@ def _response(page: Page) -> web.Response:
     return web.Response(body=page.body, headers=headers, status=page.status)
 
 
-def _listening(listen: addresses.Address) -> socket.socket:
+def _open_socket(listen: addresses.ListenAddress) -> socket.socket:
     family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
     try:
         return socket.create_server((listen.host, listen.port), family=family)

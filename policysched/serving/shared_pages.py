@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 Pages: TypeAlias = dict[str, http_server.MakePage]
 
 
-def servers(
-    *of_addresses: tuple[addresses.Address | None, Pages],
+def make_servers(
+    *of_addresses: tuple[addresses.ListenAddress | None, Pages],
 ) -> list[Coroutine[Any, Any, None]]:
     """Return what serves the pages of each address; those of None are served nowhere.
 
     Raises:
         ConfigurationError: an address cannot be listened on.
     """
-    pages: dict[addresses.Address, Pages] = {}
+    pages: dict[addresses.ListenAddress, Pages] = {}
     for address, made in of_addresses:
         if address is not None:
             pages.setdefault(address, {}).update(made)

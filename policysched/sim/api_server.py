@@ -152,7 +152,7 @@ class ApiServer:
         current = self._current(pod)
         if current is None:
             return
-        status = _with_condition(
+        status = _replace_condition(
             current.status, _condition(POD_SCHEDULED, condition, self._timestamp())
         )
         if nominated_node_name is not None:
@@ -174,12 +174,12 @@ class ApiServer:
         """
         await self._sleep(self.eviction_faults.delay_seconds)
         if self.eviction_faults.fails(self._rng):
-            raise collection.ApiError("InternalError", "the simulated API server failed")
+            raise collection.SimulatedApiError("InternalError", "the simulated API server failed")
         current = self._current(victim)
         if current is None:
             return False
         marked = _condition(DISRUPTION_TARGET, condition, self._timestamp())
-        self._set_status(current, _with_condition(current.status, marked))
+        self._set_status(current, _replace_condition(current.status, marked))
         self.terminations.begin(self._current(victim) or current)
         return True
 
@@ -242,7 +242,7 @@ def _bound(pod: objects.Pod, node_name: str, timestamp: str) -> objects.Pod:
     return msgspec.structs.replace(
         pod,
         spec=msgspec.structs.replace(pod.spec, node_name=node_name),
-        status=_with_condition(status, scheduled),
+        status=_replace_condition(status, scheduled),
     )
 
 
@@ -256,7 +256,7 @@ def _condition(kind: str, said: ports.PodCondition, timestamp: str) -> objects.C
     )
 
 
-def _with_condition(status: objects.PodStatus, new: objects.Condition) -> objects.PodStatus:
+def _replace_condition(status: objects.PodStatus, new: objects.Condition) -> objects.PodStatus:
     """Return the status with one condition replaced, its transition time kept where it agrees."""
     old = next((c for c in status.conditions if c.type == new.type), None)
     if old is not None and old.status == new.status:

@@ -27,7 +27,7 @@ ObjectT = TypeVar(
 WatchedT_contra = TypeVar("WatchedT_contra", contravariant=True)
 
 
-class ApiError(errors.RemoteError):
+class SimulatedApiError(errors.RemoteError):
     """The simulated API server refuses a request.
 
     Attributes:
@@ -39,7 +39,7 @@ class ApiError(errors.RemoteError):
         self.reason = reason
 
 
-class Sink(Protocol[WatchedT_contra]):
+class WatchSink(Protocol[WatchedT_contra]):
     """Who watches: the handlers of the scheduler have these methods, one object per kind."""
 
     def replace(self, items: Iterable[WatchedT_contra]) -> None:
@@ -83,7 +83,7 @@ class Collection(Generic[ObjectT]):
         self._kind = kind
         self._journal = journal
         self._objects: dict[str, ObjectT] = {}
-        self._sinks: list[Sink[ObjectT]] = []
+        self._sinks: list[WatchSink[ObjectT]] = []
 
     def __iter__(self) -> Iterator[ObjectT]:
         """Iterate over the objects in order of creation."""
@@ -93,7 +93,7 @@ class Collection(Generic[ObjectT]):
         """Return how many objects there are."""
         return len(self._objects)
 
-    def watch(self, sink: Sink[ObjectT]) -> None:
+    def watch(self, sink: WatchSink[ObjectT]) -> None:
         """Hand the sink all objects now and every later change, in order, as it is delivered."""
         self._sinks.append(sink)
         sink.replace(list(self._objects.values()))
@@ -121,10 +121,10 @@ class Collection(Generic[ObjectT]):
         """
         key = _key(item.metadata.namespace, item.metadata.name)
         if key in self._objects:
-            raise ApiError("AlreadyExists", f'{self._kind} "{key}" already exists')
+            raise SimulatedApiError("AlreadyExists", f'{self._kind} "{key}" already exists')
         created_at = self._journal.now().strftime("%Y-%m-%dT%H:%M:%SZ")
         uid = item.metadata.uid or self._journal.new_uid()
-        created = _with_metadata(item, uid=uid, creation_timestamp=created_at)
+        created = _replace_metadata(item, uid=uid, creation_timestamp=created_at)
         return self._store(key, created)
 
     def update(self, item: ObjectT) -> ObjectT:
@@ -139,10 +139,12 @@ class Collection(Generic[ObjectT]):
         if old is None:
             raise self._not_found(key)
         if item.metadata.uid not in ("", old.metadata.uid):
-            raise ApiError("Conflict", f'{self._kind} "{key}": the uid is of another object')
+            raise SimulatedApiError(
+                "Conflict", f'{self._kind} "{key}": the uid is of another object'
+            )
         if item.metadata.resource_version not in ("", old.metadata.resource_version):
-            raise ApiError("Conflict", f'{self._kind} "{key}" was modified; read it again')
-        kept = _with_metadata(
+            raise SimulatedApiError("Conflict", f'{self._kind} "{key}" was modified; read it again')
+        kept = _replace_metadata(
             item, uid=old.metadata.uid, creation_timestamp=old.metadata.creation_timestamp
         )
         return self._store(key, kept)
@@ -157,33 +159,33 @@ class Collection(Generic[ObjectT]):
         if key not in self._objects:
             raise self._not_found(key)
         last = self._versioned(self._objects.pop(key))
-        self._journal.publish(lambda: self._tell_deleted(last))
+        self._journal.publish(lambda: self._deliver_deleted(last))
         return last
 
     def _store(self, key: str, item: ObjectT) -> ObjectT:
         stored = self._objects[key] = self._versioned(item)
-        self._journal.publish(lambda: self._tell_changed(stored))
+        self._journal.publish(lambda: self._deliver_changed(stored))
         return stored
 
     def _versioned(self, item: ObjectT) -> ObjectT:
-        return _with_metadata(item, resource_version=str(self._journal.next_version()))
+        return _replace_metadata(item, resource_version=str(self._journal.next_version()))
 
-    def _tell_changed(self, item: ObjectT) -> None:
+    def _deliver_changed(self, item: ObjectT) -> None:
         for sink in self._sinks:
             sink.upsert(item)
 
-    def _tell_deleted(self, item: ObjectT) -> None:
+    def _deliver_deleted(self, item: ObjectT) -> None:
         for sink in self._sinks:
             sink.delete(item)
 
-    def _not_found(self, key: str) -> ApiError:
-        return ApiError("NotFound", f'{self._kind} "{key}" not found')
+    def _not_found(self, key: str) -> SimulatedApiError:
+        return SimulatedApiError("NotFound", f'{self._kind} "{key}" not found')
 
 
 def _key(namespace: str, name: str) -> str:
     return f"{namespace}/{name}" if namespace else name
 
 
-def _with_metadata(item: ObjectT, **changes: str | None) -> ObjectT:
+def _replace_metadata(item: ObjectT, **changes: str | None) -> ObjectT:
     metadata = msgspec.structs.replace(item.metadata, **changes)
     return msgspec.structs.replace(item, metadata=metadata)

@@ -16,7 +16,7 @@ _BACKGROUND = {
 }
 
 
-def nodes() -> list[objects.Node]:
+def make_nodes() -> list[objects.Node]:
     """Return eight nodes in three zones; one is cordoned, two have GPUs and their taint."""
     made = [
         workload.make_node("web-a1", "a", workload.GENERAL_8),
@@ -37,7 +37,7 @@ def set_background(load: node_load.NodeLoad) -> None:
         load.background[node_name] = dict(by_metric)
 
 
-def cache(number: int) -> objects.Pod:
+def make_cache_pod(number: int) -> objects.Pod:
     """Return a cache pod, placed by the default profile."""
     return workload.make_pod(
         f"cache-{number}",
@@ -47,7 +47,7 @@ def cache(number: int) -> objects.Pod:
     )
 
 
-def web(number: int) -> objects.Pod:
+def make_web_pod(number: int) -> objects.Pod:
     """Return a replica of the web tier."""
     return workload.make_pod(
         f"web-{number}",
@@ -58,7 +58,7 @@ def web(number: int) -> objects.Pod:
     )
 
 
-def training(number: int, gpus: int) -> objects.Pod:
+def make_training_pod(number: int, gpus: int) -> objects.Pod:
     """Return a training pod that names neither node nor toleration."""
     return workload.make_pod(
         f"train-{number}",
@@ -68,7 +68,7 @@ def training(number: int, gpus: int) -> objects.Pod:
     )
 
 
-def debug() -> objects.Pod:
+def make_debug_pod() -> objects.Pod:
     """Return a pod that tolerates the taint of GPU nodes and needs no GPU."""
     return workload.make_pod(
         "debug",
@@ -81,7 +81,7 @@ def debug() -> objects.Pod:
     )
 
 
-def job(number: int) -> objects.Pod:
+def make_job_pod(number: int) -> objects.Pod:
     """Return a batch pod of the profile `spread`."""
     return workload.make_pod(
         f"job-{number}",
@@ -93,7 +93,7 @@ def job(number: int) -> objects.Pod:
     )
 
 
-def report() -> objects.Pod:
+def make_report_pod() -> objects.Pod:
     """Return a pod that needs nearly a whole node, by measured load."""
     return workload.make_pod(
         "report",

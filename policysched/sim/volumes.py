@@ -43,7 +43,7 @@ class VolumeFaults:
     refuse_next: int = 0
 
 
-class Volumes:
+class SimulatedVolumes:
     """The writes of VolumeBinding (`handles.VolumeWriter`), and the controllers behind them.
 
     Attributes:
@@ -86,7 +86,7 @@ class Volumes:
             return handles.WriteError("the object has been modified")
         try:
             return objects_of_kind.update(item)
-        except collection.ApiError as error:
+        except collection.SimulatedApiError as error:
             return handles.WriteError(str(error))
 
     # --- the controllers --------------------------------------------------------------------------

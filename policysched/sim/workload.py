@@ -1,7 +1,7 @@
 """Nodes and pods of invented clusters, the same ones for the same seed.
 
-`fleet` makes nodes of a few instance types over zones; `Workload` makes pods of the kinds that
-clusters run side by side, each of which asks the scheduler another question.
+`fleet` makes nodes of a few instance types over zones; `SimulatedWorkload` makes pods of the kinds
+that clusters run side by side, each of which asks the scheduler another question.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def make_pod(
     )
 
 
-class Workload:
+class SimulatedWorkload:
     """An endless mixture of pods; the kinds come in the proportions of `mix`."""
 
     def __init__(
@@ -204,4 +204,4 @@ KINDS: Mapping[str, PodKind] = {
         ),
     ),
 }
-"""What `Workload` mixes, by the name that its pods carry as label `app`."""
+"""What `SimulatedWorkload` mixes, by the name that its pods carry as label `app`."""

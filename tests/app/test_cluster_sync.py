@@ -18,7 +18,7 @@ from policysched.profiles import needed_kinds
 
 FORBIDDEN = kube_errors.ForbiddenError(403, "Forbidden", "no rights")
 OUTAGE = kube_errors.TransportError("connection refused", may_have_arrived=False)
-ALL: list[resources.Resource[Any]] = [
+ALL: list[resources.ApiResource[Any]] = [
     *(resources.PODS, resources.NODES, resources.NAMESPACES, resources.BUDGETS),
     *resources.OWNERS.values(),
     *resources.STORAGE.values(),
@@ -29,7 +29,7 @@ STORAGE = {each.name for each in resources.STORAGE.values()}
 class FakeWatch:
     """A watch whose state a test sets."""
 
-    def __init__(self, resource: resources.Resource[Any]) -> None:
+    def __init__(self, resource: resources.ApiResource[Any]) -> None:
         """Know nothing yet."""
         self.resource = resource
         self.synced = asyncio.Event()
@@ -127,7 +127,7 @@ def test_names_of_the_table_are_those_of_kinds_and_plugins() -> None:
     """A misspelt name would never be waited for."""
     built_in = {plugin.name for plugin in defaults.DEFAULT_PLUGINS}
     assert set(needed_kinds.BY_PLUGIN) <= built_in
-    assert set(needed_kinds.readers([DEFAULT])) == {each.name for each in ALL}
+    assert set(needed_kinds.find_readers([DEFAULT])) == {each.name for each in ALL}
     read = {resource for kinds in needed_kinds.BY_PLUGIN.values() for resource in kinds}
     assert read | {"nodes", "pods", "namespaces"} == {each.name for each in ALL}
 

@@ -61,7 +61,7 @@ class Process:
             stopping=self.stopping,
             config=SimpleNamespace(parallel_binds=4),
         )
-        self._pages = health_checks.of_scheduler(joined).pages()
+        self._pages = health_checks.make_scheduler_health(joined).pages()
 
     def begin(self) -> None:
         """List everything; scheduling begins."""
@@ -71,8 +71,8 @@ class Process:
 
     def failing(self, kind: str) -> list[str]:
         """Return the checks of /livez or /readyz that fail."""
-        page = self._pages[f"/{kind}"](http_server.Query({"verbose": ("",)}))
-        assert isinstance(page, http_server.Page)
+        page = self._pages[f"/{kind}"](http_server.QueryParameters({"verbose": ("",)}))
+        assert isinstance(page, http_server.HttpPage)
         lines = page.body.decode().splitlines()
         return [line[3:].split()[0] for line in lines if line.startswith("[-]")]
 

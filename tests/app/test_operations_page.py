@@ -22,12 +22,12 @@ from tests.app import operations_page
 )
 def test_its_configurations_are_some(name: str) -> None:
     """Each fits the schema."""
-    config_reading.parse(operations_page.BLOCKS[name], name)
+    config_reading.parse_config(operations_page.BLOCKS[name], name)
 
 
 def test_the_defaults_of_leader_election_are_those_of_the_page() -> None:
     """The example has all fields at their defaults, but for the switch and the namespace."""
-    found = config_reading.parse(
+    found = config_reading.parse_config(
         operations_page.BLOCKS["config.yaml"], "config.yaml"
     ).leader_election
     assert found == election_config.LeaderElectionConfig(
@@ -47,7 +47,7 @@ def test_the_options_of_the_page_are_those_of_the_command() -> None:
 def test_who_leads_is_told_where_one_is_elected() -> None:
     """The metric of the page is there with leader election, and not without."""
     elected = election_config.LeaderElectionConfig(leader_elect=True)
-    (family,) = election.status(elected, terms.Unopposed())
+    (family,) = election.collect_metrics(elected, terms.AlwaysLeader())
     (sample,) = family.samples
     assert (sample.name, sample.labels, sample.value) == (
         "leader_election_master_status",
@@ -55,7 +55,10 @@ def test_who_leads_is_told_where_one_is_elected() -> None:
         1.0,
     )
     assert f"`{sample.name}{{" in operations_page.TEXT
-    assert list(election.status(election_config.LeaderElectionConfig(), terms.Unopposed())) == []
+    assert (
+        list(election.collect_metrics(election_config.LeaderElectionConfig(), terms.AlwaysLeader()))
+        == []
+    )
 
 
 def test_limits_on_requests_are_those_of_the_configuration(tmp_path: pathlib.Path) -> None:
@@ -63,10 +66,12 @@ def test_limits_on_requests_are_those_of_the_configuration(tmp_path: pathlib.Pat
     clock = clocks.ManualClock(builders.EPOCH)
     file = tmp_path / "limits.yaml"
     file.write_text(operations_page.BLOCKS["limits.yaml"], encoding="utf-8")
-    options, configuration = scheduler_service.RunOptions(), config_reading.read(str(file))
-    limit = scheduler_service.Service(options, configuration, clock)._request_limit()
+    options, configuration = scheduler_service.RunOptions(), config_reading.read_config(str(file))
+    limit = scheduler_service.SchedulerProcess(options, configuration, clock)._request_limit()
     assert limit is not None
     waits = [limit.take() for _ in range(102)]
     assert waits[:100] == [0.0] * 100
     assert waits[100:] == pytest.approx([1 / 50, 2 / 50])
-    assert scheduler_service.Service(options, config.Config(), clock)._request_limit() is None
+    assert (
+        scheduler_service.SchedulerProcess(options, config.Config(), clock)._request_limit() is None
+    )

@@ -22,7 +22,7 @@ from tests.realcluster import manifests
 from tests.realcluster import process as processes
 from tests.scheduler import fakes
 
-ALL_OFF = config.Features(
+ALL_OFF = config.FeatureGates(
     scheduler_pop_from_backoff_q=False,
     scheduler_queueing_hints=False,
     opportunistic_batching=False,
@@ -32,7 +32,7 @@ ALL_OFF = config.Features(
 def _settings(**fields: Any) -> Any:
     configuration = config.Config(**fields)
     clock = clocks.ManualClock(builders.EPOCH)
-    return scheduler_service.Service(
+    return scheduler_service.SchedulerProcess(
         scheduler_service.RunOptions(), configuration, clock
     )._settings()
 
@@ -63,10 +63,10 @@ def test_profiles_keep_as_many_answers_as_they_are_told(shapes_kept: int) -> Non
     live = live_profiles.LiveProfiles(
         world.scheduler, None, world.clock, random.Random(1), shapes_kept=shapes_kept
     )
-    policy_set = policies.load((), {}, "default-scheduler")
-    made = policies.require(policies.make(policy_set, handles.Handle()))
+    policy_set = policies.load_policy_set((), {}, "default-scheduler")
+    made = policies.require_profiles(policies.make_profiles(policy_set, handles.Handle()))
     live.use(policy_set, made)
-    assert [each.scheduler_name for each in live.in_use()] == ["default-scheduler"]
+    assert [each.scheduler_name for each in live.get_profiles()] == ["default-scheduler"]
     framework = world.scheduler._frameworks["default-scheduler"]
     world.add_node("n1", pods=2)
     for name in ("a", "b"):

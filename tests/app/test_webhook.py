@@ -34,12 +34,12 @@ class Desk:
         certificate.cert_chain_pems[0].write_to_path(folder / "tls.crt")
         certificate.private_key_pem.write_to_path(folder / "tls.key")
         options = webhook.WebhookOptions(
-            address=addresses.Address("127.0.0.1", process.free_port()),
+            address=addresses.ListenAddress("127.0.0.1", process.free_port()),
             cert_file=str(folder / "tls.crt"),
             key_file=str(folder / "tls.key"),
             configuration=config.Config(),
             scheduler_name=None,
-            chosen=admission.Chosen(),
+            chosen=admission.ConfigMapFilter(),
         )
         self.webhook = webhook.Webhook(options, clocks.SystemClock())
         self.trust = ssl.create_default_context()
@@ -116,16 +116,18 @@ async def test_checks_hold_up_nothing_and_do_not_pile_up(
     go_on, begun = threading.Event(), threading.Event()
     at_once = 0
 
-    def slow(_: admission.Admission, _question: admission.Question) -> admission.Verdict:
+    def slow(
+        _: admission.PolicyReviewer, _question: admission.AdmissionRequest
+    ) -> admission.AdmissionResponse:
         nonlocal at_once
         at_once += 1
         assert at_once == 1
         begun.set()
         go_on.wait(30.0)
         at_once -= 1
-        return admission.Verdict()
+        return admission.AdmissionResponse()
 
-    monkeypatch.setattr(admission.Admission, "verdict", slow)
+    monkeypatch.setattr(admission.PolicyReviewer, "review", slow)
     body = test_admission.review({"web.policy": test_admission.GOOD})
 
     async with desk.running() as client:
@@ -154,16 +156,18 @@ async def test_a_check_that_nobody_waits_for_keeps_its_turn(
     go_on, begun = threading.Event(), threading.Event()
     at_once, most = 0, 0
 
-    def slow(_: admission.Admission, _question: admission.Question) -> admission.Verdict:
+    def slow(
+        _: admission.PolicyReviewer, _question: admission.AdmissionRequest
+    ) -> admission.AdmissionResponse:
         nonlocal at_once, most
         at_once += 1
         most = max(most, at_once)
         begun.set()
         go_on.wait(30.0)
         at_once -= 1
-        return admission.Verdict()
+        return admission.AdmissionResponse()
 
-    monkeypatch.setattr(admission.Admission, "verdict", slow)
+    monkeypatch.setattr(admission.PolicyReviewer, "review", slow)
     monkeypatch.setattr(http_server, "_ANSWER_SECONDS", 0.2)
     body = test_admission.review({"web.policy": test_admission.GOOD})
     async with desk.running() as client:
@@ -187,12 +191,14 @@ async def test_the_end_waits_for_what_has_begun_but_not_for_long(
     desk = Desk(tmp_path)
     begun, go_on = threading.Event(), threading.Event()
 
-    def slow(_: admission.Admission, _question: admission.Question) -> admission.Verdict:
+    def slow(
+        _: admission.PolicyReviewer, _question: admission.AdmissionRequest
+    ) -> admission.AdmissionResponse:
         begun.set()
         go_on.wait(60.0)
-        return admission.Verdict()
+        return admission.AdmissionResponse()
 
-    monkeypatch.setattr(admission.Admission, "verdict", slow)
+    monkeypatch.setattr(admission.PolicyReviewer, "review", slow)
     monkeypatch.setattr(webhook, "LAST_ANSWERS_SECONDS", 60.0 if ends else 0.0)
     body = test_admission.review({"web.policy": test_admission.GOOD})
     async with desk.running() as client:

@@ -93,7 +93,7 @@ def test_the_script_for_bash_has_nothing_for_shellcheck(script: str) -> None:
 
 def test_every_option_of_every_command_is_offered(script: str, folder: pathlib.Path) -> None:
     """The script is made of the parsers, so none is forgotten."""
-    for name, parser in main.command_parsers().items():
+    for name, parser in main.build_command_parsers().items():
         options = {each for action in parser._actions for each in action.option_strings}
         assert _completed(script, folder, f"policysched {name} -") == options
 
@@ -103,7 +103,7 @@ def test_other_shells_know_the_same(shell: str, capsys: pytest.CaptureFixture[st
     """Each command, each long option; the shell itself takes the script where there is one."""
     assert main.main(["completion", shell]) == 0
     said = capsys.readouterr().out
-    for name, parser in main.command_parsers().items():
+    for name, parser in main.build_command_parsers().items():
         assert re.search(rf"\b{name}\b", said)
         for action in parser._actions:
             for option in action.option_strings:

@@ -29,15 +29,15 @@ _COLOUR = re.compile("\x1b\\[[0-9;]*3[0-7]m")
 _STYLE = re.compile("\x1b\\[[0-9;]*m")
 
 
-def _stage(folder: pathlib.Path) -> embedded_cluster.Stage:
+def _stage(folder: pathlib.Path) -> embedded_cluster.DemoCluster:
     """Return the cluster of the demo with a copy of the shipped policies."""
     for file in _resources.folder("policies").glob("*.policy"):
         shutil.copy(file, folder)
-    return embedded_cluster.Stage(folder)
+    return embedded_cluster.DemoCluster(folder)
 
 
 @pytest.fixture
-def stage(tmp_path: pathlib.Path) -> embedded_cluster.Stage:
+def stage(tmp_path: pathlib.Path) -> embedded_cluster.DemoCluster:
     """Return a fresh stage."""
     return _stage(tmp_path)
 
@@ -55,28 +55,28 @@ def printed() -> str:
 class Recorder(text_view.TextView):
     """Keeps what the story shows, and how long it would pause."""
 
-    def __init__(self, stage: embedded_cluster.Stage) -> None:
+    def __init__(self, stage: embedded_cluster.DemoCluster) -> None:
         super().__init__()
         self.stage = stage
-        self.found: list[facts.Decided] = []
+        self.found: list[facts.DecisionFacts] = []
         self.diffs: dict[str, Sequence[str]] = {}
         self.paused_seconds = 0.0
 
-    def decided(self, found: facts.Decided) -> None:
+    def show_decision(self, found: facts.DecisionFacts) -> None:
         """Note a decision."""
-        super().decided(found)
+        super().show_decision(found)
         self.found.append(found)
 
-    def edited(self, file: str, diff: Sequence[str]) -> None:
+    def show_edit(self, file: str, diff: Sequence[str]) -> None:
         """Note an edit."""
-        super().edited(file, diff)
+        super().show_edit(file, diff)
         self.diffs[file] = diff
 
     async def pause(self, seconds: float) -> None:
         """Note a pause."""
         self.paused_seconds += seconds
 
-    def latest(self, pod: str) -> facts.Decided:
+    def latest(self, pod: str) -> facts.DecisionFacts:
         """Return the latest decision about a pod."""
         return next(found for found in reversed(self.found) if found.pod == pod)
 
@@ -157,7 +157,7 @@ def test_every_shipped_scenario_decides_something(played: Recorder) -> None:
     assert sorted(zone[4] for zone in zones) == ["a", "a", "b", "b", "c", "c"]
     assert {played.latest(f"ml/train-{n}").node for n in (1, 2)} == {"gpu-a"}
     debug = played.latest("ml/debug")
-    assert "2 no-gpu-pods/keep-out" in facts.exclusions(debug)
+    assert "2 no-gpu-pods/keep-out" in facts.format_exclusions(debug)
     assert {f.profile for f in played.found} == {
         "policysched",
         "web",
@@ -169,7 +169,7 @@ def test_every_shipped_scenario_decides_something(played: Recorder) -> None:
 
 def test_all_pods_are_bound_in_the_end(played: Recorder) -> None:
     """The story ends well, and the API server has an event for each pod."""
-    assert played.stage.pending() == []
+    assert played.stage.list_pending_pods() == []
     bound = [event.pod for event in played.stage.events if event.reason == "Scheduled"]
     assert len(bound) == len(set(bound)) == len({found.pod for found in played.found})
 
@@ -179,20 +179,20 @@ def test_people_get_between_15_and_25_seconds(played: Recorder) -> None:
     assert 15 <= played.paused_seconds <= 25
 
 
-def test_an_edit_of_what_is_not_there_says_so(stage: embedded_cluster.Stage) -> None:
+def test_an_edit_of_what_is_not_there_says_so(stage: embedded_cluster.DemoCluster) -> None:
     """Shipped policies that were changed on disk end the demo with one clear sentence."""
-    edit = embedded_cluster.Edit("web-tier.policy", "no such line", "another")
+    edit = embedded_cluster.PolicyLineEdit("web-tier.policy", "no such line", "another")
     with pytest.raises(errors.InputError, match="does not say `no such line`"):
-        asyncio.run(stage.edit(edit))
+        asyncio.run(stage.edit_policy(edit))
 
 
 # --- tables --------------------------------------------------------------------------------------
 
 
-def _decided(rules: int) -> facts.Decided:
-    points = tuple(facts.Points(f"rule-{n}", 10 * (rules - n), 0) for n in range(rules))
-    total = facts.Points("total", sum(p.chosen for p in points) + 5, 5)
-    return facts.Decided(
+def _decided(rules: int) -> facts.DecisionFacts:
+    points = tuple(facts.RulePoints(f"rule-{n}", 10 * (rules - n), 0) for n in range(rules))
+    total = facts.RulePoints("total", sum(p.chosen for p in points) + 5, 5)
+    return facts.DecisionFacts(
         "ns/pod", "web", "n1", "", 2, 2, "n2", points, same_points=5, total=total, excluded=()
     )
 
@@ -201,7 +201,7 @@ def _decided(rules: int) -> facts.Decided:
 def test_a_table_of_points_fits_and_still_adds_up(lines: int) -> None:
     """What does not fit is summed up in one line."""
     found = _decided(6)
-    *rows, total = facts.within(found, lines)
+    *rows, total = facts.select_points_rows(found, lines)
     assert len(rows) + 1 <= lines
     assert sum(row.chosen for row in rows) == total.chosen
 
@@ -215,8 +215,8 @@ def test_a_tie_is_called_one() -> None:
         "nodes": {},
         "scores": {"n1": {"A": 1, "total": 1}, "n2": {"A": 1, "total": 1}},
     }
-    found = facts.decided(report, "web", "n1")
-    assert facts.within(found, 5)[-1].rule == "total: a tie, the first name wins"
+    found = facts.extract_decision_facts(report, "web", "n1")
+    assert facts.select_points_rows(found, 5)[-1].rule == "total: a tie, the first name wins"
 
 
 # --- on a terminal -------------------------------------------------------------------------------
@@ -243,14 +243,14 @@ class Filmed(screen_view.ScreenView):
 
     def cluster(self, nodes: Sequence[object], pending: Sequence[str]) -> None:
         """Take a picture."""
-        super().cluster(nodes, pending)  # type: ignore[arg-type]  # handed through
-        lines = self._console.render_lines(self._picture())
+        super().show_cluster(nodes, pending)  # type: ignore[arg-type]  # handed through
+        lines = self._console.render_lines(self._render_screen())
         self.frames.append(["".join(segment.text for segment in line).rstrip() for line in lines])
 
 
 @pytest.mark.parametrize("size", [(80, 24), (100, 30), (160, 45)], ids=lambda size: f"{size[0]}")
 def test_everything_that_matters_fits_on_the_screen(
-    stage: embedded_cluster.Stage, size: tuple[int, int]
+    stage: embedded_cluster.DemoCluster, size: tuple[int, int]
 ) -> None:
     """At 80 x 24 and above no reason, rule or node is cut off."""
     view = Filmed(_screen(*size))
@@ -261,12 +261,14 @@ def test_everything_that_matters_fits_on_the_screen(
     seen = "\n".join(waiting)
     for words in ("Insufficient cpu", "node(s) had untolerated taint(s)", "load-aware/too-hot"):
         assert words in seen
-    for state in stage.nodes():
+    for state in stage.list_nodes():
         assert any(line.startswith(state.name) for line in view.frames[-1])
     assert any("total" in line for line in view.frames[-1])
 
 
-def test_it_leaves_the_last_picture_and_what_to_try_next(stage: embedded_cluster.Stage) -> None:
+def test_it_leaves_the_last_picture_and_what_to_try_next(
+    stage: embedded_cluster.DemoCluster,
+) -> None:
     """When the terminal is given back, the result stays readable."""
     screen = _screen()
     with screen_view.ScreenView(screen, None) as view:
@@ -282,7 +284,7 @@ def test_it_leaves_the_last_picture_and_what_to_try_next(stage: embedded_cluster
     [pytest.param({}, True, id="usual"), pytest.param({"NO_COLOR": "1"}, False, id="no-color")],
 )
 def test_no_color_is_respected(
-    stage: embedded_cluster.Stage, environment: dict[str, str], has_colour: bool
+    stage: embedded_cluster.DemoCluster, environment: dict[str, str], has_colour: bool
 ) -> None:
     """With NO_COLOR set nothing is coloured."""
     screen = _screen(environment=environment)

@@ -40,6 +40,6 @@ def test_commands_print_what_the_page_shows(
 def test_the_configuration_of_the_page_is_one() -> None:
     """It fits the schema, and its times and limits are the defaults."""
     (text,) = [content for _, name, content in BLOCKS if name == "config.yaml"]
-    found = config_reading.parse(text, "config.yaml")
+    found = config_reading.parse_config(text, "config.yaml")
     default = config.Config(params=found.params, profiles=found.profiles)
     assert (found, len(found.profiles)) == (default, 1)

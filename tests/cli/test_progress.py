@@ -161,7 +161,7 @@ def test_terminals_get_what_they_can_show(
 import sys
 from policysched.cli.render import progress
 progress.DELAY_SECONDS = 0
-with progress.shown("working", 7) as bar:
+with progress.show_progress("working", 7) as bar:
     bar.advance(3)
     sys.stdin.read()
 """
@@ -212,7 +212,7 @@ def test_no_terminal_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(progress, "DELAY_SECONDS", 0)
-    with progress.shown("working") as bar:
+    with progress.show_progress("working") as bar:
         assert threading.active_count() == 1 or "progress" not in {
             thread.name for thread in threading.enumerate()
         }
@@ -239,7 +239,7 @@ print("rich" in sys.modules)
 
 def test_each_shows_progress_while_an_item_is_awaited_only() -> None:
     """The consumer of the items may print."""
-    assert list(progress.each(iter([1, 2]), "reading")) == [1, 2]
+    assert list(progress.iterate_with_progress(iter([1, 2]), "reading")) == [1, 2]
 
 
 FORBIDDEN = {"NO_COLOR": "1", "FORCE_COLOR": "1", "CLICOLOR_FORCE": "1", "TERM": "xterm-256color"}

@@ -266,8 +266,8 @@ _CELLS = st.text(alphabet="abcXYZ019 -/.,:=_äß漢字", max_size=60)
 )
 def test_any_table_fits(rows: list[list[str]], room: int) -> None:
     """Whatever is in it, no line is longer and no sign but blanks is lost."""
-    shown = tables.lay_out(("POD", "NODE", "WHY NOT"), rows, "  ", room, ())
-    assert all(folding.columns(line) <= room for line in shown.split("\n"))
+    shown = tables.format_table(("POD", "NODE", "WHY NOT"), rows, "  ", room, ())
+    assert all(folding.count_columns(line) <= room for line in shown.split("\n"))
     told = Counter("".join(cell for row in rows for cell in row).replace(" ", ""))
     assert not told - Counter(shown)
 
@@ -275,8 +275,8 @@ def test_any_table_fits(rows: list[list[str]], room: int) -> None:
 def test_a_table_is_folded_at_blanks_and_signs() -> None:
     """Names are broken where people read them: behind a sign, before a capital."""
     rows = [("NodeResourcesBalancedAllocation", "node(s) had a taint", "prod/web-1")]
-    shown = tables.lay_out(("RULE", "REASON", "POD"), rows, "", 36, ())
-    assert styles.without_marks(shown).split("\n") == [
+    shown = tables.format_table(("RULE", "REASON", "POD"), rows, "", 36, ())
+    assert styles.remove_marks(shown).split("\n") == [
         "RULE         REASON       POD",
         "Node         node(s) had  prod/web-1",
         "Resources    a taint",

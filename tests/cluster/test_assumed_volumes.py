@@ -46,7 +46,7 @@ class Told:
     @property
     def is_taken(self) -> bool:
         """Whether the volume is seen as promised, by name and by class alike."""
-        (by_class,) = self.volumes.in_group("k")
+        (by_class,) = self.volumes.list_group("k")
         assert self.volumes.get("v") == by_class
         return by_class.spec.claim_ref is not None
 
@@ -81,7 +81,7 @@ def test_an_object_that_is_gone_is_not_assumed() -> None:
     told = Told()
     told.storage.volumes.remove("v")
     assert told.volumes.get("v") is None
-    assert told.volumes.in_group("k") == []
+    assert told.volumes.list_group("k") == []
     told.tell(volume("3"))
     assert not told.is_taken
 
@@ -96,11 +96,11 @@ def test_only_the_assumption_about_that_version_is_given_up() -> None:
 def test_changes_are_told_whoever_made_them() -> None:
     """Objects that were told of, assumed or restored have changed; others have not."""
     told = Told()
-    moment = told.volumes.moment
+    moment = told.volumes.cursor
     assert told.volumes.changed_since(moment) == set()
     told.restore(volume("1"))
     assert told.volumes.changed_since(moment) == {("", "v")}
-    moment = told.volumes.moment
+    moment = told.volumes.cursor
     told.tell(volume("2"))
     assert told.volumes.changed_since(moment) == {("", "v")}
     assert isinstance(told.volumes, assumed_volumes.AssumedObjects)

@@ -41,14 +41,14 @@ def put(*things: objects.StorageObject) -> Change:
 def remove(kind: type[objects.StorageObject], name: str) -> Change:
     """Return the change that removes an object."""
     namespace = "default" if kind is objects.PersistentVolumeClaim else ""
-    return lambda cluster: cluster.cache.storage.of_kind(kind).remove(name, namespace)
+    return lambda cluster: cluster.cache.storage.get_store(kind).remove(name, namespace)
 
 
 def is_full(attached: attached_volumes.AttachedVolumes, driver: str = DISKS) -> list[bool]:
     """Return, for both nodes, whether another volume is too many."""
     attached.refresh()
     full: list[bool] = attached.would_exceed(
-        driver, {csi_migration.CSIVolume(driver, "x")}
+        driver, {csi_migration.CSIVolumeIdentity(driver, "x")}
     ).tolist()
     return full
 
@@ -176,7 +176,7 @@ def test_the_first_pod_with_a_problem_is_told_of_whatever_was_supposed() -> None
         cluster.cache.add_pod(cluster.info(builder))
     attached = attached_volumes.AttachedVolumes(cluster.cache.storage, cluster.cache.nodes)
     with what_if.WhatIf(cluster.cache.snapshot()) as supposed:
-        supposed.take_off([(cluster.info(first), 0)])
+        supposed.remove_pods([(cluster.info(first), 0)])
         attached.refresh()
         assert "second" in attached.problems[0]
     attached.refresh()

@@ -25,15 +25,15 @@ def world() -> builders.Cluster:
 
 def in_zone(world: builders.Cluster, name: str) -> list[bool]:
     """Return which of the two nodes lie in a zone."""
-    wanted = selectors.Requirement(ZONE, selectors.Operator.IN, frozenset({name}))
-    return [bool(each) for each in world.cache.snapshot().all_rows().matches(wanted)]
+    wanted = selectors.Requirement(ZONE, selectors.LabelOperator.IN, frozenset({name}))
+    return [bool(each) for each in world.cache.snapshot().view_all_rows().matches(wanted)]
 
 
 def test_labels_that_pods_select_by(world: builders.Cluster) -> None:
     """Keys without end leave a bounded number of columns; those in use come back as they were."""
     nodes = world.cache.nodes
     for number in range(5_000):
-        assert not (world.cache.snapshot().all_rows().label_ids(f"key-{number}") >= 0).any()
+        assert not (world.cache.snapshot().view_all_rows().label_ids(f"key-{number}") >= 0).any()
     assert nodes.label_count < 1_000
     assert in_zone(world, "zone-b") == [False, True]
     world.cache.set_node(builders.make_node("a").labels({ZONE: "zone-b"}).build())
@@ -64,7 +64,7 @@ def test_taints_with_values_that_change(world: builders.Cluster) -> None:
         )
         node = builders.make_node(name).taint("last-seen", str(number), effect)
         world.cache.set_node(node.build())
-        rows = world.cache.snapshot().all_rows()
+        rows = world.cache.snapshot().view_all_rows()
         repels = [tolerations.repels(n.spec.taints, ()) for n in rows.objects() if n is not None]
         assert (table.at(rows) > 0).tolist() == repels
     assert len(world.cache.nodes.taint_sets) < 1_000
@@ -114,7 +114,7 @@ def test_a_resource_that_comes_later(world: builders.Cluster) -> None:
     column = nodes.resource_column(GPU)
     assert column != columns.ABSENT
     assert nodes.requested[:2, column].tolist() == [5, 2]
-    assert set(nodes.usage_changes.since(before) or ()) == {0, 1}
+    assert set(nodes.usage_changes.list_changes_since(before) or ()) == {0, 1}
     world.cache.remove_pod(pods[0])
     assert nodes.requested[:2, column].tolist() == [4, 2]
 

@@ -110,7 +110,7 @@ class CacheMachine(RuleBasedStateMachine):
     @rule(data=st.data(), uid=PODS, node_name=NODES)
     def add_or_update_pod(self, data: st.DataObject, uid: str, node_name: str) -> None:
         """The watch shows a pod, wherever the cache has it."""
-        info = self.shapes.info(data.draw(pods(uid)).node(node_name).build())
+        info = self.shapes.make_info(data.draw(pods(uid)).node(node_name).build())
         data.draw(st.sampled_from([self.cache.add_pod, self.cache.update_pod]))(info)
         self.pods[uid] = Placed(info, node_name, is_assumed=False)
 
@@ -118,7 +118,7 @@ class CacheMachine(RuleBasedStateMachine):
     def add_unknown_pods(self, data: st.DataObject, places: dict[str, str]) -> None:
         """Several pods of which nothing is known come in one go, as from a file."""
         infos = [
-            self.shapes.info(data.draw(pods(uid)).node(node_name).build())
+            self.shapes.make_info(data.draw(pods(uid)).node(node_name).build())
             for uid, node_name in places.items()
             if uid not in self.pods
         ]
@@ -129,7 +129,7 @@ class CacheMachine(RuleBasedStateMachine):
     @rule(data=st.data(), uid=PODS, node_name=NODES)
     def assume_pod(self, data: st.DataObject, uid: str, node_name: str) -> None:
         """Assume a pod; twice is refused."""
-        info = self.shapes.info(data.draw(pods(uid)).build())
+        info = self.shapes.make_info(data.draw(pods(uid)).build())
         if uid in self.pods:
             with pytest.raises(ValueError, match="already in the cache"):
                 self.cache.assume_pod(info, node_name)
@@ -143,14 +143,14 @@ class CacheMachine(RuleBasedStateMachine):
         """The watch shows a pod where it is counted, otherwise unchanged."""
         placed = data.draw(st.sampled_from(sorted(self.pods.items())))[1]
         pod = builders.PodBuilder(placed.info.pod).node(placed.node_name).build()
-        info = self.shapes.info(pod)
+        info = self.shapes.make_info(pod)
         self.cache.update_pod(info)
         self.pods[info.uid] = Placed(info, placed.node_name, is_assumed=False)
 
     @rule(data=st.data(), uid=PODS)
     def forget_pod(self, data: st.DataObject, uid: str) -> None:
         """Undo an assumption; a confirmed pod stays."""
-        info = self.shapes.info(data.draw(pods(uid)).build())
+        info = self.shapes.make_info(data.draw(pods(uid)).build())
         is_assumed = uid in self.pods and self.pods[uid].is_assumed
         assert self.cache.forget_pod(info) == is_assumed
         if is_assumed:
@@ -159,7 +159,7 @@ class CacheMachine(RuleBasedStateMachine):
     @rule(data=st.data(), uid=PODS)
     def remove_pod(self, data: st.DataObject, uid: str) -> None:
         """The watch deletes a pod."""
-        info = self.shapes.info(data.draw(pods(uid)).build())
+        info = self.shapes.make_info(data.draw(pods(uid)).build())
         assert self.cache.remove_pod(info) == (uid in self.pods)
         self.pods.pop(uid, None)
 
@@ -176,7 +176,7 @@ class CacheMachine(RuleBasedStateMachine):
     @rule(index=st.integers(0, len(QUERIES) - 1))
     def ask(self, index: int) -> None:
         """A query that is asked once is kept up to date from then on."""
-        self.cache.counts.matching(QUERIES[index])
+        self.cache.counts.get_column(QUERIES[index])
 
     # --- the naive picture
 
@@ -219,7 +219,7 @@ class CacheMachine(RuleBasedStateMachine):
                 )
                 if amount
             }
-            assert counted | columns.absent_resources.on_row(row) == +total
+            assert counted | columns.absent_resources.get_amounts(row) == +total
             assert columns.pod_count[row] == len(self.on(name))
             cpu = sum(p.info.shape.requests.nonzero_cpu_milli for p in self.on(name))
             assert columns.nonzero_requested[row, 0] == cpu
@@ -266,7 +266,7 @@ class CacheMachine(RuleBasedStateMachine):
         kept = self.cache.storage.pods
         for row, name in self.rows():
             expected = {p.info.uid for p in self.on(name) if p.info.pod.spec.volumes}
-            assert {info.uid for info in kept.on_row(row)} == expected
+            assert {info.uid for info in kept.get_pods(row)} == expected
             assert (row in kept.rows) == bool(expected)
         snap = self.cache.snapshot()
         for namespace, claim in itertools.product(("ns1", "ns2"), "cd"):
@@ -294,7 +294,7 @@ class CacheMachine(RuleBasedStateMachine):
                 and (query.counts_terminating or not placed.info.is_terminating)
             )
             column = counts._queries[query]
-            assert self.by_name(column.by_row(self.cache.nodes.size)) == expected
+            assert self.by_name(column.get_counts(self.cache.nodes.size)) == expected
             assert column.total == expected.total()
 
     @invariant()
@@ -307,7 +307,7 @@ class CacheMachine(RuleBasedStateMachine):
                 expected.setdefault(weighted, collections.Counter())[placed.node_name] += 1
         owned = self.cache.counts.owned(pod_counts.TermKind.REQUIRED_ANTI_AFFINITY)
         found = {
-            term: self.by_name(column.by_row(self.cache.nodes.size))
+            term: self.by_name(column.get_counts(self.cache.nodes.size))
             for term, column in owned.items()
         }
         assert found == expected
@@ -348,7 +348,7 @@ class TestAssumedPods:
     def test_expiry(self, finished: bool, waited_seconds: float, expired: list[str]) -> None:
         """An assumed pod expires only after its binding finished and nobody confirmed it."""
         cache, clock = self.make(ttl_seconds=30.0)
-        info = pod_shape.PodShapes().info(builders.make_pod("a").build())
+        info = pod_shape.PodShapes().make_info(builders.make_pod("a").build())
         cache.assume_pod(info, "n1")
         if finished:
             cache.finish_binding(info)
@@ -360,11 +360,11 @@ class TestAssumedPods:
         """A pod that the watch shows on its node neither expires nor can be forgotten."""
         cache, clock = self.make(ttl_seconds=30.0)
         shapes = pod_shape.PodShapes()
-        info = shapes.info(builders.make_pod("a").build())
+        info = shapes.make_info(builders.make_pod("a").build())
         cache.assume_pod(info, "n1")
         cache.finish_binding(info)
         generation = cache.nodes.usage_changes.generation
-        cache.update_pod(shapes.info(builders.make_pod("a").node("n1").build()))
+        cache.update_pod(shapes.make_info(builders.make_pod("a").node("n1").build()))
         clock.advance(60.0)
         assert cache.expire_assumed() == []
         assert not cache.forget_pod(info)

@@ -34,11 +34,11 @@ METRIC = checked.CheckedMetric(
 )
 NAMES = ["n1", "n2", "n3"]
 WINDOWS = [
-    checked_expr.Window(120.0, "avg"),
-    checked_expr.Window(45.0, "min"),
-    checked_expr.Window(120.0, "max"),
-    checked_expr.Window(120.0, "quantile", 0.9),
-    checked_expr.Window(60.0, "quantile", 0.0),
+    checked_expr.MetricWindow(120.0, "avg"),
+    checked_expr.MetricWindow(45.0, "min"),
+    checked_expr.MetricWindow(120.0, "max"),
+    checked_expr.MetricWindow(120.0, "quantile", 0.9),
+    checked_expr.MetricWindow(60.0, "quantile", 0.0),
 ]
 VALUES = (0.0, 0.25, 3.0, 8.0, -20.0, 5000.0, math.nan, math.inf)
 """The last four are out of range or no values."""
@@ -85,17 +85,19 @@ def older_samples(given: list[Refresh]) -> metric_windows.OlderSamples:
 
 
 def window_values(
-    history: metric_windows.SampleHistory, window: checked_expr.Window
+    history: metric_windows.SampleHistory, window: checked_expr.MetricWindow
 ) -> dict[str, float | None]:
     """Return what a window says of each node."""
-    aggregate = metric_windows.Aggregate(window.seconds, window.function, window.quantile)
+    aggregate = metric_windows.WindowAggregate(window.seconds, window.function, window.quantile)
     values, times = history.values(aggregate, [*NAMES, "unknown"])
     assert times[-1] == -np.inf
     pairs = zip(NAMES, values[:-1].tolist(), times[:-1].tolist(), strict=True)
     return {name: value if math.isfinite(at) else None for name, value, at in pairs}
 
 
-def expected(world: policy_world.World, window: checked_expr.Window) -> dict[str, float | None]:
+def expected(
+    world: policy_world.World, window: checked_expr.MetricWindow
+) -> dict[str, float | None]:
     """Return what the reference says, whatever the newest sample is."""
     return {name: world.window_value(METRIC, name, window) for name in NAMES}
 
@@ -140,8 +142,8 @@ def test_functions_over_a_window(function: Any, quantile: float | None, value: f
     """1, 2, 3 and 4 in every function; another node's gap is not theirs."""
     values = np.array([[4.0, 9.0], [1.0, 9.0], [3.0, 9.0], [2.0, 9.0]])
     is_in = np.array([[True, False], [True, True], [True, False], [True, False]])
-    aggregate = metric_windows.Aggregate(60.0, function, quantile)
-    found = metric_windows.aggregated(aggregate, values, is_in)
+    aggregate = metric_windows.WindowAggregate(60.0, function, quantile)
+    found = metric_windows.aggregate_window(aggregate, values, is_in)
     assert found.tolist() == [pytest.approx(value), 9.0]
 
 
@@ -161,7 +163,7 @@ def test_a_table_keeps_a_window_over_new_policies() -> None:
     table.keep_histories({"m": NEED})
     for at, value in ((0.0, 2.0), (15.0, 4.0)):
         table.refresh("m", {"n1": metric_table.Sample(value, at)})
-    average = metric_windows.Aggregate(120.0, "avg")
+    average = metric_windows.WindowAggregate(120.0, "avg")
     table.keep_histories({"m": NEED})
     assert table.column("m", ["n1"], 0, average).values.tolist() == [3.0]
     table.keep_histories({"m": metric_windows.HistoryNeed(120.0, 60.0, 15.0)})

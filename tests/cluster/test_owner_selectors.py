@@ -63,7 +63,7 @@ web = make_pod("a").labels(app="web")
 )
 def test_selector_for(pod: PodBuilder, keys: set[str]) -> None:
     """Services that match the pod and its controller contribute their requirements."""
-    shape = pod_shape.PodShapes().of(pod.build())
+    shape = pod_shape.PodShapes().intern(pod.build())
     found = known_owners().selector_for(shape)
     assert {r.key for r in found.requirements} == keys
 
@@ -77,8 +77,8 @@ def test_a_replication_controller_overrules_services() -> None:
     replicated = owned(web, "ReplicationController", "other", "v1").build()
     stateful = owned(web, "StatefulSet", "other").build()
     shapes = pod_shape.PodShapes()
-    assert owners.selector_for(shapes.of(replicated)) == other
-    both = owners.selector_for(shapes.of(stateful))
+    assert owners.selector_for(shapes.intern(replicated)) == other
+    both = owners.selector_for(shapes.intern(stateful))
     assert [both.matches({"app": app}) for app in ("web", "db")] == [False, False]
 
 
@@ -91,7 +91,7 @@ def test_generation_grows_only_with_changes() -> None:
     assert owners.generation == before
     owners.set(Kind.SERVICE, "default", "web", None)
     assert owners.generation == before + 1
-    shape = pod_shape.PodShapes().of(web.build())
+    shape = pod_shape.PodShapes().intern(web.build())
     assert owners.selector_for(shape) == selectors.EVERYTHING
 
 

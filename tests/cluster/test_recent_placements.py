@@ -27,7 +27,7 @@ def _cache() -> tuple[caches.Cache, clocks.ManualClock, pod_shape.PodShapes]:
 
 def _counting(cache: caches.Cache) -> set[str]:
     recent = cache.snapshot().placed.recent
-    return {uid for row in recent.rows(SECONDS) for uid in recent.on(SECONDS, row)}
+    return {uid for row in recent.rows(SECONDS) for uid in recent.get_pods(SECONDS, row)}
 
 
 def _pod(
@@ -45,23 +45,23 @@ def _pod(
 def test_an_assumed_pod_counts_until_its_time_is_over() -> None:
     """Its row is noted when it comes and when it ceases to count."""
     cache, clock, shapes = _cache()
-    info = shapes.info(builders.make_pod("p").build())
+    info = shapes.make_info(builders.make_pod("p").build())
     cache.assume_pod(info, "n1")
     assert _counting(cache) == {info.uid}
     clock.advance(SECONDS - 0.5)
     before = cache.nodes.usage_changes.generation
     assert _counting(cache) == {info.uid}
-    assert cache.nodes.usage_changes.since(before) == []
+    assert cache.nodes.usage_changes.list_changes_since(before) == []
     clock.advance(0.5)
     assert _counting(cache) == set()
-    assert cache.nodes.usage_changes.since(before) == [cache.nodes.row_of["n1"]]
+    assert cache.nodes.usage_changes.list_changes_since(before) == [cache.nodes.row_of["n1"]]
     assert cache.forget_pod(info)
 
 
 def test_a_binding_that_fails_takes_it_back() -> None:
     """A pod that is forgotten, or that goes, no longer counts."""
     cache, _, shapes = _cache()
-    info = shapes.info(builders.make_pod("p").build())
+    info = shapes.make_info(builders.make_pod("p").build())
     cache.assume_pod(info, "n1")
     cache.forget_pod(info)
     assert _counting(cache) == set()
@@ -73,10 +73,10 @@ def test_a_binding_that_fails_takes_it_back() -> None:
 def test_the_watch_confirms_and_does_not_prolong() -> None:
     """A pod counts from when it was assumed, however late the watch is."""
     cache, clock, shapes = _cache()
-    info = shapes.info(builders.make_pod("p").build())
+    info = shapes.make_info(builders.make_pod("p").build())
     cache.assume_pod(info, "n1")
     clock.advance(50)
-    confirmed = shapes.info(_pod("p", scheduled_seconds_ago=-49))
+    confirmed = shapes.make_info(_pod("p", scheduled_seconds_ago=-49))
     cache.add_pod(confirmed)
     assert _counting(cache) == {info.uid}
     clock.advance(11)
@@ -103,7 +103,7 @@ def test_placed_pods_count_by_what_their_status_says(
     needs = metric_needs.MetricNeeds(placed_seconds=frozenset({SECONDS}))
     if not follows_first:
         cache.follow_metrics(metric_needs.MetricNeeds())
-    cache.add_pod(shapes.info(pod))
+    cache.add_pod(shapes.make_info(pod))
     cache.follow_metrics(needs)
     assert bool(_counting(cache)) is counts
     clock.advance(SECONDS + 1)
@@ -115,7 +115,7 @@ def test_the_next_change_is_that_of_a_pod_that_is_there() -> None:
     cache, clock, shapes = _cache()
     recent = cache.snapshot().placed.recent
     assert recent.next_change_seconds() is None
-    first, second = (shapes.info(builders.make_pod(name).build()) for name in ("a", "b"))
+    first, second = (shapes.make_info(builders.make_pod(name).build()) for name in ("a", "b"))
     cache.assume_pod(first, "n1")
     clock.advance(10)
     cache.assume_pod(second, "n1")
@@ -136,28 +136,28 @@ def test_pods_of_a_shape_are_counted_together() -> None:
     row = cache.nodes.row_of["n1"]
     requests = ("100m", "200m", "100m", "100m")
     infos = [
-        shapes.info(builders.make_pod(f"p{number}").requests({"cpu": cpu}).build())
+        shapes.make_info(builders.make_pod(f"p{number}").requests({"cpu": cpu}).build())
         for number, cpu in enumerate(requests)
     ]
     for info in infos:
         cache.assume_pod(info, "n1")
         clock.advance(10)
     few, many = infos[1].shape, infos[0].shape
-    assert recent.shapes_on(SECONDS, row) == {many: 3, few: 1}
+    assert recent.count_shapes(SECONDS, row) == {many: 3, few: 1}
     cache.forget_pod(infos[2])
     cache.forget_pod(infos[1])
-    assert recent.shapes_on(SECONDS, row) == {many: 2}
+    assert recent.count_shapes(SECONDS, row) == {many: 2}
     clock.advance(25)
-    cache.look_at_metrics()
-    assert recent.shapes_on(SECONDS, row) == {many: 1}
+    cache.expire_samples()
+    assert recent.count_shapes(SECONDS, row) == {many: 1}
     cache.forget_pod(infos[3])
-    assert recent.shapes_on(SECONDS, row) == {}
+    assert recent.count_shapes(SECONDS, row) == {}
 
 
 def test_a_clock_that_is_set_back_lets_no_pod_count_for_longer() -> None:
     """Neither by what is followed, nor by what is followed from then on."""
     cache, clock, shapes = _cache()
-    cache.assume_pod(shapes.info(builders.make_pod("p").build()), "n1")
+    cache.assume_pod(shapes.make_info(builders.make_pod("p").build()), "n1")
     clock.advance(20)
     clock.jump(-3600)
     assert len(_counting(cache)) == 1

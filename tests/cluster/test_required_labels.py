@@ -15,7 +15,7 @@ VALUES = ("a", "b", "c")
 REQUIREMENTS = st.builds(
     selectors.Requirement,
     st.sampled_from(KEYS),
-    st.sampled_from(tuple(selectors.Operator)),
+    st.sampled_from(tuple(selectors.LabelOperator)),
     st.frozensets(st.sampled_from((*VALUES, "1")), max_size=3),
 )
 SELECTORS = st.builds(

@@ -10,11 +10,11 @@ def test_a_pod_on_an_unknown_node_makes_a_row_that_caches_notice() -> None:
     """A pod may be seen before its node: metric columns grow with the new row."""
     cluster = builders.make_cache([builders.make_node("n1")])
     cluster.cache.metrics.refresh("load", {"n1": metric_table.Sample(0.5, 0.0)})
-    assert len(cluster.cache.snapshot().all_rows().metric("load").values) == 1
+    assert len(cluster.cache.snapshot().view_all_rows().metric("load").values) == 1
     before = cluster.cache.nodes.node_changes.generation
     cluster.cache.add_pod(cluster.info(builders.make_pod("p").node("later")))
-    assert cluster.cache.nodes.node_changes.since(before) == [1]
-    assert len(cluster.cache.snapshot().all_rows().metric("load").values) == 2
+    assert cluster.cache.nodes.node_changes.list_changes_since(before) == [1]
+    assert len(cluster.cache.snapshot().view_all_rows().metric("load").values) == 2
 
 
 def test_a_reused_row_counts_as_changed() -> None:
@@ -23,4 +23,4 @@ def test_a_reused_row_counts_as_changed() -> None:
     cluster.cache.remove_node("n1")
     before = cluster.cache.nodes.node_changes.generation
     cluster.cache.add_pod(cluster.info(builders.make_pod("p").node("later")))
-    assert cluster.cache.nodes.node_changes.since(before) == [0]
+    assert cluster.cache.nodes.node_changes.list_changes_since(before) == [0]

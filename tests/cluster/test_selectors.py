@@ -10,7 +10,7 @@ from hypothesis import strategies
 from policysched.cluster.columns import label_column
 from policysched.cluster.objects import objects, selectors
 
-Operator = selectors.Operator
+Operator = selectors.LabelOperator
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ Operator = selectors.Operator
     ids=str,
 )
 def test_requirements(
-    operator: selectors.Operator, values: tuple[str, ...], absent: bool, a: bool, seven: bool
+    operator: selectors.LabelOperator, values: tuple[str, ...], absent: bool, a: bool, seven: bool
 ) -> None:
     """An absent key matches NotIn and DoesNotExist; Gt and Lt need integers on both sides."""
     requirement = selectors.Requirement("k", operator, frozenset(values))

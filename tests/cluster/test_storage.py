@@ -40,7 +40,7 @@ class TestStores:
         build.store(storage, *items)
         assert {type(item) for item in items} == set(storage_objects.API_VERSIONS)
         for item in items:
-            store = storage.of_kind(type(item))
+            store = storage.get_store(type(item))
             assert list(store) == [item]
             assert store.get("x", item.metadata.namespace) is item
             assert store.get("x", "elsewhere") is None
@@ -52,13 +52,13 @@ class TestStores:
             volumes.set(item)
         volumes.set(build.make_volume("c", class_name="fast"))
         volumes.set(build.make_volume("a", class_name="fast", capacity="2Gi"))
-        assert names(volumes.in_group("fast")) == ["a", "c"]
-        assert volumes.in_group("fast")[0].spec.capacity == {"storage": "2Gi"}
+        assert names(volumes.list_group("fast")) == ["a", "c"]
+        assert volumes.list_group("fast")[0].spec.capacity == {"storage": "2Gi"}
         volumes.set(build.make_volume("a"))
-        assert names(volumes.in_group("fast")) == ["c"]
-        assert names(volumes.in_group("")) == ["b", "a"]
+        assert names(volumes.list_group("fast")) == ["c"]
+        assert names(volumes.list_group("")) == ["b", "a"]
         volumes.remove("c")
-        assert volumes.in_group("fast") == ()
+        assert volumes.list_group("fast") == ()
 
     def test_attachments_and_capacities_are_grouped(self) -> None:
         """Attachments are found by node, capacities by class."""
@@ -70,8 +70,8 @@ class TestStores:
             build.make_capacity("c1", "fast", "1Gi"),
             build.make_capacity("c2", "slow", "1Gi"),
         )
-        assert names(storage.attachments.in_group("n2")) == ["a2"]
-        assert names(storage.capacities.in_group("fast")) == ["c1"]
+        assert names(storage.attachments.list_group("n2")) == ["a2"]
+        assert names(storage.capacities.list_group("fast")) == ["c1"]
 
     def test_set_and_remove_return_what_was_there(self) -> None:
         """Who compares versions gets the old one."""
@@ -199,7 +199,7 @@ class TestClaimsOfPods:
     def test_claims(self) -> None:
         """Claims are named in order; an ephemeral volume's is named after pod and volume."""
         pod = builders.make_pod("web").claim("data", read_only=True).volume("empty")
-        info = SHAPES.info(pod.ephemeral("scratch").build())
+        info = SHAPES.make_info(pod.ephemeral("scratch").build())
         assert info.shape.claims == (
             pod_shape.ClaimUse("v0", "data", read_only=True),
             pod_shape.ClaimUse("scratch", "web-scratch", is_ephemeral=True),
@@ -208,7 +208,7 @@ class TestClaimsOfPods:
     def test_pods_with_equal_claims_share_a_shape(self) -> None:
         """A named claim is the same for all pods that name it."""
         first, second = (builders.make_pod(name).claim("data").build() for name in "ab")
-        assert SHAPES.of(first) is SHAPES.of(second)
+        assert SHAPES.intern(first) is SHAPES.intern(second)
 
     def test_ephemeral_volumes_make_a_pod_single(self) -> None:
         """Claims that are named after the pod and owned by it are no other pod's, even namesakes'.
@@ -216,10 +216,10 @@ class TestClaimsOfPods:
         A new version of the same pod has the shape of the old one.
         """
         one = builders.make_pod("a").ephemeral("scratch")
-        assert SHAPES.of(one.build()) is not SHAPES.of(one.uid("other").build())
-        other = SHAPES.info(builders.make_pod("b").ephemeral("scratch").build())
+        assert SHAPES.intern(one.build()) is not SHAPES.intern(one.uid("other").build())
+        other = SHAPES.make_info(builders.make_pod("b").ephemeral("scratch").build())
         assert other.shape.claims[0].claim_name == "b-scratch"
-        assert SHAPES.of(one.build()) is SHAPES.of(one.node("n1").build())
+        assert SHAPES.intern(one.build()) is SHAPES.intern(one.node("n1").build())
 
     @pytest.mark.parametrize(
         "pod, has_volumes",
@@ -245,7 +245,7 @@ class TestClaimsOfPods:
     )
     def test_has_volumes(self, pod: builders.PodBuilder, has_volumes: bool) -> None:
         """Volumes that no plugin reads are none."""
-        assert SHAPES.of(pod.build()).has_volumes == has_volumes
+        assert SHAPES.intern(pod.build()).has_volumes == has_volumes
 
 
 class TestBudgets:
@@ -284,10 +284,10 @@ class TestBudgets:
         known.set(build.make_budget("b", allowed=1))
         known.set(build.make_budget("b", allowed=2, disrupted=["p"]))
         known.set(build.make_budget("b", "other"))
-        (found,) = known.in_namespace("default")
+        (found,) = known.list_in_namespace("default")
         assert (found.disruptions_allowed, found.disrupted_pods) == (2, frozenset({"p"}))
         assert (len(known), len(list(known))) == (2, 2)
-        assert known.in_namespace("none") == ()
+        assert known.list_in_namespace("none") == ()
 
     def test_removal(self) -> None:
         """A budget that goes is gone; one that is not known is not missed."""

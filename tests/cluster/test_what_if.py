@@ -40,10 +40,10 @@ def facts(made: builders.Cluster) -> dict[str, Any]:
         "ports": nodes.ports.conflicts((pod_shape.HostPort("0.0.0.0", "TCP", 80),), 2).tolist(),  # noqa: S104 - the API's word for any address
         "claims": dict(cache.storage.pods.uses("default", "c")),
         "order": [[p.pod.metadata.name for p in cache.pods_on(row)] for row in range(2)],
-        "near": counts.matching(NEAR).by_row(2).tolist(),
-        "spread": counts.matching(SPREAD).by_row(2).tolist(),
-        "everyone": counts.matching(EVERYONE).by_row(2).tolist(),
-        "anti": {t.term.topology_key: c.by_row(2).tolist() for t, c in anti.items() if c.total},
+        "near": counts.get_column(NEAR).get_counts(2).tolist(),
+        "spread": counts.get_column(SPREAD).get_counts(2).tolist(),
+        "everyone": counts.get_column(EVERYONE).get_counts(2).tolist(),
+        "anti": {t.term.topology_key: c.get_counts(2).tolist() for t, c in anti.items() if c.total},
     }
 
 
@@ -58,7 +58,7 @@ def test_what_leaves_is_gone_while_the_question_is_open() -> None:
     made = cluster()
     facts(made)
     with what_if.WhatIf(made.cache.snapshot()) as world:
-        world.take_off(pods(made, "a", "b"))
+        world.remove_pods(pods(made, "a", "b"))
         found = facts(made)
     assert found["cpu"] == [0, 1000]
     assert (found["pods"], found["order"]) == ([0, 1], [[], ["old"]])
@@ -73,7 +73,7 @@ def test_what_comes_is_there_while_the_question_is_open() -> None:
     zone = builders.pod_term("rack", {"app": "db"})
     new = made.info(builders.make_pod("new").requests(cpu="3").rejects_pods(zone))
     with what_if.WhatIf(made.cache.snapshot()) as world:
-        world.put_on([(new, 1)])
+        world.add_pods([(new, 1)])
         found = facts(made)
     assert (found["cpu"], found["order"]) == ([3000, 4000], [["a", "b"], ["old", "new"]])
     assert found["anti"] == {"zone": [1, 0], "rack": [0, 1]}
@@ -88,9 +88,9 @@ def test_afterwards_everything_is_as_before(put_back: tuple[str, ...]) -> None:
     by_name = {info.pod.metadata.name: (info, row) for info, row in gone}
     new = made.info(builders.make_pod("new").requests(cpu="3").labels(app="web"))
     with what_if.WhatIf(made.cache.snapshot()) as world:
-        world.take_off(gone)
-        world.put_on([by_name[name] for name in put_back])
-        world.put_on([(new, 0), (new, 1)])
+        world.remove_pods(gone)
+        world.add_pods([by_name[name] for name in put_back])
+        world.add_pods([(new, 0), (new, 1)])
         assert facts(made) != before
     assert facts(made) == before
 
@@ -102,7 +102,7 @@ def test_it_is_undone_after_an_error() -> None:
 
     def breaks() -> None:
         with what_if.WhatIf(made.cache.snapshot()) as world:
-            world.take_off(pods(made, "a"))
+            world.remove_pods(pods(made, "a"))
             raise RuntimeError("broken")
 
     with pytest.raises(RuntimeError, match="broken"):
@@ -115,7 +115,7 @@ def test_terminating_pods_leave_spread_though_they_did_not_count() -> None:
     made = cluster()
     assert (facts(made)["spread"], facts(made)["everyone"]) == ([2, 0], [0, 0])
     with what_if.WhatIf(made.cache.snapshot()) as world:
-        world.take_off(pods(made, "a", "old"))
+        world.remove_pods(pods(made, "a", "old"))
         found = facts(made)
         assert (found["spread"], found["everyone"], found["near"]) == ([1, -1], [-1, -1], [1, 0])
     assert (facts(made)["spread"], facts(made)["everyone"]) == ([2, 0], [0, 0])
@@ -129,10 +129,10 @@ def test_a_port_that_two_pods_claim_is_free_when_one_is_supposed_to_leave() -> N
     assert facts(made)["ports"] == [True, False]
     snap = made.cache.snapshot()
     with what_if.WhatIf(snap) as world:
-        world.take_off(pods(made, "a"))
+        world.remove_pods(pods(made, "a"))
         assert facts(made)["ports"] == [False, False]
         with what_if.WhatIf(snap) as inner:
-            inner.put_on([(made.info(twin.uid("x")), 0)])
+            inner.add_pods([(made.info(twin.uid("x")), 0)])
             assert facts(made)["ports"] == [True, False]
         assert facts(made)["ports"] == [False, False]
     assert facts(made)["ports"] == [True, False]
@@ -146,12 +146,12 @@ def test_a_question_within_a_question_leaves_terms_of_those_who_left() -> None:
     snap = made.cache.snapshot()
     with what_if.WhatIf(snap) as world:
         leaving = pods(made, "b")
-        world.take_off(leaving)
+        world.remove_pods(leaving)
         with what_if.WhatIf(snap) as inner:
-            inner.put_on([(twin, 1)])
+            inner.add_pods([(twin, 1)])
             assert facts(made)["anti"] == {"zone": [0, 1]}
         assert facts(made)["anti"] == {}
-        world.put_on(leaving)
+        world.add_pods(leaving)
         assert facts(made)["anti"] == before["anti"] == {"zone": [1, 0]}
     assert facts(made) == before
 
@@ -162,7 +162,7 @@ def test_changes_are_logged_and_logged_again_when_undone() -> None:
     log = made.cache.nodes.usage_changes
     start = log.generation
     with what_if.WhatIf(made.cache.snapshot()) as world:
-        world.take_off(pods(made, "a"))
+        world.remove_pods(pods(made, "a"))
         middle = log.generation
-        assert log.since(start) == [0]
-    assert log.since(middle) == [0]
+        assert log.list_changes_since(start) == [0]
+    assert log.list_changes_since(middle) == [0]

@@ -55,11 +55,11 @@ class Desk:
     def place(self, *pods: builders.PodBuilder) -> None:
         """Take in pods that have a node."""
         for pod in pods:
-            self.cache.add_pod(self.shapes.info(pod.build()))
+            self.cache.add_pod(self.shapes.make_info(pod.build()))
 
     def remove(self, pod: builders.PodBuilder) -> None:
         """Take a placed pod away."""
-        self.cache.remove_pod(self.shapes.info(pod.build()))
+        self.cache.remove_pod(self.shapes.make_info(pod.build()))
 
     def sample(
         self, metric: str, ages: Mapping[str, float] | None = None, /, **values: float
@@ -76,7 +76,7 @@ class Desk:
         self, pod: builders.PodBuilder, profile_name: str | None = None
     ) -> explanation.Explanation:
         """Return everything that a profile says about a pending pod."""
-        info = self.shapes.info(pod.build())
+        info = self.shapes.make_info(pod.build())
         return self.frameworks[profile_name].explain_pod(info, self.cache.snapshot())
 
     def feasible(self, pod: builders.PodBuilder, profile_name: str | None = None) -> list[str]:

@@ -163,9 +163,9 @@ def selectors(leaf: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.recursive(
         leaf | st.just(checked_selector.EVERYTHING),
         lambda inner: st.one_of(
-            st.builds(checked_selector.AllOf, several(inner)),
-            st.builds(checked_selector.AnyOf, several(inner, least=2, most=3)),
-            st.builds(checked_selector.Negation, inner),
+            st.builds(checked_selector.SelectorConjunction, several(inner)),
+            st.builds(checked_selector.SelectorDisjunction, several(inner, least=2, most=3)),
+            st.builds(checked_selector.SelectorNegation, inner),
         ),
         max_leaves=3,
     )
@@ -242,10 +242,10 @@ scopes = st.builds(
 
 
 @st.composite
-def pod_sets(draw: st.DrawFn) -> checked_selector.PodSet:
+def pod_sets(draw: st.DrawFn) -> checked_selector.PodSelection:
     """Return a set of pods to be counted."""
     kind: Any = draw(st.sampled_from(("self", "sameWorkload", "where")))
-    return checked_selector.PodSet(
+    return checked_selector.PodSelection(
         kind,
         draw(pod_selectors) if kind == "where" else None,
         draw(maybe(namespace_sets)),
@@ -261,10 +261,10 @@ windows = st.sampled_from(
     (
         None,
         None,
-        checked_expr.Window(100.0, "avg"),
-        checked_expr.Window(60.0, "max"),
-        checked_expr.Window(300.0, "min"),
-        checked_expr.Window(200.0, "quantile", 0.75),
+        checked_expr.MetricWindow(100.0, "avg"),
+        checked_expr.MetricWindow(60.0, "max"),
+        checked_expr.MetricWindow(300.0, "min"),
+        checked_expr.MetricWindow(200.0, "quantile", 0.75),
     )
 )
 metric_refs = st.builds(
@@ -302,14 +302,14 @@ def _calls(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         st.tuples(st.sampled_from(("abs", "floor", "ceil")), one),
         st.tuples(st.just("mod"), two),
         st.tuples(st.sampled_from(("min", "max")), many),
-    ).map(lambda made: checked_expr.Call(made[0], made[1], _N, SPAN))
+    ).map(lambda made: checked_expr.NumberFunctionCall(made[0], made[1], _N, SPAN))
 
 
 numbers = st.recursive(
     _number_leaves,
     lambda inner: st.one_of(
         st.builds(
-            checked_expr.Arithmetic,
+            checked_expr.ArithmeticOperation,
             st.sampled_from(("+", "-", "*", "/")),
             inner,
             inner,
@@ -317,7 +317,7 @@ numbers = st.recursive(
             st.just(SPAN),
         ),
         _calls(inner),
-        st.builds(checked_expr.Else, inner, inner, st.just(_N), st.just(SPAN)),
+        st.builds(checked_expr.ValueWithFallback, inner, inner, st.just(_N), st.just(SPAN)),
     ),
     max_leaves=4,
 )
@@ -330,8 +330,8 @@ conditions = st.recursive(
             numbers,
             st.just(SPAN),
         ),
-        st.builds(checked_expr.NodeTest, node_selectors, st.just(SPAN)),
-        st.builds(checked_expr.PodTest, pod_selectors, st.just(SPAN)),
+        st.builds(checked_expr.NodeMatch, node_selectors, st.just(SPAN)),
+        st.builds(checked_expr.PodMatch, pod_selectors, st.just(SPAN)),
     ),
     lambda inner: st.one_of(
         st.builds(checked_expr.And, several(inner, least=2, most=3), st.just(SPAN)),
@@ -364,11 +364,13 @@ activations = st.one_of(
 weights = st.sampled_from((1, 7, 100))
 _shape = ((-1.0, 100), (0.5, 30), (7.0, 40), (1000.0, 0))
 normalizations = st.one_of(
-    st.builds(checked.Linear, st.sampled_from((-5.0, 0.0)), st.sampled_from((1.0, 5000.0))),
-    st.builds(checked.MinMax, st.sampled_from((0.0, 3.0))),
-    st.just(checked.Rank()),
-    st.just(checked.Max()),
-    st.just(checked.Shape(_shape)),
+    st.builds(
+        checked.LinearNormalization, st.sampled_from((-5.0, 0.0)), st.sampled_from((1.0, 5000.0))
+    ),
+    st.builds(checked.MinMaxNormalization, st.sampled_from((0.0, 3.0))),
+    st.just(checked.RankNormalization()),
+    st.just(checked.MaxNormalization()),
+    st.just(checked.ShapeNormalization(_shape)),
 )
 
 
@@ -423,7 +425,7 @@ def _spread_rule(draw: st.DrawFn, head: checked.RuleHead) -> checked.TopologySpr
 
 
 def _tolerate(head: checked.RuleHead) -> st.SearchStrategy[Any]:
-    return st.builds(checked.TolerateRule, st.just(head), several(taint_patterns, least=1))
+    return st.builds(checked.TolerationRule, st.just(head), several(taint_patterns, least=1))
 
 
 _thresholds = st.builds(
@@ -444,15 +446,17 @@ def _reject(head: checked.RuleHead) -> st.SearchStrategy[Any]:
 
 
 @st.composite
-def _score(draw: st.DrawFn, head: checked.RuleHead) -> checked.ScoreRule:
+def _score(draw: st.DrawFn, head: checked.RuleHead) -> checked.ExpressionScoreRule:
     missing = draw(maybe(st.sampled_from((0, 37, 100))))
     if draw(st.integers(0, 3)) == 0:
-        return checked.ScoreRule(head, draw(conditions), None, None, missing, draw(weights))
+        return checked.ExpressionScoreRule(
+            head, draw(conditions), None, None, missing, draw(weights)
+        )
     way = draw(normalizations)
     prefer: Any = draw(st.sampled_from(("low", "high")))
-    if isinstance(way, checked.Shape):
+    if isinstance(way, checked.ShapeNormalization):
         prefer = None
-    return checked.ScoreRule(head, draw(numbers), prefer, way, missing, draw(weights))
+    return checked.ExpressionScoreRule(head, draw(numbers), prefer, way, missing, draw(weights))
 
 
 @st.composite
@@ -511,7 +515,7 @@ def _metric(key: str) -> checked.CheckedMetric:
 
 
 _cost = checked.PlacedCost(
-    checked_expr.Arithmetic(
+    checked_expr.ArithmeticOperation(
         "-",
         checked_expr.PodRequests("cpu", _N, SPAN),
         checked_expr.NodeResource("allocatable", "example.com/gpu", _N, SPAN),

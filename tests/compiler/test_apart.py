@@ -55,7 +55,7 @@ def test_many_nodes_are_judged_as_each_alone(data: st.DataObject) -> None:
     placed = data.draw(st.lists(st.tuples(APPS, st.integers(0, len(nodes) - 1)), max_size=8))
     made.place(*(desk.pod(f"p{i}", app=app).node(f"n{n}") for i, (app, n) in enumerate(placed)))
     framework = _rejecting(made)
-    info = made.shapes.info(desk.pod("pending", app=data.draw(APPS)).build())
+    info = made.shapes.make_info(desk.pod("pending", app=data.draw(APPS)).build())
     snap = made.cache.snapshot()
     diagnosis = framework.schedule_pod(info, snap).diagnosis
     assert diagnosis is not None
@@ -66,15 +66,15 @@ def test_many_nodes_are_judged_as_each_alone(data: st.DataObject) -> None:
     alone = []
     for row, (gone, new) in enumerate(changes):
         with what_if.WhatIf(snap) as world:
-            world.take_off(gone)
-            world.put_on(new)
+            world.remove_pods(gone)
+            world.add_pods(new)
             found = framework.schedule_pod(info, snap).diagnosis
             assert found is not None
             alone.append(found.statuses[found.ids[row]])
     refilter.begin()
     with what_if.WhatIf(snap) as world:
-        world.take_off([each for gone, _ in changes for each in gone])
-        world.put_on([each for _, new in changes for each in new])
+        world.remove_pods([each for gone, _ in changes for each in gone])
+        world.add_pods([each for _, new in changes for each in new])
         together = refilter.filter(np.arange(snap.size))
     assert [together.statuses[i] for i in together.ids] == alone
 
@@ -94,7 +94,7 @@ def _changes(data: st.DataObject, made: desk.Desk, row: int) -> tuple[Placed, Pl
     new: Placed = []
     for number in range(data.draw(st.integers(0, 2))):
         pod = desk.pod(f"new-{row}-{number}", app=data.draw(APPS))
-        new.append((made.shapes.info(pod.build()), row))
+        new.append((made.shapes.make_info(pod.build()), row))
     return gone, new
 
 
@@ -107,13 +107,13 @@ def test_placed_pods_that_repel_are_judged_so_too() -> None:
     )
     made = desk.Desk(text, [desk.node("n0", rack="1"), desk.node("n1", rack="2")])
     made.place(*(desk.pod(f"db{i}", app="db").node(f"n{i}") for i in range(2)))
-    info, snap = made.shapes.info(desk.pod("web", app="web").build()), made.cache.snapshot()
+    info, snap = made.shapes.make_info(desk.pod("web", app="web").build()), made.cache.snapshot()
     diagnosis = made.frameworks["any"].schedule_pod(info, snap).diagnosis
     assert diagnosis is not None
     assert diagnosis.refilter is not None
     assert diagnosis.refilter.is_apart
     diagnosis.refilter.begin()
     with what_if.WhatIf(snap) as world:
-        world.take_off([(p, row) for row in (0, 1) for p in list(made.cache.pods_on(row))])
+        world.remove_pods([(p, row) for row in (0, 1) for p in list(made.cache.pods_on(row))])
         assert diagnosis.refilter.filter(np.arange(2)).ids.tolist() == [0, 0]
     assert diagnosis.refilter.filter(np.arange(2)).passes.tolist() == [False, False]

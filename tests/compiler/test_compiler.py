@@ -97,7 +97,7 @@ def test_one_program_serves_several_clusters() -> None:
         cache = caches.Cache(desk.Desk(text).clock)
         for name in ("n1", "n2"):
             cache.set_node(desk.node(name, disk=disk).build())
-        pod = pod_shape.PodShapes().info(desk.pod().build())
+        pod = pod_shape.PodShapes().make_info(desk.pod().build())
         fresh = desk.framework(compiled)
         found.append(fresh.schedule_pod(pod, cache.snapshot()).feasible_count)
     assert found == [2, 0]
@@ -109,7 +109,7 @@ def test_a_fault_names_the_rule() -> None:
     text = "policy p { for pods reject when free(cpu) < 1 as r }"
     there = desk.Desk(text, [desk.node("n")])
     (rule,) = (p for p in there.program.profiles[0].plugins if isinstance(p, reject.Reject))
-    info = there.shapes.info(builders.make_pod("p").build())
+    info = there.shapes.make_info(builders.make_pod("p").build())
     broken = object()
     with pytest.raises(TypeError) as raised:
         rule.filter(cycle_state.CycleState(), info, broken)  # type: ignore[arg-type]  # the fault
@@ -146,7 +146,7 @@ def test_what_has_no_value_is_not_folded() -> None:
     """A division by zero stays what it is: missing."""
     span = source.Span("x", 0, 0, 1, 1)
     one, zero = (checked_expr.Const(value, units.NUMBER, span) for value in (1.0, 0.0))
-    division = checked_expr.Arithmetic("/", one, zero, units.NUMBER, span)
+    division = checked_expr.ArithmeticOperation("/", one, zero, units.NUMBER, span)
     assert rewrites.apply(division) == division
 
 
@@ -155,9 +155,9 @@ def test_what_reads_the_pod_comes_first() -> None:
     both = _condition("load > 80% and node(disk = ssd) and pod(app = web)")
     assert isinstance(both, checked_expr.And)
     assert [type(operand) for operand in both.operands] == [
-        checked_expr.PodTest,
+        checked_expr.PodMatch,
         checked_expr.Compare,
-        checked_expr.NodeTest,
+        checked_expr.NodeMatch,
     ]
 
 

@@ -44,16 +44,16 @@ def _array(
     way: checked.Normalization, given: columns.FloatArray, *, prefer_low: bool
 ) -> columns.IntArray:
     match way:
-        case checked.Linear(low=low, high=high):
+        case checked.LinearNormalization(low=low, high=high):
             found = points.linear(given, low, high)
             return points.FULL - found if prefer_low else found
-        case checked.MinMax(floor=floor):
+        case checked.MinMaxNormalization(floor=floor):
             return points.minmax(given, floor, prefer_low=prefer_low)
-        case checked.Rank():
+        case checked.RankNormalization():
             return points.rank(given, prefer_low=prefer_low)
-        case checked.Max():
+        case checked.MaxNormalization():
             return points.by_largest(given, prefer_low=prefer_low)
-        case checked.Shape(points=corners):
+        case checked.ShapeNormalization(points=corners):
             return points.shape(given, corners)
 
 
@@ -66,11 +66,11 @@ def ways(draw: st.DrawFn) -> checked.Normalization:
     heights = draw(st.lists(st.integers(0, 100), min_size=4, max_size=4))
     floor = abs(draw(finite | few))
     choices: tuple[checked.Normalization, ...] = (
-        checked.Linear(low, high),
-        checked.MinMax(floor),
-        checked.Rank(),
-        checked.Max(),
-        checked.Shape(tuple(zip(corners, heights, strict=False))),
+        checked.LinearNormalization(low, high),
+        checked.MinMaxNormalization(floor),
+        checked.RankNormalization(),
+        checked.MaxNormalization(),
+        checked.ShapeNormalization(tuple(zip(corners, heights, strict=False))),
     )
     return draw(st.sampled_from(choices))
 
@@ -92,26 +92,50 @@ def test_points_follow_the_formula(
     "way, given, prefer_low, expected",
     [
         pytest.param(
-            checked.Linear(0, 0.9), [0.0, 0.3, 0.9, 2.0], True, [10000, 6667, 0, 0], id="linear-low"
+            checked.LinearNormalization(0, 0.9),
+            [0.0, 0.3, 0.9, 2.0],
+            True,
+            [10000, 6667, 0, 0],
+            id="linear-low",
         ),
         pytest.param(
-            checked.Shape(((-1.0, 10), (0.0, 20), (5e-324, 30))),
+            checked.ShapeNormalization(((-1.0, 10), (0.0, 20), (5e-324, 30))),
             [-0.5, 0.0, 5e-324, 1.0],
             False,
             [1500, 2000, 3000, 3000],
             id="shape with a step",
         ),
-        pytest.param(checked.MinMax(0), [1.0, 2.0, 3.0], False, [0, 5000, 10000], id="minmax-high"),
-        pytest.param(checked.MinMax(4), [1.0, 2.0, 3.0], True, [5000, 2500, 0], id="minmax-floor"),
-        pytest.param(checked.MinMax(0), [7.0, 7.0], False, [0, 0], id="minmax-all-equal"),
         pytest.param(
-            checked.Rank(), [7.0, 1.0, 7.0, 3.0], False, [10000, 0, 10000, 5000], id="rank"
+            checked.MinMaxNormalization(0),
+            [1.0, 2.0, 3.0],
+            False,
+            [0, 5000, 10000],
+            id="minmax-high",
         ),
-        pytest.param(checked.Rank(), [7.0, 7.0], True, [0, 0], id="rank-one-value"),
-        pytest.param(checked.Max(), [1.0, 4.0, -1.0], True, [7500, 0, 10000], id="max-low"),
-        pytest.param(checked.Max(), [0.0, -1.0], True, [0, 0], id="max-of-zero"),
         pytest.param(
-            checked.Shape(((0, 0), (10, 100))),
+            checked.MinMaxNormalization(4),
+            [1.0, 2.0, 3.0],
+            True,
+            [5000, 2500, 0],
+            id="minmax-floor",
+        ),
+        pytest.param(
+            checked.MinMaxNormalization(0), [7.0, 7.0], False, [0, 0], id="minmax-all-equal"
+        ),
+        pytest.param(
+            checked.RankNormalization(),
+            [7.0, 1.0, 7.0, 3.0],
+            False,
+            [10000, 0, 10000, 5000],
+            id="rank",
+        ),
+        pytest.param(checked.RankNormalization(), [7.0, 7.0], True, [0, 0], id="rank-one-value"),
+        pytest.param(
+            checked.MaxNormalization(), [1.0, 4.0, -1.0], True, [7500, 0, 10000], id="max-low"
+        ),
+        pytest.param(checked.MaxNormalization(), [0.0, -1.0], True, [0, 0], id="max-of-zero"),
+        pytest.param(
+            checked.ShapeNormalization(((0, 0), (10, 100))),
             [-1.0, 5.0, 11.0],
             False,
             [0, 5000, 10000],

@@ -69,7 +69,7 @@ def test_usage_counts_again_once_a_fallback_does() -> None:
     there = desk.Desk(text, THREE[:2])
 
     def chosen() -> str | None:
-        info = there.shapes.info(desk.pod().build())
+        info = there.shapes.make_info(desk.pod().build())
         return there.frameworks[None].schedule_pod(info, there.cache.snapshot()).node_name
 
     old = desk.pod("old").requests(cpu="8").node("n1")
@@ -149,7 +149,7 @@ PEAK = _metric("over 1m max") + "policy p { for pods reject when busy > 90% miss
 def _peak(there: desk.Desk) -> float | None:
     """Return what rules go by on the only node."""
     (reader,) = there.program.metric_parts.readers()
-    found = reader.read(there.cache.snapshot().all_rows())
+    found = reader.read(there.cache.snapshot().view_all_rows())
     return float(found.values[0]) if found.is_ok[0] else None
 
 
@@ -205,7 +205,7 @@ HERD = _metric("placed adds requests(cpu) / allocatable(cpu) for 90s missing all
 
 
 def _assume(there: desk.Desk, name: str, node: str, cpu: str = "3") -> None:
-    info = there.shapes.info(desk.pod(name).requests(cpu=cpu).build())
+    info = there.shapes.make_info(desk.pod(name).requests(cpu=cpu).build())
     there.cache.assume_pod(info, node)
 
 
@@ -280,7 +280,7 @@ def test_the_load_of_supposed_victims_is_not_credited() -> None:
     snap = there.cache.snapshot()
     (victim,) = there.cache.pods_on(snap.nodes.row_of["n1"])
     with what_if.WhatIf(snap) as world:
-        world.take_off([(victim, snap.nodes.row_of["n1"])])
+        world.remove_pods([(victim, snap.nodes.row_of["n1"])])
         assert there.feasible(desk.pod()) == ["n2", "n3"]
     assert there.feasible(desk.pod()) == ["n2", "n3"]
 
@@ -385,7 +385,7 @@ def test_an_outage_that_begins_with_the_time_is_noticed(condition: str) -> None:
     text = f"{_metric('')} policy p {{ for pods reject when {condition} missing allow }}"
     there = desk.Desk(text, THREE)
     there.sample("busy", {"n1": 60.0}, n1=0.5)
-    web = there.shapes.info(desk.pod(app="web").build())
+    web = there.shapes.make_info(desk.pod(app="web").build())
     (framework,) = there.frameworks.values()
     assert framework.schedule_pod(web, there.cache.snapshot()).feasible_count in (0, 2)
     there.clock.advance(61)

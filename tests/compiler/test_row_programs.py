@@ -39,7 +39,7 @@ def _assert_filters_agree(
         return
     info, snap = moment.info, moment.snap
     ask = plugins[0].together.filter_row(plugins)
-    answers = [plugin.filter(state, info, snap.all_rows()) for plugin in plugins]
+    answers = [plugin.filter(state, info, snap.view_all_rows()) for plugin in plugins]
     for node in _nodes(snap):
         each = [answer.statuses[answer.ids[node.row]] for answer in answers]
         first = next((one for one in each if not one.is_success), status.SUCCESS)
@@ -53,7 +53,7 @@ def _assert_scores_agree(
         return
     info, snap = moment.info, moment.snap
     ask = plugins[0].together.score_row(plugins)
-    scores = [plugin.score(state, info, snap.all_rows()) for plugin in plugins]
+    scores = [plugin.score(state, info, snap.view_all_rows()) for plugin in plugins]
     for node in _nodes(snap):
         found = ask(state, info, node)
         for number, expected in zip(found, scores, strict=True):
@@ -100,14 +100,14 @@ def test_pods_with_other_requests_get_answers_of_their_own() -> None:
     reject = rules[0].together.filter_row(rules[:1])
     score = rules[1].together.score_row(rules[1:])
     small, large = (
-        there.shapes.info(builders.make_pod(f"p{cpu}").requests(cpu=cpu).build())
+        there.shapes.make_info(builders.make_pod(f"p{cpu}").requests(cpu=cpu).build())
         for cpu in ("1", "4")
     )
     for _ in range(2):
         for info, passes, number in ((small, True, 3000.0), (large, False, 0.0)):
             state = cycle_state.CycleState()
-            assert reject(state, info, snap.at_row(0)).is_success == passes
-            assert score(state, info, snap.at_row(0)) == [number]
+            assert reject(state, info, snap.view_row(0)).is_success == passes
+            assert score(state, info, snap.view_row(0)) == [number]
 
 
 def test_answers_are_remembered_only_where_they_follow_from_amounts() -> None:
@@ -119,9 +119,9 @@ def test_answers_are_remembered_only_where_they_follow_from_amounts() -> None:
     there = desk.Desk(text, nodes)
     plugins = there.program.profiles[0].plugins
     rules: list[Any] = [plugin for plugin in plugins if hasattr(plugin, "together")]
-    info = there.shapes.info(builders.make_pod("p").build())
+    info = there.shapes.make_info(builders.make_pod("p").build())
     ask, snap = rules[0].together.score_row(rules), there.cache.snapshot()
-    found = [ask(cycle_state.CycleState(), info, snap.at_row(row)) for row in range(2)]
+    found = [ask(cycle_state.CycleState(), info, snap.view_row(row)) for row in range(2)]
     assert sorted(found) == [[1.0], [2.0]]
 
 
@@ -142,9 +142,9 @@ def test_nothing_of_a_policy_gets_into_the_text_of_a_function() -> None:
 def test_a_fault_names_the_rule_at_fault() -> None:
     """A bug that shows while rules are asked together says which of them it was."""
     there, rules = _rules(_SHARED)
-    info = there.shapes.info(builders.make_pod("p").build())
+    info = there.shapes.make_info(builders.make_pod("p").build())
     rules[1].condition = object()
     ask = rules[0].together.filter_row(rules[:2])
     with pytest.raises(AttributeError) as raised:
-        ask(cycle_state.CycleState(), info, there.cache.snapshot().at_row(0))
+        ask(cycle_state.CycleState(), info, there.cache.snapshot().view_row(0))
     assert raised.value.__notes__ == ["while evaluating policy rule p/second at test.policy:4:3"]

@@ -52,7 +52,7 @@ def test_policies_say_what_they_read_of_pods(
 
 
 def _key(projection: shape_projection.Projection, pod: builders.PodBuilder) -> bytes:
-    return projection.key(pod_shape.PodShapes().of(pod.build()))
+    return projection.key(pod_shape.PodShapes().intern(pod.build()))
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ class Row(NamedTuple):
 
 def expected() -> list[Row]:
     """Return the rows that the page has to have, in the order of the schema."""
-    return list(_rows("", config_schema.schema()))
+    return list(_rows("", config_schema.load_schema()))
 
 
 def found() -> list[Row]:
@@ -72,7 +72,7 @@ def _rows(prefix: str, schema: dict[str, Any]) -> Iterator[Row]:
 def _resolved(schema: dict[str, Any]) -> dict[str, Any]:
     if "$ref" not in schema:
         return schema
-    shared: dict[str, Any] = config_schema.schema()["$defs"][schema["$ref"].rpartition("/")[2]]
+    shared: dict[str, Any] = config_schema.load_schema()["$defs"][schema["$ref"].rpartition("/")[2]]
     return shared | schema
 
 

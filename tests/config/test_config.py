@@ -15,12 +15,14 @@ HEAD = "apiVersion: policysched.io/v1alpha1\nkind: PolicySchedulerConfiguration\
 
 def test_an_empty_configuration_has_the_defaults() -> None:
     """Nothing needs to be said besides what the file is."""
-    assert config_reading.parse(HEAD, "c.yaml") == config.Config()
+    assert config_reading.parse_config(HEAD, "c.yaml") == config.Config()
 
 
 def test_an_integer_may_have_a_decimal_point() -> None:
     """`100.0` is an integer to the schema, as it is to Kubernetes."""
-    given = config_reading.parse(HEAD + "clientConnection: {qps: 50, burst: 100.0}\n", "c.yaml")
+    given = config_reading.parse_config(
+        HEAD + "clientConnection: {qps: 50, burst: 100.0}\n", "c.yaml"
+    )
     assert given.client_connection.burst == 100
     assert isinstance(given.client_connection.burst, int)
 
@@ -68,7 +70,7 @@ def test_everything_that_can_be_said() -> None:
         "NodeResourcesFit", 2, {"scoringStrategy": {"type": "MostAllocated"}}
     )
     profile = config.ProfileConfig("batch", (plugin,), ("ImageLocality",), ("TaintToleration",))
-    assert config_reading.parse(text, "c.yaml") == config.Config(
+    assert config_reading.parse_config(text, "c.yaml") == config.Config(
         params={"range": "10m", "factor": 2},
         profiles=(profile,),
         pod_initial_backoff_seconds=0.5,
@@ -381,7 +383,7 @@ def test_everything_that_can_be_said() -> None:
 def test_what_does_not_fit_is_named_with_its_line(text: str, message: str) -> None:
     """Every fault of a configuration is told at once, each with its line."""
     with pytest.raises(errors.ConfigurationError) as caught:
-        config_reading.parse(text, "c.yaml")
+        config_reading.parse_config(text, "c.yaml")
     assert str(caught.value) == message
     assert "hunter2" not in message
 
@@ -401,13 +403,13 @@ def test_servers_of_metrics_and_how_to_speak_to_them() -> None:
         "    timeoutSeconds: 5\n"
         "    method: GET\n"
     )
-    assert config_reading.parse(text, "c.yaml").prometheus == {
+    assert config_reading.parse_config(text, "c.yaml").prometheus == {
         "default": settings.PrometheusSource("http://prometheus:9090"),
         "east": settings.PrometheusSource(
             "https://mimir.example.com",
             path_prefix="/prometheus",
             basic_auth=settings.BasicAuth("me", password_file="/run/password"),
-            tls=settings.Tls("ca.pem", "cert.pem", "key.pem"),
+            tls=settings.PrometheusTls("ca.pem", "cert.pem", "key.pem"),
             headers={"X-Scope-OrgID": "team-a"},
             query_params={"dedup": "true"},
             timeout_seconds=5.0,
@@ -428,13 +430,15 @@ def test_flags_stand_over_the_configuration(tmp_path: pathlib.Path) -> None:
         "prometheus: {default: {url: 'http://a', pathPrefix: /p}}\n"
     )
     flags = [
-        config_reading.Flag("--leader-elect", ("leaderElection", "leaderElect"), True),
-        config_reading.Flag(LEASE, ("leaderElection", "leaseDuration"), "30s"),
-        config_reading.Flag("--policies", ("policies", "configMap"), None),
-        config_reading.Flag("--policies", ("policies", "paths"), ["a.policy"]),
-        config_reading.Flag("--prometheus", ("prometheus", "default"), {"url": "http://b"}),
+        config_reading.FieldOverride("--leader-elect", ("leaderElection", "leaderElect"), True),
+        config_reading.FieldOverride(LEASE, ("leaderElection", "leaseDuration"), "30s"),
+        config_reading.FieldOverride("--policies", ("policies", "configMap"), None),
+        config_reading.FieldOverride("--policies", ("policies", "paths"), ["a.policy"]),
+        config_reading.FieldOverride(
+            "--prometheus", ("prometheus", "default"), {"url": "http://b"}
+        ),
     ]
-    found = config_reading.effective(str(file), flags)
+    found = config_reading.read_effective_config(str(file), flags)
     assert found == config.Config(
         leader_election=election_config.LeaderElectionConfig(
             leader_elect=True, lease_duration="30s", retry_period="1s"
@@ -446,10 +450,10 @@ def test_flags_stand_over_the_configuration(tmp_path: pathlib.Path) -> None:
 
 def test_without_a_file_flags_stand_over_the_defaults() -> None:
     """The defaults of leader election are kube-scheduler's, but for the name."""
-    assert config_reading.effective(None) == config.Config()
-    assert election.times(election_config.LeaderElectionConfig()) == leader_election.Times(
-        15.0, 10.0, 2.0
-    )
+    assert config_reading.read_effective_config(None) == config.Config()
+    assert election.parse_times(
+        election_config.LeaderElectionConfig()
+    ) == leader_election.LeaseTimings(15.0, 10.0, 2.0)
     assert election_config.LeaderElectionConfig().resource_name == "policysched"
 
 
@@ -457,30 +461,32 @@ def test_without_a_file_flags_stand_over_the_defaults() -> None:
     "flag, message",
     [
         pytest.param(
-            config_reading.Flag(LEASE, ("leaderElection", "leaseDuration"), "10s"),
+            config_reading.FieldOverride(LEASE, ("leaderElection", "leaseDuration"), "10s"),
             f"{LEASE}: `leaderElection`: `leaseDuration` must be greater than `renewDeadline`",
             id="not-with-the-default",
         ),
         pytest.param(
-            config_reading.Flag("--secure-address", ("serving", "secureAddress"), "here"),
+            config_reading.FieldOverride("--secure-address", ("serving", "secureAddress"), "here"),
             "--secure-address: `serving.secureAddress` must be an address such as 127.0.0.1:9153 "
             "or [::1]:9153",
             id="no-address",
         ),
         pytest.param(
-            config_reading.Flag("--policy-configmap", ("policies", "configMap"), "name"),
+            config_reading.FieldOverride("--policy-configmap", ("policies", "configMap"), "name"),
             "--policy-configmap: `policies.configMap` must be written as NAMESPACE/NAME",
             id="no-namespace",
         ),
         pytest.param(
-            config_reading.Flag("--key-file", ("serving", "keyFile"), "k.pem"),
+            config_reading.FieldOverride("--key-file", ("serving", "keyFile"), "k.pem"),
             "--key-file: `serving.keyFile` needs `certFile`",
             id="half-a-pair",
         ),
     ],
 )
-def test_flags_that_do_not_fit_are_wrong_usage(flag: config_reading.Flag, message: str) -> None:
+def test_flags_that_do_not_fit_are_wrong_usage(
+    flag: config_reading.FieldOverride, message: str
+) -> None:
     """The option is named, for the file is not to blame."""
     with pytest.raises(errors.UsageError) as caught:
-        config_reading.effective(None, [flag])
+        config_reading.read_effective_config(None, [flag])
     assert str(caught.value) == message

@@ -91,7 +91,7 @@ def _changed(changes: dict[tuple[Any, ...], Any]) -> dict[str, Any]:
 
 def test_the_whole_one_is_good() -> None:
     """What is changed below begins as a configuration with nearly all fields."""
-    assert config_reading.parse(yaml.safe_dump(WHOLE), "c.yaml").parallel_binds == 3
+    assert config_reading.parse_config(yaml.safe_dump(WHOLE), "c.yaml").parallel_binds == 3
 
 
 @given(st.dictionaries(st.sampled_from(PATHS), _VALUES, min_size=1, max_size=3))
@@ -99,13 +99,13 @@ def test_it_is_read_or_refused_with_a_line(changes: dict[tuple[Any, ...], Any]) 
     """Whatever stands anywhere: no other exception, and what is read can be printed and read."""
     found = _read(yaml.safe_dump(_changed(changes), allow_unicode=True))
     if isinstance(found, config.Config):
-        config_reading.parse(config_printing.as_yaml(found), "printed.yaml")
+        config_reading.parse_config(config_printing.as_yaml(found), "printed.yaml")
     else:
         assert all(line.startswith("c.yaml") for line in found.split("\n"))
 
 
 def _read(text: str) -> config.Config | str:
     try:
-        return config_reading.parse(text, "c.yaml")
+        return config_reading.parse_config(text, "c.yaml")
     except errors.InputError as error:
         return str(error)

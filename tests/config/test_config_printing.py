@@ -33,7 +33,7 @@ HEAD = "apiVersion: policysched.io/v1alpha1\nkind: PolicySchedulerConfiguration\
                 ),
                 prometheus={"east": settings.PrometheusSource("http://h", bearer_token_file="/t")},
                 policies=config.PoliciesConfig(config_map="ns/name"),
-                features=config.Features(opportunistic_batching=False),
+                features=config.FeatureGates(opportunistic_batching=False),
             ),
             id="several-fields",
         ),
@@ -41,7 +41,7 @@ HEAD = "apiVersion: policysched.io/v1alpha1\nkind: PolicySchedulerConfiguration\
 )
 def test_what_is_printed_says_the_same_when_it_is_read(given: config.Config) -> None:
     """It fits the schema, so that it can be kept and edited."""
-    assert config_reading.parse(config_printing.as_yaml(given), "printed.yaml") == given
+    assert config_reading.parse_config(config_printing.as_yaml(given), "printed.yaml") == given
 
 
 def test_secrets_are_not_printed(
@@ -58,7 +58,7 @@ def test_secrets_are_not_printed(
     assert main.main(["run", "--print-config", "--config", str(file)]) == errors.EXIT_OK
     out, err = capsys.readouterr()
     assert "hunter2" not in out + err
-    servers = config_reading.parse(out, "printed.yaml").prometheus
+    servers = config_reading.parse_config(out, "printed.yaml").prometheus
     assert list(servers) == ["a", "b", "c"]
     assert servers["b"].basic_auth == settings.BasicAuth("me", config_printing.HIDDEN)
     assert servers["c"].headers == {"X-Key": config_printing.HIDDEN}
@@ -70,11 +70,11 @@ def test_flags_are_part_of_what_is_printed(capsys: pytest.CaptureFixture[str]) -
     argv += ["--feature-gates", "SchedulerQueueingHints=false,OpportunisticBatching=f"]
     argv += ["--prometheus", "east=http://h", "--params", "a=1", "--policy-configmap", "n/a"]
     assert main.main(argv) == errors.EXIT_OK
-    found = config_reading.parse(capsys.readouterr().out, "printed.yaml")
+    found = config_reading.parse_config(capsys.readouterr().out, "printed.yaml")
     assert found.leader_election.leader_elect
     assert found.client_connection == config.ClientConnection(5.0)
     assert found.logging == config.LoggingConfig(level="debug")
-    assert found.features == config.Features(
+    assert found.features == config.FeatureGates(
         scheduler_queueing_hints=False, opportunistic_batching=False
     )
     assert found.prometheus == {"east": settings.PrometheusSource("http://h")}

@@ -57,7 +57,7 @@ def test_defaults_of_servers_are_those_of_the_program() -> None:
     """The same for the fields of a Prometheus."""
     text = "prometheus: {p: {url: http://h, basicAuth: {username: u, password: p}}}"
     head = "\n".join(f"{key}: {value}" for key, value in config_reading.HEAD.items())
-    found = config_reading.parse(f"{head}\n{text}", "c.yaml").prometheus["p"]
+    found = config_reading.parse_config(f"{head}\n{text}", "c.yaml").prometheus["p"]
     structs = _defaults(msgspec.to_builtins(found), "prometheus.NAME.")
     told = {row.field: row.default for row in configuration_page.expected() if row.default}
     outer = {field: json.loads(v) for field, v in told.items() if "NAME" in field}
@@ -72,7 +72,7 @@ def test_defaults_of_servers_are_those_of_the_program() -> None:
 @pytest.mark.parametrize("name", GOOD)
 def test_its_examples_are_configurations(name: str) -> None:
     """Each fits the schema, and makes sense."""
-    config_reading.parse(configuration_page.BLOCKS[name], name)
+    config_reading.parse_config(configuration_page.BLOCKS[name], name)
 
 
 def test_what_is_wrong_is_told_as_on_the_page(
@@ -96,6 +96,6 @@ def test_every_field_of_the_schema_is_closed_and_told() -> None:
             assert "description" in inner, f"{where}.{name}"
             look(inner, f"{where}.{name}")
 
-    look(config_schema.schema(), "")
-    for name, shared in config_schema.schema()["$defs"].items():
+    look(config_schema.load_schema(), "")
+    for name, shared in config_schema.load_schema()["$defs"].items():
         look(shared, name)

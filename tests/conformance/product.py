@@ -64,8 +64,10 @@ class Product:
         """Return what decides about the cluster; ties are broken by name."""
         policy = self.folder / "profile.policy"
         policy.write_text(policy_text(config, disabled), encoding="utf-8")
-        inputs = sessions.Inputs(str(self._cluster), NOW, (str(policy),), scheduler_name=PROFILE)
-        return next(sessions.Session(inputs).deciders())
+        inputs = sessions.OfflineInputs(
+            str(self._cluster), NOW, (str(policy),), scheduler_name=PROFILE
+        )
+        return next(sessions.OfflineSession(inputs).make_deciders())
 
 
 @contextlib.contextmanager
@@ -97,7 +99,7 @@ def policy_text(config: Manifest, disabled: tuple[str, ...] = ()) -> str:
 
 def _preempt(decider: sessions.Decider, info: pod_shape.PodInfo) -> Manifest:
     """Return where room would be made if the pod were the only one to be scheduled, gates apart."""
-    framework = decider.choice.required(info)
+    framework = decider.choice.require_framework(info)
     answer: Manifest = {"pod": info.key, "nominated": None, "victims": [], "candidates": {}}
     snap = decider.cluster.cache.snapshot()
     result = framework.schedule_pod(info, snap)

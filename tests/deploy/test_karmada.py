@@ -31,14 +31,14 @@ def _pod(overlay: str) -> dict[str, Any]:
     return pod
 
 
-def _options(overlay: str) -> options.Options:
+def _options(overlay: str) -> options.KarmadaSchedulerOptions:
     """Return what the arguments of the container mean to `karmada run`."""
     (container,) = _pod(overlay)["containers"]
     assert container["args"][:2] == ["karmada", "run"]
     parser = argparse.ArgumentParser()
     karmada_run.configure(parser)
     words = [word.replace(_POD_IP, "10.1.2.3") for word in container["args"][2:]]
-    return karmada_run.options_of(parser.parse_args(words))
+    return karmada_run.read_options(parser.parse_args(words))
 
 
 @pytest.mark.e2e
@@ -109,7 +109,7 @@ def test_cluster_policies_and_their_settings_are_mounted() -> None:
     sample = WITH_POLICIES / "config.yaml"
     parser = argparse.ArgumentParser()
     karmada_run.configure(parser)
-    said = karmada_run.options_of(parser.parse_args([f"--config={sample}"]))
+    said = karmada_run.read_options(parser.parse_args([f"--config={sample}"]))
     assert said.configuration.policies.paths == (mounted["cluster-policies"],)
     assert list(said.configuration.prometheus) == ["default"]
 

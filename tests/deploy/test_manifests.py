@@ -69,7 +69,7 @@ def test_the_container_can_do_little(pod: dict[str, Any]) -> None:
 
 def test_nothing_is_served_in_the_clear(config_text: str, deployment: dict[str, Any]) -> None:
     """The one port is the secure one, and who asks is authenticated and authorised."""
-    serving = config_reading.parse(config_text, "config.yaml").serving
+    serving = config_reading.parse_config(config_text, "config.yaml").serving
     assert serving.metrics_address == ""
     assert serving.authentication.enabled
     assert serving.authorization.enabled
@@ -114,7 +114,7 @@ def test_the_configuration_is_one_that_the_rest_fits(
     config_text: str, deployment: dict[str, Any], objects: tuple[dict[str, Any], ...]
 ) -> None:
     """A leader is elected; ports, ConfigMaps and the path of the file are those around it."""
-    found = config_reading.parse(config_text, "config.yaml")
+    found = config_reading.parse_config(config_text, "config.yaml")
     assert found.leader_election.leader_elect
     assert found.leader_election.resource_namespace == rights.NAMESPACE
     (container,) = deployment["template"]["spec"]["containers"]
@@ -142,7 +142,7 @@ def test_the_policies_serve_whom_the_overlay_is_for(
     for name, text in texts.items():
         assert name.endswith(".policy")
         (tmp_path / name).write_text(text, encoding="utf-8")
-    found = policies.load([str(tmp_path)], {})
+    found = policies.load_policy_set([str(tmp_path)], {})
     assert [spec.name for spec in found.specs] == [served]
     assert found.warnings == ()
 

@@ -40,13 +40,15 @@ def decider(
         json.dumps(metrics or {}), "metrics", policy_set.metrics, builders.EPOCH
     ).samples
     found = cluster_file.parse(json.dumps(clusters.list_of(*items)).encode(), "cluster")
-    return sessions.Basis(policy_set, builders.EPOCH, samples).decider(found, "cluster")
+    return sessions.DeciderFactory(policy_set, builders.EPOCH, samples).make_decider(
+        found, "cluster"
+    )
 
 
 @functools.lru_cache(maxsize=8)  # a drawn world is decided many times by the same policies
 def _policy_set(policy: str) -> policies.PolicySet:
     if not policy:
-        return policies.load((), {})
+        return policies.load_policy_set((), {})
     return policies.from_sources([source.SourceText("t.policy", policy)], {})
 
 
@@ -56,11 +58,11 @@ def study_pod(
     metrics: dict[str, dict[str, Any]] | None = None,
     pod: str = "prod/p",
     node: str | None = None,
-    limits: trials.Limits | None = None,
+    limits: trials.TrialLimits | None = None,
 ) -> Report:
     """Return the report about a pod, with all numbers and names; no time passes."""
     clock = clocks.ManualClock(builders.EPOCH)
-    report = study.of_pod(decider(items, policy, metrics), pod, clock, limits, node, None)
+    report = study.explain_pod(decider(items, policy, metrics), pod, clock, limits, node, None)
     _SCHEMA.validate([report])
     return report
 

@@ -473,9 +473,11 @@ def test_edits_by_which_a_pod_would_fit(
 
 def test_names_that_are_meant() -> None:
     """Not only single letters are mistaken; a prefix may be missing."""
-    assert edit.similar("gpu-memory-gb", ["gpu-mem-gb", "pool"]) == ["gpu-mem-gb"]
-    assert edit.similar("zone", ["topology.kubernetes.io/zone"]) == ["topology.kubernetes.io/zone"]
-    assert edit.similar("disktype", ["arch", "os"]) == []
+    assert edit.find_similar_names("gpu-memory-gb", ["gpu-mem-gb", "pool"]) == ["gpu-mem-gb"]
+    assert edit.find_similar_names("zone", ["topology.kubernetes.io/zone"]) == [
+        "topology.kubernetes.io/zone"
+    ]
+    assert edit.find_similar_names("disktype", ["arch", "os"]) == []
 
 
 def test_two_obstacles_are_told_where_no_edit_helps() -> None:
@@ -550,7 +552,7 @@ def test_edits_of_many_nodes_are_tried_on_few() -> None:
 def test_trials_end() -> None:
     """What could not be tried is owned up to."""
     nodes = [_node(f"n{number}", {"taints": [TAINT]}) for number in range(9)]
-    report = desk.study_pod([*nodes, clusters.pod("p")], limits=trials.Limits(trials=2))
+    report = desk.study_pod([*nodes, clusters.pod("p")], limits=trials.TrialLimits(trials=2))
     assert not report["triedAll"]
     names = [node["metadata"]["name"] for node in nodes]
     assert [each["nodes"] for each in report["edits"]] == [names, ["n0"]]
@@ -596,5 +598,5 @@ def test_nothing_is_left_behind(items: list[desk.Object], policy: str, _texts: l
     """After all trials the cluster is as it was: the plain report is the same as before."""
     fresh = desk.decider(items, policy).explain("prod/p")
     used = desk.decider(items, policy)
-    study.of_pod(used, "prod/p", clocks.ManualClock(builders.EPOCH))
+    study.explain_pod(used, "prod/p", clocks.ManualClock(builders.EPOCH))
     assert used.explain("prod/p") == fresh

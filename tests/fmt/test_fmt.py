@@ -113,7 +113,7 @@ def _without_kept(written: str) -> str:
     text = f"policy a {{ for pods reject when {written} missing allow }}"
     (item,) = parser.parse(source.SourceText("x.policy", text)).file.items
     assert isinstance(item, syntax.Policy)
-    reject = kept_parentheses.without(item.statements[1])
+    reject = kept_parentheses.strip_marks(item.statements[1])
     return printing.expr(reject.condition)
 
 

@@ -108,7 +108,7 @@ class BusyCluster:
             "metric": self._refresh,
             "time": lambda rng: self._clock.advance(rng.choice((1, 20, 70, 130, 200, 3600))),
             "clock is set": lambda rng: self._clock.jump(rng.choice((-7200, -90, -1, 60, 7200))),
-            "look at metrics": lambda _: self._cache.look_at_metrics(),
+            "look at metrics": lambda _: self._cache.expire_samples(),
             "storage": self._change_storage,
             "budget": self._set_budget,
             "policies": self._reload,
@@ -128,7 +128,7 @@ class BusyCluster:
         self._pod_count += 1
         uid = f"p{self._pod_count}"
         pod = builders.PodBuilder(_renamed(rng.choice(self._templates), uid))
-        info = self._shapes.info(pod.labels(revision=rng.choice("123")).build())
+        info = self._shapes.make_info(pod.labels(revision=rng.choice("123")).build())
         found, result = self._said(self._kept, info)
         wanted, _ = self._said(fresh, info)
         if result.node_name is not None and rng.random() < 0.8:
@@ -183,7 +183,7 @@ class BusyCluster:
             self._confirm(info.pod, node_name)
 
     def _confirm(self, pod: objects.Pod, node_name: str) -> None:
-        bound = self._shapes.info(builders.PodBuilder(pod).node(node_name).build())
+        bound = self._shapes.make_info(builders.PodBuilder(pod).node(node_name).build())
         self._cache.add_pod(bound)
         self._placed[bound.uid] = bound
 
@@ -192,7 +192,7 @@ class BusyCluster:
         handle = handles.Handle(
             volume_worlds.NoBinder(), cache.owners, storage=cache.storage, budgets=cache.budgets
         )
-        return policies.require(policies.make(_checked(self._policy), handle))
+        return policies.require_profiles(policies.make_profiles(_checked(self._policy), handle))
 
     def _use_policies(self) -> None:
         made = self._make_profiles()
@@ -208,7 +208,7 @@ class BusyCluster:
         """Lose an attempt, if it comes to Filter and finds that something has changed."""
         if self._selective is None:
             return
-        info = self._shapes.info(_renamed(rng.choice(self._templates), "failing"))
+        info = self._shapes.make_info(_renamed(rng.choice(self._templates), "failing"))
         self._selective.fails = True
         with contextlib.suppress(errors.PluginFailure):
             self._kept.schedule_pod(info, self._cache.snapshot())
@@ -271,7 +271,7 @@ class BusyCluster:
                 changed = changed.terminating()
             case _:
                 changed = changed.labels(app=rng.choice(("web", "db")))
-        bound = self._shapes.info(changed.build())
+        bound = self._shapes.make_info(changed.build())
         self._cache.update_pod(bound)
         self._placed[bound.uid] = bound
 
@@ -280,7 +280,7 @@ class BusyCluster:
             self._pod_count += 1
             pod = _renamed(rng.choice(self._templates), f"nominated-{self._pod_count}")
             node_name = f"n{_one(self._node_numbers, rng)}"
-            self._cache.nominated.nominate(self._shapes.info(pod), node_name)
+            self._cache.nominated.nominate(self._shapes.make_info(pod), node_name)
 
     # --- what pods and policies look up -----------------------------------------------------------
 

@@ -204,7 +204,7 @@ def test_filter_is_asked_again_within_a_what_if_question() -> None:
     victims = [(p, 0) for p in made.cache.pods_on(0)]
     assert diagnosis.refilter.filter(rows).ids.tolist() != [0]
     with what_if.WhatIf(snap) as world:
-        world.take_off(victims)
+        world.remove_pods(victims)
         assert diagnosis.refilter.filter(rows).ids.tolist() == [0]
     assert diagnosis.refilter.filter(rows).ids.tolist() != [0]
     again = used.schedule_pod(info, snap).diagnosis

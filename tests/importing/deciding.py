@@ -19,15 +19,17 @@ Manifest = dict[str, Any]
 NOW = builders.EPOCH.replace(month=6)
 
 
-def convert(text: str, kind: str | None = None, name: str = "input.yaml") -> importer.Imported:
+def convert(text: str, kind: str | None = None, name: str = "input.yaml") -> importer.ImportResult:
     """Return what comes of a text."""
-    report = findings.Report()
+    report = findings.FindingCollector()
     return importer.convert(inputs.find(text, name, report, kind), report, name)
 
 
-def convert_command(*words: str) -> importer.Imported:
+def convert_command(*words: str) -> importer.ImportResult:
     """Return what comes of a command line."""
-    return importer.convert([inputs.command(list(words), "command")], findings.Report(), "command")
+    return importer.convert(
+        [inputs.command(list(words), "command")], findings.FindingCollector(), "command"
+    )
 
 
 def as_yaml(value: Manifest) -> str:
@@ -35,23 +37,23 @@ def as_yaml(value: Manifest) -> str:
     return yaml.safe_dump(orjson.loads(orjson.dumps(value)), sort_keys=False)
 
 
-def told(imported: importer.Imported) -> list[str]:
+def told(imported: importer.ImportResult) -> list[str]:
     """Return the findings as `warning 3: what`."""
     return [f"{each.severity} {each.line}: {each.problem}" for each in imported.findings]
 
 
-def warnings(imported: importer.Imported) -> list[str]:
+def warnings(imported: importer.ImportResult) -> list[str]:
     """Return the warnings as `3: what`."""
     return [text.removeprefix("warning ") for text in told(imported) if text.startswith("warning")]
 
 
-def body(imported: importer.Imported) -> list[str]:
+def body(imported: importer.ImportResult) -> list[str]:
     """Return the lines of the policy, without comments, `version` and blanks at both ends."""
     lines = [line.strip() for line in imported.policy.splitlines()]
     return [line for line in lines if line and not line.startswith(("#", "version"))]
 
 
-def require_accepted(imported: importer.Imported) -> None:
+def require_accepted(imported: importer.ImportResult) -> None:
     """Fail unless `policysched check` takes the policy."""
     for text in (imported.policy, imported.text):
         result = checker.check([source.SourceText("imported.policy", text)])
@@ -75,14 +77,14 @@ def verdicts(
     if metrics is not None:
         (folder / "metrics.json").write_bytes(orjson.dumps(metrics))
         samples = str(folder / "metrics.json")
-    given = sessions.Inputs(
+    given = sessions.OfflineInputs(
         str(folder / "cluster.json"),
         NOW,
         texts,
         metrics=samples,
         scheduler_name=scheduler_name,
     )
-    return list(next(sessions.Session(given).deciders()).explain_all())
+    return list(next(sessions.OfflineSession(given).make_deciders()).explain_all())
 
 
 def node(name: str, labels: dict[str, str] | None = None, **allocatable: str) -> Manifest:

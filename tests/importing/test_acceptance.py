@@ -308,7 +308,7 @@ _legacy = strategies.fixed_dictionaries(
 )
 
 
-def _converted(text: str) -> importer.Imported | errors.InputError:
+def _converted(text: str) -> importer.ImportResult | errors.InputError:
     try:
         return deciding.convert(text)
     except errors.InputError as error:

@@ -383,7 +383,7 @@ nonsense: {a: 1}
 """
     )
     assert imported.config is not None
-    assert config_reading.parse(imported.config, "config.yaml").pod_max_backoff_seconds == 30
+    assert config_reading.parse_config(imported.config, "config.yaml").pod_max_backoff_seconds == 30
     assert yaml.safe_load(imported.config) == {
         "apiVersion": "policysched.io/v1alpha1",
         "kind": "PolicySchedulerConfiguration",

@@ -14,11 +14,11 @@ from tests.importing import deciding
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1beta1\nkind: KubeSchedulerConfiguration\n"
 
 
-def _fields(imported: importer.Imported) -> dict[str, Any]:
+def _fields(imported: importer.ImportResult) -> dict[str, Any]:
     """Return the configuration without its head; it fits the schema."""
     if imported.config is None:
         return {}
-    config_reading.parse(imported.config, "config.yaml")
+    config_reading.parse_config(imported.config, "config.yaml")
     found: dict[str, Any] = yaml.safe_load(imported.config)
     return {key: value for key, value in found.items() if key not in ("apiVersion", "kind")}
 

@@ -41,7 +41,7 @@ def test_nothing_of_the_default_configuration_is_lost(
     assert deciding.warnings(imported) == []
     deciding.require_accepted(imported)
     assert imported.config is not None
-    config_reading.parse(imported.config, "config.yaml")
+    config_reading.parse_config(imported.config, "config.yaml")
     said = yaml.safe_load(imported.config)
     assert said["clientConnection"] == {"qps": 50, "burst": 100}
     assert said["leaderElection"]["leaderElect"] is True

@@ -388,7 +388,7 @@ def test_a_missing_file_is_one_clear_error(tmp_path: pathlib.Path) -> None:
     """The operating system's reason is told, without a traceback."""
     path = str(tmp_path / "none.json")
     with pytest.raises(errors.InputError, match=r"none\.json: cannot be read: No such file"):
-        cluster_file.read(path)
+        cluster_file.read_cluster(path)
 
 
 # --- standard input ------------------------------------------------------------------------------

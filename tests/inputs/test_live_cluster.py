@@ -64,7 +64,7 @@ def test_it_is_what_a_dump_of_kubectl_says(
     budgets = f"/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets"
     control_plane.client.create(budgets, BUDGET)
     told: list[tuple[str, int]] = []
-    reading = live_cluster.Reading(told=lambda name, count: told.append((name, count)))
+    reading = live_cluster.ListingOptions(told=lambda name, count: told.append((name, count)))
     where, found = live_cluster.read(live_cluster.LiveCluster(str(kubeconfig)), reading)
     assert where == control_plane.server
     assert found == dump(kubeconfig)
@@ -83,12 +83,12 @@ def test_only_what_is_asked_for_is_read(
     cluster = live_cluster.LiveCluster(str(file), "test")
     while True:  # the server learns of rights a moment after they were given
         with contextlib.suppress(errors.KubeError):
-            _, found = live_cluster.read(cluster, live_cluster.Reading(kinds={"nodes"}))
+            _, found = live_cluster.read(cluster, live_cluster.ListingOptions(kinds={"nodes"}))
             break
     assert len(found.nodes) == 2
     refused = rf'{control_plane.server}: .* 403 Forbidden: .* cannot list resource "pods"'
     with pytest.raises(errors.KubeError, match=refused):
-        live_cluster.read(cluster, live_cluster.Reading(kinds={"pods"}))
+        live_cluster.read(cluster, live_cluster.ListingOptions(kinds={"pods"}))
 
 
 def test_a_token_that_is_not_known(
@@ -121,7 +121,7 @@ def test_a_server_that_never_answers(
         nowhere = f"https://127.0.0.1:{silent.getsockname()[1]}"
         text = kubeconfig.read_text(encoding="utf-8")
         kubeconfig.write_text(text.replace(control_plane.server, nowhere), encoding="utf-8")
-        reading = live_cluster.Reading(limit_seconds=0.2)
+        reading = live_cluster.ListingOptions(limit_seconds=0.2)
         with pytest.raises(errors.KubeError, match=r"could not be read within 0\.2 s"):
             live_cluster.read(live_cluster.LiveCluster(str(kubeconfig)), reading)
 

@@ -86,7 +86,7 @@ def test_an_edit_changes_its_lines_and_nothing_else(style: str, line_end: str) -
     text = manifest(STYLES[style], line_end)
     (found,) = manifests.read(text, "all.yaml")
     edited = found.text.replace("app = web", "app In (web, api)")
-    after = manifests.rewritten(text, "all.yaml", [(found, edited)])
+    after = manifests.rewrite(text, "all.yaml", [(found, edited)])
     assert after == text.replace("app = web", "app In (web, api)")
     assert next(yaml.safe_load_all(after))["data"]["a.policy"] == edited
 
@@ -97,7 +97,7 @@ def test_what_is_no_literal_block_is_not_edited(style: str) -> None:
     text = manifest(UNEDITABLE[style], "\n")
     (found,) = manifests.read(text, "all.yaml")
     with pytest.raises(errors.InputError, match=r"all\.yaml:10: .* `a\.policy` is no literal"):
-        manifests.rewritten(text, "all.yaml", [(found, EDITED)])
+        manifests.rewrite(text, "all.yaml", [(found, EDITED)])
 
 
 def test_lines_come_and_go_in_several_keys() -> None:
@@ -110,7 +110,7 @@ def test_lines_come_and_go_in_several_keys() -> None:
     assert [first.name, second.name] == ["-/default/one/a.policy", "-/default/two/a.policy"]
     longer = POLICY.replace("}\n", '  owner "me"\n\n  description "x"\n}\n')
     shorter = "version 1\n"
-    after = manifests.rewritten(text, "-", [(first, longer), (second, shorter)])
+    after = manifests.rewrite(text, "-", [(first, longer), (second, shorter)])
     wanted = head + one + block(longer, "      ") + two + block(shorter, " " * 12) + "x: y\n"
     assert after == wanted
 
@@ -124,7 +124,7 @@ def test_how_a_text_ends_is_up_to_the_manifest(header: str, ending: str) -> None
     (found,) = manifests.read(text, "a.yaml")
     assert found.text == POLICY.rstrip("\n") + ending
     assert found.fitted(POLICY) == found.text
-    assert manifests.rewritten(text, "a.yaml", [(found, POLICY)]) == text
+    assert manifests.rewrite(text, "a.yaml", [(found, POLICY)]) == text
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_an_edit_that_would_not_be_read_back_is_refused(edited: str) -> None:
     text = manifest(STYLES["literal"], "\n")
     (found,) = manifests.read(text, "all.yaml")
     with pytest.raises(errors.InputError, match="would not be read back"):
-        manifests.rewritten(text, "all.yaml", [(found, edited)])
+        manifests.rewrite(text, "all.yaml", [(found, edited)])
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_any_edit_is_read_back_or_refused(lines: list[str], edited: list[str]) -
     text = "a: b\nkind: ConfigMap\ndata:\n  a.policy: |-1\n" + block(old, "   ") + "z: 1\n"
     (found,) = manifests.read(text, "a.yaml")
     assert found.text == old
-    after = manifests.rewritten(text, "a.yaml", [(found, new)])
+    after = manifests.rewrite(text, "a.yaml", [(found, new)])
     assert yaml.safe_load(after)["data"]["a.policy"] == new.rstrip("\n")
     assert after.startswith("a: b\nkind: ConfigMap\ndata:\n  a.policy: |-1\n")
     assert after.endswith("\nz: 1\n")
@@ -250,13 +250,13 @@ def test_an_aliased_text_is_not_edited(key: str, line: int) -> None:
     """An edit would change all of its places; texts beside it are edited."""
     found = {each.key: each for each in manifests.read(ALIASED, "all.yaml")}
     with pytest.raises(errors.InputError) as caught:
-        manifests.rewritten(ALIASED, "all.yaml", [(found[key], "policy new { for pods }\n")])
+        manifests.rewrite(ALIASED, "all.yaml", [(found[key], "policy new { for pods }\n")])
     assert str(caught.value) == (
         f"all.yaml:{line}: an alias repeats the key `{key}`, so it is not edited here "
         "(write the text out in place of the alias)"
     )
     changes = [(found[each], "policy new { for pods }\n") for each in ("c.policy", "d.policy")]
-    assert manifests.rewritten(ALIASED, "all.yaml", changes) == ALIASED.replace(
+    assert manifests.rewrite(ALIASED, "all.yaml", changes) == ALIASED.replace(
         "policy other", "policy new"
     ).replace("policy third", "policy new")
 
@@ -271,4 +271,4 @@ def test_a_config_map_that_an_alias_repeats_is_not_edited() -> None:
     )
     found = manifests.read(twice, "all.yaml")[0]
     with pytest.raises(errors.InputError, match=r"all.yaml:7: an alias repeats the key `a.policy`"):
-        manifests.rewritten(twice, "all.yaml", [(found, "version 1\n")])
+        manifests.rewrite(twice, "all.yaml", [(found, "version 1\n")])

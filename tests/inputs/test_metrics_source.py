@@ -61,7 +61,7 @@ def test_a_file_is_read_again_when_it_changes(
     """Samples count as measured when the file was written; an unchanged file brings nothing."""
     path = tmp_path / "m.yaml"
     _write(path, "cpu: {n1: 10%}", 1000)
-    found = metrics_source.FileSource(str(path), declared)
+    found = metrics_source.MetricsFileSource(str(path), declared)
     seen: Seen = []
 
     async def poll_twice_then_change() -> None:
@@ -83,7 +83,7 @@ def test_a_file_that_cannot_be_used_leaves_the_samples_alone(
     """Half a file, or none, is logged; a good one after it is taken."""
     path = tmp_path / "m.yaml"
     _write(path, "cpu: {n1: 10%}", 1000)
-    found = metrics_source.FileSource(str(path), declared)
+    found = metrics_source.MetricsFileSource(str(path), declared)
     seen: Seen = []
 
     async def spoil_and_mend() -> None:
@@ -115,7 +115,7 @@ def test_the_first_samples_are_there_from_the_start(
         pauses.append(seconds)
         raise asyncio.CancelledError
 
-    found = metrics_source.FileSource(str(path), declared, stop)
+    found = metrics_source.MetricsFileSource(str(path), declared, stop)
     seen: Seen = []
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(found.run(_collect(seen), _Nobody(), _no_older))
@@ -128,11 +128,11 @@ def test_a_wrong_file_is_refused_at_the_start(
 ) -> None:
     """A scheduler does not start on values that it cannot use."""
     with pytest.raises(errors.InputError, match="cannot be read"):
-        metrics_source.FileSource(str(tmp_path / "none.yaml"), declared)
+        metrics_source.MetricsFileSource(str(tmp_path / "none.yaml"), declared)
     path = tmp_path / "m.yaml"
     path.write_text("memory: {n1: 10%}")
     with pytest.raises(errors.InputError, match="no policy declares a metric `memory`"):
-        metrics_source.FileSource(str(path), declared)
+        metrics_source.MetricsFileSource(str(path), declared)
 
 
 def test_a_metric_that_leaves_the_file_has_no_samples(tmp_path: pathlib.Path) -> None:
@@ -142,7 +142,7 @@ def test_a_metric_that_leaves_the_file_has_no_samples(tmp_path: pathlib.Path) ->
     assert result.program is not None
     path = tmp_path / "m.yaml"
     _write(path, "{cpu: {n1: 10%}, io: {n1: 10%}}", 1000)
-    found = metrics_source.FileSource(str(path), result.program.metrics)
+    found = metrics_source.MetricsFileSource(str(path), result.program.metrics)
     seen: Seen = []
     _write(path, "cpu: {n1: 20%}", 2000)
     asyncio.run(found.poll(_collect(seen)))
@@ -157,7 +157,7 @@ def test_other_metrics_are_read_from_the_same_file(tmp_path: pathlib.Path) -> No
     both = result.program.metrics
     path = tmp_path / "m.yaml"
     _write(path, "{cpu: {n1: 10%}, io: {n1: 20%}}", 1000)
-    found = metrics_source.FileSource(str(path), both)
+    found = metrics_source.MetricsFileSource(str(path), both)
     found.set_metrics([metric for metric in both if metric.name == "io"], {})
     seen: Seen = []
     asyncio.run(found.poll(_collect(seen)))
@@ -179,7 +179,7 @@ def test_other_metrics_are_waited_for(tmp_path: pathlib.Path) -> None:
     newly_declared = other.program.metrics
     path = tmp_path / "m.yaml"
     _write(path, "{cpu: {n1: 10%}}", 1000)
-    found = metrics_source.FileSource(str(path), first.program.metrics)
+    found = metrics_source.MetricsFileSource(str(path), first.program.metrics)
 
     async def reload() -> None:
         found.set_metrics(newly_declared, {})

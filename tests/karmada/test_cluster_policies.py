@@ -38,7 +38,7 @@ def _program(text: str) -> checked.CheckedProgram:
 def _policies(
     text: str, values: dict[str, dict[str, float]], age_seconds: float = 0.0
 ) -> cluster_policies.ClusterPolicies:
-    found = cluster_policies.of(_program(text), None, clocks.ManualClock(_NOW))
+    found = cluster_policies.make_cluster_policies(_program(text), None, clocks.ManualClock(_NOW))
     assert found is not None
     at_seconds = _NOW.timestamp() - age_seconds
     for metric, named in values.items():
@@ -62,7 +62,7 @@ def test_rules_say_what_a_scalar_evaluation_says(seed: int) -> None:
     """Filters, points and votes of generated policies on generated control planes."""
     d = draw.Draw(f"cluster policies {seed}")
     clusters, bindings = _decoded(cases.control_plane(f"policies {seed}"))
-    known = snapshot.of(clusters)
+    known = snapshot.make_snapshot(clusters)
     text = policy_texts.policies(d)
     values = policy_texts.values(d, [each.metadata.name for each in known.clusters])
     policies = _policies(text, values)
@@ -71,9 +71,9 @@ def test_rules_say_what_a_scalar_evaluation_says(seed: int) -> None:
         if binding.spec.placement is None:
             continue
         world = reference.World(binding, known.clusters, values)
-        placement = policies.completed(binding, known)
+        placement = policies.complete_placement(binding, known)
         groups = [each.affinity_name for each in placement.cluster_affinities]
-        request = interface.Request(binding, placement, groups[0] if groups else "")
+        request = interface.SchedulingRequest(binding, placement, groups[0] if groups else "")
         told = policies.filter(request, known)
         expected = reference.reasons(in_text, world)
         expected = _with_group(expected, in_text, world, request)
@@ -88,7 +88,7 @@ def _with_group(
     expected: dict[str, set[str]],
     in_text: tuple[checked.CheckedPolicy, ...],
     world: reference.World,
-    request: interface.Request,
+    request: interface.SchedulingRequest,
 ) -> dict[str, set[str]]:
     own = world.binding.spec.placement
     if own is None or own.cluster_affinity is not None or own.cluster_affinities:
@@ -109,14 +109,14 @@ def _same_points(
     policies: cluster_policies.ClusterPolicies,
     in_text: tuple[checked.CheckedPolicy, ...],
     world: reference.World,
-    request: interface.Request,
-    known: snapshot.Snapshot,
+    request: interface.SchedulingRequest,
+    known: snapshot.ControlPlaneSnapshot,
     feasible: list[int],
 ) -> None:
     left = [known.clusters[i] for i in feasible]
     if not left:
         return
-    judged = policies.judge(request, known, feasible)
+    judged = policies.score_clusters(request, known, feasible)
     given = reference.points(in_text, world, left)
     names = [cluster.metadata.name for cluster in left]
     totals = [sum(each[name] for each in given.values()) for name in names]
@@ -176,10 +176,12 @@ def _decide(
 ) -> str:
     """Return where a binding goes, `name:replicas` in order, or why nowhere."""
     policies = _policies(_ERRORS + text, values, age_seconds)
-    plugins = registry.chosen(registry.built_in(), ["*"])
+    plugins = registry.choose_plugins(registry.make_built_in_factories(), ["*"])
     items = clusters or [_cluster("m1"), _cluster("m2"), _cluster("m3")]
-    known = snapshot.of([msgspec.convert(each, objects.Cluster, strict=False) for each in items])
-    decision = decide.decide(algorithm.Algorithm(plugins, policies=policies), binding, known)
+    known = snapshot.make_snapshot(
+        [msgspec.convert(each, objects.Cluster, strict=False) for each in items]
+    )
+    decision = decide.decide(algorithm.BindingAlgorithm(plugins, policies=policies), binding, known)
     result = decision.result
     if isinstance(result, tuple):
         said = " ".join(f"{each.name}:{each.replicas}" for each in result)
@@ -396,11 +398,11 @@ def test_windows_and_hysteresis_follow_refreshes() -> None:
 }
 """
     clock = clocks.ManualClock(_NOW)
-    policies = cluster_policies.of(_program(_ERRORS + text), None, clock)
+    policies = cluster_policies.make_cluster_policies(_program(_ERRORS + text), None, clock)
     assert policies is not None
     assert policies.window_seconds == {"errors": 300.0}
-    request = interface.Request(_binding({}), objects.Placement(), "")
-    known = snapshot.of([msgspec.convert(_cluster("m1"), objects.Cluster, strict=False)])
+    request = interface.SchedulingRequest(_binding({}), objects.Placement(), "")
+    known = snapshot.make_snapshot([msgspec.convert(_cluster("m1"), objects.Cluster, strict=False)])
 
     def told(value: float) -> str:
         clock.advance(30)
@@ -428,13 +430,13 @@ def test_windows_and_hysteresis_follow_refreshes() -> None:
     "present, replicas, expected",
     [
         ({"m1": 7, "m2": 3}, 10, None),
-        ({"m1": 7, "m2": 3}, 11, triggers.Trigger.SCALE),
-        ({"m1": 7}, 10, triggers.Trigger.SCALE),
+        ({"m1": 7, "m2": 3}, 11, triggers.ScheduleTrigger.SCALE),
+        ({"m1": 7}, 10, triggers.ScheduleTrigger.SCALE),
     ],
     ids=["complete", "scaled", "lost"],
 )
 def test_a_complete_binding_stays_where_a_policy_divides(
-    present: dict[str, int], replicas: int, expected: triggers.Trigger | None
+    present: dict[str, int], replicas: int, expected: triggers.ScheduleTrigger | None
 ) -> None:
     """Divided by policy alone, it moves when replicas are missing; metrics alone move nothing."""
     targets = [{"name": name, "replicas": count} for name, count in present.items()]
@@ -443,20 +445,23 @@ def test_a_complete_binding_stays_where_a_policy_divides(
     meta = msgspec.structs.replace(binding.metadata, annotations=annotations)
     binding = msgspec.structs.replace(binding, metadata=meta)
     policies = _policies(_ERRORS + _DIVIDING, {"errors": {"m1": 0.0, "m2": 0.09}})
-    known = snapshot.of([])
-    assert triggers.trigger(binding, set()) is triggers.Trigger.RECONCILE
-    assert triggers.trigger(binding, set(), policies.completed(binding, known)) is expected
+    known = snapshot.make_snapshot([])
+    assert triggers.find_trigger(binding, set()) is triggers.ScheduleTrigger.RECONCILE
+    assert (
+        triggers.find_trigger(binding, set(), policies.complete_placement(binding, known))
+        is expected
+    )
 
 
 def test_rows_follow_clusters_that_change() -> None:
     """Labels, usage and clusters that come and go are seen at the next decision."""
     text = "clusterPolicy p { for resources reject when free(cpu) < 4 or cluster(bad Exists) }"
     policies = _policies(_ERRORS + text, {})
-    request = interface.Request(_binding({}), objects.Placement(), "")
+    request = interface.SchedulingRequest(_binding({}), objects.Placement(), "")
 
     def told(*items: dict[str, Any]) -> list[bool]:
         found = [msgspec.convert(each, objects.Cluster, strict=False) for each in items]
-        return [bool(reason) for reason in policies.filter(request, snapshot.of(found))]
+        return [bool(reason) for reason in policies.filter(request, snapshot.make_snapshot(found))]
 
     busy = _cluster("m1")
     busy["status"]["resourceSummary"]["allocated"] = {"cpu": "6500m"}

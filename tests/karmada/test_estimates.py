@@ -11,7 +11,7 @@ from policysched.karmada.scheduler import scheduling
 from policysched.karmada.state import estimates
 from tests.karmada import test_scheduling, twins
 
-NONE = estimates.Question(objects.BindingSpec(), ())
+NONE = estimates.EstimateRequest(objects.BindingSpec(), ())
 PLACES = {"m1": 0, "m3": 2}
 
 
@@ -31,13 +31,13 @@ def test_the_least_counts_unless_one_is_silent(
     answers: dict[str, int | None], expected: list[int]
 ) -> None:
     """One cluster without an answer takes all answers away, but only one that matters."""
-    assert estimates.least([10, 10, 10], PLACES, answers, NONE) == expected
+    assert estimates.cap_rooms([10, 10, 10], PLACES, answers, NONE) == expected
 
 
 def test_what_nobody_has_asked_is_a_question() -> None:
     """It names those that have not been asked, of those that matter."""
-    with pytest.raises(estimates.Unanswered) as raised:
-        estimates.least([10, 10, 10], PLACES, {"m1": 4}, NONE)
+    with pytest.raises(estimates.EstimatesMissing) as raised:
+        estimates.cap_rooms([10, 10, 10], PLACES, {"m1": 4}, NONE)
     assert raised.value.question.clusters == ("m3",)
 
 
@@ -46,7 +46,7 @@ class _World(test_scheduling.World):
 
     def __init__(self) -> None:
         super().__init__()
-        self.decisions = scheduling.Scheduling(
+        self.decisions = scheduling.BindingScheduler(
             self.how,
             self.handlers,
             self.events,
@@ -55,7 +55,7 @@ class _World(test_scheduling.World):
             asks_estimators=True,
         )
 
-    def one(self, name: str, placement: Any, **spec: Any) -> scheduling.Attempt:
+    def one(self, name: str, placement: Any, **spec: Any) -> scheduling.BindingAttempt:
         """Return the first attempt to place a binding."""
         self.binding(name, placement, **spec)
         (attempt,) = self.attempts()
@@ -71,11 +71,11 @@ def world() -> _World:
     return made
 
 
-def _asked(attempt: scheduling.Attempt) -> tuple[str, ...]:
+def _asked(attempt: scheduling.BindingAttempt) -> tuple[str, ...]:
     return attempt.question.clusters if attempt.question else ()
 
 
-def _where(attempt: scheduling.Attempt) -> dict[str, int]:
+def _where(attempt: scheduling.BindingAttempt) -> dict[str, int]:
     assert attempt.targets is not None
     return {target.name: target.replicas for target in attempt.targets}
 
@@ -87,7 +87,7 @@ def test_replicas_are_divided_by_answers(world: _World) -> None:
     assert _asked(attempt) == ("m1", "m3")
     assert attempt.decision is None
     assert attempt.targets is None
-    attempt = world.decisions.answered(attempt, {"m1": 10, "m3": 20})
+    attempt = world.decisions.resume_attempt(attempt, {"m1": 10, "m3": 20})
     assert _asked(attempt) == ()
     assert _where(attempt) == {"m1": 3, "m3": 6}
 
@@ -108,10 +108,10 @@ def test_each_term_asks_for_its_own_clusters(world: _World) -> None:
     ]
     attempt = world.one("a", {"clusterAffinities": terms} | twins.dynamic(), replicas=9)
     assert _asked(attempt) == ("m1",)
-    attempt = world.decisions.answered(attempt, {"m1": 4})
+    attempt = world.decisions.resume_attempt(attempt, {"m1": 4})
     assert _asked(attempt) == ("m2",)
     assert world.events.told == []
-    attempt = world.decisions.answered(attempt, {"m2": 8})
+    attempt = world.decisions.resume_attempt(attempt, {"m2": 8})
     assert _where(attempt) == {"m1": 3, "m2": 6}
     assert len(world.events.told) == 1
 
@@ -122,19 +122,19 @@ def test_it_is_decided_by_what_is_known_when_answers_come(world: _World) -> None
     world.cluster("m4", cpu="50")
     gone = world.store.clusters["m1"]
     world.handlers.clusters.delete(gone)
-    attempt = world.decisions.answered(attempt, {"m1": 5, "m2": 5, "m3": 5})
+    attempt = world.decisions.resume_attempt(attempt, {"m1": 5, "m2": 5, "m3": 5})
     assert _asked(attempt) == ("m4",)
-    attempt = world.decisions.answered(attempt, {"m4": 5})
+    attempt = world.decisions.resume_attempt(attempt, {"m4": 5})
     assert _where(attempt) == {"m2": 2, "m3": 2, "m4": 2}
 
 
 def test_no_room_is_told_as_without_estimators(world: _World) -> None:
     """The text has the sum of what estimators say."""
     attempt = world.one("a", twins.dynamic(), replicas=6)
-    attempt = world.decisions.answered(attempt, {"m1": 1, "m2": 2, "m3": 0})
+    attempt = world.decisions.resume_attempt(attempt, {"m1": 1, "m2": 2, "m3": 0})
     assert attempt.decision is not None
     result = attempt.decision.result
-    assert isinstance(result, errors.Failure)
+    assert isinstance(result, errors.PlacementFailure)
     assert result.kind == "unschedulable"
     assert "Clusters available replicas 3 are not enough" in result.text
 
@@ -145,7 +145,7 @@ def test_others_are_decided_while_one_waits(world: _World) -> None:
     first = world.one("first", one, **test_scheduling.APART)
     second = world.one("second", one, **test_scheduling.APART)
     rooms = {"m1": 9, "m2": 8, "m3": 7}
-    second = world.decisions.answered(second, rooms)
-    first = world.decisions.answered(first, rooms)
+    second = world.decisions.resume_attempt(second, rooms)
+    first = world.decisions.resume_attempt(first, rooms)
     assert _where(second) == {"m1": 2}
     assert _where(first) == {"m2": 2}

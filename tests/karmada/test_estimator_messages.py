@@ -150,8 +150,10 @@ REQUIREMENTS = st.fixed_dictionaries(
 @hypothesis.given(REQUIREMENTS)
 def test_requests_say_what_a_replica_asks_for(asked: dict[str, Any]) -> None:
     """Every field is where the .proto files have it, and its twin in bytes says the same."""
-    made = estimator_messages.requirements(msgspec.convert(asked, objects.ReplicaRequirements))
-    request = CLASSES["Request"].FromString(estimator_messages.request("member1", made))
+    made = estimator_messages.encode_requirements(
+        msgspec.convert(asked, objects.ReplicaRequirements)
+    )
+    request = CLASSES["Request"].FromString(estimator_messages.encode_request("member1", made))
     assert request.cluster == "member1"
     assert request.HasField("requirements")
     said = request.requirements
@@ -210,10 +212,10 @@ def _plain(requirements: Any) -> list[dict[str, Any]]:
 )
 def test_requests_say_what_a_set_of_components_asks_for(asked: list[dict[str, Any]]) -> None:
     """Each component with its name, number and requirements; the namespace is that of all."""
-    about = estimator_messages.component_set(
+    about = estimator_messages.encode_component_set(
         msgspec.convert(asked, tuple[objects.Component, ...]), "shop"
     )
-    request = CLASSES["SetRequest"].FromString(estimator_messages.request("member1", about))
+    request = CLASSES["SetRequest"].FromString(estimator_messages.encode_request("member1", about))
     assert (request.cluster, request.namespace) == ("member1", "shop")
     for said, one in zip(request.components, asked, strict=True):
         assert (said.name, said.replicas) == (one["name"], one["replicas"])
@@ -232,7 +234,7 @@ def test_requests_say_what_a_set_of_components_asks_for(asked: list[dict[str, An
 
 def test_without_requirements_there_is_no_field_for_them() -> None:
     """The estimator tells a replica that asks for nothing from one that nobody describes."""
-    made = estimator_messages.request("m", estimator_messages.requirements(None))
+    made = estimator_messages.encode_request("m", estimator_messages.encode_requirements(None))
     assert not CLASSES["Request"].FromString(made).HasField("requirements")
 
 
@@ -240,14 +242,14 @@ def test_without_requirements_there_is_no_field_for_them() -> None:
 def test_a_number_is_read_as_it_was_written(number: int) -> None:
     """Negative ones, too."""
     written = CLASSES["Answer"](count=number).SerializeToString()
-    assert estimator_messages.count(written) == number
+    assert estimator_messages.decode_count(written) == number
 
 
 @hypothesis.given(st.binary(max_size=30))
 def test_whatever_comes_is_a_number_or_an_error(answer: bytes) -> None:
     """Where protobuf reads a message we read the same number from it, in the same range."""
     try:
-        ours: int | None = estimator_messages.count(answer)
+        ours: int | None = estimator_messages.decode_count(answer)
     except estimator_messages.MessageError:
         ours = None
     assert ours is None or -(2**31) <= ours < 2**31
@@ -272,7 +274,7 @@ def test_whatever_comes_is_a_number_or_an_error(answer: bytes) -> None:
 )
 def test_what_is_unknown_is_passed_over(answer: bytes, expected: int) -> None:
     """A newer estimator may say more."""
-    assert estimator_messages.count(answer) == expected
+    assert estimator_messages.decode_count(answer) == expected
 
 
 @pytest.mark.parametrize(
@@ -281,4 +283,4 @@ def test_what_is_unknown_is_passed_over(answer: bytes, expected: int) -> None:
 def test_what_is_cut_short_is_an_error(answer: bytes) -> None:
     """So is a group, and a field without a number."""
     with pytest.raises(estimator_messages.MessageError):
-        estimator_messages.count(answer)
+        estimator_messages.decode_count(answer)

@@ -28,20 +28,25 @@ _NOW = datetime.datetime(2026, 3, 2, 10, tzinfo=datetime.UTC)
 
 def _reports(
     seed: str, tmp_path: pathlib.Path, *, has_policies: bool
-) -> list[tuple[decide.Decision, dict[str, Any]]]:
+) -> list[tuple[decide.BindingDecision, dict[str, Any]]]:
     """Return what is decided about generated bindings, and what is explained."""
     d = draw.Draw(f"explain {seed}")
     path = tmp_path / "plane.json"
     path.write_text(json.dumps(cases.control_plane(seed)))
     ((_, plane),) = control_plane_file.read_all(str(path)).places
-    known = snapshot.of(plane.clusters, plane.bindings)
+    known = snapshot.make_snapshot(plane.clusters, plane.bindings)
     policies = None
     if has_policies:
         names = [each.metadata.name for each in known.clusters]
         policies = building._policies(policy_texts.policies(d), policy_texts.values(d, names))
-    made = algorithm.Algorithm(registry.chosen(registry.built_in(), ["*"]), policies=policies)
+    made = algorithm.BindingAlgorithm(
+        registry.choose_plugins(registry.make_built_in_factories(), ["*"]), policies=policies
+    )
     return [
-        (decide.decide(made, binding, known), binding_explaining.report(made, binding, known))
+        (
+            decide.decide(made, binding, known),
+            binding_explaining.report_binding(made, binding, known),
+        )
         for binding in plane.bindings
     ]
 
@@ -52,7 +57,7 @@ def test_it_says_what_is_decided(seed: int, tmp_path: pathlib.Path) -> None:
     for decision, report in _reports(str(seed), tmp_path, has_policies=seed % 2 == 1):
         jsonschema.validate([report], _SCHEMA)
         result = decision.result
-        if isinstance(result, errors.Failure):
+        if isinstance(result, errors.PlacementFailure):
             assert (report["errorKind"], report["error"]) == (result.kind, result.text)
         else:
             shares = [(each.name, each.replicas) for each in result]

@@ -11,22 +11,34 @@ from policysched.karmada import gates
 @pytest.mark.parametrize(
     "text, expected",
     [
-        ("", gates.Gates()),
-        ("WorkloadAffinity=true", gates.Gates(workload_affinity=True)),
-        ("WorkloadAffinity=1, PriorityBasedScheduling=T", gates.Gates(True, True, True)),
-        ("MultiplePodTemplatesScheduling=true", gates.Gates(component_sets=True)),
+        ("", gates.KarmadaFeatureGates()),
+        ("WorkloadAffinity=true", gates.KarmadaFeatureGates(workload_affinity=True)),
+        (
+            "WorkloadAffinity=1, PriorityBasedScheduling=T",
+            gates.KarmadaFeatureGates(True, True, True),
+        ),
+        ("MultiplePodTemplatesScheduling=true", gates.KarmadaFeatureGates(component_sets=True)),
         (
             "AllAlpha=true,SchedulingOvercommitProtection=false",
-            gates.Gates(priorities=True, workload_affinity=True, component_sets=True),
+            gates.KarmadaFeatureGates(priorities=True, workload_affinity=True, component_sets=True),
         ),
-        ("CustomizedClusterResourceModeling=false", gates.Gates(resource_models=False)),
-        ("AllBeta=false", gates.Gates(resource_models=False)),
-        ("AllBeta=true,CustomizedClusterResourceModeling=0", gates.Gates(resource_models=False)),
-        ("AllAlpha=false", gates.Gates()),
-        ("Failover=true,GracefulEviction=false,ContextualLogging=true", gates.Gates()),
+        (
+            "CustomizedClusterResourceModeling=false",
+            gates.KarmadaFeatureGates(resource_models=False),
+        ),
+        ("AllBeta=false", gates.KarmadaFeatureGates(resource_models=False)),
+        (
+            "AllBeta=true,CustomizedClusterResourceModeling=0",
+            gates.KarmadaFeatureGates(resource_models=False),
+        ),
+        ("AllAlpha=false", gates.KarmadaFeatureGates()),
+        (
+            "Failover=true,GracefulEviction=false,ContextualLogging=true",
+            gates.KarmadaFeatureGates(),
+        ),
     ],
 )
-def test_gates_are_read_as_in_karmada(text: str, expected: gates.Gates) -> None:
+def test_gates_are_read_as_in_karmada(text: str, expected: gates.KarmadaFeatureGates) -> None:
     """AllAlpha and AllBeta are for those that are not named; gates of other programs are taken."""
     assert gates.parse(text) == expected
 

@@ -45,18 +45,20 @@ class Events:
 class World:
     """A scheduler whose watches are fed, and whose writes are answered, by hand."""
 
-    def __init__(self, *plugins: interface.Plugin) -> None:
+    def __init__(self, *plugins: interface.ClusterPlugin) -> None:
         """Make one with the built-in plugins, and those of groups, and further ones."""
         self.clock = clocks.ManualClock(builders.EPOCH)
         self.events = Events()
-        self.store = store.Store()
+        self.store = store.ControlPlaneStore()
         bucket = rate_limit.TokenBucket(10, 100, self.clock)
         self.queue = work_queue.WorkQueue(self.clock, bucket)
-        self.handlers = event_handlers.EventHandlers(self.store, self.queue, OURS)
-        built_in = registry.chosen(registry.built_in(with_workload_affinity=True), ["*"])
-        measured = measurements.Measurements(self.clock)
-        self.how = algorithm.Algorithm([*built_in, *plugins], observer=measured)
-        self.decisions = scheduling.Scheduling(
+        self.handlers = event_handlers.BindingEventHandlers(self.store, self.queue, OURS)
+        built_in = registry.choose_plugins(
+            registry.make_built_in_factories(with_workload_affinity=True), ["*"]
+        )
+        measured = measurements.BindingMeasurements(self.clock)
+        self.how = algorithm.BindingAlgorithm([*built_in, *plugins], observer=measured)
+        self.decisions = scheduling.BindingScheduler(
             self.how, self.handlers, self.events, self.clock, measured
         )
 
@@ -70,7 +72,7 @@ class World:
         """Tell of a binding, whose generation and resourceVersion are `version`."""
         self.handlers.bindings.upsert(_binding(name, placement or {}, version, **spec))
 
-    def attempts(self) -> list[scheduling.Attempt]:
+    def attempts(self) -> list[scheduling.BindingAttempt]:
         """Return all that is to be written now."""
         while self.handlers.follow_clusters():
             pass
@@ -191,7 +193,7 @@ def test_decisions_run_ahead_but_not_for_the_same_binding(world: World) -> None:
     world.binding("a", version=2, replicas=3)
     assert world.attempts() == []
     written = _binding("a", {}, 3, replicas=3, clusters=[{"name": "m1", "replicas": 2}])
-    world.decisions.written(first, written)
+    world.decisions.note_written(first, written)
     world.decisions.end(first, is_retried=False)
     (again,) = world.attempts()
     assert again.binding is written
@@ -202,7 +204,7 @@ def test_a_watch_that_is_behind_does_not_bring_back_the_past(world: World) -> No
     world.binding("a")
     (attempt,) = world.attempts()
     written = _binding("a", {}, 5, clusters=[{"name": "m1", "replicas": 2}])
-    world.decisions.written(attempt, written)
+    world.decisions.note_written(attempt, written)
     world.decisions.end(attempt, is_retried=False)
     world.binding("a", version=2)
     assert world.store.bindings["default/a"] is written
@@ -259,7 +261,7 @@ def test_one_that_was_left_half_written_is_finished(world: World) -> None:
     )
     world.handlers.bindings.upsert(msgspec.structs.replace(placed, metadata=meta))
     (attempt,) = world.attempts()
-    assert attempt.trigger is triggers.Trigger.RECONCILE
+    assert attempt.trigger is triggers.ScheduleTrigger.RECONCILE
     assert attempt.targets == placed.spec.clusters
 
 
@@ -270,7 +272,7 @@ def test_a_binding_that_makes_no_sense_is_told_so_and_not_tried_again(world: Wor
     assert attempt.is_hopeless
     assert attempt.targets is None
     assert attempt.decision is not None
-    world.decisions.tell(attempt, verdicts.of(attempt.decision.result))
+    world.decisions.record_outcome(attempt, verdicts.derive_outcome(attempt.decision.result))
     assert "`yesterday` is not a time" in world.events.told[0][2]
 
 
@@ -287,7 +289,9 @@ def test_a_plugin_that_raises_fails_one_binding(world: World) -> None:
     class Raising:
         name = "Raising"
 
-        def filter(self, request: interface.Request, clusters: snapshot.Snapshot) -> list[str]:
+        def filter(
+            self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
+        ) -> list[str]:
             if request.binding.metadata.name == "a":
                 raise KeyError("x")
             return [interface.PASSES] * len(clusters.clusters)
@@ -298,7 +302,7 @@ def test_a_plugin_that_raises_fails_one_binding(world: World) -> None:
     world.binding("b")
     failed, placed = world.attempts()
     assert failed.decision is not None
-    assert failed.decision.result == errors.Failure(
+    assert failed.decision.result == errors.PlacementFailure(
         "other", "plugin `Raising` failed at Filter: KeyError: 'x'"
     )
     assert placed.targets
@@ -343,7 +347,7 @@ def test_a_late_answer_says_nothing_of_a_successor(world: World) -> None:
     (attempt,) = world.attempts()
     world.handlers.bindings.delete(attempt.binding)
     world.binding("a", version=7, replicas=3, metadata={"uid": "another"})
-    world.decisions.written(attempt, _binding("a", {}, version=6))
+    world.decisions.note_written(attempt, _binding("a", {}, version=6))
     world.decisions.end(attempt, is_retried=False)
     (attempt,) = world.attempts()
     assert (attempt.binding.metadata.uid, attempt.binding.spec.replicas) == ("another", 3)
@@ -434,7 +438,7 @@ def _confirmed(world: World, generation: int, **spec: Any) -> int:
         metadata=msgspec.structs.replace(read.metadata, generation=generation),
         spec=msgspec.structs.replace(read.spec, clusters=attempt.targets, **spec),
     )
-    said = patches.condition(attempt.targets)
+    said = patches.make_condition(attempt.targets)
     confirmed = world.decisions.decided_generation(attempt, newest, _NOW)
-    patch = patches.of_condition(read, said, _NOW, newest, generation=confirmed)
+    patch = patches.make_condition_patch(read, said, _NOW, newest, generation=confirmed)
     return int(patch["status"]["schedulerObservedGeneration"])

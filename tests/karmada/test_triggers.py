@@ -40,34 +40,34 @@ def _binding(
     "binding, expected",
     [
         (_binding(_DIVIDED), None),
-        (_binding(_DIVIDED, ""), triggers.Trigger.RECONCILE),
+        (_binding(_DIVIDED, ""), triggers.ScheduleTrigger.RECONCILE),
         (_binding(_DIVIDED, "not JSON"), None),
         (_binding(_DIVIDED, '{"replicaScheduling": 1e400}'), None),
         (_binding(_DIVIDED, '{"x": ' + "[" * 100_000), None),
         (_binding(_DIVIDED, _DIVIDED | {"clusterTolerations": []}), None),
         (
             _binding(_DIVIDED, _DIVIDED | {"clusterTolerations": [{"key": "a"}]}),
-            triggers.Trigger.RECONCILE,
+            triggers.ScheduleTrigger.RECONCILE,
         ),
-        (_binding(_DIVIDED, replicas=4), triggers.Trigger.SCALE),
-        (_binding(_DIVIDED, clusters=[]), triggers.Trigger.SCALE),
-        (_binding({}), triggers.Trigger.RECONCILE),
+        (_binding(_DIVIDED, replicas=4), triggers.ScheduleTrigger.SCALE),
+        (_binding(_DIVIDED, clusters=[]), triggers.ScheduleTrigger.SCALE),
+        (_binding({}), triggers.ScheduleTrigger.RECONCILE),
         (
             _binding({"replicaScheduling": {"replicaSchedulingType": "Duplicated"}}, replicas=2),
-            triggers.Trigger.SCALE,
+            triggers.ScheduleTrigger.SCALE,
         ),
-        (_binding(_DIVIDED, replicas=0, clusters=[]), triggers.Trigger.RECONCILE),
+        (_binding(_DIVIDED, replicas=0, clusters=[]), triggers.ScheduleTrigger.RECONCILE),
         (
             _binding(
                 _DIVIDED,
                 rescheduleTriggeredAt="2026-01-02T00:00:00Z",
                 status={"lastScheduledTime": "2026-01-01T00:00:00Z"},
             ),
-            triggers.Trigger.RECONCILE,
+            triggers.ScheduleTrigger.RECONCILE,
         ),
         (
             _binding(_DIVIDED, clusters=[{"name": "gone", "replicas": 3}]),
-            triggers.Trigger.RECONCILE,
+            triggers.ScheduleTrigger.RECONCILE,
         ),
         (
             _binding(
@@ -83,11 +83,11 @@ def _binding(
                 _DIVIDED | {"clusterAffinities": [{"affinityName": "a", "exclude": ["x"]}]},
                 status={"schedulerObservingAffinityName": "a"},
             ),
-            triggers.Trigger.RECONCILE,
+            triggers.ScheduleTrigger.RECONCILE,
         ),
         (
             _binding(_DIVIDED | _TERMS, _DIVIDED | {"clusterAffinities": []}),
-            triggers.Trigger.RECONCILE,
+            triggers.ScheduleTrigger.RECONCILE,
         ),
     ],
     ids=[
@@ -111,10 +111,10 @@ def _binding(
     ],
 )
 def test_a_binding_is_scheduled_for_a_reason(
-    binding: objects.Binding, expected: triggers.Trigger | None
+    binding: objects.Binding, expected: triggers.ScheduleTrigger | None
 ) -> None:
     """Each rule of Karmada, in its order."""
-    assert triggers.trigger(binding, {"gone"}) is expected
+    assert triggers.find_trigger(binding, {"gone"}) is expected
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from policysched.karmada.scheduler import verdicts
 from policysched.karmada.steps import algorithm
 
 _TARGETS = (objects.TargetCluster(name="m1", replicas=2),)
-_FIT = errors.Failure("fit", "0/1 clusters are available: 1 x.")
+_FIT = errors.PlacementFailure("fit", "0/1 clusters are available: 1 x.")
 _BROKEN = verdicts.WriteFailure("etcd is away")
 _QUOTA = verdicts.WriteFailure("quota x is used up", is_quota=True)
 
@@ -19,8 +19,8 @@ _QUOTA = verdicts.WriteFailure("quota x is used up", is_quota=True)
     [
         (_TARGETS, [], ("Success", "", False)),
         (_FIT, [], ("NoClusterFit", _FIT.text, False)),
-        (errors.Failure("unschedulable", "short"), [], ("Unschedulable", "short", True)),
-        (errors.Failure("other", "odd"), [], ("SchedulerError", "odd", True)),
+        (errors.PlacementFailure("unschedulable", "short"), [], ("Unschedulable", "short", True)),
+        (errors.PlacementFailure("other", "odd"), [], ("SchedulerError", "odd", True)),
         (_TARGETS, [_BROKEN], ("SchedulerError", "etcd is away", True)),
         (_TARGETS, [_BROKEN, _BROKEN], ("SchedulerError", "etcd is away", True)),
         (
@@ -49,7 +49,7 @@ def test_reasons_texts_and_retries(
     expected: tuple[str, str, bool],
 ) -> None:
     """Only success and `fit` wait for a change; a write that failed is tried again."""
-    verdict = verdicts.of(result, failures)
+    verdict = verdicts.derive_outcome(result, failures)
     assert (verdict.condition.reason, verdict.error, verdict.is_retried) == expected
     assert verdict.condition.status == ("True" if expected[0] == "Success" else "False")
     assert verdict.condition.message == (
@@ -59,5 +59,5 @@ def test_reasons_texts_and_retries(
 
 def test_a_message_fits_into_a_condition() -> None:
     """The API refuses longer ones, which would keep the binding from ever being told."""
-    verdict = verdicts.of(errors.Failure("other", "x" * 100_000))
+    verdict = verdicts.derive_outcome(errors.PlacementFailure("other", "x" * 100_000))
     assert len(verdict.condition.message) == verdicts.MESSAGE_LIMIT

@@ -23,9 +23,9 @@ def queue(clock: clocks.ManualClock) -> work_queue.WorkQueue:
 
 
 def _queue(
-    clock: clocks.ManualClock, times: work_queue.RetryTimes | None = None
+    clock: clocks.ManualClock, times: work_queue.RetryLimits | None = None
 ) -> work_queue.WorkQueue:
-    known = times or work_queue.RetryTimes()
+    known = times or work_queue.RetryLimits()
     bucket = rate_limit.TokenBucket(known.per_second, known.burst, clock)
     return work_queue.WorkQueue(clock, bucket, known)
 
@@ -77,7 +77,7 @@ def test_pauses_double_from_failure_to_failure(
 
 def test_a_pause_has_a_limit(clock: clocks.ManualClock) -> None:
     """However often it fails."""
-    queue = _queue(clock, work_queue.RetryTimes(base_seconds=1.0, max_seconds=3.0))
+    queue = _queue(clock, work_queue.RetryLimits(base_seconds=1.0, max_seconds=3.0))
     for _ in range(2000):
         queue.retry("a")
         clock.advance(3.1)

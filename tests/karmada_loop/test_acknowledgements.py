@@ -60,14 +60,14 @@ async def _is_waiting(task: asyncio.Task[None]) -> bool:
     ids=["watched", "listed"],
 )
 def test_it_waits_for_what_was_written(
-    show: Callable[[reflector.Sink[objects.Binding]], None],
+    show: Callable[[reflector.ReflectorSink[objects.Binding]], None],
 ) -> None:
     """Another version, and another binding of that version, are not what was waited for."""
 
     async def wait() -> None:
-        shown = acknowledgements.Echoes()
-        sink = shown.through(_Sink())
-        with shown.of(_binding("0")) as echo:
+        shown = acknowledgements.WriteAcknowledgements()
+        sink = shown.wrap_sink(_Sink())
+        with shown.track_binding(_binding("0")) as echo:
             waiting = asyncio.create_task(echo.wait_for("2"))
             sink.upsert(_binding("1"))
             sink.upsert(_binding("2", "other"))
@@ -82,9 +82,9 @@ def test_what_was_shown_before_the_answer_came_counts() -> None:
     """The watch may be faster than the answer to the write."""
 
     async def wait() -> None:
-        shown = acknowledgements.Echoes()
-        with shown.of(_binding("0")) as echo:
-            sink = shown.through(_Sink())
+        shown = acknowledgements.WriteAcknowledgements()
+        with shown.track_binding(_binding("0")) as echo:
+            sink = shown.wrap_sink(_Sink())
             sink.upsert(_binding("2"))
             sink.upsert(_binding("3"))
             await echo.wait_for("2")
@@ -108,11 +108,11 @@ def test_a_watch_that_shows_nothing_is_waited_for_less_and_less(
     monkeypatch.setattr(asyncio, "timeout", noted)
 
     async def wait() -> None:
-        shown = acknowledgements.Echoes()
+        shown = acknowledgements.WriteAcknowledgements()
         for is_shown in (False, False, False, False, True, True, False):
-            with shown.of(_binding("0")) as echo:
+            with shown.track_binding(_binding("0")) as echo:
                 if is_shown:
-                    shown.take(_binding("2"))
+                    shown.record_version(_binding("2"))
                 await echo.wait_for("2")
 
     asyncio.run(wait())
@@ -125,11 +125,13 @@ def test_those_who_wait_in_vain_at_once_count_as_one(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(acknowledgements, "LEAST_SECONDS", 0.001)
 
     async def wait() -> float:
-        shown = acknowledgements.Echoes()
+        shown = acknowledgements.WriteAcknowledgements()
         with contextlib.ExitStack() as stack:
-            waiting = [stack.enter_context(shown.of(_binding("0", f"app{n}"))) for n in range(9)]
+            waiting = [
+                stack.enter_context(shown.track_binding(_binding("0", f"app{n}"))) for n in range(9)
+            ]
             await asyncio.gather(*(echo.wait_for("2") for echo in waiting))
-        return shown.patience_seconds
+        return shown.timeout_seconds
 
     assert asyncio.run(wait()) == 0.01
 
@@ -137,8 +139,8 @@ def test_those_who_wait_in_vain_at_once_count_as_one(monkeypatch: pytest.MonkeyP
 def test_the_sink_is_told_everything() -> None:
     """Whether somebody waits for it or not."""
     sink = _Sink()
-    shown = acknowledgements.Echoes()
-    listening = shown.through(sink)
+    shown = acknowledgements.WriteAcknowledgements()
+    listening = shown.wrap_sink(sink)
     listening.replace([_binding("1")])
     listening.upsert(_binding("2"))
     listening.delete(_binding("2"))

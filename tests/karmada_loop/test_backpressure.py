@@ -22,7 +22,7 @@ class Telling:
 
     def __post_init__(self) -> None:
         """Begin with nothing that waits."""
-        self.pace = backpressure.Pace(lambda: self.waiting, self.clock)
+        self.pace = backpressure.EventBackpressure(lambda: self.waiting, self.clock)
 
     def is_held_back(self, waiting: int, after_seconds: float = 0.0) -> bool:
         """Say whether decisions wait while so many events do."""

@@ -26,7 +26,7 @@ LIMIT_SECONDS = 30.0
 
 
 async def _call(
-    made: estimator_connection.Connection, limit_seconds: float = LIMIT_SECONDS
+    made: estimator_connection.EstimatorConnection, limit_seconds: float = LIMIT_SECONDS
 ) -> bytes:
     return await made.call(METHOD, b"question", {"object": "kind=x, name=a/b"}, limit_seconds)
 
@@ -36,7 +36,7 @@ async def test_a_call_brings_bytes_and_metadata_and_takes_bytes() -> None:
     """Several calls go over one connection."""
     service = estimator_servers.counting(7)
     async with estimator_servers.grpc(service) as port:
-        made = estimator_connection.Connection(estimator_servers.HOST, port, None)
+        made = estimator_connection.EstimatorConnection(estimator_servers.HOST, port, None)
         await made.open(LIMIT_SECONDS)
         answers = await asyncio.gather(*(_call(made) for _ in range(20)))
         made.close()
@@ -55,7 +55,7 @@ async def test_it_connects_again_when_the_connection_is_cut() -> None:
         return estimator_servers.answer_of(1)
 
     async with estimator_servers.grpc(estimator_servers.Service(answer)) as port:
-        made = estimator_connection.Connection(estimator_servers.HOST, port, None)
+        made = estimator_connection.EstimatorConnection(estimator_servers.HOST, port, None)
         call = asyncio.create_task(_call(made))
         await asked.wait()
         (await made._channel.__connect__()).connection._transport.abort()
@@ -76,7 +76,7 @@ async def test_the_next_call_leaves_a_connection_that_brings_nothing() -> None:
         return estimator_servers.answer_of(3)
 
     async with estimator_servers.grpc(estimator_servers.Service(answer)) as port:
-        made = estimator_connection.Connection(estimator_servers.HOST, port, None)
+        made = estimator_connection.EstimatorConnection(estimator_servers.HOST, port, None)
         before = made._channel
         with pytest.raises(estimator_connection.CallError, match="no answer in time"):
             await _call(made, 0.2)
@@ -105,7 +105,7 @@ async def test_a_refusal_is_an_error_with_its_reason(
         raise exceptions.GRPCError(status, message)
 
     async with estimator_servers.grpc(estimator_servers.Service(answer)) as port:
-        made = estimator_connection.Connection(estimator_servers.HOST, port, None)
+        made = estimator_connection.EstimatorConnection(estimator_servers.HOST, port, None)
         with pytest.raises(estimator_connection.CallError) as raised:
             await _call(made)
         made.close()
@@ -147,7 +147,7 @@ async def test_what_is_no_server_of_grpc_is_an_error(
     """Whatever it says: the call ends in time, and no traceback is written."""
     caplog.set_level(logging.INFO)
     async with estimator_servers.raw(*parts, ends=ends) as port:
-        made = estimator_connection.Connection(estimator_servers.HOST, port, None)
+        made = estimator_connection.EstimatorConnection(estimator_servers.HOST, port, None)
         with pytest.raises(estimator_connection.CallError):
             await _call(made, 0.5)
         made.close()
@@ -166,7 +166,7 @@ def _server_tls(authority: trustme.CA, *, asks: bool, host: str = "127.0.0.1") -
 
 
 @pytest.fixture
-def tls(tmp_path: pathlib.Path) -> tuple[trustme.CA, estimator_connection.Tls]:
+def tls(tmp_path: pathlib.Path) -> tuple[trustme.CA, estimator_connection.EstimatorTls]:
     """An authority, and what its files say to us."""
     authority = trustme.CA()
     issued = authority.issue_cert("policysched")
@@ -175,19 +175,21 @@ def tls(tmp_path: pathlib.Path) -> tuple[trustme.CA, estimator_connection.Tls]:
     for name, pem in zip(names, pems, strict=True):
         pem.write_to_path(tmp_path / name)
     ca_file, cert_file, key_file = (str(tmp_path / name) for name in names)
-    return authority, estimator_connection.Tls(ca_file, cert_file, key_file)
+    return authority, estimator_connection.EstimatorTls(ca_file, cert_file, key_file)
 
 
 @asynchronous.asynchronous
 async def test_both_sides_show_certificates(
-    tls: tuple[trustme.CA, estimator_connection.Tls],
+    tls: tuple[trustme.CA, estimator_connection.EstimatorTls],
 ) -> None:
     """A server that asks for one gets ours, and we believe one that our authority vouches for."""
     authority, ours = tls
     async with estimator_servers.grpc(
         estimator_servers.counting(5), _server_tls(authority, asks=True)
     ) as port:
-        made = estimator_connection.Connection(estimator_servers.HOST, port, ours.context())
+        made = estimator_connection.EstimatorConnection(
+            estimator_servers.HOST, port, ours.context()
+        )
         assert await _call(made) == estimator_servers.answer_of(5)
         made.close()
 
@@ -204,7 +206,7 @@ async def test_both_sides_show_certificates(
 )
 @asynchronous.asynchronous
 async def test_who_is_believed(
-    tls: tuple[trustme.CA, estimator_connection.Tls],
+    tls: tuple[trustme.CA, estimator_connection.EstimatorTls],
     host: str,
     is_known: bool,
     is_verified: bool,
@@ -212,10 +214,12 @@ async def test_who_is_believed(
 ) -> None:
     """A server whose name is vouched for, or any where nobody has to be."""
     authority, ours = tls
-    said = estimator_connection.Tls(ca_file=ours.ca_file, is_verified=is_verified)
+    said = estimator_connection.EstimatorTls(ca_file=ours.ca_file, is_verified=is_verified)
     serving = _server_tls(authority if is_known else trustme.CA(), asks=False, host=host)
     async with estimator_servers.grpc(estimator_servers.counting(5), serving) as port:
-        made = estimator_connection.Connection(estimator_servers.HOST, port, said.context())
+        made = estimator_connection.EstimatorConnection(
+            estimator_servers.HOST, port, said.context()
+        )
         if is_answered:
             assert await _call(made) == estimator_servers.answer_of(5)
         else:
@@ -226,15 +230,17 @@ async def test_who_is_believed(
 
 def test_encryption_is_on_where_somebody_vouches_or_nobody_has_to() -> None:
     """As in karmada-scheduler: a certificate of our own alone does not turn it on."""
-    assert estimator_connection.Tls().context() is None
-    assert estimator_connection.Tls(cert_file="tls.crt", key_file="tls.key").context() is None
-    assert estimator_connection.Tls(is_verified=False).context() is not None
+    assert estimator_connection.EstimatorTls().context() is None
+    assert (
+        estimator_connection.EstimatorTls(cert_file="tls.crt", key_file="tls.key").context() is None
+    )
+    assert estimator_connection.EstimatorTls(is_verified=False).context() is not None
 
 
 @pytest.mark.parametrize("broken", ["ca_file", "cert_file", "key_file"])
 @pytest.mark.parametrize("text", [None, "", "no certificate"], ids=["missing", "empty", "text"])
 def test_a_file_that_cannot_be_used_is_named(
-    tls: tuple[trustme.CA, estimator_connection.Tls],
+    tls: tuple[trustme.CA, estimator_connection.EstimatorTls],
     tmp_path: pathlib.Path,
     broken: str,
     text: str | None,

@@ -101,7 +101,9 @@ async def test_where_an_estimator_is(spec: Any, expected: Any) -> None:
     services = Services()
     if spec is not None:
         services.by_cluster["m"] = spec
-    found = estimator_addresses.of_cluster(_api(services), options.EstimatorOptions(), "m")
+    found = estimator_addresses.find_estimator_addresses(
+        _api(services), options.EstimatorOptions(), "m"
+    )
     if isinstance(expected, str):
         with pytest.raises(estimator_addresses.AddressError, match=expected):
             await found
@@ -115,7 +117,9 @@ async def test_a_service_that_may_not_be_read_is_an_error_that_says_so() -> None
     services = Services()
     services.status_code = 403
     with pytest.raises(estimator_addresses.AddressError, match="cannot be read"):
-        await estimator_addresses.of_cluster(_api(services), options.EstimatorOptions(), "m")
+        await estimator_addresses.find_estimator_addresses(
+            _api(services), options.EstimatorOptions(), "m"
+        )
 
 
 def _cluster(name: str, sync_mode: str = "Push") -> objects.Cluster:
@@ -147,7 +151,7 @@ class _World:
         self.estimators = estimators.Estimators(
             options.EstimatorOptions(**said), _api(self.services), random.Random(1)
         )
-        self.clusters = self.estimators.following(self.sink)
+        self.clusters = self.estimators.wrap_sink(self.sink)
 
     @contextlib.asynccontextmanager
     async def running(self, **services: estimator_servers.Service) -> AsyncIterator[None]:
@@ -159,7 +163,7 @@ class _World:
                 )
             self.clusters.replace([_cluster(name) for name in services])
             run = asyncio.create_task(self.estimators.run())
-            await self.estimators.all_tried()
+            await self.estimators.wait_all_tried()
             try:
                 yield
             finally:
@@ -169,7 +173,7 @@ class _World:
 
     async def ask(self, *clusters: str) -> estimates.Answers:
         """Ask the estimators of these."""
-        return await self.estimators.ask(estimates.Question(SPEC, clusters))
+        return await self.estimators.ask(estimates.EstimateRequest(SPEC, clusters))
 
     async def until(self, holds: Callable[[dict[str, float]], bool]) -> None:
         """Wait until the metrics say so."""
@@ -180,7 +184,7 @@ class _World:
         """Return the metrics by name and label."""
         return {
             f"{sample.name} {''.join(sample.labels.values())}": sample.value
-            for metric in self.estimators.metrics()
+            for metric in self.estimators.collect_metrics()
             for sample in metric.samples
         }
 
@@ -288,7 +292,7 @@ async def test_connections_follow_clusters() -> None:
     ):
         world.services.point("m3", port)
         world.clusters.upsert(_cluster("m3"))
-        await world.estimators.all_tried()
+        await world.estimators.wait_all_tried()
         assert await world.ask("m1", "m3") == {"m1": 1, "m3": 3}
         assert world.metrics()["policysched_karmada_estimators connected"] == 3
         world.clusters.delete(_cluster("m1"))
@@ -308,11 +312,11 @@ async def test_a_cluster_that_goes_is_not_waited_for(monkeypatch: pytest.MonkeyP
         is_tried.set()
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(estimator_addresses, "of_cluster", hang)
+    monkeypatch.setattr(estimator_addresses, "find_estimator_addresses", hang)
     world = _World()
     world.clusters.upsert(_cluster("m1"))
     run = asyncio.create_task(world.estimators.run())
-    waiting = asyncio.create_task(world.estimators.all_tried())
+    waiting = asyncio.create_task(world.estimators.wait_all_tried())
     await is_tried.wait()
     assert not waiting.done()
     world.clusters.delete(_cluster("m1"))
@@ -332,7 +336,7 @@ async def test_clusters_in_pull_mode_may_be_left_out(with_pull_clusters: bool) -
         world.clusters.upsert(_cluster("pulled", "Pull"))
         async with world.running(m1=estimator_servers.counting(1)):
             world.clusters.upsert(_cluster("pulled", "Pull"))
-            await world.estimators.all_tried()
+            await world.estimators.wait_all_tried()
             expected = {"pulled": 3 if with_pull_clusters else None}
             assert await world.ask("pulled") == expected
 
@@ -350,7 +354,7 @@ async def test_an_estimator_that_comes_later_is_found(
     world.clusters.upsert(_cluster("late"))
     async with world.running(m1=estimator_servers.counting(1)):
         world.clusters.upsert(_cluster("late"))
-        await world.estimators.all_tried()
+        await world.estimators.wait_all_tried()
         assert await world.ask("late") == {"late": None}
         async with estimator_servers.grpc(estimator_servers.counting(7)) as port:
             world.services.point("late", port)

@@ -102,19 +102,21 @@ class Scene:
             self.world.cluster(name)
         self.source = Source()
         self.pausing = Pausing()
-        loop = live_policies.Loop(
+        loop = live_policies.ClusterPolicyConsumers(
             self.world.how, self.world.decisions, self.world.handlers, self.pausing
         )
         rows = cluster_rows.ClusterRows(self.world.clock)
         feed: metrics_source.MetricsSource = self.source
-        self.live = live_policies.LivePolicies(loop, feed, self.world.clock, rows)
+        self.live = live_policies.LiveClusterPolicies(loop, feed, self.world.clock, rows)
         self.use(text)
 
     def use(self, text: str) -> None:
         """Go by another text."""
         texts = [source.SourceText("test.policy", text)]
         made = policy_sets.from_sources(texts, {}, "policysched")
-        found = cluster_texts.of_set(made, "policysched", self.world.clock, self.live.rows)
+        found = cluster_texts.make_cluster_policies(
+            made, "policysched", self.world.clock, self.live.rows
+        )
         self.live.use(made, found)
 
     def tell(self, **shares: float) -> None:
@@ -132,7 +134,7 @@ class Scene:
             result = attempt.decision.result
             found[attempt.binding.metadata.name] = (
                 result.text
-                if isinstance(result, failures.Failure)
+                if isinstance(result, failures.PlacementFailure)
                 else " ".join(f"{each.name}:{each.replicas}" for each in result)
             )
         return found
@@ -176,7 +178,8 @@ def test_an_opening_widens(
 ) -> None:
     """Where a cluster that was refused is let, or nothing is waited for any more."""
     was, later = (
-        permitted_clusters.Opening(held, tuple(names), said) for held, names, said in (before, now)
+        permitted_clusters.PermittedClusters(held, tuple(names), said)
+        for held, names, said in (before, now)
     )
     assert later.is_wider_than(was) is expected
 
@@ -248,7 +251,7 @@ def test_a_binding_that_is_held_tries_no_term_and_says_so_once() -> None:
     assert attempt.decision is not None
     assert attempt.decision.failed_terms == ()
     assert scene.world.events.told == []
-    scene.world.decisions.tell(attempt, verdicts.of(attempt.decision.result))
+    scene.world.decisions.record_outcome(attempt, verdicts.derive_outcome(attempt.decision.result))
     ((_, _, note),) = scene.world.events.told
     assert "no cluster has a valid sample (policies: web; " in note
 

@@ -35,7 +35,7 @@ class Writes:
         self.may_end = asyncio.Event()
         self._world = world
 
-    async def carry_out(self, attempt: scheduling.Attempt) -> None:
+    async def carry_out(self, attempt: scheduling.BindingAttempt) -> None:
         """Write one."""
         self.begun.append(attempt.binding.metadata.name)
         self.have_begun.set()
@@ -54,18 +54,18 @@ class Scene:
             self.world.binding(name, replicas=2)
         self.writes = Writes(self.world)
         self.stopping = asyncio.Event()
-        self.loop = loop.Loop(
+        self.loop = loop.BindingSchedulingLoop(
             self.world.decisions,
             self.world.handlers,
-            cast("writing.Writer", self.writes),
+            cast("writing.BindingWriter", self.writes),
             self.world.clock,
             asyncio.Event(),
             writes_at_once=AT_ONCE,
         )
-        self._pages = karmada_health_checks.of_process(
-            karmada_health_checks.Checked(
-                terms.Unopposed(),
-                cast("cluster_sync.Sync", _Listed()),
+        self._pages = karmada_health_checks.make_karmada_health(
+            karmada_health_checks.KarmadaHealthInputs(
+                terms.AlwaysLeader(),
+                cast("cluster_sync.WatchSync", _Listed()),
                 (),
                 self.stopping,
                 self.loop,
@@ -94,8 +94,8 @@ class Scene:
     def problem(self, after_seconds: float = 0.0) -> str:
         """Return what /livez/scheduling says, "" for `ok`."""
         self.world.clock.advance(after_seconds)
-        page = self._pages["/livez/scheduling"](http_server.Query())
-        assert isinstance(page, http_server.Page)
+        page = self._pages["/livez/scheduling"](http_server.QueryParameters())
+        assert isinstance(page, http_server.HttpPage)
         return "" if page.status == 200 else page.body.decode()
 
 

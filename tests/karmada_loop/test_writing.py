@@ -41,13 +41,13 @@ class Scene:
         (self.attempt,) = self.world.attempts()
         self.written: dict[str, Any] = {}
         self._shown = shown
-        self._echoes = acknowledgements.Echoes()
-        self.sink = self._echoes.through(self.world.handlers.bindings)
+        self._echoes = acknowledgements.WriteAcknowledgements()
+        self.sink = self._echoes.wrap_sink(self.world.handlers.bindings)
 
     async def carry_out(self) -> None:
         """Write it to its end."""
         api = cast("client.ApiClient", self)
-        await writing.Writer(
+        await writing.BindingWriter(
             api,
             self.world.decisions,
             self._echoes,

@@ -110,12 +110,12 @@ class FakeServer:
         *,
         max_connections: int = 128,
         limit: rate_limit.TokenBucket | None = None,
-        fence: fences.Fence | None = None,
+        fence: fences.WriteFence | None = None,
     ) -> AsyncIterator[client.ApiClient]:
         """Connect a client whose pauses take no time."""
         source = source or StaticSource("token-1")
         first = await source.load(is_rejected=False)
-        connection = kubeconfig.Connection(
+        connection = kubeconfig.ApiClientConfig(
             self.url, None, credentials.Credentials(source, first, self.clock)
         )
         async with client.ApiClient(

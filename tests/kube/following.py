@@ -51,7 +51,7 @@ class Collection(Generic[decoding.T]):
 
 async def connect(
     plane: control_planes.ControlPlane, folder: pathlib.Path, user: str = "admin"
-) -> kubeconfig.Connection:
+) -> kubeconfig.ApiClientConfig:
     """Return the connection of a user, by way of a kubeconfig that trusts the server's own CA."""
     path = plane.write_kubeconfig(folder / f"{user}.kubeconfig", user=user)
     return await kubeconfig.load(str(path), None, CLOCK, {})
@@ -69,7 +69,7 @@ async def connected(
 
 @contextlib.asynccontextmanager
 async def followed(
-    api: client.ApiClient, resource: resources.Resource[decoding.T]
+    api: client.ApiClient, resource: resources.ApiResource[decoding.T]
 ) -> AsyncIterator[tuple[Collection[decoding.T], reflector.Reflector[decoding.T]]]:
     """Follow a resource, until at least one change has arrived by watch."""
     sink: Collection[decoding.T] = Collection()

@@ -23,7 +23,9 @@ class Server:
         """Return the newest state."""
         return self.stored
 
-    def write(self, over: lease.StoredLease | None, record: lease.Record) -> lease.StoredLease:
+    def write(
+        self, over: lease.StoredLease | None, record: lease.LeaderElectionRecord
+    ) -> lease.StoredLease:
         """Create or replace; a conflict where the lease is not what the writer has seen."""
         if _version(over) != _version(self.stored):
             raise errors.ConflictError(409, "Conflict", "the lease has changed")
@@ -32,7 +34,7 @@ class Server:
 
 
 class Line:
-    """One candidate's way to the server (`leader_election.Leases`).
+    """One candidate's way to the server (`leader_election.ResourceLock`).
 
     Attributes:
         loses_requests, loses_answers: what does not arrive; its sender waits in vain.
@@ -62,16 +64,18 @@ class Line:
         await self._come_back()
         return found
 
-    async def create(self, record: lease.Record) -> lease.StoredLease:
+    async def create(self, record: lease.LeaderElectionRecord) -> lease.StoredLease:
         """Create the lease, if it gets through."""
         return await self._write(None, record)
 
-    async def replace(self, stored: lease.StoredLease, record: lease.Record) -> lease.StoredLease:
+    async def replace(
+        self, stored: lease.StoredLease, record: lease.LeaderElectionRecord
+    ) -> lease.StoredLease:
         """Replace the lease, if it gets through."""
         return await self._write(stored, record)
 
     async def _write(
-        self, over: lease.StoredLease | None, record: lease.Record
+        self, over: lease.StoredLease | None, record: lease.LeaderElectionRecord
     ) -> lease.StoredLease:
         await self._go_there()
         written = self._server.write(over, record)

@@ -66,7 +66,7 @@ async def client_of(
     held = credentials.Credentials(
         source, await source.load(is_rejected=False), clocks.ManualClock(builders.EPOCH)
     )
-    connection = kubeconfig.Connection(url, tls, held, proxy=proxy)
+    connection = kubeconfig.ApiClientConfig(url, tls, held, proxy=proxy)
     async with client.ApiClient(
         connection, rng=random.Random(1), sleep=Sleeps(), max_connections=max_connections
     ) as api:

@@ -331,7 +331,9 @@ async def test_no_secret_is_shown(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_the_kernel_looks_whether_the_other_side_lives() -> None:
     """A connection of a node that is gone ends within half a minute, also a silent one."""
-    made = sockets.attentive(4.5)((socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", 0)))
+    made = sockets.make_keepalive_factory(4.5)(
+        (socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", 0))
+    )
     with made:
         assert made.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
         silent_seconds = made.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE)

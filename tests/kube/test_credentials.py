@@ -335,7 +335,7 @@ async def test_the_service_account_of_a_pod(
     host, _, port = control_plane.server.removeprefix("https://").partition(":")
     environ = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port}
     clock = clocks.ManualClock(builders.EPOCH)
-    connection = await kubeconfig.in_cluster(clock, environ, files)
+    connection = await kubeconfig.load_in_cluster(clock, environ, files)
     assert connection.server == control_plane.server
     async with client.ApiClient(connection, rng=random.Random(1)) as api:
         with pytest.raises(errors.UnauthorizedError):
@@ -360,7 +360,7 @@ async def test_the_namespace_of_a_pod(
         files.namespace.write_text(f"{namespace}\n", encoding="utf-8")
     environ = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": "1"}
     clock = clocks.ManualClock(builders.EPOCH)
-    connection = await kubeconfig.in_cluster(clock, environ, files)
+    connection = await kubeconfig.load_in_cluster(clock, environ, files)
     assert connection.own_namespace == namespace
 
 
@@ -388,7 +388,7 @@ async def test_a_pod_without_service_account(
         if text is not None:
             path.write_text(text, encoding="utf-8")
     with pytest.raises(errors.KubeconfigError, match=problem):
-        await kubeconfig.in_cluster(
+        await kubeconfig.load_in_cluster(
             clocks.ManualClock(builders.EPOCH),
             {"KUBERNETES_SERVICE_HOST": "10.0.0.1", **environ},
             files,

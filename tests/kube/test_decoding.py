@@ -41,7 +41,7 @@ POD_BOOKMARK = {
 
 def pod_events(lines: bytes) -> list[decoding.Event[objects.Pod]]:
     """Return the events in these lines."""
-    return list(decoding.Decoder(objects.Pod).events(lines))
+    return list(decoding.Decoder(objects.Pod).decode_events(lines))
 
 
 @given(
@@ -84,14 +84,14 @@ def test_events_of_all_types() -> None:
         decoding.Upserted,
         decoding.Deleted,
         decoding.Bookmark,
-        decoding.Failure,
+        decoding.WatchErrorEvent,
     ]
     assert [type(event) for event in events] == kinds
     assert isinstance(events[0], decoding.Upserted)
     assert events[0].object.spec.node_name == "n"
     assert isinstance(events[3], decoding.Bookmark)
     assert events[3].object.metadata.resource_version == "12746"
-    assert isinstance(events[4], decoding.Failure)
+    assert isinstance(events[4], decoding.WatchErrorEvent)
     assert (events[4].object.code, events[4].object.reason) == (410, "Expired")
 
 
@@ -103,8 +103,8 @@ def test_events_of_all_types() -> None:
 def test_bookmarks_and_errors_of_every_kind(kind: type[objects.Pod]) -> None:
     """The object of a bookmark or an error is never taken for one of the kind that is watched."""
     lines = line("BOOKMARK", POD_BOOKMARK) + line("ERROR", fake_server.status_object(500, "x", "y"))
-    types = [type(event) for event in decoding.Decoder(kind).events(lines)]
-    assert types == [decoding.Bookmark, decoding.Failure]
+    types = [type(event) for event in decoding.Decoder(kind).decode_events(lines)]
+    assert types == [decoding.Bookmark, decoding.WatchErrorEvent]
 
 
 def test_null_means_absent() -> None:
@@ -113,9 +113,9 @@ def test_null_means_absent() -> None:
     node["status"]["images"] = [{"names": None, "sizeBytes": 3}]
     node["spec"]["taints"] = None
     decoder = decoding.Decoder(objects.Node)
-    (event,) = decoder.events(line("ADDED", node))
+    (event,) = decoder.decode_events(line("ADDED", node))
     assert isinstance(event, decoding.Added)
-    page = decoder.page(json.dumps(fake_server.object_list([node])).encode())
+    page = decoder.decode_page(json.dumps(fake_server.object_list([node])).encode())
     assert [event.object] == page.items
     assert page.items[0].status.images == (objects.ContainerImage(size_bytes=3),)
     assert decoder.skipped == 0
@@ -135,12 +135,12 @@ def test_an_object_of_another_shape(
     """It is passed over, logged and counted; its neighbours and its version are not lost."""
     decoder = decoding.Decoder(objects.Pod)
     events = list(
-        decoder.events(line("ADDED", POD) + line("MODIFIED", broken) + line("ADDED", POD))
+        decoder.decode_events(line("ADDED", POD) + line("MODIFIED", broken) + line("ADDED", POD))
     )
     assert [type(event) for event in events] == [decoding.Added, decoding.Bookmark, decoding.Added]
     assert isinstance(events[1], decoding.Bookmark)
     assert events[1].object.metadata.resource_version == "7"
-    page = decoder.page(json.dumps(fake_server.object_list([broken, POD])).encode())
+    page = decoder.decode_page(json.dumps(fake_server.object_list([broken, POD])).encode())
     assert [pod.metadata.name for pod in page.items] == ["a"]
     assert decoder.skipped == 2
     assert len(caplog.messages) == 2
@@ -152,10 +152,10 @@ def test_a_number_that_no_column_holds(number: bytes, caplog: pytest.LogCaptureF
     """The object is passed over, its neighbours and its version are not lost."""
     broken = line("ADDED", {**POD, "spec": {"priority": 5}}).replace(b"5", number)
     decoder = decoding.Decoder(objects.Pod)
-    events = list(decoder.events(line("ADDED", POD) + broken + line("ADDED", POD)))
+    events = list(decoder.decode_events(line("ADDED", POD) + broken + line("ADDED", POD)))
     assert [type(event) for event in events] == [decoding.Added, decoding.Bookmark, decoding.Added]
     listed = json.dumps(fake_server.object_list([{**POD, "spec": {"priority": 5}}, POD])).encode()
-    page = decoder.page(listed.replace(b'"priority": 5', b'"priority": ' + number))
+    page = decoder.decode_page(listed.replace(b'"priority": 5', b'"priority": ' + number))
     assert [pod.metadata.name for pod in page.items] == ["a"]
     assert decoder.skipped == 2
     with pytest.raises(errors.AnswerError):
@@ -182,7 +182,7 @@ def test_a_new_type_of_event_is_passed_over() -> None:
 )
 def test_garbage_ends_the_stream_but_not_before_its_turn(garbage: bytes) -> None:
     """Events before the garbage are given out; then the stream is not trusted any more."""
-    events = iter(decoding.Decoder(objects.Pod).events(line("ADDED", POD) + garbage))
+    events = iter(decoding.Decoder(objects.Pod).decode_events(line("ADDED", POD) + garbage))
     assert isinstance(next(events), decoding.Added)
     with pytest.raises(errors.AnswerError):
         next(events)
@@ -206,16 +206,16 @@ def test_blank_lines_say_nothing() -> None:
 def test_an_answer_that_is_no_list(body: bytes) -> None:
     """It is an error, not an empty cluster."""
     with pytest.raises(errors.AnswerError, match="not a list of Pod"):
-        decoding.Decoder(objects.Pod).page(body)
+        decoding.Decoder(objects.Pod).decode_page(body)
 
 
 def test_pages() -> None:
     """A page has its objects, the version of the list, and what asks for the next page."""
     body = fake_server.object_list([POD], resource_version="99", continue_token="next")
-    page = decoding.Decoder(objects.Pod).page(json.dumps(body).encode())
+    page = decoding.Decoder(objects.Pod).decode_page(json.dumps(body).encode())
     assert (page.resource_version, page.continue_token) == ("99", "next")
     assert [pod.key for pod in page.items] == ["default/a"]
-    empty = decoding.Decoder(objects.Pod).page(b'{"metadata":{},"items":null}')
+    empty = decoding.Decoder(objects.Pod).decode_page(b'{"metadata":{},"items":null}')
     assert empty.items == []
 
 

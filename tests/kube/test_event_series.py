@@ -11,13 +11,13 @@ from tests import builders
 
 NOW = builders.EPOCH
 MINUTE = datetime.timedelta(minutes=1)
-POD = event_series.ObjectReference("default", "web", "uid", "7")
+POD = event_series.InvolvedObject("default", "web", "uid", "7")
 
 
-def occurrence(name: str = "web.1", at: datetime.datetime = NOW) -> event_series.Occurrence:
+def occurrence(name: str = "web.1", at: datetime.datetime = NOW) -> event_series.CountedEvent:
     """Return a new event."""
     text = ("Warning", "FailedScheduling", "Scheduling", "0/5 nodes", "policysched")
-    return event_series.Occurrence(name, POD, text, first_at=at, last_at=at)
+    return event_series.CountedEvent(name, POD, text, first_at=at, last_at=at)
 
 
 def test_an_event_is_new_once() -> None:

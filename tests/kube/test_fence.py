@@ -20,15 +20,15 @@ from tests.kube.asynchronous import asynchronous
 from tests.kube.fake_server import Answer, FakeServer, drop, json_body, silence
 
 PATH = "/api/v1/things"
-POD = pod_shape.PodShapes().info(builders.make_pod("web").build())
+POD = pod_shape.PodShapes().make_info(builders.make_pod("web").build())
 POD_PATH = "/api/v1/namespaces/default/pods/web"
 LAST_WRITES_SECONDS = 4.5
 
 
-def new_fence(*, is_open: bool) -> tuple[fence.Fence, clocks.ManualClock]:
+def new_fence(*, is_open: bool) -> tuple[fence.WriteFence, clocks.ManualClock]:
     """Return a fence, open for ten seconds or closed, and its clock."""
     clock = clocks.ManualClock(builders.EPOCH)
-    writes = fence.Fence(clock, LAST_WRITES_SECONDS)
+    writes = fence.WriteFence(clock, LAST_WRITES_SECONDS)
     if is_open:
         writes.extend(10.0)
     return writes, clock
@@ -107,7 +107,7 @@ async def test_the_server_is_told_when_to_give_up() -> None:
 async def test_no_answer_is_awaited_for_longer() -> None:
     """A server that says nothing loses us when the time is over, not at the next full second."""
     clock = clocks.ManualClock(builders.EPOCH)
-    writes = fence.Fence(clock, 0.05)
+    writes = fence.WriteFence(clock, 0.05)
     writes.extend(0.001)
     async with FakeServer() as server, server.client(fence=writes) as api:
         server.on("POST", PATH, silence)
@@ -122,7 +122,7 @@ async def test_a_process_that_was_stopped_sends_nothing_more(body: bytes) -> Non
     clock = clocks.ManualClock(builders.EPOCH)
     began = asyncio.Event()
 
-    class Stopped(fence.Fence):
+    class Stopped(fence.WriteFence):
         """Lets all time pass after the first look."""
 
         def write_seconds(self) -> float:
@@ -144,7 +144,7 @@ async def test_a_process_that_was_stopped_sends_nothing_more(body: bytes) -> Non
         await api.request("DELETE", PATH, body)  # the connection was not spoilt for others
 
 
-def closing(writes: fence.Fence, answer: Answer) -> Answer:
+def closing(writes: fence.WriteFence, answer: Answer) -> Answer:
     """Answer, and let the lease be lost meanwhile."""
 
     async def close_and_answer(request: web.Request) -> web.StreamResponse:
@@ -193,7 +193,7 @@ async def test_events_and_conditions_are_dropped_in_silence(
     writes, clock = new_fence(is_open=False)
     async with FakeServer() as server, server.client(fence=writes) as api:
         recorder = event_recorder.ApiEventRecorder(api, clock, instance="test")
-        status = pod_status.PodStatusWriter(api, clock)
+        status = pod_status.ApiPodStatusWriter(api, clock)
         working = [asyncio.create_task(recorder.run()), asyncio.create_task(status.run())]
         recorder.record(POD, ports.EventType.NORMAL, "Scheduled", "Binding", "note", "policysched")
         status.set_condition(POD, ports.PodCondition("False", "Unschedulable", "no"))

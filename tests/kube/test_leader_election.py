@@ -21,19 +21,19 @@ from tests import builders, examples
 from tests.kube import leases
 from tests.kube.asynchronous import asynchronous
 
-TIMES = leader_election.Times()
-OTHERS = lease.Record("other", 15, "then", "then", 4)
+TIMES = leader_election.LeaseTimings()
+OTHERS = lease.LeaderElectionRecord("other", 15, "then", "then", 4)
 
 
-def stored(record: lease.Record, version: int = 1) -> lease.StoredLease:
+def stored(record: lease.LeaderElectionRecord, version: int = 1) -> lease.StoredLease:
     """Return a lease as it is read."""
     return lease.StoredLease(record, {"version": version})
 
 
-def new_candidate() -> tuple[leader_election.Candidate, clocks.ManualClock]:
+def new_candidate() -> tuple[leader_election.LeaderCandidate, clocks.ManualClock]:
     """Return a candidate that knows nothing, and its clock."""
     clock = clocks.ManualClock(builders.EPOCH)
-    return leader_election.Candidate("me", TIMES, clock), clock
+    return leader_election.LeaderCandidate("me", TIMES, clock), clock
 
 
 # --- what one candidate concludes -----------------------------------------------------------------
@@ -43,7 +43,7 @@ def new_candidate() -> tuple[leader_election.Candidate, clocks.ManualClock]:
     "seen, waited_seconds, transitions",
     [
         pytest.param(None, 0.0, 0, id="there is no lease"),
-        pytest.param(lease.Record(transitions=4), 0.0, 5, id="it is released"),
+        pytest.param(lease.LeaderElectionRecord(transitions=4), 0.0, 5, id="it is released"),
         pytest.param(OTHERS, 0.0, None, id="another one leads"),
         pytest.param(OTHERS, 14.9, None, id="another one has not renewed for a while"),
         pytest.param(OTHERS, 15.0, 5, id="another one has not renewed for too long"),
@@ -62,13 +62,13 @@ def new_candidate() -> tuple[leader_election.Candidate, clocks.ManualClock]:
     ],
 )
 def test_who_may_take_the_lease(
-    seen: lease.Record | None, waited_seconds: float, transitions: int | None
+    seen: lease.LeaderElectionRecord | None, waited_seconds: float, transitions: int | None
 ) -> None:
     """A lease is free when nobody holds it, or when it has not changed for its whole duration."""
     candidate, clock = new_candidate()
     candidate.observe(stored(seen) if seen else None)
     clock.advance(waited_seconds)
-    wanted = candidate.wanted()
+    wanted = candidate.build_record()
     assert (wanted.transitions if wanted else None) == transitions
     if wanted is not None:
         assert (wanted.holder, wanted.duration_seconds) == ("me", 15)
@@ -81,38 +81,40 @@ def test_the_duration_counts_from_the_last_change_that_was_seen() -> None:
     clock.advance(10.0)
     candidate.observe(stored(OTHERS))
     clock.advance(4.9)
-    assert candidate.wanted() is None
+    assert candidate.build_record() is None
     candidate.observe(stored(dataclasses.replace(OTHERS, renewed_at="2099"), 2))
     clock.advance(14.9)
-    assert candidate.wanted() is None
+    assert candidate.build_record() is None
     clock.advance(0.1)
-    assert candidate.wanted() is not None
+    assert candidate.build_record() is not None
 
 
 def test_a_leader_leads_from_before_its_renewal_was_sent() -> None:
     """The right to write counts from the sending; how late the answer came does not matter."""
     candidate, clock = new_candidate()
     assert candidate.seconds_left() == 0.0
-    wanted = candidate.wanted()
+    wanted = candidate.build_record()
     assert wanted is not None
     clock.advance(3.0)
-    candidate.written(stored(wanted), sent_at_seconds=0.0)
+    candidate.note_written(stored(wanted), sent_at_seconds=0.0)
     assert candidate.seconds_left() == 7.0
     clock.advance(7.0)
     assert candidate.seconds_left() == 0.0
 
 
 @pytest.mark.parametrize(
-    "seen", [stored(OTHERS, 2), stored(lease.Record(), 2), None], ids=["taken", "released", "gone"]
+    "seen",
+    [stored(OTHERS, 2), stored(lease.LeaderElectionRecord(), 2), None],
+    ids=["taken", "released", "gone"],
 )
 def test_a_leader_that_sees_the_lease_elsewhere_leads_no_more(
     seen: lease.StoredLease | None,
 ) -> None:
     """Somebody has taken, emptied or deleted it by hand: it does not wait for its deadline."""
     candidate, _ = new_candidate()
-    wanted = candidate.wanted()
+    wanted = candidate.build_record()
     assert wanted is not None
-    candidate.written(stored(wanted), sent_at_seconds=0.0)
+    candidate.note_written(stored(wanted), sent_at_seconds=0.0)
     candidate.observe(seen)
     assert candidate.seconds_left() == 0.0
 
@@ -120,8 +122,8 @@ def test_a_leader_that_sees_the_lease_elsewhere_leads_no_more(
 def test_an_odd_duration_is_written_as_a_longer_one() -> None:
     """Leases have whole seconds: others must not wait for less than we count on."""
     clock = clocks.ManualClock(builders.EPOCH)
-    times = leader_election.Times(2.5, 1.5, 0.5)
-    wanted = leader_election.Candidate("me", times, clock).wanted()
+    times = leader_election.LeaseTimings(2.5, 1.5, 0.5)
+    wanted = leader_election.LeaderCandidate("me", times, clock).build_record()
     assert wanted is not None
     assert wanted.duration_seconds == 3
 
@@ -138,15 +140,15 @@ class Process:
         name: str,
         *,
         offset_seconds: float = 0.0,
-        times: leader_election.Times = TIMES,
+        times: leader_election.LeaseTimings = TIMES,
     ) -> None:
         self.clock = clocks.ManualClock(builders.EPOCH)
         self.clock.advance(offset_seconds)
         self.time = virtual_time.VirtualTime(self.clock)
         self.line = leases.Line(server, self.time.sleep)
-        self.candidate = leader_election.Candidate(name, times, self.clock)
-        self.writes = fence.Fence(self.clock, times.last_writes_seconds)
-        self.elector = leader_election.Elector(
+        self.candidate = leader_election.LeaderCandidate(name, times, self.clock)
+        self.writes = fence.WriteFence(self.clock, times.last_writes_seconds)
+        self.elector = leader_election.LeaseElector(
             self.line, self.candidate, self.writes, rng=random.Random(name), sleep=self.time.sleep
         )
         self.terms = 0
@@ -312,11 +314,11 @@ async def test_failures_are_told_once_of_a_kind(caplog: pytest.LogCaptureFixture
 def test_who_does_not_notice_that_the_lease_is_lost_is_overdue() -> None:
     """By the time since others may lead; who stands by, or has noticed, is not."""
     clock = clocks.ManualClock(builders.EPOCH)
-    candidate = leader_election.Candidate("me", leader_election.Times(), clock)
+    candidate = leader_election.LeaderCandidate("me", leader_election.LeaseTimings(), clock)
     assert candidate.overdue_seconds() == 0.0
-    wanted = candidate.wanted()
+    wanted = candidate.build_record()
     assert wanted is not None
-    candidate.written(lease.StoredLease(wanted, {}), clock.monotonic_seconds())
+    candidate.note_written(lease.StoredLease(wanted, {}), clock.monotonic_seconds())
     clock.advance(15.0)
     assert candidate.overdue_seconds() == 0.0
     clock.advance(30.0)
@@ -327,7 +329,7 @@ def test_who_does_not_notice_that_the_lease_is_lost_is_overdue() -> None:
 
 # --- several in a bad world -----------------------------------------------------------------------
 
-SHORT = leader_election.Times(3.0, 2.0, 0.5)
+SHORT = leader_election.LeaseTimings(3.0, 2.0, 0.5)
 
 HARMS = st.sampled_from(
     ["loses_requests", "loses_answers", "refused", "slow", "stopped", "killed", "well"]

@@ -14,7 +14,7 @@ from tests.kube.fake_server import Answer, FakeServer, json_body, raw, status
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 LEASE = LEASES + "/policysched"
 TIME = "2026-03-02T10:00:00.000000Z"
-RECORD = lease.Record("me", 15, TIME, TIME, 3)
+RECORD = lease.LeaderElectionRecord("me", 15, TIME, TIME, 3)
 SPEC = {
     "holderIdentity": "me",
     "leaseDurationSeconds": 15,
@@ -44,18 +44,18 @@ async def read(server: FakeServer) -> lease.StoredLease | None:
     "answer, record",
     [
         pytest.param(json_body(stored(SPEC)), RECORD, id="held"),
-        pytest.param(json_body(stored({})), lease.Record(), id="empty"),
-        pytest.param(json_body(stored(None)), lease.Record(), id="without a spec"),
+        pytest.param(json_body(stored({})), lease.LeaderElectionRecord(), id="empty"),
+        pytest.param(json_body(stored(None)), lease.LeaderElectionRecord(), id="without a spec"),
         pytest.param(
             json_body(stored({"holderIdentity": None, "leaseTransitions": 2})),
-            lease.Record(transitions=2),
+            lease.LeaderElectionRecord(transitions=2),
             id="released by a coordinator",
         ),
         pytest.param(status(404, "NotFound", "no lease"), None, id="missing"),
     ],
 )
 @asynchronous
-async def test_what_is_read(answer: Answer, record: lease.Record | None) -> None:
+async def test_what_is_read(answer: Answer, record: lease.LeaderElectionRecord | None) -> None:
     """Fields that are missing mean nothing; a lease that is missing is no error."""
     async with FakeServer() as server:
         server.on("GET", LEASE, answer)

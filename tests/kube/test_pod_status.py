@@ -31,7 +31,7 @@ def pod(
 ) -> pod_shape.PodInfo:
     """Return a pod as the watch shows it."""
     builder = builders.make_pod(name).meta(resource_version=version, generation=3)
-    return SHAPES.info(builder.status(conditions=conditions, **status_fields).build())
+    return SHAPES.make_info(builder.status(conditions=conditions, **status_fields).build())
 
 
 def shown(condition: ports.PodCondition) -> objects.Condition:
@@ -57,10 +57,10 @@ def patched(version: str) -> Answer:
 
 
 @contextlib.asynccontextmanager
-async def running(server: FakeServer) -> AsyncIterator[pod_status.PodStatusWriter]:
+async def running(server: FakeServer) -> AsyncIterator[pod_status.ApiPodStatusWriter]:
     """Run a writer."""
     async with server.client() as api:
-        writer = pod_status.PodStatusWriter(api, server.clock)
+        writer = pod_status.ApiPodStatusWriter(api, server.clock)
         task = asyncio.create_task(writer.run())
         yield writer
         task.cancel()

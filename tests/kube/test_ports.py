@@ -26,9 +26,9 @@ def adapters(
     """Return one of each; that this has the right types is checked by mypy."""
     return (
         binding.ApiBinder(api),
-        pod_status.PodStatusWriter(api, clock),
+        pod_status.ApiPodStatusWriter(api, clock),
         event_recorder.ApiEventRecorder(api, clock, instance="test"),
-        eviction.PodEvictor(api, clock),
+        eviction.ApiPodEvictor(api, clock),
         volume_writing.ApiVolumeWriter(api),
     )
 
@@ -38,10 +38,13 @@ def adapters(
     [
         pytest.param(handles.Binder, binding.ApiBinder, "bind", id="binder"),
         pytest.param(
-            ports.PodStatusWriter, pod_status.PodStatusWriter, "set_condition", id="status writer"
+            ports.PodStatusWriter,
+            pod_status.ApiPodStatusWriter,
+            "set_condition",
+            id="status writer",
         ),
         pytest.param(
-            ports.PodStatusWriter, pod_status.PodStatusWriter, "nominate", id="nominations"
+            ports.PodStatusWriter, pod_status.ApiPodStatusWriter, "nominate", id="nominations"
         ),
         pytest.param(
             handles.VolumeWriter, volume_writing.ApiVolumeWriter, "write_volume", id="volumes"
@@ -49,7 +52,7 @@ def adapters(
         pytest.param(
             handles.VolumeWriter, volume_writing.ApiVolumeWriter, "write_claim", id="claims"
         ),
-        pytest.param(ports.Evictor, eviction.PodEvictor, "evict", id="evictor"),
+        pytest.param(ports.Evictor, eviction.ApiPodEvictor, "evict", id="evictor"),
         pytest.param(
             ports.EventRecorder, event_recorder.ApiEventRecorder, "record", id="event recorder"
         ),

@@ -38,7 +38,7 @@ def create_pod(
     path = f"/api/v1/namespaces/{namespace}/pods"
     plane.client.create(path, manifests.pod(name, scheduler_name="nobody", spec=spec))
     body = plane.client.raw("GET", f"{path}/{name}")
-    return SHAPES.info(decoding.decode_object(body, objects.Pod))
+    return SHAPES.make_info(decoding.decode_object(body, objects.Pod))
 
 
 @asynchronous
@@ -200,7 +200,7 @@ async def test_status(
     path = f"/api/v1/namespaces/{namespace}/pods/web"
     other = {"type": "example.com/other", "status": "True"}
     async with connected(control_plane, tmp_path) as api:
-        writer = pod_status.PodStatusWriter(api, CLOCK)
+        writer = pod_status.ApiPodStatusWriter(api, CLOCK)
         task = asyncio.create_task(writer.run())
         writer.set_condition(pod, UNSCHEDULABLE, "node-1")
         await writer.flush()
@@ -232,7 +232,7 @@ async def test_status_never_undoes_a_binding(
     pod = create_pod(control_plane, namespace, "web")
     async with connected(control_plane, tmp_path) as api:
         assert await binding.ApiBinder(api).bind(pod, "node-1") is None
-        writer = pod_status.PodStatusWriter(api, CLOCK)
+        writer = pod_status.ApiPodStatusWriter(api, CLOCK)
         task = asyncio.create_task(writer.run())
         writer.set_condition(pod, UNSCHEDULABLE)
         await writer.flush()
@@ -314,7 +314,7 @@ async def test_what_a_user_may_not_do(
         refused = await binding.ApiBinder(api).bind(pod, "node-1")
         assert refused is not None
         assert 'cannot create resource "pods/binding"' in refused.message
-        writer = pod_status.PodStatusWriter(api, CLOCK)
+        writer = pod_status.ApiPodStatusWriter(api, CLOCK)
         task = asyncio.create_task(writer.run())
         writer.set_condition(pod, UNSCHEDULABLE)
         await writer.flush()

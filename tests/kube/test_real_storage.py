@@ -109,8 +109,8 @@ async def test_storage_objects_are_listed_with_what_scheduling_reads(
             await following.list_once()
             assert following.skipped == 0
             for item in sink.by_name.values():
-                storage.of_kind(kind).set(item)
-    (volume,) = storage.volumes.in_group("fast")
+                storage.get_store(kind).set(item)
+    (volume,) = storage.volumes.list_group("fast")
     assert volume.spec.capacity == {"storage": "10Gi"}
     assert volume.spec.csi == storage_objects.CSIVolumeSource(
         driver="disks.example.com", volume_handle="h1"
@@ -142,10 +142,10 @@ async def test_storage_objects_are_listed_with_what_scheduling_reads(
     driver = storage.drivers.get("disks.example.com")
     assert driver is not None
     assert driver.spec.storage_capacity is True
-    (capacity,) = storage.capacities.in_group("fast")
+    (capacity,) = storage.capacities.list_group("fast")
     assert (capacity.capacity, capacity.maximum_volume_size) == ("100Gi", "20Gi")
     assert capacity.node_topology == objects.LabelSelector(match_labels={"zone": "a"})
-    (attachment,) = storage.attachments.in_group("n1")
+    (attachment,) = storage.attachments.list_group("n1")
     assert attachment.spec.source.persistent_volume_name == "disk"
 
 
@@ -194,7 +194,7 @@ async def test_budgets_are_followed(
         control_plane.client.patch(f"{path}/web/status", {"status": status})
         await budgets.until(lambda found: found["web"].status.disruptions_allowed == 2)
         known.set(budgets.by_name["web"])
-    assert list(known.in_namespace(namespace)) == [
+    assert list(known.list_in_namespace(namespace)) == [
         disruption_budgets.DisruptionBudget(
             namespace=namespace,
             name="web",
@@ -231,7 +231,7 @@ async def test_the_roles_of_kube_scheduler_suffice(
     """A user with kube-scheduler's two cluster roles may list everything that is followed."""
     for role in ("system:kube-scheduler", "system:volume-scheduler"):
         control_plane.give_role("scheduler", role)
-    everything: tuple[resources.Resource[Any], ...] = (
+    everything: tuple[resources.ApiResource[Any], ...] = (
         resources.PODS,
         resources.NODES,
         resources.NAMESPACES,

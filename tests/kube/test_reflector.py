@@ -519,7 +519,7 @@ async def test_changes_that_arrive_together_with_a_refresh_do_not_replace_it() -
         await watching.wait()
         refreshing = asyncio.create_task(b.reflector.refresh())
         await asyncio.sleep(0)
-        b.reflector._dispatch(b.reflector._decoder.events(line("ADDED", node("n2", 11))))
+        b.reflector._dispatch(b.reflector._decoder.decode_events(line("ADDED", node("n2", 11))))
         await refreshing
         assert b.sink.calls[1:] == [("upsert", "n2@11"), ("replace", "n1 n2")]
         running.cancel()

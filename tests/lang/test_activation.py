@@ -13,9 +13,9 @@ WEEK = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 def _during(text: str, expires: str | None = None) -> activation.Activation:
-    read = timetable.during(text)
+    read = timetable.parse_during(text)
     assert not isinstance(read, str)
-    at = timetable.expires(expires) if expires is not None else None
+    at = timetable.parse_expires(expires) if expires is not None else None
     return activation.Activation(*read, at)
 
 
@@ -63,7 +63,7 @@ def test_windows_are_in_local_time(text: str, time: str, is_active: bool) -> Non
 )
 def test_what_is_no_timetable_is_refused_with_a_sentence(text: str) -> None:
     """Nothing about hours is guessed."""
-    assert isinstance(timetable.during(text), str)
+    assert isinstance(timetable.parse_during(text), str)
 
 
 @pytest.mark.parametrize(
@@ -76,13 +76,13 @@ def test_what_is_no_timetable_is_refused_with_a_sentence(text: str) -> None:
 )
 def test_an_expiry_is_a_moment(text: str, time: str) -> None:
     """A date means through the end of that day, UTC."""
-    assert timetable.expires(text) == _at(time)
+    assert timetable.parse_expires(text) == _at(time)
 
 
 @pytest.mark.parametrize("text", ["tomorrow", "2026-13-01", "2026-12-31T18:00:00", "9999-12-31"])
 def test_an_expiry_without_a_moment_is_refused(text: str) -> None:
     """A local time without offset names no moment."""
-    assert timetable.expires(text) is None
+    assert timetable.parse_expires(text) is None
 
 
 def test_an_expired_rule_never_acts_again() -> None:

@@ -47,7 +47,7 @@ def _shown(expr: checked_expr.TypedExpr) -> str:
             return f"{value:g}:{unit}"
         case checked_expr.MetricRef():
             return _shown_metric(expr)
-        case checked_expr.Else(value=value, fallback=fallback):
+        case checked_expr.ValueWithFallback(value=value, fallback=fallback):
             return f"({_shown(value)} else {_shown(fallback)})"
         case checked_expr.NodeResource(kind=kind, resource=resource):
             return f"{kind}({resource})"
@@ -55,9 +55,9 @@ def _shown(expr: checked_expr.TypedExpr) -> str:
             return f"requests({resource})"
         case checked_expr.NodeLabelNumber(key=key):
             return f"label({key})"
-        case checked_expr.Call(function=function, arguments=arguments):
+        case checked_expr.NumberFunctionCall(function=function, arguments=arguments):
             return f"{function}({', '.join(_shown(each) for each in arguments)})"
-        case checked_expr.Arithmetic(operator=operator, left=left, right=right):
+        case checked_expr.ArithmeticOperation(operator=operator, left=left, right=right):
             return f"({_shown(left)} {operator} {_shown(right)})"
         case checked_expr.Compare(comparator=comparator, left=left, right=right):
             return f"({_shown(left)} {comparator} {_shown(right)})"
@@ -131,10 +131,10 @@ def test_a_let_is_put_in_where_it_is_used() -> None:
     rule = _rule("nodeAffinity required pool and not tainted(a:NoSchedule)")
     assert isinstance(rule, checked.NodeAffinityRule)
     match rule.selector:
-        case checked_selector.AllOf(
+        case checked_selector.SelectorConjunction(
             operands=(
                 checked_selector.LabelRequirement(key="pool", values=("gpu",)),
-                checked_selector.Negation(
+                checked_selector.SelectorNegation(
                     operand=checked_selector.TaintRequirement(pattern=pattern)
                 ),
             )
@@ -152,14 +152,14 @@ def test_what_is_not_written_has_its_default() -> None:
     """The compiler knows no defaults."""
     spread = _rule("topologySpread topologyKey zone")
     assert isinstance(spread, checked.TopologySpreadRule)
-    assert spread.pods == checked_selector.PodSet("self", None, None, (), ())
+    assert spread.pods == checked_selector.PodSelection("self", None, None, (), ())
     assert (spread.max_skew, spread.min_domains, spread.weight) == (1, 1, None)
     assert spread.when_unsatisfiable == "DoNotSchedule"
     assert (spread.node_affinity_policy, spread.node_taints_policy) == ("Honor", "Ignore")
     metric = _program("").metrics[0]
     assert (metric.refresh_seconds, metric.max_age_seconds) == (30.0, 150.0)
     tolerate = _rule("tolerate a, b=c:NoSchedule")
-    assert isinstance(tolerate, checked.TolerateRule)
+    assert isinstance(tolerate, checked.TolerationRule)
     assert [each.effects for each in tolerate.patterns] == [
         ("NoSchedule", "PreferNoSchedule"),
         ("NoSchedule",),
@@ -169,15 +169,19 @@ def test_what_is_not_written_has_its_default() -> None:
 @pytest.mark.parametrize(
     "statement, normalization, prefer",
     [
-        ("score busy prefer low", checked.Linear(0.0, 1.0), "low"),
-        ("score free(cpu) prefer high", checked.MinMax(0.0), "high"),
-        ("score used prefer low normalize linear(500m, 8)", checked.Linear(500.0, 8000.0), "low"),
-        ("score busy prefer low normalize minmax(10%)", checked.MinMax(0.1), "low"),
-        ("score busy prefer low normalize rank", checked.Rank(), "low"),
-        ("score busy prefer high normalize max", checked.Max(), "high"),
+        ("score busy prefer low", checked.LinearNormalization(0.0, 1.0), "low"),
+        ("score free(cpu) prefer high", checked.MinMaxNormalization(0.0), "high"),
+        (
+            "score used prefer low normalize linear(500m, 8)",
+            checked.LinearNormalization(500.0, 8000.0),
+            "low",
+        ),
+        ("score busy prefer low normalize minmax(10%)", checked.MinMaxNormalization(0.1), "low"),
+        ("score busy prefer low normalize rank", checked.RankNormalization(), "low"),
+        ("score busy prefer high normalize max", checked.MaxNormalization(), "high"),
         (
             "score busy normalize shape(0%: 100, 50%: 0)",
-            checked.Shape(((0.0, 100), (0.5, 0))),
+            checked.ShapeNormalization(((0.0, 100), (0.5, 0))),
             None,
         ),
         ("score node(a Exists)", None, None),
@@ -188,7 +192,7 @@ def test_scores_say_how_values_become_points(
 ) -> None:
     """Ratios are linear by default, other numbers min-max, conditions need nothing."""
     rule = _rule(statement)
-    assert isinstance(rule, checked.ScoreRule)
+    assert isinstance(rule, checked.ExpressionScoreRule)
     assert (rule.normalization, rule.prefer) == (normalization, prefer)
 
 
@@ -204,7 +208,7 @@ def test_missing_is_inherited_from_the_metric_and_overridden_by_the_clause() -> 
     assert isinstance(fixed, checked.RejectRule)
     assert (reject.on_missing, own.on_missing, fixed.on_missing) == ("allow", "reject", None)
     score = _rule("score busy prefer low")
-    assert isinstance(score, checked.ScoreRule)
+    assert isinstance(score, checked.ExpressionScoreRule)
     assert score.missing_points == 50
 
 

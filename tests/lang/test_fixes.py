@@ -163,16 +163,16 @@ GLUED = [
 
 def _joined_words(text: str, fix: diagnostics.Fix) -> list[str]:
     """Return the words and signs of the fixed text that an untouched one has become a part of."""
-    fixed = scanner.Scan(source.SourceText("x.policy", _apply(text, fix)))
+    fixed = scanner.LexemeScan(source.SourceText("x.policy", _apply(text, fix)))
     joined = []
-    for each in scanner.Scan(source.SourceText("x.policy", text)).lexemes:
+    for each in scanner.LexemeScan(source.SourceText("x.policy", text)).lexemes:
         if any(edit.span.start < each.end and each.start < edit.span.end for edit in fix.edits):
             continue
         before = [edit for edit in fix.edits if edit.span.end <= each.start]
         start = each.start + sum(
             len(edit.replacement) - (edit.span.end - edit.span.start) for edit in before
         )
-        now = fixed.at(start)
+        now = fixed.find_lexeme_at(start)
         if now is not None and now.kind in ("word", "sign") and now.start <= start:
             joined += [now.text] if now.text != each.text else []
     return joined

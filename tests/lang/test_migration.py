@@ -116,20 +116,20 @@ def test_a_version_at_the_wrong_place_is_left_to_its_author() -> None:
 # --- steps of versions to come -------------------------------------------------------------------
 
 
-def _rename(old: str, new: str) -> migration.Step:
+def _rename(old: str, new: str) -> migration.MigrationStep:
     """Return a step that renames a word, as a new version of the language might."""
 
-    def edits(scan: scanner.Scan) -> Iterable[diagnostics.Edit]:
+    def edits(scan: scanner.LexemeScan) -> Iterable[diagnostics.TextEdit]:
         for lexeme in scan.lexemes:
             if lexeme.kind == "word" and lexeme.text == old:
-                yield diagnostics.Edit(scan.source.span(lexeme.start, lexeme.end), new)
+                yield diagnostics.TextEdit(scan.source.span(lexeme.start, lexeme.end), new)
 
-    return migration.Step(0, edits)
+    return migration.MigrationStep(0, edits)
 
 
-def _steps(*steps: migration.Step) -> list[migration.Step]:
+def _steps(*steps: migration.MigrationStep) -> list[migration.MigrationStep]:
     return [
-        migration.Step(versions.FIRST + number, step.edits)
+        migration.MigrationStep(versions.FIRST + number, step.edits)
         for number, step in enumerate(steps, start=1)
     ]
 
@@ -165,10 +165,10 @@ def test_a_version_after_the_last_step_is_unknown() -> None:
 def test_a_step_that_loses_a_comment_is_refused() -> None:
     """The file stays as it is, whatever a step does."""
 
-    def cut(scan: scanner.Scan) -> Iterable[diagnostics.Edit]:
-        yield diagnostics.Edit(scan.source.span(0, len(scan.source.text)), "nothing")
+    def cut(scan: scanner.LexemeScan) -> Iterable[diagnostics.TextEdit]:
+        yield diagnostics.TextEdit(scan.source.span(0, len(scan.source.text)), "nothing")
 
-    result = migration.migrate(_text(OLD), [migration.Step(2, cut)])
+    result = migration.migrate(_text(OLD), [migration.MigrationStep(2, cut)])
     assert result.text is None
     assert result.problem == "the migrated text would lose or reorder comments"
 

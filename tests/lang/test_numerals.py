@@ -57,7 +57,7 @@ def test_a_literal_is_read_in_the_unit_of_its_place(
     """Each reading is exact, and what is no amount of that unit has none."""
     literal = numerals.parse(text)
     assert literal is not None
-    assert literal.as_unit(unit) == value
+    assert literal.convert_to_unit(unit) == value
 
 
 @pytest.mark.parametrize("text", ["10min", "5X", "5.5.5", "1h30", "5KiB", "1" * 40, "1e999"])
@@ -92,9 +92,9 @@ def test_quantities_are_those_of_kubernetes(number: int, suffix: str) -> None:
     literal = numerals.parse(text)
     assert literal is not None
     if suffix in ("", "m"):
-        assert literal.as_unit(units.CORES) == float(quantity.milli_value(text))
+        assert literal.convert_to_unit(units.CORES) == float(quantity.milli_value(text))
     if suffix not in ("", "m"):
-        assert literal.as_unit(units.BYTES) == float(quantity.value(text))
+        assert literal.convert_to_unit(units.BYTES) == float(quantity.value(text))
 
 
 @pytest.mark.parametrize(

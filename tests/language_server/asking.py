@@ -29,9 +29,9 @@ class Asking:
     def __init__(self, folder: pathlib.Path) -> None:
         self.folder = folder
         self.files = workspace.Workspace(clocks.SystemClock(), folder)
-        self.session = session.Session(self.files)
+        self.session = session.EditorSession(self.files)
 
-    def open(self, name: str, text: str) -> documents.Document:
+    def open(self, name: str, text: str) -> documents.EditorDocument:
         """Open a file of the folder."""
         return self.files.open(str(self.folder / name), text, 1)
 
@@ -67,7 +67,7 @@ class Asking:
             ask.hints(types.InlayHintParams(here, stretch)),
         ]
         renamed = ask.rename(types.RenameParams(here, place, "other"))
-        if not isinstance(renamed, renaming.Refusal):
+        if not isinstance(renamed, renaming.RenameRefusal):
             answers.append(renamed)
         for answer in answers:
             json.dumps(_CONVERTER.unstructure(answer))

@@ -96,7 +96,7 @@ def rest(text: str, offset: int) -> str:
     return text[end:] if end >= 0 else ""
 
 
-def written(proposal: proposals.Proposal, text: str, offset: int) -> str:
+def written(proposal: proposals.CompletionProposal, text: str, offset: int) -> str:
     """Return what a user writes who takes a proposal."""
     in_query = text.count("`", 0, offset) % 2 == 1
     is_call = proposal.kind == "function" or proposal.text in vocabulary.NORMALIZATIONS

@@ -40,7 +40,7 @@ def test_places_go_there_and_back(encoding: positions.Encoding) -> None:
 def test_incremental_changes_are_those_of_the_text() -> None:
     """Random edits, told as an editor tells them, leave the text that they leave in a string."""
     rng = random.Random(5)
-    document = documents.Document("a.policy", "", encoding=positions.Encoding.UTF_16)
+    document = documents.EditorDocument("a.policy", "", encoding=positions.Encoding.UTF_16)
     for version in range(300):
         index = document.index
         start, end = sorted(rng.randint(0, len(document.text)) for _ in range(2))
@@ -48,8 +48,8 @@ def test_incremental_changes_are_those_of_the_text() -> None:
             continue  # no editor has a cursor inside of a line end
         new = "".join(rng.choice(SIGNS) for _ in range(rng.randint(0, 5)))
         expected = document.text[:start] + new + document.text[end:]
-        change = documents.Change(new, index.position(start), index.position(end))
-        document = document.changed([change], version)
+        change = documents.ContentChange(new, index.position(start), index.position(end))
+        document = document.apply_changes([change], version)
         assert document.text == expected
 
 
@@ -71,10 +71,10 @@ def test_incremental_changes_are_those_of_the_text() -> None:
 def test_differences_make_one_text_of_another(before: str, after: str) -> None:
     """Edits of whole lines, at the beginning, in the middle and at the end."""
     text = source.SourceText("x", before)
-    document = documents.Document("x", before)
-    part = parts.Part.whole(text)
+    document = documents.EditorDocument("x", before)
+    part = parts.EmbeddedPolicy.whole(text)
     edits = [part.edit(each) for each in differences.edits(text, after)]
-    assert document.edited(edits) == after
+    assert document.apply_edits(edits) == after
 
 
 HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata:\n"
@@ -147,15 +147,15 @@ MANIFEST = (
 
 def test_places_in_a_manifest_go_there_and_back() -> None:
     """Every offset of a policy is a place of its document, and comes back."""
-    [part] = documents.Document("m.yaml", MANIFEST).policies
+    [part] = documents.EditorDocument("m.yaml", MANIFEST).policies
     assert part.text.text == POLICY
     for offset in range(len(POLICY)):
-        place = part.to_document(offset)
-        assert part.to_text(place) == offset
+        place = part.map_to_document(offset)
+        assert part.map_to_text(place) == offset
         if POLICY[offset] != "\n":
             assert MANIFEST[place] == POLICY[offset]
-    assert part.to_text(MANIFEST.index("a.policy")) is None
-    assert part.to_text(MANIFEST.index("z: 1")) is None
+    assert part.map_to_text(MANIFEST.index("a.policy")) is None
+    assert part.map_to_text(MANIFEST.index("z: 1")) is None
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"], ids=["lf", "crlf"])
@@ -174,14 +174,14 @@ def test_places_in_a_manifest_go_there_and_back() -> None:
 )
 def test_edits_in_a_manifest_keep_its_indentation(find: str, new: str, line_end: str) -> None:
     """After an edit the manifest holds the edited policy, and all else is as it was."""
-    document = documents.Document("m.yaml", MANIFEST.replace("\n", line_end))
+    document = documents.EditorDocument("m.yaml", MANIFEST.replace("\n", line_end))
     [part] = document.policies
     start = POLICY.index(find)
-    edit = diagnostics.Edit(part.text.span(start, start + len(find)), new)
-    after = document.edited([part.edit(edit)])
+    edit = diagnostics.TextEdit(part.text.span(start, start + len(find)), new)
+    after = document.apply_edits([part.edit(edit)])
     assert after.count("\n") == after.count(line_end)
     after = after.replace(line_end, "\n")
-    [part_after] = documents.Document("m.yaml", after).policies
+    [part_after] = documents.EditorDocument("m.yaml", after).policies
     assert part_after.text.text == POLICY.replace(find, new, 1)
     assert after.startswith(HEAD + "  a.policy: |\n")
     assert after.endswith("\n  z: 1\n")

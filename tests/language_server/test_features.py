@@ -57,13 +57,13 @@ profile policysched { policies web, batch param range = 10m }
 """
 
 
-def program(*texts: str, known: programs.Known | None = None) -> programs.Program:
+def program(*texts: str, known: programs.ProgramEnvironment | None = None) -> programs.Program:
     """Return texts as one program; the first is called `0.policy`, unless it is METRICS."""
     named = tuple(
         source.SourceText("metrics.policy" if text is METRICS else f"{index}.policy", text)
         for index, text in enumerate(texts)
     )
-    return programs.Program(named, known=known or programs.Known())
+    return programs.Program(named, known=known or programs.ProgramEnvironment())
 
 
 def proposed(marked: str, *others: str) -> list[str]:
@@ -155,7 +155,7 @@ def test_what_is_proposed_replaces_the_word() -> None:
 def test_every_keyword_is_explained() -> None:
     """Each word of the grammar has a sentence, for hover and completion."""
     words = {word for table in syntax_words.KEYWORDS.values() for word in table}
-    assert {word for word in words if not word_docs.of(word)} == set()
+    assert {word for word in words if not word_docs.describe_word(word)} == set()
 
 
 # ---------------------------------------------------------------------------- names
@@ -181,10 +181,12 @@ def test_a_rename_changes_all_places_and_nothing_else(name: str, new: str, count
     marked = f"policy {name}" if name == "web {" else name
     offset = text.index(marked) + marked.index(word)
     edits = renaming.rename(about, where, offset, new)
-    assert not isinstance(edits, renaming.Refusal), edits
+    assert not isinstance(edits, renaming.RenameRefusal), edits
     assert len(edits) == count
     renamed = [
-        source.SourceText(t.name, fixing.apply(t.text, [e for e in edits if e.span.file == t.name]))
+        source.SourceText(
+            t.name, fixing.apply_edits(t.text, [e for e in edits if e.span.file == t.name])
+        )
         for t in about.texts
     ]
     assert checker.check(renamed).program is not None
@@ -203,7 +205,7 @@ def test_a_rename_changes_all_places_and_nothing_else(name: str, new: str, count
 def test_a_rename_that_would_break_is_refused(new: str, reason: str) -> None:
     """With the reason, and without an edit."""
     found = renaming.rename(program(METRICS, WEB), "metrics.policy", METRICS.index("cpu_busy"), new)
-    assert isinstance(found, renaming.Refusal)
+    assert isinstance(found, renaming.RenameRefusal)
     assert reason in found.reason
 
 
@@ -211,7 +213,7 @@ def test_nothing_is_renamed_while_a_statement_cannot_be_read() -> None:
     """The name might be used there."""
     broken = WEB.replace("weight 7", "weight (")
     found = renaming.rename(program(METRICS, broken), "metrics.policy", METRICS.index("hot"), "x")
-    assert isinstance(found, renaming.Refusal)
+    assert isinstance(found, renaming.RenameRefusal)
     assert "cannot be read" in found.reason
 
 
@@ -219,7 +221,7 @@ def test_resources_and_labels_are_no_names() -> None:
     """`memory` of `free(memory)` is not the let of that name."""
     text = "let memory = 5\n" + inside("reject when free(memory) < memory * 1Gi missing allow")
     about = program(text)
-    [_, use] = about.index.of(names.Symbol("let", "memory"))
+    [_, use] = about.index.find_occurrences(names.NamedSymbol("let", "memory"))
     assert text[: use.span.start].endswith("< ")
 
 
@@ -243,7 +245,7 @@ def test_resources_and_labels_are_no_names() -> None:
 def test_hover_explains_words(marked: str, expected: str) -> None:
     """Operators, statements, functions, and pages of codes."""
     about = program(marked.replace("|", "", 1))
-    found = hover.hover(about, "0.policy", marked.index("|"))
+    found = hover.build_hover(about, "0.policy", marked.index("|"))
     assert found is not None
     assert expected in found.markdown
 
@@ -257,10 +259,10 @@ def test_every_code_has_a_page() -> None:
 def test_hover_tells_the_unit_of_a_metric_and_the_value_of_a_let() -> None:
     """With where it is used, and how it is defined."""
     about = program(METRICS, WEB)
-    metric = hover.hover(about, "1.policy", WEB.index("cpu_busy"))
+    metric = hover.build_hover(about, "1.policy", WEB.index("cpu_busy"))
     assert metric is not None
     assert "in ratio, every 15 s, missing when older than 120 s, used 2 times" in metric.markdown
-    let = hover.hover(about, "1.policy", WEB.index("hot"))
+    let = hover.build_hover(about, "1.policy", WEB.index("hot"))
     assert let is not None
     assert "let hot = 80%" in let.markdown
 
@@ -269,33 +271,33 @@ def test_hover_tells_the_unit_of_a_metric_and_the_value_of_a_let() -> None:
 
 
 @pytest.fixture(scope="module")
-def known() -> programs.Known:
+def known() -> programs.ProgramEnvironment:
     """The cluster of the lint tests: three nodes, two of them in the pool `web`."""
-    wanted = options.Options(cluster=str(CLUSTER))
+    wanted = options.EditorSettings(cluster=str(CLUSTER))
     loaded = sources.load(wanted, pathlib.Path("/"))
     assert loaded.problems == ()
     facts = sources.facts(loaded, frozenset(), clocks.SystemClock().now())
-    return programs.Known(facts, loaded.words)
+    return programs.ProgramEnvironment(facts, loaded.words)
 
 
-def test_counts_are_those_of_the_cluster(known: programs.Known) -> None:
+def test_counts_are_those_of_the_cluster(known: programs.ProgramEnvironment) -> None:
     """Nodes and pods of the cluster, by policy, by affinity and by requirement."""
     about = program(METRICS, WEB, known=known)
     texts = [note.text for note in selections.lenses(about, "1.policy")]
     assert texts == ["1/2 pods, matches 2/3 nodes", "matches 2/3 nodes", "0/2 pods"]
-    found = hover.hover(about, "metrics.policy", METRICS.index("In (web)"))
+    found = hover.build_hover(about, "metrics.policy", METRICS.index("In (web)"))
     assert found is not None
     assert "`pool In (web)`: matches 2 of 3 nodes" in found.markdown
 
 
-def test_lint_compares_with_the_cluster(known: programs.Known) -> None:
+def test_lint_compares_with_the_cluster(known: programs.ProgramEnvironment) -> None:
     """Findings of the cluster tier are told too, as `lint --cluster` tells them."""
     text = inside("nodeAffinity required zome In (a)")
     about = program(text, known=known)
     assert "PS502" in {each.code for each in about.report.findings}
 
 
-def test_shares_of_the_weight(known: programs.Known) -> None:
+def test_shares_of_the_weight(known: programs.ProgramEnvironment) -> None:
     """7 beside the 14 of built-in scores is a third."""
     notes = list(selections.shares(program(METRICS, WEB), "1.policy"))
     assert [note.text for note in notes] == ["33%"]
@@ -307,7 +309,7 @@ def test_shares_of_the_weight(known: programs.Known) -> None:
 def test_findings_are_those_of_the_command_line() -> None:
     """What the editor shows is what `lint` reports: same code, place, text."""
     about = program(METRICS, WEB.replace("missing allow", ""))
-    expected = linter.lint(checker.check(about.texts), settings.Settings())
+    expected = linter.lint(checker.check(about.texts), settings.RuleSettings())
     assert about.report.findings == expected.findings
     assert about.report.findings
 
@@ -321,7 +323,7 @@ def test_a_finding_can_be_silenced_with_a_reason() -> None:
     [finding] = [each for each in about.report.findings if each.code == "PS208"]
     offered = actions.actions(about, "0.policy", finding.span.start, finding.span.end)
     [silence] = [each for each in offered if each.title.startswith("Ignore PS208")]
-    after = fixing.apply(text, silence.edits)
+    after = fixing.apply_edits(text, silence.edits)
     assert "\n  # policysched: ignore[PS208] say why\n  nodeAffinity" in after
     assert "PS208" not in {each.code for each in program(after).report.findings}
 
@@ -351,7 +353,7 @@ def test_all_safe_fixes_at_once(text: str, after: str) -> None:
     about = program(text)
     [action] = actions.fix_all(about, "0.policy")
     assert action.kind == "source.fixAll"
-    assert fixing.apply(text, action.edits) == after
+    assert fixing.apply_edits(text, action.edits) == after
 
 
 # ---------------------------------------------------------------------------- the rest
@@ -361,7 +363,7 @@ def test_range_formatting_leaves_other_lines() -> None:
     """Only the lines that are asked for become canonical."""
     text = source.SourceText("x", "let  a = 5\nlet b = 6\nlet  c = 7\n")
     edits = formatting.edits_between(text, 0, 3)
-    assert fixing.apply(text.text, edits) == "let a = 5\nlet b = 6\nlet  c = 7\n"
+    assert fixing.apply_edits(text.text, edits) == "let a = 5\nlet b = 6\nlet  c = 7\n"
 
 
 def test_the_outline_has_names_of_rules() -> None:
@@ -375,11 +377,11 @@ def test_tokens_do_not_overlap_and_know_names() -> None:
     """Words of the language, names, and words of queries."""
     about = program(METRICS, WEB)
     for name in ("metrics.policy", "1.policy"):
-        found = tokens.tokens(about, name)
+        found = tokens.list_semantic_tokens(about, name)
         assert all(one.end <= two.start for one, two in itertools.pairwise(found))
     kinds = {
         about.result.texts["metrics.policy"].text[each.start : each.end]: each.kind
-        for each in tokens.tokens(about, "metrics.policy")
+        for each in tokens.list_semantic_tokens(about, "metrics.policy")
     }
     assert kinds["rate"] == "function"
     assert kinds["cpu_busy"] == "variable"
@@ -396,7 +398,7 @@ def test_a_program_is_a_folder_or_what_a_file_imports(tmp_path: pathlib.Path) ->
     asked = asking.Asking(tmp_path)
     web = asked.open("web.policy", WEB)
     assert "PS104" in {each.code for each in asked.files.program(web).report.findings}
-    asked.files.options = options.Options(program="file")
+    asked.files.options = options.EditorSettings(program="file")
     assert asked.files.program(web).result.program is not None
     asked.open("metrics.policy", METRICS.replace("hot", "cold"))
     assert [each.code for each in asked.session.findings(web)] == ["PS104"]
@@ -418,7 +420,7 @@ def test_places_are_told_by_the_uri_that_the_editor_writes(
     assert wire.name_of(uri) == name
     document = asking.Asking(tmp_path).files.open(name, WEB, 1, uri)
     assert wire.uri_of(document) == uri
-    assert wire.uri_of(documents.Document("/a/b.policy", "")) == "file:///a/b.policy"
+    assert wire.uri_of(documents.EditorDocument("/a/b.policy", "")) == "file:///a/b.policy"
 
 
 def test_settings_of_lint_count(tmp_path: pathlib.Path) -> None:
@@ -457,7 +459,7 @@ def test_settings_of_paths_know_manifests(tmp_path: pathlib.Path) -> None:
 )
 def test_a_wrong_setting_costs_no_other_one(raw: dict[str, object], problem: str) -> None:
     """It is one warning, and what else was sent is used."""
-    expected = options.Decoded(options.Options(prometheus="http://p"), (problem,))
+    expected = options.DecodedSettings(options.EditorSettings(prometheus="http://p"), (problem,))
     assert options.decode(raw | {"prometheus": "http://p"}) == expected
     assert options.decode({"policysched": raw | {"prometheus": "http://p"}}) == expected
 
@@ -466,21 +468,21 @@ def test_a_wrong_setting_costs_no_other_one(raw: dict[str, object], problem: str
 def test_settings_that_are_no_object_are_a_warning(raw: object) -> None:
     """Nothing of them can be used, and the server starts as without."""
     problems = ("the settings must be an object",)
-    assert options.decode(raw) == options.Decoded(options.Options(), problems)
+    assert options.decode(raw) == options.DecodedSettings(options.EditorSettings(), problems)
 
 
 def test_settings_may_stand_below_their_name() -> None:
     """As editors send them; what is empty is not set."""
-    expected = options.Decoded(options.Options(cluster="c.json"))
+    expected = options.DecodedSettings(options.EditorSettings(cluster="c.json"))
     assert options.decode({"policysched": {"cluster": "c.json", "context": None}}) == expected
     assert options.decode({"cluster": "c.json", "prometheus": ""}) == expected
-    assert options.decode(None) == options.Decoded(options.Options())
+    assert options.decode(None) == options.DecodedSettings(options.EditorSettings())
     of_client = {"command": ["policysched", "lsp"], "trace": {"server": "off"}}
     assert options.decode({"policysched": {"cluster": "c.json"} | of_client}) == expected
 
 
 def test_words_of_policies_are_proposed_without_a_cluster() -> None:
     """Labels and values that one rule says are proposed in the next."""
-    found = vocabulary.of_policies(program(METRICS, WEB).result.parsed)
-    assert found.of("pod") == {"app": frozenset({"web", "batch"})}
+    found = vocabulary.collect_from_policies(program(METRICS, WEB).result.parsed)
+    assert found.get_labels("pod") == {"app": frozenset({"web", "batch"})}
     assert found.series == {"cpu_total"}

@@ -108,10 +108,10 @@ def test_settings_are_those_of_the_server() -> None:
     """Each setting of the server but the delay can be set in VS Code, with the same default."""
     properties = _read("package.json")["contributes"]["configuration"]["properties"]
     offered = {name.removeprefix("policysched.") for name in properties} - {"command"}
-    known = {field.encode_name for field in msgspec.structs.fields(options.Options)}
+    known = {field.encode_name for field in msgspec.structs.fields(options.EditorSettings)}
     assert offered == known - {"delayMilliseconds"}
     defaults = {name: properties[f"policysched.{name}"]["default"] for name in offered}
-    assert options.decode(defaults) == options.Decoded(options.Options())
+    assert options.decode(defaults) == options.DecodedSettings(options.EditorSettings())
     client = (FOLDER / "client" / "extension.js").read_text(encoding="utf-8")
     assert [name for name in offered if f'"{name}"' not in client] == []
 

@@ -48,7 +48,7 @@ def cluster(code: str, result: checker.CheckResult) -> cluster_facts.ClusterFact
         return None
     assert result.program is not None
     file = own if own.exists() else CLUSTER
-    found = lint_cluster.read(str(file), result.program, NOW)
+    found = lint_cluster.read_cluster_facts(str(file), result.program, NOW)
     members = found.members and dataclasses.replace(found.members, name=file.name)
     return dataclasses.replace(found, name=file.name, members=members)
 
@@ -69,7 +69,7 @@ def prometheus(code: str, result: checker.CheckResult) -> prometheus_facts.Prome
         return None
     assert result.program is not None
     said = msgspec.json.decode(file.read_bytes(), type=_Said)
-    about = subject.Subject(result.program, result.parsed, result.texts)
+    about = subject.RuleInput(result.program, result.parsed, result.texts)
     texts = {each.metric.name: each.query.text for each in about.metric_queries}
     return prometheus_facts.PrometheusFacts(
         name="http://prometheus:9090",
@@ -80,7 +80,9 @@ def prometheus(code: str, result: checker.CheckResult) -> prometheus_facts.Prome
     )
 
 
-def lint(code: str, policies: str, chosen: settings.Settings) -> tuple[diagnostics.Diagnostic, ...]:
+def lint(
+    code: str, policies: str, chosen: settings.RuleSettings
+) -> tuple[diagnostics.Diagnostic, ...]:
     """Return what is found in a text, with all that the rule's examples are linted with."""
     result = checked(policies)
     known = cluster(code, result), prometheus(code, result)

@@ -27,10 +27,10 @@ def _found(code: str, text: str) -> list[tuple[int, str]]:
     """Return line and message of what a rule finds in a text, beside the control plane."""
     result = checker.check([source.SourceText("x.policy", text)])
     assert result.program is not None, result.diagnostics
-    known = lint_cluster.read(str(PLANE), result.program, cases.NOW)
+    known = lint_cluster.read_cluster_facts(str(PLANE), result.program, cases.NOW)
     members = known.members and dataclasses.replace(known.members, name=PLANE.name)
     known = dataclasses.replace(known, members=members)
-    report = linter.lint(result, settings.Settings(select=(code,)), known)
+    report = linter.lint(result, settings.RuleSettings(select=(code,)), known)
     return [(each.span.line, each.message) for each in report.findings]
 
 
@@ -307,8 +307,8 @@ def test_policies_about_nodes_are_not_compared_with_members() -> None:
         [source.SourceText("x.policy", _policy("clusterAffinity required a = b"))]
     )
     assert result.program is not None
-    known = lint_cluster.read(str(cases.CLUSTER), result.program, cases.NOW)
-    assert linter.lint(result, settings.Settings(select=("PS5",)), known).findings == ()
+    known = lint_cluster.read_cluster_facts(str(cases.CLUSTER), result.program, cases.NOW)
+    assert linter.lint(result, settings.RuleSettings(select=("PS5",)), known).findings == ()
 
 
 def test_answers_are_compared_with_member_clusters() -> None:
@@ -316,10 +316,10 @@ def test_answers_are_compared_with_member_clusters() -> None:
     text = _policy("reject when errors > 5%", head=_METRIC)
     result = checker.check([source.SourceText("x.policy", text)])
     assert result.program is not None
-    query = subject.Subject(result.program, result.parsed, result.texts).metric_queries[0]
-    series = tuple(prometheus_facts.Series({"cluster": name}, 0.0) for name in ("m1", "m3"))
+    query = subject.RuleInput(result.program, result.parsed, result.texts).metric_queries[0]
+    series = tuple(prometheus_facts.QuerySample({"cluster": name}, 0.0) for name in ("m1", "m3"))
     facts = prometheus_facts.QueryFacts(series=series)
     said = prometheus_facts.PrometheusFacts("p", queries={query.query.text: facts})
-    known = lint_cluster.read(str(PLANE), result.program, cases.NOW)
-    (found,) = linter.lint(result, settings.Settings(select=("PS602",)), known, said).findings
+    known = lint_cluster.read_cluster_facts(str(PLANE), result.program, cases.NOW)
+    (found,) = linter.lint(result, settings.RuleSettings(select=("PS602",)), known, said).findings
     assert found.message == "`errors` has no series for 1 of 3 clusters: `m2`"

@@ -52,7 +52,7 @@ def text_of(drawn: list[tuple[str, list[str]]], extra: str = "") -> str:
 def found(text: str, code: str) -> list[str]:
     """Return the policies in which a rule finds something."""
     result = cases.checked(text)
-    findings = linter.lint(result, settings.Settings(select=(code,))).findings
+    findings = linter.lint(result, settings.RuleSettings(select=(code,))).findings
     lines = text.splitlines()
     return [
         next(line.split()[1] for line in reversed(lines[: each.span.line]) if line[:6] == "policy")
@@ -74,9 +74,9 @@ def passes(rule: checked.Rule, node: dict[str, str]) -> bool:
 def holds(condition: object, node: dict[str, str]) -> bool:
     """Return whether a condition on a node and on that pod holds."""
     match condition:
-        case checked_expr.NodeTest(selector=selector):
+        case checked_expr.NodeMatch(selector=selector):
             return selector_sets.matches(selector, node)
-        case checked_expr.PodTest(selector=selector):
+        case checked_expr.PodMatch(selector=selector):
             return selector_sets.matches(selector, {"app": "web", "tier": "x"})
         case checked_expr.Not(operand=operand):
             return not holds(operand, node)
@@ -158,7 +158,7 @@ def test_ps204_reports_rules_without_effect(first: str, second: str) -> None:
     text = text_of([("app = web", [first, second])])
     result = cases.checked(text)
     (policy,) = program_of(text).policies
-    for each in linter.lint(result, settings.Settings(select=("PS204",))).findings:
+    for each in linter.lint(result, settings.RuleSettings(select=("PS204",))).findings:
         weak, strict = policy.rules if each.span.line == 3 else policy.rules[::-1]
         assert not [node for node in NODES if passes(strict, node) and not passes(weak, node)], text
 
@@ -208,7 +208,7 @@ def test_ps805_says_always_exactly_if_it_is(windows: list[str]) -> None:
     monday = datetime.datetime(2026, 3, 2, tzinfo=datetime.UTC)
     halves = [monday + datetime.timedelta(minutes=30 * number) for number in range(7 * 48)]
     is_always = all(active.is_active(time.timestamp()) for time in halves)
-    findings = linter.lint(cases.checked(text), settings.Settings(select=("PS805",))).findings
+    findings = linter.lint(cases.checked(text), settings.RuleSettings(select=("PS805",))).findings
     assert any("at any time" in each.message for each in findings) is is_always
 
 
@@ -230,9 +230,9 @@ SCORED = "metric busy: ratio = `avg_over_time(x[5m])` node instance missing scor
 def points_of(normalization: checked.Normalization | None, value: float) -> float:
     """Return the points of a value, by the formulas of docs/language.md."""
     match normalization:
-        case checked.Linear(low=low, high=high):
+        case checked.LinearNormalization(low=low, high=high):
             return min(max(100 * (value - low) / (high - low), 0.0), 100.0)
-        case checked.Shape(points=points):
+        case checked.ShapeNormalization(points=points):
             for (left, start), (right, end) in itertools.pairwise(points):
                 if left <= value <= right:
                     return start + (end - start) * (value - left) / (right - left)
@@ -250,7 +250,7 @@ def test_ps312_reports_exactly_the_scores_without_effect(normalization: str) -> 
     text = SCORED + text_of([("app = web", [rule])])
     (policy,) = program_of(text).policies
     (score,) = policy.rules
-    assert isinstance(score, checked.ScoreRule)
+    assert isinstance(score, checked.ExpressionScoreRule)
     points = {points_of(score.normalization, share) for share in SHARES}
     assert bool(found(text, "PS312")) is (len(points) == 1)
 

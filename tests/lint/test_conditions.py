@@ -91,7 +91,9 @@ def test_always_is_exact(text: str) -> None:
     """A condition is said to be always true, or never, exactly if it is so for all values."""
     expr, metrics = condition(text)
     answers = {reference.holds(expr, values) for values in world(expr)}
-    assert conditions.always(expr, metrics) is (answers.pop() if len(answers) == 1 else None)
+    assert conditions.evaluate_for_all_values(expr, metrics) is (
+        answers.pop() if len(answers) == 1 else None
+    )
 
 
 @bounds(deadline=None, max_examples=examples.scale(50))
@@ -113,9 +115,9 @@ def test_implies_is_exact(first: str, second: str) -> None:
 def test_leaving_out_what_says_nothing_changes_nothing(atoms: list[str], word: str) -> None:
     """The fix of PS311 keeps what a condition answers for all values."""
     text = METRICS + POLICY.format(f" {word} ".join(atoms))
-    only = settings.Settings(select=("PS311",))
+    only = settings.RuleSettings(select=("PS311",))
     result = cases.checked(text)
-    (fixed,) = fixing.fix(list(result.texts.values()), {}, only, also_unsafe=False)
+    (fixed,) = fixing.apply_fixes(list(result.texts.values()), {}, only, also_unsafe=False)
     program = cases.checked(fixed.text).program
     assert program is not None
     (rule,) = program.policies[0].rules
@@ -154,7 +156,7 @@ def test_values_lie_within_their_range(text: str, drawn: list[tuple[float, float
     found, metrics = condition(f"{text} > 1")
     assert isinstance(found, checked_expr.Compare)
     expr = found.left
-    claimed = ranges.of(expr, metrics)
+    claimed = ranges.find_value_range(expr, metrics)
     for chosen in drawn:
         by_name = dict(zip(("busy", "load", "temp"), chosen, strict=True))
         numbers = {leaf: by_name[key] for key, leaf in leaves(expr).items()}
@@ -180,7 +182,7 @@ def test_ranges_of_resources(text: str, low: float, high: float) -> None:
     number = f"number({text})" if "cpu" in text or "memory" in text else text
     found, metrics = condition(f"{number} > 1")
     assert isinstance(found, checked_expr.Compare)
-    claimed = ranges.of(found.left, metrics)
+    claimed = ranges.find_value_range(found.left, metrics)
     scale = 1000.0 if "mod" in text or "max(" in text else 1.0
     assert (claimed.low * scale, claimed.high * scale) == (low, high)
 
@@ -189,4 +191,4 @@ def test_conditions_over_very_much_claim_nothing() -> None:
     """What a generator wrote is not looked at for longer than a person would wait."""
     many = " or ".join(f"load > {number / 1000}" for number in range(1_000))
     expr, metrics = condition(f"({many}) and load < -2")
-    assert conditions.always(expr, metrics) is None
+    assert conditions.evaluate_for_all_values(expr, metrics) is None

@@ -21,7 +21,7 @@ from tests.lint import cases
 PACKAGE = pathlib.Path(diagnostics.__file__).parents[1]
 ACTION = re.compile(r"(Replace `.+` by `.+`|Insert `.+`|Remove `.+`|Format this text)\Z", re.DOTALL)
 METRIC = "metric m: ratio = `x` node n missing allow missing score 0\n"
-MAKERS = {"Fix", "replacement", "respelt", "_replacement", "_quotes", "_moved", "_in_our_words"}
+MAKERS = {"Fix", "replacement", "respelt", "_replacement", "_quotes", "_moved", "_translate_word"}
 """Functions that make a fix."""
 
 
@@ -250,7 +250,7 @@ def test_a_safe_fix_of_check_leads_to_a_text_that_compiles(text: str, title: str
     """Its one reading is the one that was reviewed, and the text has no errors with it."""
     result, (fix,) = found(text)
     assert (fixes.title(fix, result.texts), fix.safe) == (title, True)
-    fixed = fixing.apply(text, fix.edits)
+    fixed = fixing.apply_edits(text, fix.edits)
     assert checker.check([source.SourceText("x.policy", fixed)]).program is not None
 
 
@@ -260,7 +260,7 @@ def test_what_has_several_readings_is_never_applied_unasked(text: str, title: st
     result, (fix,) = found(text)
     assert (fixes.title(fix, result.texts), fix.safe) == (title, False)
     given = source.SourceText("x.policy", text)
-    assert fixing.fix([given], {}, settings.Settings(), also_unsafe=False) == [given]
+    assert fixing.apply_fixes([given], {}, settings.RuleSettings(), also_unsafe=False) == [given]
     program = programs.Program((given,))
     assert list(actions.fix_all(program, "x.policy")) == []
     (offered, *_) = actions.actions(program, "x.policy", 0, len(text))
@@ -273,7 +273,7 @@ def test_safe_fixes_of_lint_are_those_that_were_reviewed(code: str) -> None:
     """Only rules about what says nothing have them; a fix is an action in words of the text."""
     text = cases.text(code, "failing.policy") + (ANCHORS if code == "PS407" else "")
     result = cases.checked(text)
-    chosen = settings.Settings(select=(code,) if code != "PS803" else ())
+    chosen = settings.RuleSettings(select=(code,) if code != "PS803" else ())
     for finding in cases.lint(code, text, chosen):
         if finding.fix is not None and finding.code == code:
             assert ACTION.match(fixes.title(finding.fix, result.texts))
@@ -284,7 +284,9 @@ def test_a_misspelt_or_misplaced_ignore_is_not_removed_unasked() -> None:
     """Such a comment was meant for something: the code is unknown, or its finding is elsewhere."""
     text = pods("tolerate x  # policysched: ignore[PS2O8] why\n  nodeAffinity required p != q")
     for wrong in (text, text.replace("PS2O8", "PS208")):
-        (finding,) = cases.lint("PS803", wrong, settings.Settings(select=("PS803", "PS208")))[:1]
+        (finding,) = cases.lint("PS803", wrong, settings.RuleSettings(select=("PS803", "PS208")))[
+            :1
+        ]
         assert finding.code == "PS803"
         assert finding.fix is not None
         assert not finding.fix.safe

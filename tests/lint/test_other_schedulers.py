@@ -52,8 +52,8 @@ def test_pods_of_other_schedulers_are_left_out(
     )
     result = cases.checked(_POLICY + profiles)
     assert result.program is not None
-    cluster = lint_cluster.read(file, result.program, cases.NOW)
-    chosen = settings.Settings(select=("PS504", "PS513", "PS514"))
+    cluster = lint_cluster.read_cluster_facts(file, result.program, cases.NOW)
+    chosen = settings.RuleSettings(select=("PS504", "PS513", "PS514"))
     findings = linter.lint(result, chosen, cluster).findings
     assert sorted(each.code for each in findings) == codes
 
@@ -68,7 +68,7 @@ def test_a_cluster_of_other_schedulers(tmp_path: pathlib.Path) -> None:
         "profile edge { policies web }\nprofile batch { policies web }\n"
     )
     assert result.program is not None
-    cluster = lint_cluster.read(file, result.program, cases.NOW)
-    chosen = settings.Settings(select=("PS504", "PS507"))
+    cluster = lint_cluster.read_cluster_facts(file, result.program, cases.NOW)
+    chosen = settings.RuleSettings(select=("PS504", "PS507"))
     (finding,) = linter.lint(result, chosen, cluster).findings
     assert (finding.code, "`theirs`" in finding.message) == ("PS507", True)

@@ -7,13 +7,13 @@ from policysched.lang.checking import checker
 from policysched.lint import fixing, settings
 from tests.lint import cases
 
-EVERYTHING = settings.Settings(ignore=("PS802",))  # examples show one thing, not the form
+EVERYTHING = settings.RuleSettings(ignore=("PS802",))  # examples show one thing, not the form
 NEEDED = ("failing.policy", "expected.txt", "passing.policy")
 
 
-def only(code: str) -> settings.Settings:
+def only(code: str) -> settings.RuleSettings:
     """Return settings with one rule; PS803 speaks of what the others have found."""
-    return settings.Settings(select=(code,)) if code != "PS803" else settings.Settings()
+    return settings.RuleSettings(select=(code,)) if code != "PS803" else settings.RuleSettings()
 
 
 def found(code: str, policies: str) -> str:
@@ -26,7 +26,7 @@ def fixed(code: str, policies: str, *, also_unsafe: bool) -> str:
     """Return a text with the fixes of one rule applied."""
     result = cases.checked(policies)
     given = [source.SourceText("x.policy", policies)]
-    (text,) = fixing.fix(
+    (text,) = fixing.apply_fixes(
         given,
         {},
         only(code),
@@ -84,7 +84,7 @@ def test_fixes_of_all_rules_together_leave_a_text_that_can_be_read(code: str) ->
     failing = cases.text(code, "failing.policy")
     cluster = cases.cluster(code, cases.checked(failing))
     given = [source.SourceText("x.policy", failing)]
-    every = settings.Settings()
-    once = fixing.fix(given, {}, every, also_unsafe=True, cluster=cluster)
+    every = settings.RuleSettings()
+    once = fixing.apply_fixes(given, {}, every, also_unsafe=True, cluster=cluster)
     assert checker.check(once).program is not None
-    assert fixing.fix(once, {}, every, also_unsafe=True, cluster=cluster) == once
+    assert fixing.apply_fixes(once, {}, every, also_unsafe=True, cluster=cluster) == once

@@ -31,27 +31,31 @@ def examples(code: str, kind: str) -> list[str]:
 
 def lint(text: str, code: str) -> tuple[diagnostics.Diagnostic, ...]:
     """Return what all rules find that run together with a rule."""
-    return cases.lint(code, text, settings.Settings())
+    return cases.lint(code, text, settings.RuleSettings())
 
 
 def mended(
     given: list[source.SourceText],
-    only: settings.Settings,
+    only: settings.RuleSettings,
     cluster: cluster_facts.ClusterFacts | None,
     prometheus: prometheus_facts.PrometheusFacts | None,
     *,
     also_unsafe: bool,
 ) -> source.SourceText:
     """Return the text with fixes applied."""
-    (fixed,) = fixing.fix(
+    (fixed,) = fixing.apply_fixes(
         given, {}, only, also_unsafe=also_unsafe, cluster=cluster, prometheus=prometheus
     )
     return fixed
 
 
-def rule_of(code: str) -> rules.Rule:
+def rule_of(code: str) -> rules.LintRule:
     """Return the rule with a code."""
-    every = registry.offline() + registry.of_clusters() + registry.of_prometheus()
+    every = (
+        registry.list_offline_rules()
+        + registry.list_cluster_rules()
+        + registry.list_prometheus_rules()
+    )
     return next(each for each in every if each.code == code)
 
 
@@ -93,7 +97,7 @@ def test_the_passing_text_of_the_page_is_fine(code: str) -> None:
 def test_the_fix_removes_the_finding(code: str) -> None:
     """Where the page promises a fix, all findings of the rule have gone after it."""
     promised = re.search(r"with an? (safe|unsafe) fix", page(code))
-    only = settings.Settings(select=(code,) if code != "PS803" else ())
+    only = settings.RuleSettings(select=(code,) if code != "PS803" else ())
     for text in examples(code, "finding"):
         result = cases.checked(text)
         known = cases.cluster(code, result), cases.prometheus(code, result)
@@ -118,5 +122,5 @@ def test_every_rule_is_a_module(code: str) -> None:
 def test_shipped_policies_have_no_warning(path: pathlib.Path) -> None:
     """What we ship is an example of what lint asks for."""
     result = checker.check([source.SourceText("x.policy", path.read_text(encoding="utf-8"))])
-    findings = linter.lint(result, settings.Settings()).findings
+    findings = linter.lint(result, settings.RuleSettings()).findings
     assert [each for each in findings if each.severity != "info"] == []

@@ -35,9 +35,9 @@ def policies() -> tuple[checked.CheckedPolicy, ...]:
 def test_the_index_finds_what_a_look_at_each_pair_finds() -> None:
     """Every policy that is about all pods of another one is found, once, and no other."""
     every = policies()
-    covering = scopes.Covering(every)
+    covering = scopes.ScopeIndex(every)
     for policy in every:
-        found = [each.name for each in covering.of(policy)]
+        found = [each.name for each in covering.find_covering_policies(policy)]
         meant = {each.name for each in every if scopes.covers(each.scope, policy.scope)}
         assert len(found) == len(set(found))
         assert set(found) == meant
@@ -51,7 +51,7 @@ def test_tenants_are_not_compared_with_each_other(monkeypatch: pytest.MonkeyPatc
     )
     program = cases.checked(text).program
     assert program is not None
-    covering = scopes.Covering(program.policies)
+    covering = scopes.ScopeIndex(program.policies)
     compared = 0
     covers = scopes.covers
 
@@ -62,5 +62,5 @@ def test_tenants_are_not_compared_with_each_other(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(scopes, "covers", counted)
     for policy in program.policies:
-        assert [each.name for each in covering.of(policy)] == [policy.name]
+        assert [each.name for each in covering.find_covering_policies(policy)] == [policy.name]
     assert compared == len(program.policies)

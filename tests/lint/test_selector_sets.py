@@ -59,9 +59,9 @@ def selectors() -> st.SearchStrategy[checked_selector.Selector]:
     ) -> st.SearchStrategy[checked_selector.Selector]:
         several = st.lists(inner, min_size=2, max_size=3).map(tuple)
         return st.one_of(
-            several.map(checked_selector.AllOf),
-            several.map(checked_selector.AnyOf),
-            inner.map(checked_selector.Negation),
+            several.map(checked_selector.SelectorConjunction),
+            several.map(checked_selector.SelectorDisjunction),
+            inner.map(checked_selector.SelectorNegation),
         )
 
     return st.recursive(st.one_of(sets(), presences(), bounds()), wider, max_leaves=6)
@@ -90,7 +90,7 @@ def test_implies_is_exact(
 @given(selectors())
 def test_a_witness_matches(selector: checked_selector.Selector) -> None:
     """There is one exactly if anything matches; labels that it leaves out may be anything."""
-    member = selector_sets.witness(selector)
+    member = selector_sets.find_witness(selector)
     assert (member is None) is selector_sets.never_match(selector)
     if member is not None:
         labels = {str(variable[1]): value for variable, value in member.items()}
@@ -127,7 +127,9 @@ def test_numbers_are_compared_as_intervals(
 def test_too_many_boxes_claim_nothing() -> None:
     """What would take too long to decide is taken for possible."""
     pairs = [
-        checked_selector.AnyOf((requirement(f"k{n}", "Exists"), requirement(f"l{n}", "Exists")))
+        checked_selector.SelectorDisjunction(
+            (requirement(f"k{n}", "Exists"), requirement(f"l{n}", "Exists"))
+        )
         for n in range(20)
     ]
     impossible = (requirement("z", "Exists"), requirement("z", "DoesNotExist"))
@@ -137,7 +139,7 @@ def test_too_many_boxes_claim_nothing() -> None:
 def test_a_selector_of_many_operands_is_not_compared_pair_by_pair() -> None:
     """Of a generated selector only the whole is decided: no two operands are named."""
     many = [requirement(f"k{n}", "Exists") for n in range(2_000)]
-    endless = checked_selector.AllOf((*many, requirement("k7", "DoesNotExist")))
+    endless = checked_selector.SelectorConjunction((*many, requirement("k7", "DoesNotExist")))
     (found,) = contradictions.find(endless)
     assert found.pair is None
     assert found.is_whole_selector
@@ -151,4 +153,4 @@ def test_taints_are_independent() -> None:
     ]
     both = [checked_selector.TaintRequirement(each, NOWHERE) for each in patterns]
     assert not selector_sets.never_match(*both)
-    assert selector_sets.never_match(both[0], checked_selector.Negation(both[0]))
+    assert selector_sets.never_match(both[0], checked_selector.SelectorNegation(both[0]))

@@ -6,7 +6,7 @@ from policysched.kube.events import event_series
 
 
 class KeptEvents:
-    """See `recorders.Recorder`.
+    """See `recorders.ObjectEventRecorder`.
 
     Attributes:
         events: type, reason, action, note of each.
@@ -15,11 +15,11 @@ class KeptEvents:
 
     def __init__(self) -> None:
         self.events: list[tuple[str, str, str, str]] = []
-        self.about: list[event_series.ObjectReference] = []
+        self.about: list[event_series.InvolvedObject] = []
 
     def record_of_object(
         self,
-        about: event_series.ObjectReference,
+        about: event_series.InvolvedObject,
         event_type: str,
         reason: str,
         action: str,

@@ -24,8 +24,8 @@ def page() -> decision_page.DecisionPage:
 
 
 def _answer(page: decision_page.DecisionPage, **query: str) -> dict[str, Any]:
-    asked = http_server.Query({name: (value,) for name, value in query.items()})
-    answer = page.page(asked)
+    asked = http_server.QueryParameters({name: (value,) for name, value in query.items()})
+    answer = page.make_page(asked)
     assert (answer.status, answer.content_type) == (200, "application/json")
     found: dict[str, Any] = orjson.loads(answer.body)
     jsonschema.Draft202012Validator(SCHEMA).validate(found)
@@ -75,8 +75,8 @@ def test_a_query_without_meaning_is_refused(
     page: decision_page.DecisionPage, query: dict[str, str], problem: str
 ) -> None:
     """With what may stand there instead."""
-    asked = http_server.Query({name: (value,) for name, value in query.items()})
-    answer = page.page(asked)
+    asked = http_server.QueryParameters({name: (value,) for name, value in query.items()})
+    answer = page.make_page(asked)
     assert answer.status == 400
     assert problem in answer.body.decode()
 

@@ -36,8 +36,8 @@ def test_the_log_has_a_summary_and_each_difference_once(
     """Nothing is repeated while nothing changes."""
     caplog.set_level(logging.INFO, "policysched")
     report = dry_run_report.DryRunReport(_beside().dry_run)
-    report.tell()
-    report.tell()
+    report.log_news()
+    report.log_news()
     first, last = (record.getMessage() for record in caplog.records)
     assert first.startswith("dry run: pod=default/b outcome=otherNode theirs=n1 ours=n2: n2 has ")
     assert last == f"dry run: {SUMMARY}"
@@ -46,13 +46,13 @@ def test_the_log_has_a_summary_and_each_difference_once(
 def test_before_anything_was_compared_there_is_no_share() -> None:
     """Nothing is divided by nothing."""
     beside = scenes.Beside("")
-    summary = dry_run_report.DryRunReport(beside.dry_run).summary()
+    summary = dry_run_report.DryRunReport(beside.dry_run).format_summary()
     assert summary == "agrees on 0 of 0 placed pods"
 
 
 def test_metrics_count_by_outcome() -> None:
     """Placed pods are counters, those that wait a gauge."""
-    own = exporter.OwnMetrics()
+    own = exporter.MetricsExporter()
     own.add(dry_run_report.DryRunReport(_beside().dry_run).collect)
 
     def value(name: str, **labels: str) -> float | None:
@@ -65,7 +65,9 @@ def test_metrics_count_by_outcome() -> None:
 
 def test_the_page_has_the_latest_differences() -> None:
     """With both nodes, and what makes the difference."""
-    page = page_forms.read("dry-run", dry_run_report.DryRunReport(_beside().dry_run).page().body)
+    page = page_forms.read(
+        "dry-run", dry_run_report.DryRunReport(_beside().dry_run).make_page().body
+    )
     assert page["summary"] == SUMMARY
     assert page["waiting"] == {"bothPending": 1}
     (difference,) = page["differences"]
@@ -79,7 +81,7 @@ def test_the_page_has_the_latest_differences() -> None:
 def test_no_write_may_begin() -> None:
     """Whoever tries is refused before anything is sent."""
     clock = clocks.ManualClock(builders.EPOCH)
-    fence = election.closed_fence(clock)
+    fence = election.make_closed_fence(clock)
     with pytest.raises(errors.FencedError):
         fence.write_seconds()
 
@@ -88,7 +90,7 @@ def test_it_never_leads() -> None:
     """So nothing that waits for the leader's turn begins."""
 
     async def scenario() -> None:
-        elector = terms.NeverLeading()
+        elector = terms.NeverLeader()
         assert elector.is_leading is False
         waiting = asyncio.ensure_future(elector.acquire())
         for _ in range(10):

@@ -47,13 +47,13 @@ def _stats() -> status.MetricStats:
     stats = status.MetricStats("busy", "busy", "default", queries=7)
     stats.last_success = datetime.datetime.fromtimestamp(1000, datetime.UTC)
     stats.durations.observe(0.03)
-    stats.counts[failures.Cause.DUPLICATE] = 2
+    stats.counts[failures.QueryIssue.DUPLICATE] = 2
     return stats
 
 
-def _samples(own: exporter.OwnMetrics) -> dict[str, float]:
+def _samples(own: exporter.MetricsExporter) -> dict[str, float]:
     """Return what the page says, as `name{labels}` → value, read by Prometheus' own rules."""
-    page = own.page()
+    page = own.make_page()
     assert page.content_type.startswith("text/plain; version=0.0.4")
     found = {}
     for family in parser.text_string_to_metric_families(page.body.decode()):
@@ -72,11 +72,11 @@ def nodes() -> desk.Desk:
     return made
 
 
-def _own(scene: desk.Desk) -> exporter.OwnMetrics:
-    own = exporter.OwnMetrics()
+def _own(scene: desk.Desk) -> exporter.MetricsExporter:
+    own = exporter.MetricsExporter()
     program: compiler.CompiledProgram = scene.program
     readers = tuple(program.metric_parts.readers())
-    own.add(lambda: exporter.of_samples(readers, scene.cache.snapshot()))
+    own.add(lambda: exporter.collect_samples(readers, scene.cache.snapshot()))
     return own
 
 
@@ -108,7 +108,7 @@ def test_added_load_is_told(nodes: desk.Desk) -> None:
     own = _own(nodes)
     for number, node in enumerate(("fresh", "fresh", "none")):
         pod = builders.make_pod(f"p{number}").requests(cpu="200m").node(node).build()
-        nodes.cache.assume_pod(nodes.shapes.info(pod), node)
+        nodes.cache.assume_pod(nodes.shapes.make_info(pod), node)
     found = _samples(own)
     assert found["policysched_metric_added_load{metric=busy}"] == pytest.approx(0.15)
     assert found["policysched_metric_added_pods{metric=busy}"] == 3
@@ -116,11 +116,11 @@ def test_added_load_is_told(nodes: desk.Desk) -> None:
 
 def test_queries_and_sources_are_told() -> None:
     """How many, how long they took, what was wrong with answers, which source is down."""
-    own = exporter.OwnMetrics()
+    own = exporter.MetricsExporter()
     stats = _stats()
-    own.add(lambda: exporter.of_queries([stats]))
+    own.add(lambda: exporter.collect_queries([stats]))
     health = [status.SourceHealth("default", is_up=True), status.SourceHealth("b", is_up=False)]
-    own.add(lambda: exporter.of_sources(health))
+    own.add(lambda: exporter.collect_sources(health))
     found = _samples(own)
     key = "metric=busy,source=default"
     assert found[f"policysched_metric_queries_total{{{key}}}"] == 7
@@ -174,17 +174,17 @@ def _of_parts(world: fakes.World) -> Iterator[Iterable[core.Metric]]:
     compared: Any = types.SimpleNamespace(placed={}, waiting={}, seconds=0.0)
     yield dry_run_report.DryRunReport(compared).collect()
     elector: Any = types.SimpleNamespace(is_leading=True)
-    yield election.status(election_config.LeaderElectionConfig(leader_elect=True), elector)
+    yield election.collect_metrics(election_config.LeaderElectionConfig(leader_elect=True), elector)
     policy_set: Any = types.SimpleNamespace(program=None)
-    yield rule_expiry.families(lambda: policy_set)
+    yield rule_expiry.collect_metrics(lambda: policy_set)
     in_use = state.VersionInUse("hash", (), world.clock.now())
-    yield reporting.of_policies(state.PolicyState("here", in_use))
+    yield reporting.collect_metrics(state.PolicyState("here", in_use))
 
 
 def test_the_docs_name_every_metric() -> None:
     """The table of docs/metrics.md has the names and labels that are served, and no others."""
     world = busy_world.play()
-    own = exporter.OwnMetrics()
+    own = exporter.MetricsExporter()
     readers = tuple(compiler.compile_program(desk.check(POLICY)).metric_parts.readers())
     own.follow(world.scheduler, lambda: readers, _Source())  # type: ignore[arg-type]  # it need not run
     served = {}

@@ -25,7 +25,7 @@ BLOCKS = dict(re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTAL
 def test_the_configuration_is_one() -> None:
     """It fits the schema, and its endpoint is taken."""
     head = "apiVersion: policysched.io/v1alpha1\nkind: PolicySchedulerConfiguration\n"
-    found = config_reading.parse(head + BLOCKS["yaml"], "page")
+    found = config_reading.parse_config(head + BLOCKS["yaml"], "page")
     assert found.tracing.sampling_rate_per_million == 10_000
     assert tracing._url(found.tracing.endpoint).endswith(":4318/v1/traces")
 

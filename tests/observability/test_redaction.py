@@ -34,7 +34,7 @@ ENCODED = base64.b64encode(f"me:{SEED}".encode()).decode()
 )
 def test_what_looks_like_a_secret_is_taken_out(text: str, clean: str) -> None:
     """By the words before it, or by its form; what stands around it stays."""
-    assert redaction.without_patterns(text) == clean
+    assert redaction.mask_patterns(text) == clean
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_what_looks_like_a_secret_is_taken_out(text: str, clean: str) -> None:
 )
 def test_other_texts_stay_as_they_are(text: str) -> None:
     """Words about secrets are none."""
-    assert redaction.without_patterns(text) == text
+    assert redaction.mask_patterns(text) == text
 
 
 def test_known_secrets_are_taken_out_wherever_they_stand() -> None:
@@ -78,8 +78,6 @@ _PIECES = (
 @pytest.mark.parametrize("piece", _PIECES)
 def test_long_texts_take_time_in_proportion(piece: str, tmp_path: pathlib.Path) -> None:
     """Each piece, a hundred thousand times, within the CPU time that a quadratic one would need."""
-    program = (
-        "from policysched.app import redaction; redaction.without_patterns({piece!r} * 100_000)"
-    )
+    program = "from policysched.app import redaction; redaction.mask_patterns({piece!r} * 100_000)"
     done = confined.python("-c", program.format(piece=piece), folder=tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]

@@ -42,7 +42,7 @@ def test_a_line_says_how_many_decisions_would_be_different_and_names_one() -> No
     _play(world, "a", "b")
     (tally,) = world.shadows.tallies.values()
     tally.skipped = 3
-    assert shadow_report.summary(scenes.NAME, "next", tally) == (
+    assert shadow_report.format_summary(scenes.NAME, "next", tally) == (
         "shadow policy next of profile default-scheduler: 2 of 2 decisions since 2026-01-05 12:00"
         " UTC would be different (100.0%), 2 pods would stay pending, 3 were not tried for lack of"
         " time, for example default/b from n1 to nowhere: 0/1 nodes are available: 1 node(s) didn't"
@@ -69,7 +69,7 @@ def test_it_is_told_again_only_when_something_was_decided() -> None:
 def test_counters_are_there_from_the_start() -> None:
     """Every outcome has a series, so that a rate can be taken of the first one."""
     world = _world()
-    own = exporter.OwnMetrics()
+    own = exporter.MetricsExporter()
     own.add(shadow_report.ShadowReport(world.shadows, print).collect)
     labels = {"profile": scenes.NAME, "policy": "next"}
     assert _value(own.registry, "policysched_shadow_decisions_total", labels) == 0
@@ -91,7 +91,7 @@ def test_the_page_has_the_pods_that_would_have_moved() -> None:
     """Newest first, with both nodes and the reason."""
     world = _world()
     _play(world, "a", "b")
-    page = shadow_report.ShadowReport(world.shadows, print).page()
+    page = shadow_report.ShadowReport(world.shadows, print).make_page()
     assert page.content_type == http_server.JSON
     (policy,) = page_forms.read("shadow", page.body)
     assert (policy["profile"], policy["policy"]) == (scenes.NAME, "next")
@@ -108,14 +108,14 @@ def test_without_shadow_policies_there_is_nothing_to_tell() -> None:
     world.fake.nodes.upsert(scenes.node("n1"))
     _play(world, "a")
     report = shadow_report.ShadowReport(world.shadows, print)
-    assert page_forms.read("shadow", report.page().body) == []
+    assert page_forms.read("shadow", report.make_page().body) == []
     assert [sample for family in report.collect() for sample in family.samples] == []
 
 
 def test_a_process_is_busy_while_pods_are_ready() -> None:
     """The pod that is being decided is not one that waits."""
     world = scenes.World(TEXT)
-    shadows = shadow_report.beside(
+    shadows = shadow_report.add_shadow_decisions(
         world.scheduler, world.fake.clock, lambda: world.profiles.shadows
     )
     assert world.scheduler.queue.has_ready() is False
@@ -154,7 +154,7 @@ def test_events_are_about_the_config_map_of_the_policies() -> None:
     """With its uid, by which `kubectl describe` finds them; without one there is the log alone."""
     meta = objects.ObjectMeta(name="policies", namespace="kube-system", uid="u1")
     joined = Joined(config_maps.ConfigMap(meta))
-    reports._event_writer(cast("context.Wired", joined))("a line")
+    reports._event_writer(cast("context.ProcessContext", joined))("a line")
     (about,) = joined.recorder.about
     assert (about.kind, about.namespace, about.name, about.uid) == (
         "ConfigMap",
@@ -164,7 +164,7 @@ def test_events_are_about_the_config_map_of_the_policies() -> None:
     )
     assert joined.recorder.events == [("Normal", "ShadowPolicyReport", "DecidingBeside", "a line")]
     joined = Joined(None)
-    reports._event_writer(cast("context.Wired", joined))("a line")
+    reports._event_writer(cast("context.ProcessContext", joined))("a line")
     assert joined.recorder.events == []
 
 

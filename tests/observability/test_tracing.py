@@ -79,7 +79,7 @@ def _trace_busy_world(endpoint: str, rate_per_million: int) -> fakes.World:
     """Let a busy world happen while its attempts are traced, send all of it, and return it."""
     busy = busy_world.BusyWorld()
     configured = config.TracingConfig(endpoint, rate_per_million)
-    tracer = tracing.of_config(configured, busy.world.clock, random.Random(1))
+    tracer = tracing.make_tracer(configured, busy.world.clock, random.Random(1))
     assert tracer is not None
     busy.world.scheduler.decisions.end_listeners.append(tracer.on_end)
     busy.play()
@@ -189,7 +189,7 @@ def test_an_endpoint_that_is_no_url_is_refused(endpoint: str) -> None:
     """kube-apiserver's form of one, HOST:PORT for gRPC, is a likely slip."""
     busy = busy_world.BusyWorld()
     with pytest.raises(errors.ConfigurationError, match="is no URL of HTTP"):
-        tracing.of_config(config.TracingConfig(endpoint, ALL), busy.world.clock, random.Random(1))
+        tracing.make_tracer(config.TracingConfig(endpoint, ALL), busy.world.clock, random.Random(1))
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,9 +198,9 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
     configured = config.TracingConfig("http://127.0.0.1:4318", ALL)
     clock = busy_world.BusyWorld().world.clock
     with pytest.raises(errors.ConfigurationError) as caught:
-        tracing.of_config(configured, clock, random.Random(1))
+        tracing.make_tracer(configured, clock, random.Random(1))
     assert "policysched[tracing]" in str(caught.value)
-    assert tracing.of_config(config.TracingConfig(), clock, random.Random(1)) is None
+    assert tracing.make_tracer(config.TracingConfig(), clock, random.Random(1)) is None
 
 
 def test_it_costs_no_import_while_it_is_off() -> None:

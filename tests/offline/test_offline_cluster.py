@@ -49,8 +49,8 @@ POD = {
 
 def _fill(*items: dict[str, Any]) -> offline_cluster.OfflineCluster:
     content = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
-    cluster = offline_cluster.empty(builders.EPOCH)
-    offline_cluster.fill(cluster, cluster_file.parse(content.encode(), "f"), "f")
+    cluster = offline_cluster.make_empty_cluster(builders.EPOCH)
+    offline_cluster.add_objects(cluster, cluster_file.parse(content.encode(), "f"), "f")
     return cluster
 
 
@@ -61,10 +61,10 @@ def _elsewhere(item: dict[str, Any]) -> dict[str, Any]:
 def test_storage_and_budgets_are_where_plugins_look() -> None:
     """Volumes, claims, capacities, their users and budgets are in the cache, by name."""
     storage = _fill(VOLUME, CLAIM, CAPACITY, _elsewhere(CLAIM), BUDGET, POD).cache.storage
-    assert [v.metadata.name for v in storage.volumes.in_group("fast")] == ["disk"]
+    assert [v.metadata.name for v in storage.volumes.list_group("fast")] == ["disk"]
     assert storage.claims.get("data", "prod") is not None
     assert len(storage.claims) == 2
-    assert len(storage.capacities.in_group("fast")) == 1
+    assert len(storage.capacities.list_group("fast")) == 1
     assert sum(storage.pods.uses("prod", "data").values()) == 1
 
 
@@ -117,4 +117,4 @@ def test_every_kind_of_storage_is_known() -> None:
     """An object of each kind is found in the store of its type."""
     for kind, api_version in storage_objects.API_VERSIONS.items():
         item = {"apiVersion": api_version, "kind": kind.__name__, "metadata": {"name": "x"}}
-        assert len(_fill(item).cache.storage.of_kind(kind)) == 1
+        assert len(_fill(item).cache.storage.get_store(kind)) == 1

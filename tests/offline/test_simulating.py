@@ -74,18 +74,18 @@ class Refuses:
 
 def _cluster(*pods: builders.PodBuilder) -> offline_cluster.OfflineCluster:
     """One node with four cores, a pod on it that takes three, and pods that wait."""
-    cluster = offline_cluster.empty(builders.EPOCH)
+    cluster = offline_cluster.make_empty_cluster(builders.EPOCH)
     cluster.cache.set_node(builders.make_node("n1").capacity(cpu="4", memory="8Gi").build())
-    old = cluster.shapes.info(builders.make_pod("old").requests(cpu="3").node("n1").build())
+    old = cluster.shapes.make_info(builders.make_pod("old").requests(cpu="3").node("n1").build())
     cluster.cache.add_pod(old)
     cluster.placed[old.key] = old
-    cluster.pending = [cluster.shapes.info(pod.build()) for pod in pods]
+    cluster.pending = [cluster.shapes.make_info(pod.build()) for pod in pods]
     return cluster
 
 
 def _simulate(
     cluster: offline_cluster.OfflineCluster, *plugins: interface.Plugin
-) -> list[simulating.Placement]:
+) -> list[simulating.SimulatedPlacement]:
     fit = node_resources_fit.NodeResourcesFit.from_args({})
     made = profile.Profile("p", (priority_sort.PrioritySort(), fit, *plugins), {})
     choice = profile_choice.ProfileChoice({"p": runtime.Framework(made, None)})
@@ -125,14 +125,14 @@ def test_what_is_allocated_counts_all_pods() -> None:
     """Pods that were there and pods that were placed, of every resource that a node has."""
     cluster = _cluster(builders.make_pod("a").requests(cpu="500m"))
     _simulate(cluster)
-    found = {each.resource: each for each in simulating.allocations(cluster.cache)}
-    assert found["cpu"] == simulating.Allocation("cpu", 3500, 4000)
-    assert found["memory"] == simulating.Allocation("memory", 0, 8 * 2**30)
+    found = {each.resource: each for each in simulating.list_allocations(cluster.cache)}
+    assert found["cpu"] == simulating.ResourceAllocation("cpu", 3500, 4000)
+    assert found["memory"] == simulating.ResourceAllocation("memory", 0, 8 * 2**30)
 
 
 def _preempting(
     rng: random.Random | None, *pods: builders.PodBuilder
-) -> tuple[offline_cluster.OfflineCluster, list[simulating.Placement]]:
+) -> tuple[offline_cluster.OfflineCluster, list[simulating.SimulatedPlacement]]:
     """Simulate with DefaultPreemption; return the cluster afterwards too."""
     cluster = _cluster(*pods)
     cluster.cache.set_node(builders.make_node("n2").capacity(cpu="4", memory="8Gi").build())

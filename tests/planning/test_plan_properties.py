@@ -67,13 +67,13 @@ def _clusters(draw: strategies.DrawFn) -> list[clusters.Object]:
 _Policies = dict[str, tuple[str, dict[str, int]]]
 
 
-def _side(written: _Policies) -> sides.Side:
+def _side(written: _Policies) -> sides.PlanSide:
     texts = ["version 1"]
     for name, (scope, rules) in written.items():
         lines = [f"  {_RULES[rule].format(number)} as {rule}" for rule, number in rules.items()]
         texts.append("\n".join([f"policy {name} {{", f"  {scope}", *lines, "}"]))
     text = source.SourceText("a.policy", "\n".join(texts) + "\n")
-    return sides.Side("side", policies.from_sources([text], {}, now=_NOW))
+    return sides.PlanSide("side", policies.from_sources([text], {}, now=_NOW))
 
 
 def _objects(items: list[clusters.Object]) -> cluster_file.ClusterObjects:
@@ -81,11 +81,13 @@ def _objects(items: list[clusters.Object]) -> cluster_file.ClusterObjects:
 
 
 def _plan(
-    old: sides.Side, new: sides.Side, items: list[clusters.Object]
-) -> tuple[planning.Plan, dict[str, Any]]:
-    apart = metric_keys.told_apart(old.policies, new.policies)
-    basis = world.Basis(sides.Side("old", apart), new, _NOW)
-    plan = planning.make(basis, _objects(items), "cluster", lambda _what, _size: lambda _n: None)
+    old: sides.PlanSide, new: sides.PlanSide, items: list[clusters.Object]
+) -> tuple[planning.PolicyChangePlan, dict[str, Any]]:
+    apart = metric_keys.separate_metric_keys(old.policies, new.policies)
+    basis = world.PlanInputs(sides.PlanSide("old", apart), new, _NOW)
+    plan = planning.make_plan(
+        basis, _objects(items), "cluster", lambda _what, _size: lambda _n: None
+    )
     return plan, report.as_json(plan, basis, "cluster")
 
 
@@ -158,7 +160,7 @@ def test_without_its_cause_a_running_pod_stays(
     plan, _ = _plan(old, new, items)
     for change in plan.found.pods:
         cause = change.cause
-        if change.phase is changes.Phase.PENDING or cause is None:
+        if change.phase is changes.PlannedPodPhase.PENDING or cause is None:
             continue
         assert cause.kind not in (changes.CauseKind.EARLIER_PODS, changes.CauseKind.UNKNOWN)
         assert len(cause.edits) > (cause.kind is not changes.CauseKind.EDIT)
@@ -210,5 +212,5 @@ def _is_pending(item: clusters.Object) -> bool:
     return item["kind"] == "Pod" and "nodeName" not in item["spec"]
 
 
-def _decider(side: sides.Side, items: list[clusters.Object]) -> sessions.Decider:
-    return sessions.Basis(side.policies, _NOW).decider(_objects(items), "cluster")
+def _decider(side: sides.PlanSide, items: list[clusters.Object]) -> sessions.Decider:
+    return sessions.DeciderFactory(side.policies, _NOW).make_decider(_objects(items), "cluster")

@@ -32,7 +32,7 @@ def alive(snap: snapshot.Snapshot, by_row: list[Any]) -> list[Any]:
 
 def rows_of(snap: snapshot.Snapshot, nodes: list[objects.Node]) -> snapshot.NodeView:
     """Return a view of some nodes, in their order."""
-    return snap.at_rows(np.array([snap.nodes.row_of[n.name] for n in nodes], np.intp))
+    return snap.view_rows(np.array([snap.nodes.row_of[n.name] for n in nodes], np.intp))
 
 
 def check_at_once(
@@ -76,10 +76,10 @@ class Kept:
         self.node_generation = snap.nodes.node_changes.generation
         self.usage_generation = snap.nodes.usage_changes.generation
         if rows is None:
-            self.by_row = self._ask(pod, snap.all_rows(), point)
+            self.by_row = self._ask(pod, snap.view_all_rows(), point)
         else:
             self.by_row += [None] * (snap.size - len(self.by_row))
-            asked = self._ask(pod, snap.at_rows(np.array(rows, np.intp)), point)
+            asked = self._ask(pod, snap.view_rows(np.array(rows, np.intp)), point)
             for row, answer in zip(rows, asked, strict=True):
                 self.by_row[row] = answer
         return self.by_row
@@ -94,13 +94,13 @@ class Kept:
         if self.node_generation < 0:
             return None
         reads = self.plugin.reads
-        nodes = snap.nodes.node_changes.since(self.node_generation)
+        nodes = snap.nodes.node_changes.list_changes_since(self.node_generation)
         assert nodes is not None
         if nodes and interface.Reads.ALL_NODES in reads:
             return None
         rows = set(nodes)
         if interface.Reads.USAGE in reads:
-            used = snap.nodes.usage_changes.since(self.usage_generation)
+            used = snap.nodes.usage_changes.list_changes_since(self.usage_generation)
             assert used is not None
             rows |= set(used)
         return sorted(rows)

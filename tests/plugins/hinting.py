@@ -104,7 +104,7 @@ def _run_a_cycle(
     if hasattr(plugin, "pre_filter") and not plugin.pre_filter(state, pod, snap).status.is_success:
         return
     if hasattr(plugin, "filter"):
-        plugin.filter(state, pod, snap.all_rows())
+        plugin.filter(state, pod, snap.view_all_rows())
 
 
 def _held(thing: Thing, cluster: builders.Cluster) -> events.ClusterObject:

@@ -69,7 +69,9 @@ def preempt(
     """Return what the plugin answers for a pod that fits nowhere."""
     handle = dataclasses.replace(HANDLE, budgets=cluster.cache.budgets, rng=rng)
     plugin = default_preemption.DefaultPreemption.from_args(args, handle)
-    made: list[Any] = [registry.built_in().create(name, None, handle) for name in FILTERS]
+    made: list[Any] = [
+        registry.create_built_in_registry().create(name, None, handle) for name in FILTERS
+    ]
     framework = runtime.Framework(profile.Profile("test", (*made, plugin), {}), None)
     info, snap = cluster.info(pod), cluster.cache.snapshot()
     result = framework.schedule_pod(info, snap)

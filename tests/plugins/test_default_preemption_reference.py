@@ -94,7 +94,9 @@ def contests(draw: st.DrawFn, focus: strategies.Focus) -> Contest:
         cache.budgets.set(_wire(budget, f"b{number}"))
     handle = dataclasses.replace(HANDLE, owners=cache.owners, budgets=cache.budgets)
     plugin = default_preemption.DefaultPreemption(handle)
-    made: list[Any] = [registry.built_in().create(name, None, handle) for name in PLUGINS]
+    made: list[Any] = [
+        registry.create_built_in_registry().create(name, None, handle) for name in PLUGINS
+    ]
     prof = profile.Profile("test", (*made, plugin), {})
     return Contest(world, nominated, budgets, runtime.Framework(prof, None), plugin)
 
@@ -206,7 +208,7 @@ def _state(contest: Contest) -> Any:
     cache = contest.world.built.cache
     nodes, size = cache.nodes, cache.nodes.size
     owned = {
-        (kind, term): column.by_row(size).tolist()
+        (kind, term): column.get_counts(size).tolist()
         for kind, terms in cache.counts._owned.items()
         for term, column in terms.items()
     }
@@ -230,4 +232,4 @@ def _check_counters(contest: Contest) -> None:
         ]
         if isinstance(query, pod_counts.OnlySupposed):
             expected = [0] * size
-        assert column.by_row(size).tolist() == expected
+        assert column.get_counts(size).tolist() == expected

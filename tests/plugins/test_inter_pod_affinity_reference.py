@@ -27,7 +27,7 @@ def check_filter(
         assert not reference.required(pod.pod)
         assert not reference.required_anti(pod.pod)
         return
-    together = asking.answers(plugin.filter(state, pod, snap.all_rows()))
+    together = asking.answers(plugin.filter(state, pod, snap.view_all_rows()))
     assert asking.alive(snap, together) == expected
     for node, answer in zip(world.nodes, expected, strict=True):
         alone = plugin.filter(state, pod, asking.rows_of(snap, [node]))
@@ -84,4 +84,4 @@ def test_terms_of_waiting_pods_do_not_select_unknown_namespaces() -> None:
     snap = world.built.cache.snapshot()
     state = asking.state_for(avoiding)
     assert plugin.pre_filter(state, avoiding, snap).status.is_success
-    assert not plugin.filter(state, avoiding, snap.all_rows()).passes.any()
+    assert not plugin.filter(state, avoiding, snap.view_all_rows()).passes.any()

@@ -100,7 +100,7 @@ def test_rows_and_key_tell_every_other_answer(coarse: int, data: st.DataObject) 
         verdicts = domain_verdicts.DomainVerdicts(
             [domains.Domains(np.array(s, np.intp), 3) for s in (slots, slots[::-1])]
         )
-        seen, numbers = change_log.Seen(), np.arange(3, dtype=np.int16)
+        seen, numbers = change_log.ChangeLogCursor(), np.arange(3, dtype=np.int16)
         before: tuple[bytes, list[int]] | None = None
         for _ in range(5):
             table = data.draw(st.sampled_from(verdicts.tables))
@@ -111,7 +111,7 @@ def test_rows_and_key_tell_every_other_answer(coarse: int, data: st.DataObject) 
                 table.replace(np.array(answers, np.int16))
             now = verdicts.ids(slice(None), numbers).tolist()
             assert now == [verdicts.at(row) for row in range(len(slots))]
-            rows = seen.news(verdicts.changes)
+            rows = seen.read_changes(verdicts.changes)
             if before is not None and before[0] == verdicts.key and rows is not None:
                 others = [row for row, old in enumerate(before[1]) if old != now[row]]
                 assert set(others) <= set(rows)

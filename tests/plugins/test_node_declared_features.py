@@ -66,7 +66,7 @@ def test_nodes_must_declare_every_feature() -> None:
     info = cluster.info(restarting.spec(host_network=True, host_users=False))
     plugin = node_declared_features.NodeDeclaredFeatures()
     state = asking.state_for(info)
-    found = plugin.filter(state, info, cluster.cache.snapshot().all_rows())
+    found = plugin.filter(state, info, cluster.cache.snapshot().view_all_rows())
     assert found.passes.tolist() == [False, False, True]
     rejected = found.statuses[found.ids[0]]
     assert rejected.code is status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE
@@ -80,7 +80,7 @@ def test_a_deleted_node_is_passed_over() -> None:
     cluster.cache.remove_node("gone")
     plugin = node_declared_features.NodeDeclaredFeatures()
     found = plugin.filter(
-        asking.state_for(info), info, cluster.cache.snapshot().all_rows()
+        asking.state_for(info), info, cluster.cache.snapshot().view_all_rows()
     ).passes.tolist()
     assert found[-1]
 

@@ -214,7 +214,7 @@ def test_default_constraints_count_in_hints() -> None:
     selector = selectors.from_label_selector(label_selector(app="web"))
     owners.set(owner_selectors.OwnerKind.SERVICE, "default", "web", selector)
     zone = objects.TopologySpreadConstraint(max_skew=1, topology_key="zone")
-    defaults = spread_constraints.Defaults((zone,), is_system=False)
+    defaults = spread_constraints.SpreadDefaults((zone,), is_system=False)
     plugin = pod_topology_spread.PodTopologySpread(owners, defaults)
     assert hinting.would_queue(plugin, waiting, hinting.pod_deleted(web))
     assert not hinting.would_queue(plugin, waiting, hinting.pod_deleted(other))

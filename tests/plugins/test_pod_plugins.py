@@ -193,7 +193,7 @@ def test_node_name() -> None:
     cluster = make_cache([make_node("n1"), make_node("n2")])
     info = cluster.info(pod.node("n2"))
     found = node_name.NodeName().filter(
-        asking.state_for(info), info, cluster.cache.snapshot().all_rows()
+        asking.state_for(info), info, cluster.cache.snapshot().view_all_rows()
     )
     reason = ("node(s) didn't match the requested node name",)
     assert asking.answers(found) == [("UnschedulableAndUnresolvable", reason), None]
@@ -230,7 +230,7 @@ def test_pre_score_skips(plugin: Any, builder: PodBuilder, is_skipped: bool) -> 
     """A plugin is absent from the scores exactly where it is in kube-scheduler's."""
     cluster = make_cache([make_node("n1")])
     info = cluster.info(builder)
-    found = plugin.pre_score(asking.state_for(info), info, cluster.cache.snapshot().all_rows())
+    found = plugin.pre_score(asking.state_for(info), info, cluster.cache.snapshot().view_all_rows())
     assert found.is_skip == is_skipped
 
 
@@ -254,7 +254,7 @@ def test_policies_can_tolerate_taints(plugin: Any, node: Any) -> None:
     """Tolerations come from the cycle, so that policies can add to the pod's own."""
     cluster = make_cache([node])
     info = cluster.info(pod)
-    everywhere = cluster.cache.snapshot().all_rows()
+    everywhere = cluster.cache.snapshot().view_all_rows()
     own = plugin.filter(asking.state_for(info), info, everywhere)
     added = plugin.filter(cycle_state.CycleState(EVERYTHING_TOLERATED), info, everywhere)
     assert own.passes.tolist() == [False]
@@ -274,6 +274,6 @@ def test_spread_honors_tolerations_of_policies() -> None:
     for tolerations in ((), EVERYTHING_TOLERATED):
         state = cycle_state.CycleState(tolerations)
         assert plugin.pre_filter(state, info, snap).status.is_success
-        passes.append(plugin.filter(state, info, snap.all_rows()).passes.tolist())
+        passes.append(plugin.filter(state, info, snap.view_all_rows()).passes.tolist())
     # Zone b, empty, does not count at first: then n1 is the fullest of one zone.
     assert passes == [[True, True], [False, True]]

@@ -38,7 +38,7 @@ def check_filter(
     if plugin.pre_filter(state, pod, snap).status.is_skip:
         assert not reference.constraints_of(pod.pod, "DoNotSchedule", world.plain, defaults)
         return
-    together = asking.answers(plugin.filter(state, pod, snap.all_rows()))
+    together = asking.answers(plugin.filter(state, pod, snap.view_all_rows()))
     assert asking.alive(snap, together) == expected
     for node, answer in zip(world.nodes, expected, strict=True):
         alone = plugin.filter(state, pod, asking.rows_of(snap, [node]))
@@ -54,7 +54,7 @@ def test_pod_topology_spread_equals_the_reference(data: st.DataObject) -> None:
     is_system = data.draw(st.booleans())
     defaults = reference.SYSTEM_DEFAULTS if is_system else LIST_DEFAULTS
     plugin = pod_topology_spread.PodTopologySpread(
-        world.built.cache.owners, spread_constraints.Defaults(tuple(defaults), is_system)
+        world.built.cache.owners, spread_constraints.SpreadDefaults(tuple(defaults), is_system)
     )
     for _ in range(4):
         check_filter(plugin, world, pod, defaults)
@@ -92,7 +92,7 @@ def test_absent_and_empty_zones_are_one_domain_under_system_defaults() -> None:
     expected = reference.scores(
         pod.pod, world.nodes, world.plain, reference.SYSTEM_DEFAULTS, defaults_are_system=True
     )
-    view = world.built.cache.snapshot().all_rows()
+    view = world.built.cache.snapshot().view_all_rows()
     state = asking.state_for(pod)
     assert plugin.pre_score(state, pod, view).is_success
     found = plugin.normalize_score(state, pod, plugin.score(state, pod, view))

@@ -34,7 +34,9 @@ def _framework(world: worlds.World, shapes_kept: int) -> runtime.Framework:
     handle = handles.Handle(
         handles.NoBinder(), cache.owners, storage=cache.storage, budgets=cache.budgets
     )
-    profiles = policies.require(policies.make(policies.load((), {}, _NAME), handle))
+    profiles = policies.require_profiles(
+        policies.make_profiles(policies.load_policy_set((), {}, _NAME), handle)
+    )
     return runtime.Framework(profiles.by_name[_NAME], None, shapes_kept=shapes_kept)
 
 

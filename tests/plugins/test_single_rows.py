@@ -69,10 +69,10 @@ def test_room_in_one_node(
     """Reasons, codes and points of each row alone are those of the arrays, overflows included."""
     cluster, waiting = world
     info, snap, state = cluster.info(waiting), cluster.cache.snapshot(), cycle_state.CycleState()
-    scores = plugin.score(state, info, snap.all_rows())
+    scores = plugin.score(state, info, snap.view_all_rows())
     for row in range(snap.size):
         node = snapshot.NodeRow(snap, row)
-        told = plugin.filter(state, info, snap.at_rows(np.array([row])))
+        told = plugin.filter(state, info, snap.view_rows(np.array([row])))
         assert plugin.filter_row(state, info, node) == told.statuses[told.ids[0]]
         assert plugin.score_row(state, info, node) == scores[row]
 
@@ -91,6 +91,6 @@ def test_balance_of_one_node(
     plugin = node_resources_balanced_allocation.NodeResourcesBalancedAllocation(resources)
     cluster, waiting = world
     info, snap, state = cluster.info(waiting), cluster.cache.snapshot(), cycle_state.CycleState()
-    scores = plugin.score(state, info, snap.all_rows())
+    scores = plugin.score(state, info, snap.view_all_rows())
     alone = [plugin.score_row(state, info, snapshot.NodeRow(snap, r)) for r in range(snap.size)]
     assert alone == scores.tolist()

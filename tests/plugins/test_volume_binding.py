@@ -10,7 +10,7 @@ from policysched.cluster.objects import objects, storage_objects
 from policysched.framework import handles
 from policysched.plugins import arguments, registry
 from policysched.plugins.volume_binding import volume_binding
-from policysched.plugins.volume_binding.volume_findings import Verdict
+from policysched.plugins.volume_binding.volume_findings import VolumeFit
 from tests.builders import PodBuilder, expression, node_term
 from tests.plugins.volume_worlds import (
     OUT_OF_SCOPE,
@@ -41,7 +41,12 @@ OLD_REGION = "failure-domain.beta.kubernetes.io/region"
 DRIVER = "example.com/disks"
 OUT_OF_REACH, NO_VOLUME, NO_SPACE, GONE = (
     (NEVER, (volume_binding.REASONS[verdict],))
-    for verdict in (Verdict.OUT_OF_REACH, Verdict.NO_VOLUME, Verdict.NO_SPACE, Verdict.VOLUME_GONE)
+    for verdict in (
+        VolumeFit.OUT_OF_REACH,
+        VolumeFit.NO_VOLUME,
+        VolumeFit.NO_SPACE,
+        VolumeFit.VOLUME_GONE,
+    )
 )
 IMMEDIATE = (NEVER, ("pod has unbound immediate PersistentVolumeClaims",))
 FITS: list[Answer] = [None, None]
@@ -53,7 +58,9 @@ ZONES = ({ZONE: "a"}, {ZONE: "b"})
 
 def plugin(args: arguments.Arguments | None = None) -> volume_binding.VolumeBinding:
     """Return the plugin as a profile makes it."""
-    made = registry.built_in().create("VolumeBinding", args, handles.Handle(NoBinder()))
+    made = registry.create_built_in_registry().create(
+        "VolumeBinding", args, handles.Handle(NoBinder())
+    )
     assert isinstance(made, volume_binding.VolumeBinding)
     return made
 
@@ -556,12 +563,12 @@ def test_reasons_are_told_together() -> None:
         *bound("near", terms=[on("n1")]),
         make_claim("lost", volume="gone", is_bound=True),
     )
-    texts = {verdict: volume_binding.REASONS[verdict] for verdict in Verdict if verdict}
+    texts = {verdict: volume_binding.REASONS[verdict] for verdict in VolumeFit if verdict}
     found = said(plugin(), pod.claim("near").claim("c"), here.build())
-    both = (texts[Verdict.OUT_OF_REACH], texts[Verdict.NO_SPACE])
+    both = (texts[VolumeFit.OUT_OF_REACH], texts[VolumeFit.NO_SPACE])
     assert found == [NO_SPACE, (NEVER, both)]
     found = said(plugin(), pod.claim("lost").claim("c"), here.build())
-    missing = (texts[Verdict.NO_SPACE], texts[Verdict.VOLUME_GONE])
+    missing = (texts[VolumeFit.NO_SPACE], texts[VolumeFit.VOLUME_GONE])
     assert found == [(NEVER, missing)] * 2
 
 
@@ -585,7 +592,9 @@ def test_reasons_are_told_together() -> None:
 )
 def test_arguments_are_checked(args: dict[str, object], problem: str) -> None:
     """What kube-scheduler refuses with default feature gates is refused here."""
-    made = registry.built_in().create("VolumeBinding", args, handles.Handle(NoBinder()))
+    made = registry.create_built_in_registry().create(
+        "VolumeBinding", args, handles.Handle(NoBinder())
+    )
     assert isinstance(made, registry.PluginError)
     assert made.problem == problem
 

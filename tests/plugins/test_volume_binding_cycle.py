@@ -82,11 +82,11 @@ class Server:
             case Gone(kind=None):
                 cache.forget_pod(self.cluster.info(pod.claim("c")))
             case Gone():
-                cache.storage.of_kind(item.kind).remove(item.name, item.namespace)
+                cache.storage.get_store(item.kind).remove(item.name, item.namespace)
             case objects.Node():
                 cache.set_node(item)
             case _:
-                cache.storage.of_kind(type(item)).set(item)
+                cache.storage.get_store(type(item)).set(item)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,7 +165,7 @@ def reserved_by(
     snap = cluster.cache.snapshot()
     state = asking.state_for(info)
     assert plugin.pre_filter(state, info, snap).status.is_success
-    found = asking.answers(plugin.filter(state, info, snap.all_rows()))
+    found = asking.answers(plugin.filter(state, info, snap.view_all_rows()))
     assert found[snap.nodes.row_of[node_name]] is None
     cluster.cache.assume_pod(info, node_name)
     assert plugin.reserve(state, info, node_name).is_success

@@ -48,7 +48,7 @@ class World:
     def forget(self, item: Any) -> None:
         """Let the watch show that an object is gone."""
         meta = item.metadata
-        self.built.cache.storage.of_kind(type(item)).remove(meta.name, meta.namespace)
+        self.built.cache.storage.get_store(type(item)).remove(meta.name, meta.namespace)
         self.plain_of(item).pop(_plain_key(item), None)
 
     def plain_of(self, item: Any) -> dict[Any, Any]:
@@ -90,7 +90,7 @@ def check(world: World, pod: objects.Pod) -> Asked | None:
     assert (None if said.is_success else (said.code.value, said.reasons)) == wanted
     if wanted is not None:
         return None
-    found = asking.answers(world.plugin.filter(state, info, snap.all_rows()))
+    found = asking.answers(world.plugin.filter(state, info, snap.view_all_rows()))
     row_of = snap.nodes.row_of
     for name, node in world.nodes.items():
         answer, _ = reference.filter_node(pod, node, world.plain)

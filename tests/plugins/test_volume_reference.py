@@ -179,7 +179,7 @@ class World:
     def remove(self, thing: storage_objects.StorageObject) -> None:
         """Remove the object of that name if there is one."""
         meta = thing.metadata
-        store = self.cluster.built.cache.storage.of_kind(type(thing))
+        store = self.cluster.built.cache.storage.get_store(type(thing))
         store.remove(meta.name, meta.namespace)
         if isinstance(thing, storage_objects.PersistentVolumeClaim):
             self.stored.claims.pop((meta.namespace, meta.name), None)
@@ -263,7 +263,7 @@ def answers(plugin: Any, pod: pod_shape.PodInfo, world: World) -> list[Answer]:
             return passing
         if not found.is_success:
             return [(found.code.value, found.reasons)] * snap.node_count
-    return asking.alive(snap, asking.answers(plugin.filter(state, pod, snap.all_rows())))
+    return asking.alive(snap, asking.answers(plugin.filter(state, pod, snap.view_all_rows())))
 
 
 @hypothesis.settings(max_examples=examples.scale(150))
@@ -308,9 +308,9 @@ def test_what_if_pods_went(data: st.DataObject) -> None:
     restrictions.remember(state, pod, snap)
     with what_if.WhatIf(snap) as supposed:
         rows = [(world.cluster.info(p), snap.nodes.row_of[p.spec.node_name]) for p in gone]
-        supposed.take_off(rows)
+        supposed.remove_pods(rows)
         for_limits = answers(limits, pod, world)
-        view = snap.all_rows()
+        view = snap.view_all_rows()
         for_claims = asking.alive(snap, asking.answers(restrictions.filter_apart(state, pod, view)))
     for node, ours, theirs in zip(world.cluster.nodes, for_limits, for_claims, strict=True):
         assert ours == reference.node_volume_limits(pod.pod, node, left, stored)

@@ -165,8 +165,8 @@ def test_what_if_a_pod_went(around: World, gone: PodBuilder, expected: Any) -> N
     plugin.remember(state, waiting, snap)
     leaving = [(cluster.info(gone), snap.nodes.row_of[gone.pod.spec.node_name])]
     with what_if.WhatIf(snap) as supposed:
-        supposed.take_off(leaving)
-        found = plugin.filter_apart(state, waiting, snap.all_rows())
+        supposed.remove_pods(leaving)
+        found = plugin.filter_apart(state, waiting, snap.view_all_rows())
     assert asking.answers(found) == expected
-    after = plugin.filter_apart(state, waiting, snap.all_rows())
+    after = plugin.filter_apart(state, waiting, snap.view_all_rows())
     assert all(answer is not None for answer in asking.answers(after))

@@ -69,4 +69,4 @@ def test_volumes_without_a_csi_counterpart(
     info, snap = cluster.info(waiting), cluster.cache.snapshot()
     state = asking.state_for(info)
     assert plugin.pre_filter(state, info, snap).status.is_success
-    assert asking.answers(plugin.filter(state, info, snap.all_rows())) == expected
+    assert asking.answers(plugin.filter(state, info, snap.view_all_rows())) == expected

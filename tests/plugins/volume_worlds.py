@@ -67,7 +67,7 @@ def said(plugin: Any, waiting: PodBuilder, cluster: Cluster) -> str | Answer | l
             return SKIPPED
         if not found.is_success:
             return found.code.value, found.reasons
-    return asking.alive(snap, asking.answers(plugin.filter(state, info, snap.all_rows())))
+    return asking.alive(snap, asking.answers(plugin.filter(state, info, snap.view_all_rows())))
 
 
 # --- disks ---------------------------------------------------------------------------------------

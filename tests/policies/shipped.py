@@ -57,14 +57,16 @@ class Answer:
 
 def framework(profile: str, *files: pathlib.Path) -> runtime.Framework:
     """Return the profile of that name that the files (default: all shipped ones) declare."""
-    policy_set = policies.load([str(file) for file in files or (FOLDER,)], {})
-    made = policies.require(policies.make(policy_set, handles.Handle()))
+    policy_set = policies.load_policy_set([str(file) for file in files or (FOLDER,)], {})
+    made = policies.require_profiles(policies.make_profiles(policy_set, handles.Handle()))
     return runtime.Framework(made.by_name[profile], None)
 
 
 def framework_of_no_policy() -> runtime.Framework:
     """Return what `run` uses when it is given no policy."""
-    made = policies.require(policies.make(policies.load([], {}), handles.Handle()))
+    made = policies.require_profiles(
+        policies.make_profiles(policies.load_policy_set([], {}), handles.Handle())
+    )
     return runtime.Framework(made.by_name["policysched"], None)
 
 
@@ -93,4 +95,4 @@ def explain(
         samples = {node: metric_table.Sample(value, now) for node, value in by_node.items()}
         cluster.cache.metrics.refresh(metric, samples)
     snap = cluster.cache.snapshot()
-    return Answer(pod_report.report(decider, cluster.info(pod), snap))
+    return Answer(pod_report.report_pod(decider, cluster.info(pod), snap))

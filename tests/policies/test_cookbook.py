@@ -39,7 +39,10 @@ def test_quotations_are_what_the_policy_says(block: cookbook.Block) -> None:
 def test_policies_of_the_page_are_sound(block: cookbook.Block) -> None:
     """What the page shows to be written can be written."""
     sources = [source.SourceText(block.file, block.body)]
-    assert checker.check(sources, plugins=registry.built_in().names()).diagnostics == ()
+    assert (
+        checker.check(sources, plugins=registry.create_built_in_registry().names()).diagnostics
+        == ()
+    )
 
 
 def test_every_shipped_policy_has_a_section() -> None:

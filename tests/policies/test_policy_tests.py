@@ -14,12 +14,12 @@ FOLDER = shipped.FOLDER / "tests"
 
 
 @pytest.fixture(scope="module")
-def done() -> running.Run:
+def done() -> running.PolicyTestRun:
     """Run all of them."""
-    return running.run([str(FOLDER)])
+    return running.run_suites([str(FOLDER)])
 
 
-def test_every_shipped_policy_passes_its_tests(done: running.Run) -> None:
+def test_every_shipped_policy_passes_its_tests(done: running.PolicyTestRun) -> None:
     """As `policysched test policies/tests` would say."""
     failing = {
         f"{result.case.suite.path}: {result.case.name}": result.mismatches
@@ -35,7 +35,7 @@ def test_every_shipped_policy_has_tests() -> None:
     assert tested == {file.stem for file in shipped.FILES}
 
 
-def test_every_rule_is_exercised_both_ways(done: running.Run) -> None:
+def test_every_rule_is_exercised_both_ways(done: running.PolicyTestRun) -> None:
     """Nothing is missing of the coverage."""
     assert {rule.name: rule.missing for rule in done.coverage.rules if rule.missing} == {}
     assert len(done.coverage.rules) > 20
@@ -43,7 +43,7 @@ def test_every_rule_is_exercised_both_ways(done: running.Run) -> None:
 
 def test_the_schema_is_one() -> None:
     """Of JSON Schema's own form; each expectation that it knows is compared."""
-    schema = suites.schema()
+    schema = suites.load_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     known = set(schema["$defs"]["expect"]["properties"])
     assert known - {"exact", *cluster_expectations.FIELDS} == set(expectations._COMPARISONS)
@@ -55,4 +55,4 @@ def test_the_schema_accepts_the_shipped_tests() -> None:
     assert files
     for file in files:
         document = plain_yaml.load(file.read_text("utf-8"), file.name)
-        jsonschema.validate(document.value, suites.schema())
+        jsonschema.validate(document.value, suites.load_schema())

@@ -29,7 +29,9 @@ def _text(file: pathlib.Path) -> source.SourceText:
 
 
 def _check(files: list[pathlib.Path]) -> checker.CheckResult:
-    return checker.check([_text(file) for file in files], plugins=registry.built_in().names())
+    return checker.check(
+        [_text(file) for file in files], plugins=registry.create_built_in_registry().names()
+    )
 
 
 def test_the_scenarios_of_the_field_are_there() -> None:
@@ -116,7 +118,9 @@ def test_lines_fit_on_a_screen(file: pathlib.Path) -> None:
 def test_node_load_counts_placed_pods_until_samples_show_them(given: dict[str, str]) -> None:
     """A pod counts for a scrape interval, the range of the rate and a refresh, at least."""
     (file,) = (file for file in shipped.FILES if file.stem == "node-load")
-    result = checker.check([_text(file)], given=given, plugins=registry.built_in().names())
+    result = checker.check(
+        [_text(file)], given=given, plugins=registry.create_built_in_registry().names()
+    )
     assert result.program is not None
     protected = {m.name: m for m in result.program.metrics if m.placed is not None}
     assert protected.keys() == {"node_cpu", "node_memory"}

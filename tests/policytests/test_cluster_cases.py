@@ -38,11 +38,11 @@ tests:
 """
 
 
-def _run(tmp_path: pathlib.Path, case: str, suite: str = _SUITE) -> running.Run:
+def _run(tmp_path: pathlib.Path, case: str, suite: str = _SUITE) -> running.PolicyTestRun:
     (tmp_path / "web.policy").write_text(_POLICY)
     path = tmp_path / "web_test.yaml"
     path.write_text(suite.replace("CASE_TAINT", "a=b:NoSchedule").replace("CASE", case))
-    return running.run([str(path)])
+    return running.run_suites([str(path)])
 
 
 @pytest.mark.parametrize(

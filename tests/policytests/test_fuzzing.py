@@ -27,7 +27,7 @@ policy web {
 }
 """
 SHIPPED = sorted((_resources.folder("policies") / "tests").glob("*_test.yaml"))
-Change = Callable[[evaluation.Outcome], evaluation.Outcome]
+Change = Callable[[evaluation.CaseOutcome], evaluation.CaseOutcome]
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
@@ -39,21 +39,21 @@ def test_shipped_policies_have_no_counterexample(path: pathlib.Path) -> None:
 def test_a_seed_makes_the_same_clusters() -> None:
     """And they hold what the policies speak of."""
     text = source.SourceText("web.policy", files.POLICY)
-    words = fuzz_worlds.vocabulary([text], ())
+    words = fuzz_worlds.build_vocabulary([text], ())
     assert words.labels == {"app": {"web"}, "disk": {"ssd"}}
     assert words.taints == {"dedicated=web:NoSchedule"}
-    made = [fuzz_worlds.world(words, random.Random(seed)) for seed in (1, 1, 2)]
+    made = [fuzz_worlds.generate_suite(words, random.Random(seed)) for seed in (1, 1, 2)]
     assert made[0] == made[1] != made[2]
 
 
-def _too_many_points(outcome: evaluation.Outcome) -> evaluation.Outcome:
+def _too_many_points(outcome: evaluation.CaseOutcome) -> evaluation.CaseOutcome:
     points = {name: dict.fromkeys(nodes, 101.0) for name, nodes in outcome.decision.points.items()}
     return dataclasses.replace(
         outcome, decision=dataclasses.replace(outcome.decision, points=points)
     )
 
 
-def _no_number(outcome: evaluation.Outcome) -> evaluation.Outcome:
+def _no_number(outcome: evaluation.CaseOutcome) -> evaluation.CaseOutcome:
     points = {"x": {"n0": float("nan")}}
     return dataclasses.replace(
         outcome, decision=dataclasses.replace(outcome.decision, points=points)
@@ -63,14 +63,14 @@ def _no_number(outcome: evaluation.Outcome) -> evaluation.Outcome:
 _CALLS = itertools.count()
 
 
-def _now_and_then(outcome: evaluation.Outcome) -> evaluation.Outcome:
+def _now_and_then(outcome: evaluation.CaseOutcome) -> evaluation.CaseOutcome:
     report = {**outcome.decision.report, "message": f"told {next(_CALLS)} times"}
     return dataclasses.replace(
         outcome, decision=dataclasses.replace(outcome.decision, report=report)
     )
 
 
-def _other_best(outcome: evaluation.Outcome) -> evaluation.Outcome:
+def _other_best(outcome: evaluation.CaseOutcome) -> evaluation.CaseOutcome:
     (placed,) = outcome.placements
     return dataclasses.replace(outcome, placements=[dataclasses.replace(placed, best=["n9"])])
 
@@ -95,7 +95,7 @@ def test_a_defect_is_found_and_becomes_a_test(
     path = files.write(tmp_path, TESTS, policy=SCORING)
     evaluate = evaluation.evaluate
 
-    def broken(*given: Any, **named: Any) -> evaluation.Outcome:
+    def broken(*given: Any, **named: Any) -> evaluation.CaseOutcome:
         return change(evaluate(*given, **named))
 
     monkeypatch.setattr(evaluation, "evaluate", broken)
@@ -110,7 +110,7 @@ def test_a_defect_is_found_and_becomes_a_test(
     monkeypatch.undo()
     pasted = tmp_path / "pasted_test.yaml"
     pasted.write_text(test + "\n", encoding="utf-8")
-    done = running.run([str(pasted)], is_update=True)
+    done = running.run_suites([str(pasted)], is_update=True)
     assert done.problems == {}
     assert len(done.results) == 1
 

@@ -57,8 +57,8 @@ def promtool() -> str:
     return str(components.binary("promtool"))
 
 
-def _run(path: str, promtool: str | None) -> running.Run:
-    return running.run([path], prometheus_bin=promtool)
+def _run(path: str, promtool: str | None) -> running.PolicyTestRun:
+    return running.run_suites([path], prometheus_bin=promtool)
 
 
 @pytest.mark.e2e
@@ -137,7 +137,7 @@ def test_promtool_is_found_beside_prometheus(tmp_path: pathlib.Path, promtool: s
     path = files.write(tmp_path, EXPECT, HEAD, POLICY)
     folder = pathlib.Path(promtool).parent
     for given in (folder, folder / "prometheus"):
-        assert _run(path, str(given)).exit_code() == 0
+        assert _run(path, str(given)).get_exit_code() == 0
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_what_promtool_prints_is_read(
     line: str, labels: dict[str, str], value: float | None
 ) -> None:
     """Labels may hold any sign."""
-    (found,) = series._answer(line, 60).series
+    (found,) = series._parse_answer(line, 60).series
     assert found.labels == labels
     if value is not None:
         assert found.value == value

@@ -25,7 +25,7 @@ def checked(*rules: str) -> checker.CheckResult:
 
 def test_an_error_of_lint_takes_the_program_away() -> None:
     """It is shown like any other, with the way past it."""
-    found = lint_gate.refuse(checked("# above", NEVER))
+    found = lint_gate.refuse_errors(checked("# above", NEVER))
     assert found.program is None
     (fault,) = found.diagnostics
     assert (fault.code, fault.severity, fault.span.line) == (
@@ -40,7 +40,7 @@ def test_an_error_of_lint_takes_the_program_away() -> None:
 
 def test_it_may_be_only_warned_of() -> None:
     """The program stays."""
-    found = lint_gate.warn(checked(NEVER))
+    found = lint_gate.downgrade_errors(checked(NEVER))
     assert found.program is not None
     assert [(each.code, each.severity.value) for each in found.diagnostics] == [
         ("PS201", "warning")
@@ -62,14 +62,14 @@ def test_it_may_be_only_warned_of() -> None:
 def test_what_is_left_as_it_is(rules: tuple[str, ...]) -> None:
     """Whatever lint calls no error, and what the checker has refused before."""
     result = checked(*rules)
-    assert lint_gate.refuse(result) == result
-    assert lint_gate.warn(result) == result
+    assert lint_gate.refuse_errors(result) == result
+    assert lint_gate.downgrade_errors(result) == result
 
 
 def test_only_rules_that_need_nothing_but_the_texts() -> None:
     """A version must not be bad by what the cluster has at the moment."""
     chosen = lint_gate._only_errors()
-    offline = {each.code: each.severity for each in registry.offline()}
+    offline = {each.code: each.severity for each in registry.list_offline_rules()}
     assert chosen.select
     assert {offline[code] for code in chosen.select} == {diagnostics.Severity.ERROR}
 
@@ -84,7 +84,7 @@ def test_a_fault_of_a_rule_lets_the_version_pass(
 
     monkeypatch.setattr(linter, "lint", fail)
     result = checked(NEVER)
-    assert lint_gate.refuse(result) == result
+    assert lint_gate.refuse_errors(result) == result
     assert "could not be linted" in caplog.text
 
 
@@ -99,6 +99,6 @@ def test_rules_without_end_are_not_compared_pair_by_pair(count: int, is_compared
         for side in sides
         for number in range(count)
     ]
-    found = lint_gate.warn(checked(*rules))
+    found = lint_gate.downgrade_errors(checked(*rules))
     assert found.program is not None
     assert any(each.code == "PS212" for each in found.diagnostics) is is_compared

@@ -28,7 +28,7 @@ HANDLE = handles.Handle(NoBinder())
 def _made(text: str, configuration: config.Config | None = None) -> policies.Profiles:
     sources = [source.SourceText("p.policy", "version 1\n" + text)]
     found = policies.from_sources(sources, {}, None, configuration)
-    return policies.require(policies.make(found, HANDLE))
+    return policies.require_profiles(policies.make_profiles(found, HANDLE))
 
 
 def _weights(profiles: policies.Profiles, name: str) -> dict[str, int]:
@@ -50,8 +50,8 @@ DEFAULT_SCORES = {
 def test_without_policies_there_is_kube_schedulers_profile() -> None:
     """Its plugins and weights, under the default name or the one that is asked for."""
     for asked, name in ((None, "policysched"), ("default-scheduler", "default-scheduler")):
-        found = policies.load((), {}, asked)
-        profiles = policies.require(policies.make(found, HANDLE))
+        found = policies.load_policy_set((), {}, asked)
+        profiles = policies.require_profiles(policies.make_profiles(found, HANDLE))
         assert list(profiles.by_name) == [name]
         made = profiles.by_name[name]
         assert [plugin.name for plugin in made.plugins] == list(defaults.DEFAULT_WEIGHTS)
@@ -134,8 +134,10 @@ def test_profiles_of_a_configuration_replace_the_implied_one() -> None:
     """Without policies the configuration says which profiles there are."""
     configuration = config.Config(profiles=(config.ProfileConfig("b"),))
     for asked, names in ((None, ["b"]), ("x", ["x", "b"])):
-        found = policies.load((), {}, asked, configuration)
-        assert list(policies.require(policies.make(found, HANDLE)).by_name) == names
+        found = policies.load_policy_set((), {}, asked, configuration)
+        assert (
+            list(policies.require_profiles(policies.make_profiles(found, HANDLE)).by_name) == names
+        )
 
 
 def test_a_name_that_no_declared_profile_has_is_refused() -> None:
@@ -190,12 +192,12 @@ def test_the_next_change_by_time_is_known() -> None:
 def test_what_a_profile_cannot_be_is_told_all_at_once(statements: str, problems: list[str]) -> None:
     """Faults are values with the place in the policy text."""
     text = source.SourceText("p.policy", f"version 1\nprofile a {{ {statements} }}")
-    found = policies.make(policies.from_sources([text], {}), HANDLE)
+    found = policies.make_profiles(policies.from_sources([text], {}), HANDLE)
     assert isinstance(found, list)
     assert [fault.problem[: len(p)] for fault, p in zip(found, problems, strict=True)] == problems
     assert all(fault.where.startswith("p.policy:2:") for fault in found)
     with pytest.raises(errors.ConfigurationError, match=r"^p\.policy:2:"):
-        policies.require(found)
+        policies.require_profiles(found)
 
 
 def test_unknown_plugins_of_a_configuration_are_named_with_the_nearest() -> None:
@@ -207,7 +209,7 @@ def test_unknown_plugins_of_a_configuration_are_named_with_the_nearest() -> None
             ),
         )
     )
-    found = policies.make(policies.load((), {}, None, configuration), HANDLE)
+    found = policies.make_profiles(policies.load_policy_set((), {}, None, configuration), HANDLE)
     assert isinstance(found, list)
     where = "profile `a` of the configuration: there is no plugin"
     assert [str(fault) for fault in found] == [
@@ -223,7 +225,7 @@ def test_params_of_the_command_line_stand_over_those_of_the_configuration(
     (tmp_path / "p.policy").write_text("version 1\nparam low: cores = 1\n")
     configuration = config.Config(params={"low": 2})
     found = [
-        policies.load([str(tmp_path)], given, None, used)
+        policies.load_policy_set([str(tmp_path)], given, None, used)
         for given, used in (({}, None), ({}, configuration), ({"low": "3"}, configuration))
     ]
     values = [each.program.params[0].value for each in found if each.program]
@@ -237,7 +239,7 @@ def test_each_plugin_and_rule_of_each_profile_is_described() -> None:
         "policy p { for pods reject when node(a = b) as off score free(cpu) prefer high as roomy }"
         "profile a { policies p plugin NodeAffinity weight 4 }"
     )
-    lines = list(policies.describe(profiles))
+    lines = list(policies.describe_profiles(profiles))
     assert lines[0] == f"profile=a policies=p hash={profiles.by_name['a'].policy_hash}"
     points = "PreFilter,Filter,PreScore,Score,NormalizeScore"
     assert f"profile=a plugin=NodeAffinity weight=4 points={points}" in lines
@@ -265,13 +267,13 @@ def test_shadow_policies_are_described_and_have_plugins_of_their_own() -> None:
     profile one { policies now, next }
     profile two { policies now }
     """
-    made = policies.require(
-        policies.make(
+    made = policies.require_profiles(
+        policies.make_profiles(
             policies.from_sources([source.SourceText("test.policy", text)], {}),
             handles.Handle(NoBinder()),
         )
     )
-    assert [line for line in policies.describe(made) if "shadow" in line] == [
+    assert [line for line in policies.describe_profiles(made) if "shadow" in line] == [
         "profile=one shadow=next"
     ]
     assert list(made.shadows) == ["one"]

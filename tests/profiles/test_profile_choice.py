@@ -16,7 +16,7 @@ def _frameworks(*names: str) -> dict[str, runtime.Framework]:
 
 def _pod(scheduler_name: str) -> pod_shape.PodInfo:
     pod = builders.make_pod("p").spec(scheduler_name=scheduler_name).build()
-    return pod_shape.PodShapes().info(pod)
+    return pod_shape.PodShapes().make_info(pod)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_a_pod_is_decided_by_its_own_profile_or_the_obvious_one(
 ) -> None:
     """schedulerName decides; where it names none, only an unambiguous profile steps in."""
     choice = profile_choice.ProfileChoice(_frameworks(*profiles))
-    framework = choice.of(_pod(scheduler_name))
+    framework = choice.choose_framework(_pod(scheduler_name))
     assert (framework and framework.profile.scheduler_name) == chosen
     assert choice.left_out == ({scheduler_name: 1} if chosen is None else {})
 
@@ -41,7 +41,7 @@ def test_a_pod_is_decided_by_its_own_profile_or_the_obvious_one(
 def test_a_forced_profile_decides_all_pods() -> None:
     """--scheduler-name stands over what pods say."""
     choice = profile_choice.ProfileChoice(_frameworks("a", "b"), "a")
-    assert [choice.required(_pod(n)).profile.scheduler_name for n in "bx"] == ["a", "a"]
+    assert [choice.require_framework(_pod(n)).profile.scheduler_name for n in "bx"] == ["a", "a"]
 
 
 def test_pods_that_nobody_tries_are_not_queued() -> None:
@@ -50,7 +50,7 @@ def test_pods_that_nobody_tries_are_not_queued() -> None:
     both = {"a": runtime.Framework(gating, None), "b": runtime.Framework(gating, None)}
     choice = profile_choice.ProfileChoice(both)
     gated = builders.make_pod("p").scheduler_name("a").gates("example.com/quota").build()
-    pods = [_pod("a"), _pod("x"), pod_shape.PodShapes().info(gated)]
+    pods = [_pod("a"), _pod("x"), pod_shape.PodShapes().make_info(gated)]
     assert [choice.queues(pod) for pod in pods] == [True, False, False]
     assert not choice.left_out
 
@@ -66,4 +66,4 @@ def test_a_single_pod_without_a_profile_is_an_error() -> None:
     """Who asks about one pod is told how to get an answer."""
     choice = profile_choice.ProfileChoice(_frameworks("a", "b"))
     with pytest.raises(errors.ConfigurationError, match="say which profile decides by"):
-        choice.required(_pod("x"))
+        choice.require_framework(_pod("x"))

@@ -199,11 +199,11 @@ class World:
         self._make_source(server.url)
 
     def _make_scheduler(self) -> None:
-        outside = ports.Outside(self._cluster, self._cluster, self._cluster)
+        outside = ports.SchedulerPorts(self._cluster, self._cluster, self._cluster)
         self.scheduler = schedulers.Scheduler({}, outside, self._time.clock)
         found = policies.from_sources([source.SourceText("hostile.policy", POLICY)], {})
         handle = handles.Handle(self._cluster)
-        profiles = policies.require(policies.make(found, handle))
+        profiles = policies.require_profiles(policies.make_profiles(found, handle))
         self.scheduler.set_profiles(
             {name: runtime.Framework(one, None) for name, one in profiles.by_name.items()},
             profiles.annotation_keys,
@@ -214,12 +214,14 @@ class World:
         self._driver = driver.Driver(self._cluster, self.scheduler, self._time)
 
     def _make_source(self, url: str) -> None:
-        around = sources.Surroundings(self._time.clock, random.Random(1), self._time.sleep, self)
+        around = sources.SourceDependencies(
+            self._time.clock, random.Random(1), self._time.sleep, self
+        )
         self.live = live_source.LiveSource(
             {"default": settings.PrometheusSource(url, timeout_seconds=30)},
             self._metrics,
             around,
-            connect=lambda name, one: connection.Connection(name, one, self._real_seconds),
+            connect=lambda name, one: connection.PrometheusClient(name, one, self._real_seconds),
         )
         at_once: Any = worlds._AtOnce()
         self.live._joins._thread = at_once
@@ -271,7 +273,7 @@ class World:
 
     def _compare(
         self,
-        decision: decisions.Decision,
+        decision: decisions.SchedulingDecision,
         _result: runtime.ScheduleResult,
         _snapshot: snapshot.Snapshot,
     ) -> None:

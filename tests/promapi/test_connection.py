@@ -23,7 +23,7 @@ SECRET = "s3cr3t-t0k3n"
 
 def _ask(url: str, **options: Any) -> Any:
     source = source_settings.PrometheusSource(url, **options)
-    with connection.Connection("p", source) as connected:
+    with connection.PrometheusClient("p", source) as connected:
         return connected.ask("up")
 
 
@@ -161,7 +161,7 @@ def test_slow_answers_end_in_time() -> None:
     with fake.FakePrometheus(fake.Answer(200, pieces)) as server:
         source = source_settings.PrometheusSource(server.url, timeout_seconds=5)
         # Each look at the clock takes a second, so that few pieces arrive in time.
-        slow = connection.Connection("p", source, lambda: float(next(ticks)) * 6)
+        slow = connection.PrometheusClient("p", source, lambda: float(next(ticks)) * 6)
         with slow, pytest.raises(failures.QueryError, match="no complete answer within 5 s"):
             slow.ask("up")
 
@@ -174,7 +174,7 @@ def test_an_answer_that_stops_is_given_up() -> None:
         pytest.raises(failures.QueryError) as caught,
     ):
         _ask(server.url, timeout_seconds=0.2)
-    assert caught.value.cause == failures.Cause.TIMEOUT
+    assert caught.value.cause == failures.QueryIssue.TIMEOUT
 
 
 def test_too_large_answers_are_not_read_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,7 +185,7 @@ def test_too_large_answers_are_not_read_to_the_end(monkeypatch: pytest.MonkeyPat
         pytest.raises(failures.QueryError) as caught,
     ):
         _ask(server.url)
-    assert caught.value.cause == failures.Cause.TOO_LARGE
+    assert caught.value.cause == failures.QueryIssue.TOO_LARGE
 
 
 def test_more_series_than_a_cluster_can_have_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,7 +197,7 @@ def test_more_series_than_a_cluster_can_have_are_refused(monkeypatch: pytest.Mon
         pytest.raises(failures.QueryError, match="3 series, more than 2") as caught,
     ):
         _ask(server.url)
-    assert caught.value.cause == failures.Cause.TOO_LARGE
+    assert caught.value.cause == failures.QueryIssue.TOO_LARGE
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_nobody_there_is_said_shortly(scheme: str, text: str) -> None:
     url = f"{scheme}://127.0.0.1:{process.free_port()}"
     with pytest.raises(failures.QueryError) as caught:
         _ask(url, method="GET", query_params={"token": SECRET})
-    assert (caught.value.cause, str(caught.value)) == (failures.Cause.UNREACHABLE, text)
+    assert (caught.value.cause, str(caught.value)) == (failures.QueryIssue.UNREACHABLE, text)
 
 
 # --- how a server is spoken to ----------------------------------------------------------------
@@ -238,7 +238,7 @@ def test_a_long_query_does_not_go_into_the_url() -> None:
     """The client library would put it there, where it may be too long."""
     with fake.FakePrometheus() as server:
         source = source_settings.PrometheusSource(server.url)
-        with connection.Connection("p", source) as connected:
+        with connection.PrometheusClient("p", source) as connected:
             connected.ask("x" * 200_000)
     assert len(server.requests[0].query) == 200_000
 
@@ -267,7 +267,7 @@ def test_a_token_file_is_read_again_when_it_changes(tmp_path: pathlib.Path) -> N
     path.write_text("first")
     with fake.FakePrometheus() as server:
         source = source_settings.PrometheusSource(server.url, bearer_token_file=str(path))
-        with connection.Connection("p", source) as connected:
+        with connection.PrometheusClient("p", source) as connected:
             connected.ask("up")
             path.write_text("another")
             connected.ask("up")
@@ -277,7 +277,7 @@ def test_a_token_file_is_read_again_when_it_changes(tmp_path: pathlib.Path) -> N
             path.write_text("\n")
             with pytest.raises(failures.QueryError, match="holds no token or password") as caught:
                 connected.ask("up")
-    assert caught.value.cause == failures.Cause.CREDENTIAL
+    assert caught.value.cause == failures.QueryIssue.CREDENTIAL
     sent = [request.headers["Authorization"] for request in server.requests]
     assert sent == ["Bearer first", "Bearer another"]
 
@@ -303,7 +303,7 @@ def test_cookies_are_not_kept() -> None:
         fake.Answer(200, answer.pieces, {"Set-Cookie": "session=1; Path=/"})
     ) as server:
         source = source_settings.PrometheusSource(server.url)
-        with connection.Connection("p", source) as connected:
+        with connection.PrometheusClient("p", source) as connected:
             connected.ask("up")
             connected.ask("up")
     assert "Cookie" not in server.requests[1].headers
@@ -323,4 +323,4 @@ def test_secrets_do_not_show() -> None:
     source = source_settings.PrometheusSource(
         "http://h", bearer_token=SECRET, headers={"X": SECRET}, basic_auth=auth
     )
-    assert SECRET not in f"{source!r} {auth!r} {connection.Connection('p', source)!r}"
+    assert SECRET not in f"{source!r} {auth!r} {connection.PrometheusClient('p', source)!r}"

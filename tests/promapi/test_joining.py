@@ -13,7 +13,7 @@ from policysched.lang.checked import checked
 from policysched.promapi import answers, failures, joining, kept_samples
 from tests.promapi import worlds
 
-Cause = failures.Cause
+Cause = failures.QueryIssue
 NOW = 90_000.0
 MAX_AGE = 60.0
 EVALUATED = 5000.0
@@ -35,19 +35,25 @@ def _metric(**changes: object) -> checked.CheckedMetric:
 
 def _answer(
     series: list[tuple[str, float | None]], measured: dict[str, float | None] | None = None
-) -> answers.Answer:
+) -> answers.InstantVector:
     if measured is None:
         measured = {name: EVALUATED - 2 for name, _ in series}
-    return answers.Answer(
-        tuple(answers.Series({"instance": name}, value, EVALUATED) for name, value in series),
+    return answers.InstantVector(
         tuple(
-            answers.Series({"instance": name}, value, EVALUATED) for name, value in measured.items()
+            answers.InstantVectorSample({"instance": name}, value, EVALUATED)
+            for name, value in series
+        ),
+        tuple(
+            answers.InstantVectorSample({"instance": name}, value, EVALUATED)
+            for name, value in measured.items()
         ),
         EVALUATED,
     )
 
 
-def _join(answer: answers.Answer, *, has_freshness: bool = True, **changes: object) -> object:
+def _join(
+    answer: answers.InstantVector, *, has_freshness: bool = True, **changes: object
+) -> object:
     found = joining.join(answer, _metric(**changes), NAMES, NOW, has_freshness=has_freshness)
     samples = {
         node: (sample.value, NOW - sample.measured_at_seconds)
@@ -119,7 +125,7 @@ def _join(answer: answers.Answer, *, has_freshness: bool = True, **changes: obje
     ],
 )
 def test_each_series_has_a_rule(
-    answer: answers.Answer, samples: object, without: object, counts: object
+    answer: answers.InstantVector, samples: object, without: object, counts: object
 ) -> None:
     """A node gets the one value that is surely its own, with its age, or none; all is counted."""
     assert _join(answer, low=0.0, high=1.0) == (samples, without, counts)
@@ -127,7 +133,9 @@ def test_each_series_has_a_rule(
 
 def test_a_series_without_the_label_is_of_no_node() -> None:
     """Aggregations drop labels."""
-    answer = answers.Answer((answers.Series({"job": "n1"}, 0.5, EVALUATED),), (), EVALUATED)
+    answer = answers.InstantVector(
+        (answers.InstantVectorSample({"job": "n1"}, 0.5, EVALUATED),), (), EVALUATED
+    )
     assert _join(answer) == ({}, set(), {"unlabelled": 1})
 
 
@@ -155,14 +163,14 @@ _ANSWERS = st.builds(
 
 
 @given(answers_=st.lists(_ANSWERS, max_size=4), has_freshness=st.booleans())
-def test_no_sample_is_made_up(answers_: list[answers.Answer], has_freshness: bool) -> None:
+def test_no_sample_is_made_up(answers_: list[answers.InstantVector], has_freshness: bool) -> None:
     """After any answers each sample is finite, past, and the only value some answer had."""
-    kept = kept_samples.KeptSamples()
+    kept = kept_samples.LatestSamples()
     for number, answer in enumerate(answers_):
         now = NOW + 10 * number
         joined = joining.join(answer, _metric(), NAMES, now, has_freshness=has_freshness)
         assert not joined.samples.keys() & joined.without_value
-        kept.take(joined, NAMES, now, MAX_AGE)
+        kept.update(joined, NAMES, now, MAX_AGE)
         assert not kept.samples.keys() & joined.without_value
         given_values = {
             (node, series.value)
@@ -180,23 +188,23 @@ def test_no_sample_is_made_up(answers_: list[answers.Answer], has_freshness: boo
 @pytest.mark.parametrize("back, value", [(3600.0, 0.9), (5.0, 0.9), (0.5, 0.5)])
 def test_a_clock_that_is_set_back_blocks_nothing(back: float, value: float) -> None:
     """What was kept lies in the future then, unless it was a mere correction."""
-    kept = kept_samples.KeptSamples()
+    kept = kept_samples.LatestSamples()
     samples = {name: metric_table.Sample(0.5, NOW) for name in ("n1", "n2")}
-    kept.take(joining.Joined(dict(samples)), NAMES, NOW, MAX_AGE)
+    kept.update(joining.NodeSamples(dict(samples)), NAMES, NOW, MAX_AGE)
     now = NOW - back
     new = {"n1": metric_table.Sample(0.9, now - 2)}
-    kept.take(joining.Joined(new), NAMES, now, MAX_AGE)
+    kept.update(joining.NodeSamples(new), NAMES, now, MAX_AGE)
     assert kept.samples["n1"].value == value
     assert all(each.measured_at_seconds <= now + 1 for each in kept.samples.values())
 
 
 def test_an_older_sample_does_not_replace_a_newer_one() -> None:
     """A replica that lags, or a time that was found less exactly, brings nothing new."""
-    kept = kept_samples.KeptSamples()
+    kept = kept_samples.LatestSamples()
 
     def take(value: float, age: float, at: float) -> None:
         answer = _answer([("n1", value)], {"n1": EVALUATED - age})
-        kept.take(
+        kept.update(
             joining.join(answer, _metric(), NAMES, at, has_freshness=True), NAMES, at, MAX_AGE
         )
 

@@ -30,7 +30,7 @@ _TIMES = st.sampled_from([4900.0, 4930.5, 4990.0, 5000.25, 9999.0, 0.0, -1.0, ma
 
 
 @st.composite
-def moments(draw: st.DrawFn) -> list[answers.Answer]:
+def moments(draw: st.DrawFn) -> list[answers.InstantVector]:
     """Return answers at some moments, hostile ones."""
     found = []
     for number in range(draw(st.integers(0, 4))):
@@ -38,10 +38,13 @@ def moments(draw: st.DrawFn) -> list[answers.Answer]:
         series = draw(st.lists(st.tuples(_LABELS, _VALUES), max_size=6))
         measured = draw(st.dictionaries(_LABELS, _TIMES))
         found.append(
-            answers.Answer(
-                tuple(answers.Series({"instance": name}, value, at) for name, value in series),
+            answers.InstantVector(
                 tuple(
-                    answers.Series({"instance": name}, value, at)
+                    answers.InstantVectorSample({"instance": name}, value, at)
+                    for name, value in series
+                ),
+                tuple(
+                    answers.InstantVectorSample({"instance": name}, value, at)
                     for name, value in measured.items()
                 ),
                 at,
@@ -51,14 +54,14 @@ def moments(draw: st.DrawFn) -> list[answers.Answer]:
 
 
 @given(moments())
-def test_each_moment_is_that_of_the_reference(given_: list[answers.Answer]) -> None:
+def test_each_moment_is_that_of_the_reference(given_: list[answers.InstantVector]) -> None:
     """Samples and their times, what is missing and why, and how often at the worst moment."""
     (metric,) = worlds.metrics(worlds.POLICY.replace("maxAge 1m", "maxAge 1m between 0% and 100%"))
     names = node_names.NodeNames(NODES)
-    found = joining.join_moments(
+    found = joining.join_matrix(
         worlds.moments_of(given_), metric, names, BEHIND_SECONDS, has_freshness=True
     )
-    most: collections.Counter[failures.Cause] = collections.Counter()
+    most: collections.Counter[failures.QueryIssue] = collections.Counter()
     for row, answer in enumerate(given_):
         expected = metric_joining.Moment(answer, metric, names)
         most |= expected.counts
@@ -80,7 +83,7 @@ def test_each_moment_is_that_of_the_reference(given_: list[answers.Answer]) -> N
 @asynchronous
 async def test_the_loop_goes_on_while_an_answer_is_joined() -> None:
     """In a thread of its own, one answer at a time, with the nodes as they were handed over."""
-    joins = joiner.Joiner()
+    joins = joiner.SampleJoiner()
     released = threading.Event()
     seen: list[tuple[bool, int]] = []
 

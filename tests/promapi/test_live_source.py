@@ -22,7 +22,7 @@ from tests import examples
 from tests.kube.asynchronous import asynchronous
 from tests.promapi import hostile, worlds
 
-Cause = failures.Cause
+Cause = failures.QueryIssue
 
 
 @contextlib.asynccontextmanager
@@ -148,7 +148,9 @@ async def test_a_server_says_when_to_come_back() -> None:
     "cause", [Cause.TIMEOUT, Cause.SERVER_ERROR, Cause.OVERLOADED, Cause.UNREACHABLE]
 )
 @asynchronous
-async def test_a_query_that_always_fails_leaves_the_others_alone(cause: failures.Cause) -> None:
+async def test_a_query_that_always_fails_leaves_the_others_alone(
+    cause: failures.QueryIssue,
+) -> None:
     """It waits for its own refresh, they are asked at theirs, and the source counts as up."""
     text = "version 1\nmetric slow: ratio = `slow` node instance refresh 60s maxAge 5m\n"
     world = worlds.World(worlds.metrics(text + _three("15s").removeprefix("version 1\n")))
@@ -200,7 +202,7 @@ async def test_what_nobody_foresaw_is_logged_and_survived(
     world = worlds.World()
     bugs = [ZeroDivisionError()]
 
-    def reply(_: str) -> answers.Answer:
+    def reply(_: str) -> answers.InstantVector:
         if bugs:
             raise bugs.pop()
         return worlds.answer({"n1": 0.5})
@@ -370,7 +372,7 @@ async def test_a_query_that_is_wrong_itself_is_told_as_it_is() -> None:
     assert has_times == [True, True, True, False] * 2
 
 
-def _with_a_dead_exporter(world: worlds.World, query: str) -> answers.Answer:
+def _with_a_dead_exporter(world: worlds.World, query: str) -> answers.InstantVector:
     """Return what a rate over minutes says of `n1`, which was scraped at the start alone."""
     at = 5000 + world.time.clock.monotonic_seconds()
     measured = {"n1": 4998.0, "n2": at - 2} if freshness.MARK in query else {}
@@ -388,7 +390,7 @@ async def test_refusals_do_not_revive_a_dead_exporter(
     """What is known to be stale stays so, though an answer without times looks new."""
     world = worlds.World()
 
-    def reply(query: str) -> answers.Answer | failures.QueryError:
+    def reply(query: str) -> answers.InstantVector | failures.QueryError:
         is_refused = 100 <= world.time.clock.monotonic_seconds() < until_seconds
         if is_refused and freshness.MARK in query:
             return failures.QueryError(Cause.REFUSED, "HTTP 422: too many samples")
@@ -410,7 +412,7 @@ async def test_untimed_answers_revive_no_node_that_never_had_a_time() -> None:
     world = worlds.World()
     is_refused = False
 
-    def reply(query: str) -> answers.Answer | failures.QueryError:
+    def reply(query: str) -> answers.InstantVector | failures.QueryError:
         if is_refused and freshness.MARK in query:
             return failures.QueryError(Cause.REFUSED, "HTTP 422: no")
         return worlds.answer({"n1": 0.0, "n2": 0.5}, {"n1": 0.0, "n2": 4998.0})
@@ -427,7 +429,7 @@ async def test_untimed_answers_revive_no_node_that_never_had_a_time() -> None:
         assert world.ages().keys() == {"n1"}
 
 
-def _same(answer: answers.Answer, _: str) -> answers.Answer:
+def _same(answer: answers.InstantVector, _: str) -> answers.InstantVector:
     return answer
 
 
@@ -604,7 +606,7 @@ def test_no_answer_makes_up_a_sample(bodies: list[bytes]) -> None:
         world = worlds.World()
         left = list(bodies)
 
-        def reply(_: str) -> answers.Answer:
+        def reply(_: str) -> answers.InstantVector:
             return answers.decode(left.pop() if left else b"", "application/json")
 
         world.server.reply = reply

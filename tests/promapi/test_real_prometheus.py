@@ -36,7 +36,7 @@ class _Cluster:
         self.changes: list[bool] = []
         self.nodes = [worlds.node("n1", "10.0.0.1"), worlds.node("n2", "10.0.0.2")]
         self._clock = clocks.SystemClock()
-        around = sources.Surroundings(self._clock, random.Random(1), observer=self)
+        around = sources.SourceDependencies(self._clock, random.Random(1), observer=self)
         self.live = live_source.LiveSource(
             {"default": settings.PrometheusSource(url, timeout_seconds=5)},
             worlds.metrics(METRIC),

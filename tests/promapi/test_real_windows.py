@@ -42,7 +42,7 @@ class _Scheduler:
         self.table = metric_table.MetricTable()
         need = metric_windows.HistoryNeed(window_seconds, 10.0, declared[0].refresh_seconds)
         self.table.keep_histories({"m": need})
-        around = sources.Surroundings(clocks.SystemClock(), random.Random(1))
+        around = sources.SourceDependencies(clocks.SystemClock(), random.Random(1))
         servers = {"default": settings.PrometheusSource(url)}
         self.live = live_source.LiveSource(servers, declared, around)
         self.live.set_metrics(declared, {"m": window_seconds})
@@ -80,7 +80,7 @@ class _Scheduler:
 
     def value(self, node: str, function: Any, quantile: float | None) -> float:
         """Return what rules see of a node."""
-        aggregate = metric_windows.Aggregate(self.window_seconds, function, quantile)
+        aggregate = metric_windows.WindowAggregate(self.window_seconds, function, quantile)
         column = self.table.column("m", list(NODES), 0, aggregate)
         return float(column.values[NODES.index(node)])
 

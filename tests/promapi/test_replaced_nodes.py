@@ -51,7 +51,7 @@ class _Cluster:
         metadata = msgspec.structs.replace(node.metadata, creation_timestamp=at)
         return msgspec.structs.replace(node, metadata=metadata)
 
-    def _reply(self) -> answers.Answer:
+    def _reply(self) -> answers.InstantVector:
         passed = self.clock.now() - builders.EPOCH
         return worlds.answer(
             {self.named: 0.02},
@@ -122,7 +122,7 @@ async def test_an_address_of_two_nodes_is_of_neither() -> None:
         one, two = (cluster.aged(name, name, "10.0.0.1") for name in ("n1", "n2"))
         cluster.set_nodes(one, two)
         await cluster.world.time.advance(70)
-        assert cluster.world.stats().counts[failures.Cause.AMBIGUOUS] == 7
+        assert cluster.world.stats().counts[failures.QueryIssue.AMBIGUOUS] == 7
         assert all(age > 60 for _, age in cluster.world.ages().values())
         cluster.set_nodes(one)
         await cluster.world.time.advance(10)

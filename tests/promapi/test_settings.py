@@ -28,9 +28,13 @@ BASIC = settings.BasicAuth("u", password="p")
             "give one of `password`",
             id="two-passwords",
         ),
-        pytest.param({"tls": settings.Tls(key_file="k")}, "`tls.certFile`, which is", id="key"),
         pytest.param(
-            {"tls": settings.Tls(ca_file="c", insecure_skip_verify=True)}, "no effect", id="skip"
+            {"tls": settings.PrometheusTls(key_file="k")}, "`tls.certFile`, which is", id="key"
+        ),
+        pytest.param(
+            {"tls": settings.PrometheusTls(ca_file="c", insecure_skip_verify=True)},
+            "no effect",
+            id="skip",
         ),
         pytest.param(
             {"headers": {"authorization": "x"}, "bearer_token": "y"}, "set twice", id="twice"
@@ -125,7 +129,7 @@ def test_the_configuration_of_the_docs_is_one() -> None:
         r"```yaml config\.yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL
     )
     assert found is not None
-    assert list(config_reading.parse(found[1], "c.yaml").prometheus) == [
+    assert list(config_reading.parse_config(found[1], "c.yaml").prometheus) == [
         "default",
         "mimir",
         "thanos",
@@ -137,4 +141,4 @@ def test_every_cause_has_its_row_in_the_docs() -> None:
     section = PAGE.read_text("utf-8").split("## Rules for answers")[1].split("\n## ")[0]
     rows = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
-    assert named == {cause.value for cause in failures.Cause}
+    assert named == {cause.value for cause in failures.QueryIssue}

@@ -21,12 +21,12 @@ class _Hanging:
         self.released = threading.Event()
         self.asked = 0
 
-    def ask(self, promql: str) -> answers.Answer:
+    def ask(self, promql: str) -> answers.InstantVector:
         self.asked += 1
         self.released.wait()
         return worlds.answer({})
 
-    def ask_range(self, promql: str, steps: range_answers.Steps) -> sample_matrix.Moments:
+    def ask_range(self, promql: str, steps: range_answers.RangeSteps) -> sample_matrix.SampleMatrix:
         self.ask(promql)
         return worlds.moments_of(())
 
@@ -34,9 +34,9 @@ class _Hanging:
         """Nothing is open."""
 
 
-def _source(connection: sources.Asks, timeout_seconds: float) -> sources.Source:
+def _source(connection: sources.QueryClient, timeout_seconds: float) -> sources.Source:
     config = settings.PrometheusSource("http://x", timeout_seconds=timeout_seconds)
-    around = sources.Surroundings(clocks.SystemClock(), random.Random(1))
+    around = sources.SourceDependencies(clocks.SystemClock(), random.Random(1))
     return sources.Source("p", config, connection, around)
 
 
@@ -48,7 +48,7 @@ async def test_a_query_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPat
     source = _source(hanging, timeout_seconds=0.05)
     with pytest.raises(failures.QueryError) as caught:
         await source.ask("up", "up", 10.0)
-    assert caught.value.cause == failures.Cause.TIMEOUT
+    assert caught.value.cause == failures.QueryIssue.TIMEOUT
     assert caught.value.duration_seconds > 0
     hanging.released.set()
     source.close()
@@ -74,11 +74,11 @@ async def test_only_a_few_queries_are_under_way_at_once() -> None:
 class _HangingFor(_Hanging):
     """Answers all but queries that are called `slow`."""
 
-    def ask(self, promql: str) -> answers.Answer:
+    def ask(self, promql: str) -> answers.InstantVector:
         if "slow" not in promql:
             return worlds.answer({})
         super().ask(promql)
-        raise failures.QueryError(failures.Cause.TIMEOUT, "slow")
+        raise failures.QueryError(failures.QueryIssue.TIMEOUT, "slow")
 
 
 @asynchronous
@@ -106,19 +106,19 @@ async def test_queries_that_hang_leave_turns_to_the_others() -> None:
 def test_pauses_grow_with_failures_and_end_with_success() -> None:
     """From about a second to half a minute; of queries under way together one failure counts."""
     clock = clocks.ManualClock(builders.EPOCH)
-    found = circuit.Circuit(clock, random.Random(1))
+    found = circuit.CircuitBreaker(clock, random.Random(1))
     pauses = []
     for _ in range(8):
         started = clock.monotonic_seconds()
         clock.advance(0.1)
-        found.failed(started, None)
-        found.failed(started, None)
+        found.note_failure(started, None)
+        found.note_failure(started, None)
         pauses.append(found.wait_seconds())
         clock.advance(pauses[-1])
     assert found.failures == 8
     for pause, most in zip(pauses, [1, 2, 4, 8, 16, 30, 30, 30], strict=True):
         assert most / 2 <= pause <= most
-    found.succeeded()
+    found.note_success()
     assert (found.failures, found.wait_seconds()) == (0, 0.0)
 
 
@@ -127,6 +127,6 @@ def test_pauses_grow_with_failures_and_end_with_success() -> None:
 )
 def test_a_server_may_ask_for_a_longer_pause(asked_for: float, pause: float) -> None:
     """Not for a shorter one, and not for ever."""
-    found = circuit.Circuit(clocks.ManualClock(builders.EPOCH), random.Random(1))
-    found.failed(0.0, asked_for)
+    found = circuit.CircuitBreaker(clocks.ManualClock(builders.EPOCH), random.Random(1))
+    found.note_failure(0.0, asked_for)
     assert pause / 2 <= found.wait_seconds() <= pause

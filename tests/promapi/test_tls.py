@@ -24,9 +24,9 @@ def _server_context(authority: trustme.CA, host: str = "127.0.0.1") -> ssl.SSLCo
     return context
 
 
-def _ask(url: str, tls: settings.Tls) -> Any:
+def _ask(url: str, tls: settings.PrometheusTls) -> Any:
     source = settings.PrometheusSource(url, tls=tls)
-    with connection.Connection("p", source) as connected:
+    with connection.PrometheusClient("p", source) as connected:
         return connected.ask("up")
 
 
@@ -39,12 +39,12 @@ def _pem(folder: pathlib.Path, authority: trustme.CA, name: str = "ca.pem") -> s
 @pytest.mark.parametrize(
     "tls",
     [
-        pytest.param(lambda ca: settings.Tls(ca_file=ca), id="own-authority"),
-        pytest.param(lambda _: settings.Tls(insecure_skip_verify=True), id="anybody"),
+        pytest.param(lambda ca: settings.PrometheusTls(ca_file=ca), id="own-authority"),
+        pytest.param(lambda _: settings.PrometheusTls(insecure_skip_verify=True), id="anybody"),
     ],
 )
 def test_a_server_is_trusted_as_configured(
-    tmp_path: pathlib.Path, authority: trustme.CA, tls: Callable[[str], settings.Tls]
+    tmp_path: pathlib.Path, authority: trustme.CA, tls: Callable[[str], settings.PrometheusTls]
 ) -> None:
     """By an authority of its own, or without looking."""
     with fake.FakePrometheus(tls=_server_context(authority)) as server:
@@ -66,13 +66,13 @@ def test_who_is_not_trusted_is_told_nothing(
 ) -> None:
     """The error says why, and no query arrives."""
     ca_file = _pem(tmp_path, trustme.CA() if case == "other" else authority)
-    tls = settings.Tls(ca_file=None if case == "machine" else ca_file)
+    tls = settings.PrometheusTls(ca_file=None if case == "machine" else ca_file)
     context = _server_context(authority, "127.0.0.9" if case == "host" else "127.0.0.1")
     with fake.FakePrometheus(tls=context) as server:
         with pytest.raises(failures.QueryError, match=text) as caught:
             _ask(server.url, tls)
         assert server.requests == []
-    assert caught.value.cause == failures.Cause.UNREACHABLE
+    assert caught.value.cause == failures.QueryIssue.UNREACHABLE
 
 
 def test_we_show_our_certificate(tmp_path: pathlib.Path, authority: trustme.CA) -> None:
@@ -87,24 +87,24 @@ def test_we_show_our_certificate(tmp_path: pathlib.Path, authority: trustme.CA) 
     ours.private_key_pem.write_to_path(key)
     ca_file = _pem(tmp_path, authority)
     with fake.FakePrometheus(tls=context) as server:
-        one = settings.Tls(ca_file=ca_file, cert_file=str(both))
-        two = settings.Tls(ca_file=ca_file, cert_file=str(cert), key_file=str(key))
+        one = settings.PrometheusTls(ca_file=ca_file, cert_file=str(both))
+        two = settings.PrometheusTls(ca_file=ca_file, cert_file=str(cert), key_file=str(key))
         assert _ask(server.url, one).series == ()
         assert _ask(server.url, two).series == ()
         with pytest.raises(failures.QueryError):
-            _ask(server.url, settings.Tls(ca_file=ca_file))
+            _ask(server.url, settings.PrometheusTls(ca_file=ca_file))
         assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize(
     "tls",
     [
-        pytest.param(lambda path: settings.Tls(ca_file=path), id="authority"),
-        pytest.param(lambda path: settings.Tls(cert_file=path), id="certificate"),
+        pytest.param(lambda path: settings.PrometheusTls(ca_file=path), id="authority"),
+        pytest.param(lambda path: settings.PrometheusTls(cert_file=path), id="certificate"),
     ],
 )
 def test_a_file_that_is_missing_is_named(
-    tmp_path: pathlib.Path, tls: Callable[[str], settings.Tls]
+    tmp_path: pathlib.Path, tls: Callable[[str], settings.PrometheusTls]
 ) -> None:
     """It may come later: files are mounted, and certificates renewed."""
     path = str(tmp_path / "none.pem")
@@ -115,10 +115,10 @@ def test_a_file_that_is_missing_is_named(
 def test_a_renewed_authority_is_read(tmp_path: pathlib.Path, authority: trustme.CA) -> None:
     """Without a restart: the file is read for each new connection."""
     ca_file = _pem(tmp_path, trustme.CA())
-    source = settings.PrometheusSource("", tls=settings.Tls(ca_file=ca_file))
+    source = settings.PrometheusSource("", tls=settings.PrometheusTls(ca_file=ca_file))
     with fake.FakePrometheus(tls=_server_context(authority)) as server:
-        source = settings.PrometheusSource(server.url, tls=settings.Tls(ca_file=ca_file))
-        with connection.Connection("p", source) as connected:
+        source = settings.PrometheusSource(server.url, tls=settings.PrometheusTls(ca_file=ca_file))
+        with connection.PrometheusClient("p", source) as connected:
             with pytest.raises(failures.QueryError):
                 connected.ask("up")
             _pem(tmp_path, authority)

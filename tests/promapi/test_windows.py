@@ -28,7 +28,7 @@ from tests.kube.asynchronous import asynchronous
 from tests.promapi import fake_prometheus as fake
 from tests.promapi import hostile, test_live_source, worlds
 
-Cause = failures.Cause
+Cause = failures.QueryIssue
 SERVER_NOW = 5000.0
 WINDOW = 60.0
 METRICS = "version 1\n" + "".join(
@@ -49,12 +49,12 @@ class _Scrapes:
         """The server's clock, which is not ours."""
         return SERVER_NOW + self._world.now_seconds - self._started_seconds
 
-    def at(self, seconds: float) -> answers.Answer:
+    def at(self, seconds: float) -> answers.InstantVector:
         """Answer for a moment."""
         scraped = 15.0 * math.floor(seconds / 15)
         return worlds.answer({"n1": scraped}, {"n1": scraped}, at_seconds=seconds)
 
-    def steps(self, steps: range_answers.Steps) -> list[answers.Answer]:
+    def steps(self, steps: range_answers.RangeSteps) -> list[answers.InstantVector]:
         """Answer for a range."""
         return [self.at(steps.first_seconds + steps.step_seconds * i) for i in range(steps.count)]
 
@@ -92,7 +92,7 @@ async def _begin(world: worlds.World) -> None:
 
 
 def _value(world: worlds.World, function: Any = "min", seconds: float = WINDOW) -> float:
-    aggregate = metric_windows.Aggregate(seconds, function)
+    aggregate = metric_windows.WindowAggregate(seconds, function)
     return float(world.table.column("cpu", ["n1"], 0, aggregate).values[0])
 
 
@@ -178,7 +178,7 @@ async def test_replies_that_take_unevenly_long_make_no_new_samples() -> None:
     world, scrapes = _world()
     chance = random.Random(1)
 
-    def late(_: str) -> answers.Answer:
+    def late(_: str) -> answers.InstantVector:
         world.time.clock.advance(0.2 * chance.random())
         found = scrapes.at(round(scrapes.now_seconds, 3))
         world.time.clock.advance(0.2 * chance.random())
@@ -211,7 +211,7 @@ async def test_a_source_that_is_down_at_the_start_is_asked_once_it_answers() -> 
 @pytest.mark.parametrize("cause", [Cause.TIMEOUT, Cause.REFUSED, Cause.OVERLOADED, Cause.TOO_LARGE])
 @asynchronous
 async def test_without_an_answer_the_window_fills_as_samples_come(
-    cause: failures.Cause, caplog: pytest.LogCaptureFixture
+    cause: failures.QueryIssue, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It is told and counted, and neither a second try nor an outage."""
     world, _ = _world()
@@ -235,7 +235,7 @@ async def test_what_nobody_foresaw_is_survived(caplog: pytest.LogCaptureFixture)
     """A window that a bug keeps from being filled does not hold up the start."""
     world, _ = _world()
 
-    def fail(_: range_answers.Steps) -> list[answers.Answer]:
+    def fail(_: range_answers.RangeSteps) -> list[answers.InstantVector]:
         raise ZeroDivisionError
 
     world.server.reply_to_range = fail
@@ -251,11 +251,13 @@ async def test_each_moment_is_held_to_the_rules_for_answers() -> None:
     """Two series for a node, NaN, warnings: counted once, and no sample at that moment."""
     world, scrapes = _world()
 
-    def spoil(steps: range_answers.Steps) -> list[answers.Answer]:
+    def spoil(steps: range_answers.RangeSteps) -> list[answers.InstantVector]:
         good = scrapes.steps(steps)
         twice = [dataclasses.replace(one, series=one.series * 2) for one in good[:8]]
         nan = [
-            dataclasses.replace(one, series=(answers.Series({"instance": "n1"}, math.nan, 0.0),))
+            dataclasses.replace(
+                one, series=(answers.InstantVectorSample({"instance": "n1"}, math.nan, 0.0),)
+            )
             for one in good[8:10]
         ]
         return [*twice, *nan, *(dataclasses.replace(one, warnings=("w",)) for one in good[10:])]
@@ -288,13 +290,13 @@ def test_no_range_answer_makes_up_a_sample(body: bytes) -> None:
     async def scenario() -> None:
         world, _ = _world()
 
-        def reply(steps: range_answers.Steps) -> sample_matrix.Moments:
+        def reply(steps: range_answers.RangeSteps) -> sample_matrix.SampleMatrix:
             return range_answers.decode(body, "application/json", steps)
 
         world.server.reply_to_range = reply
         async with running(world):
             await _begin(world)
-            aggregate = metric_windows.Aggregate(WINDOW, "max")
+            aggregate = metric_windows.WindowAggregate(WINDOW, "max")
             column = world.table.column("cpu", ["n1", "n2"], 0, aggregate)
             assert (column.measured_at_seconds <= world.now_seconds).all()
             has_one = column.measured_at_seconds > -math.inf
@@ -329,13 +331,13 @@ def test_the_difference_of_clocks_is_steady() -> None:
 # --- over HTTP --------------------------------------------------------------------------------
 
 
-STEPS = range_answers.Steps(980.0, 1000.0, 10.0)
+STEPS = range_answers.RangeSteps(980.0, 1000.0, 10.0)
 
 
-def _ask(server: fake.FakePrometheus, **options: Any) -> sample_matrix.Moments:
+def _ask(server: fake.FakePrometheus, **options: Any) -> sample_matrix.SampleMatrix:
     source = source_settings.PrometheusSource(server.url, **options)
-    with connection.Connection("p", source) as connected:
-        found: sample_matrix.Moments = connected.ask_range("up", STEPS)
+    with connection.PrometheusClient("p", source) as connected:
+        found: sample_matrix.SampleMatrix = connected.ask_range("up", STEPS)
     return found
 
 

@@ -30,6 +30,6 @@ METRICS = _metrics()
 @pytest.mark.parametrize("metric", METRICS, ids=[metric.name for metric in METRICS])
 def test_the_age_of_its_samples_is_known(metric: checked.CheckedMetric) -> None:
     """Nothing that we recommend counts as measured when it was asked for."""
-    asked = freshness.with_freshness(metric.promql, metric.label, metric.max_age_seconds)
+    asked = freshness.add_freshness(metric.promql, metric.label, metric.max_age_seconds)
     assert asked.problem == ""
     assert asked.has_freshness

@@ -55,24 +55,28 @@ def answer(
     measured: Mapping[str, float] | None = None,
     at_seconds: float = 5000.0,
     **rest: Any,
-) -> answers.Answer:
+) -> answers.InstantVector:
     """Return a vector by `instance`; all samples are two seconds old unless `measured` says."""
     times = dict.fromkeys(values, at_seconds - 2) if measured is None else measured
-    return answers.Answer(
+    return answers.InstantVector(
         series=tuple(
-            answers.Series({"instance": name}, value, at_seconds) for name, value in values.items()
+            answers.InstantVectorSample({"instance": name}, value, at_seconds)
+            for name, value in values.items()
         ),
         measured=tuple(
-            answers.Series({"instance": name}, time, at_seconds) for name, time in times.items()
+            answers.InstantVectorSample({"instance": name}, time, at_seconds)
+            for name, time in times.items()
         ),
         evaluated_at_seconds=at_seconds if values else None,
         **rest,
     )
 
 
-def moments_of(given: Sequence[answers.Answer] | sample_matrix.Moments) -> sample_matrix.Moments:
+def moments_of(
+    given: Sequence[answers.InstantVector] | sample_matrix.SampleMatrix,
+) -> sample_matrix.SampleMatrix:
     """Return what a range query brings whose moments were answered like that."""
-    if isinstance(given, sample_matrix.Moments):
+    if isinstance(given, sample_matrix.SampleMatrix):
         return given
     each_series = [(one.series + one.measured) for one in given]
     size = sum(map(len, each_series))
@@ -84,7 +88,7 @@ def moments_of(given: Sequence[answers.Answer] | sample_matrix.Moments) -> sampl
             is_there[row, column] = True
             is_number[row, column] = one.value is not None
             values[row, column] = np.nan if one.value is None else one.value
-    return sample_matrix.Moments(
+    return sample_matrix.SampleMatrix(
         tuple(one.labels for all_series in each_series for one in all_series),
         tuple(n >= len(one.series) for one in given for n in range(len(one.series + one.measured))),
         np.array([one.evaluated_at_seconds for one in given], np.float64),
@@ -105,16 +109,18 @@ class Server:
 
     def __init__(self, clock: clocks.Clock) -> None:
         self.asked: list[tuple[float, str]] = []
-        self.reply: Callable[[str], answers.Answer | failures.QueryError] = lambda _: answer({})
-        self.ranges: list[tuple[float, str, range_answers.Steps]] = []
+        self.reply: Callable[[str], answers.InstantVector | failures.QueryError] = lambda _: answer(
+            {}
+        )
+        self.ranges: list[tuple[float, str, range_answers.RangeSteps]] = []
         self.reply_to_range: Callable[
-            [range_answers.Steps],
-            Sequence[answers.Answer] | sample_matrix.Moments | failures.QueryError,
+            [range_answers.RangeSteps],
+            Sequence[answers.InstantVector] | sample_matrix.SampleMatrix | failures.QueryError,
         ] = lambda _: ()
         self.is_closed = False
         self._clock = clock
 
-    def ask(self, promql: str) -> answers.Answer:
+    def ask(self, promql: str) -> answers.InstantVector:
         """Answer."""
         self.asked.append((self._clock.monotonic_seconds(), promql))
         found = self.reply(promql)
@@ -122,7 +128,7 @@ class Server:
             raise found
         return found
 
-    def ask_range(self, promql: str, steps: range_answers.Steps) -> sample_matrix.Moments:
+    def ask_range(self, promql: str, steps: range_answers.RangeSteps) -> sample_matrix.SampleMatrix:
         """Answer for some moments."""
         self.ranges.append((self._clock.monotonic_seconds(), promql, steps))
         found = self.reply_to_range(steps)
@@ -188,7 +194,7 @@ class World:
         self.changes: list[status.SourceHealth] = []
         self.queries: list[str] = []
         self.nodes = [node("n1", "10.0.0.1"), node("n2", "10.0.0.2")]
-        around = sources.Surroundings(clock, random.Random(seed), self.time.sleep, self)
+        around = sources.SourceDependencies(clock, random.Random(seed), self.time.sleep, self)
         self.live = live_source.LiveSource(
             {name: settings.PrometheusSource("http://x") for name in names},
             metrics() if declared is None else declared,

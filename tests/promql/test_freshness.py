@@ -42,7 +42,7 @@ POLICIES = pathlib.Path(__file__).resolve().parents[2] / "policies"
 )
 def test_what_cannot_be_extended_is_asked_as_it_is(query: str, problem: str) -> None:
     """The reason is one that a log can tell."""
-    asked = freshness.with_freshness(query, "instance", 60)
+    asked = freshness.add_freshness(query, "instance", 60)
     assert (asked.promql, asked.has_freshness) == (query, False)
     assert asked.problem.startswith(problem)
 
@@ -53,7 +53,7 @@ def test_metrics_of_shipped_policies_have_times(path: pathlib.Path) -> None:
     result = checker.check([source.SourceText(path.name, path.read_text("utf-8"))])
     assert result.program is not None
     for metric in result.program.metrics:
-        asked = freshness.with_freshness(metric.promql, metric.label, metric.max_age_seconds)
+        asked = freshness.add_freshness(metric.promql, metric.label, metric.max_age_seconds)
         assert asked.problem == ""
 
 
@@ -92,7 +92,7 @@ def test_what_is_written_means_the_same(query: world.Query) -> None:
 @given(query=world.queries)
 def test_the_size_grows_no_faster_than_the_square(query: world.Query) -> None:
     """Servers refuse queries beyond some size."""
-    asked = freshness.with_freshness(query.text, "instance", 60)
+    asked = freshness.add_freshness(query.text, "instance", 60)
     assert asked.has_freshness
     operands = 1 + query.text.count("instance") + query.text.count("(")
     assert len(asked.promql) < 400 * operands**2

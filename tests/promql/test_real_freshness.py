@@ -42,7 +42,9 @@ def test_times_are_those_of_the_last_scrapes(
     server: prometheus.Prometheus, query: world.Query
 ) -> None:
     """T has the series of the query, and their value is when each was measured."""
-    text = freshness._Freshness(world.MAX_AGE_SECONDS).of(promql_parser.parse(query.text))
+    text = freshness._Freshness(world.MAX_AGE_SECONDS).render_vector(
+        promql_parser.parse(query.text)
+    )
     values = server.query(query.text, time=world.NOW)
     rendered = query_text.render(promql_parser.parse(query.text))
     assert sorted(server.query(rendered, time=world.NOW), key=repr) == sorted(values, key=repr)
@@ -62,7 +64,7 @@ def test_one_query_brings_values_and_times(
     server: prometheus.Prometheus, query: world.Query
 ) -> None:
     """What is sent answers with the query's own series, and with one time for each node."""
-    asked = freshness.with_freshness(query.text, "instance", world.MAX_AGE_SECONDS)
+    asked = freshness.add_freshness(query.text, "instance", world.MAX_AGE_SECONDS)
     assert asked.has_freshness
     found = server.query(asked.promql, time=world.NOW)
     values = [one for one in found if freshness.MARK not in one["metric"]]
@@ -90,7 +92,7 @@ def test_subqueries_are_looked_into(
 ) -> None:
     """A subquery repeats old samples for as long as its window is; T knows their age."""
     query = f"{outer}(({inner[0]})[5m:{step}])"
-    text = freshness._Freshness(world.MAX_AGE_SECONDS).of(promql_parser.parse(query))
+    text = freshness._Freshness(world.MAX_AGE_SECONDS).render_vector(promql_parser.parse(query))
     values = {_labels(one) for one in server.query(query, time=world.NOW)}
     times = {_labels(one): float(one["value"][1]) for one in server.query(text, time=world.NOW)}
     assert times.keys() == values
@@ -192,7 +194,7 @@ def test_kinds_of_expressions(
     server: prometheus.Prometheus, query: str, ages: dict[str, float | None]
 ) -> None:
     """One query gives each node's value and the age of its sample, None for beyond maxAge."""
-    asked = freshness.with_freshness(query, "instance", world.MAX_AGE_SECONDS)
+    asked = freshness.add_freshness(query, "instance", world.MAX_AGE_SECONDS)
     assert asked.problem == ""
     found = server.query(asked.promql, time=world.NOW)
     alone = server.query(query, time=world.NOW)

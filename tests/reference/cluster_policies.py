@@ -35,11 +35,11 @@ class World:
 def cluster_matches(selector: checked_selector.Selector, cluster: objects.Cluster) -> bool:
     """Return whether a cluster matches."""
     match selector:
-        case checked_selector.AllOf(operands=operands):
+        case checked_selector.SelectorConjunction(operands=operands):
             return all(cluster_matches(each, cluster) for each in operands)
-        case checked_selector.AnyOf(operands=operands):
+        case checked_selector.SelectorDisjunction(operands=operands):
             return any(cluster_matches(each, cluster) for each in operands)
-        case checked_selector.Negation(operand=operand):
+        case checked_selector.SelectorNegation(operand=operand):
             return not cluster_matches(operand, cluster)
         case checked_selector.LabelRequirement(key=key, operator=operator, values=values):
             actual = cluster.metadata.labels.get(key)
@@ -62,11 +62,11 @@ def binding_matches(selector: checked_selector.Selector, binding: objects.Bindin
     """Return whether a binding, with the resource that it places, matches."""
     meta, resource = binding.metadata, binding.spec.resource
     match selector:
-        case checked_selector.AllOf(operands=operands):
+        case checked_selector.SelectorConjunction(operands=operands):
             return all(binding_matches(each, binding) for each in operands)
-        case checked_selector.AnyOf(operands=operands):
+        case checked_selector.SelectorDisjunction(operands=operands):
             return any(binding_matches(each, binding) for each in operands)
-        case checked_selector.Negation(operand=operand):
+        case checked_selector.SelectorNegation(operand=operand):
             return not binding_matches(operand, binding)
         case checked_selector.LabelRequirement(key=key, operator=operator, values=values):
             return policy_selectors.operator_holds(operator, values, meta.labels.get(key))
@@ -122,7 +122,7 @@ def number(expr: checked_expr.TypedExpr, world: World, cluster: objects.Cluster)
             return value
         case checked_expr.MetricRef(metric=key):
             return world.values.get(key, {}).get(cluster.metadata.name)
-        case checked_expr.Else(value=value, fallback=fallback):
+        case checked_expr.ValueWithFallback(value=value, fallback=fallback):
             own = number(value, world, cluster)
             return number(fallback, world, cluster) if own is None else own
         case checked_expr.NodeResource(kind=kind, resource=resource):
@@ -133,10 +133,10 @@ def number(expr: checked_expr.TypedExpr, world: World, cluster: objects.Cluster)
             return float(priority(world.binding))
         case checked_expr.NodeLabelNumber(key=key):
             return policy_expressions.decimal(cluster.metadata.labels.get(key))
-        case checked_expr.Arithmetic(operator=operator, left=left, right=right):
+        case checked_expr.ArithmeticOperation(operator=operator, left=left, right=right):
             a, b = number(left, world, cluster), number(right, world, cluster)
             return policy_expressions.arithmetic(operator, a, b)
-        case checked_expr.Call(function=function, arguments=arguments):
+        case checked_expr.NumberFunctionCall(function=function, arguments=arguments):
             known = [number(each, world, cluster) for each in arguments]
             return policy_expressions.call(function, known)
         case _:
@@ -160,7 +160,7 @@ def condition(expr: checked_expr.TypedExpr, world: World, cluster: objects.Clust
             if a is None or b is None:
                 return None
             return policy_selectors.compare(comparator, a, b)
-        case checked_expr.NodeTest(selector=selector):
+        case checked_expr.NodeMatch(selector=selector):
             return cluster_matches(selector, cluster)
         case checked_expr.And(operands=operands):
             found = [condition(each, world, cluster) for each in operands]
@@ -181,7 +181,7 @@ def is_out(expr: checked_expr.TypedExpr, world: World) -> bool:
         case checked_expr.MetricRef(metric=key):
             names = {cluster.metadata.name for cluster in world.clusters}
             return not names & world.values.get(key, {}).keys()
-        case checked_expr.Else(value=value, fallback=fallback):
+        case checked_expr.ValueWithFallback(value=value, fallback=fallback):
             return is_out(value, world) and is_out(fallback, world)
         case _:
             return any(is_out(child, world) for child in checked_expr.children(expr))
@@ -231,13 +231,13 @@ def points(
         for policy in policies
         if is_about(policy, world.binding)
         for rule in policy.rules
-        if isinstance(rule, checked.ScoreRule | checked.NodeAffinityRule) and rule.weight
+        if isinstance(rule, checked.ExpressionScoreRule | checked.NodeAffinityRule) and rule.weight
         for given in [_points(rule, world, feasible)]
     }
 
 
 def _points(
-    rule: checked.ScoreRule | checked.NodeAffinityRule,
+    rule: checked.ExpressionScoreRule | checked.NodeAffinityRule,
     world: World,
     feasible: Sequence[objects.Cluster],
 ) -> dict[str, int]:

@@ -29,13 +29,13 @@ def number(expr: checked_expr.TypedExpr, values: Values) -> float | None:
     match expr:
         case checked_expr.Const(value=value):
             return value
-        case checked_expr.Arithmetic(operator=operator, left=left, right=right):
+        case checked_expr.ArithmeticOperation(operator=operator, left=left, right=right):
             return policy_expressions.arithmetic(
                 operator, number(left, values), number(right, values)
             )
-        case checked_expr.Call(function=function, arguments=arguments):
+        case checked_expr.NumberFunctionCall(function=function, arguments=arguments):
             return policy_expressions.call(function, [number(each, values) for each in arguments])
-        case checked_expr.Else(value=own, fallback=fallback):
+        case checked_expr.ValueWithFallback(value=own, fallback=fallback):
             found = number(own, values)
             return number(fallback, values) if found is None else found
         case _:
@@ -50,9 +50,9 @@ def holds(expr: checked_expr.TypedExpr, values: Values) -> bool | None:
             if first is None or second is None:
                 return None
             return policy_selectors.compare(comparator, first, second)
-        case checked_expr.NodeTest(selector=selector):
+        case checked_expr.NodeMatch(selector=selector):
             return selector_sets.matches(selector, dict(values.node_labels))
-        case checked_expr.PodTest(selector=selector):
+        case checked_expr.PodMatch(selector=selector):
             return selector_sets.matches(selector, dict(values.pod_labels))
         case checked_expr.And(operands=operands):
             found = [holds(each, values) for each in operands]

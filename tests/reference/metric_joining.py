@@ -9,7 +9,7 @@ from policysched.cluster.objects import node_names
 from policysched.lang.checked import checked
 from policysched.promapi import answers, failures
 
-Cause = failures.Cause
+Cause = failures.QueryIssue
 
 
 class Moment:
@@ -23,12 +23,15 @@ class Moment:
     """
 
     def __init__(
-        self, answer: answers.Answer, metric: checked.CheckedMetric, names: node_names.NodeNames
+        self,
+        answer: answers.InstantVector,
+        metric: checked.CheckedMetric,
+        names: node_names.NodeNames,
     ) -> None:
         self.samples: dict[str, tuple[float, float]] = {}
         self.without_value: set[str] = set()
         self.stale: set[str] = set()
-        self.counts: collections.Counter[failures.Cause] = collections.Counter()
+        self.counts: collections.Counter[failures.QueryIssue] = collections.Counter()
         measured = {
             each.labels[metric.label]: each.value
             for each in answer.measured
@@ -48,9 +51,9 @@ class Moment:
                 self.samples[node] = value, age_seconds
 
     def _by_node(
-        self, answer: answers.Answer, label: str, names: node_names.NodeNames
-    ) -> dict[str, list[answers.Series]]:
-        found: dict[str, list[answers.Series]] = {}
+        self, answer: answers.InstantVector, label: str, names: node_names.NodeNames
+    ) -> dict[str, list[answers.InstantVectorSample]]:
+        found: dict[str, list[answers.InstantVectorSample]] = {}
         for series in answer.series:
             text = series.labels.get(label, "")
             nodes = names.find(text) if text else frozenset()
@@ -63,7 +66,9 @@ class Moment:
                 self.counts[Cause.AMBIGUOUS if nodes else Cause.UNMATCHED] += 1
         return found
 
-    def _value(self, found: list[answers.Series], metric: checked.CheckedMetric) -> float | None:
+    def _value(
+        self, found: list[answers.InstantVectorSample], metric: checked.CheckedMetric
+    ) -> float | None:
         value = found[0].value
         if len(found) > 1:
             self.counts[Cause.DUPLICATE] += 1

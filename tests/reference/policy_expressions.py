@@ -35,7 +35,7 @@ def number(expr: checked_expr.TypedExpr, place: Place) -> float | None:
             return value
         case checked_expr.MetricRef():
             return metric_value(expr, place)
-        case checked_expr.Else(value=value, fallback=fallback):
+        case checked_expr.ValueWithFallback(value=value, fallback=fallback):
             own = number(value, place)
             return number(fallback, place) if own is None else own
         case checked_expr.NodeResource(kind=kind, resource=resource):
@@ -44,9 +44,9 @@ def number(expr: checked_expr.TypedExpr, place: Place) -> float | None:
             return pod_number(expr, place.pod)
         case checked_expr.NodeLabelNumber(key=key):
             return decimal(place.node.metadata.labels.get(key))
-        case checked_expr.Arithmetic(operator=operator, left=left, right=right):
+        case checked_expr.ArithmeticOperation(operator=operator, left=left, right=right):
             return arithmetic(operator, number(left, place), number(right, place))
-        case checked_expr.Call(function=function, arguments=arguments):
+        case checked_expr.NumberFunctionCall(function=function, arguments=arguments):
             return call(function, [number(each, place) for each in arguments])
         case _:
             raise AssertionError(expr)
@@ -91,7 +91,7 @@ def is_out(expr: checked_expr.TypedExpr, place: Place) -> bool:
     match expr:
         case checked_expr.MetricRef(metric=key, window=window):
             return place.world.is_out(place.metrics[key], window)
-        case checked_expr.Else(value=value, fallback=fallback):
+        case checked_expr.ValueWithFallback(value=value, fallback=fallback):
             return is_out(value, place) and is_out(fallback, place)
         case _:
             return any(is_out(child, place) for child in checked_expr.children(expr))
@@ -153,9 +153,9 @@ def condition(expr: checked_expr.TypedExpr, place: Place) -> bool | None:
             if a is None or b is None:
                 return None
             return policy_selectors.compare(comparator, a, b)
-        case checked_expr.NodeTest(selector=selector):
+        case checked_expr.NodeMatch(selector=selector):
             return policy_selectors.node_matches(selector, place.node)
-        case checked_expr.PodTest(selector=selector):
+        case checked_expr.PodMatch(selector=selector):
             return policy_selectors.pod_matches(selector, place.pod)
         case checked_expr.And(operands=operands):
             found = [condition(each, place) for each in operands]

@@ -230,7 +230,7 @@ def tolerated(
         pattern
         for policy in profile.policies
         for rule in policy.rules
-        if isinstance(rule, checked.TolerateRule) and judge.acts_on(rule, policy, profile, pod)
+        if isinstance(rule, checked.TolerationRule) and judge.acts_on(rule, policy, profile, pod)
         for pattern in rule.patterns
     ]
 

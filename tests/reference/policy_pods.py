@@ -55,7 +55,7 @@ class Judge:
 
     def in_set(
         self,
-        pods: checked_selector.PodSet,
+        pods: checked_selector.PodSelection,
         policy: checked.CheckedPolicy,
         pod: objects.Pod,
         seer: objects.Pod,

@@ -55,7 +55,7 @@ def _points(
             return min_max(counts, 0.0, prefer_low=rule.anti)
         case checked.TopologySpreadRule(weight=int()):
             return _soft_spread(judge, profile, policy, rule, pod, feasible)
-        case checked.ScoreRule():
+        case checked.ExpressionScoreRule():
             return _score(judge, profile, rule, pod, feasible)
         case checked.ResourceScoreRule():
             shape = [(x, y // 10) for x, y in rule.shape]  # that one has points of 0 to 10
@@ -109,7 +109,7 @@ def _soft_spread(
 def _score(
     judge: policy_pods.Judge,
     profile: checked.CheckedProfile,
-    rule: checked.ScoreRule,
+    rule: checked.ExpressionScoreRule,
     pod: objects.Pod,
     feasible: Sequence[objects.Node],
 ) -> Points:
@@ -131,22 +131,22 @@ def _score(
 def normalized(way: checked.Normalization, values: dict[str, float], *, prefer_low: bool) -> Points:
     """Return the points of numbers that are there."""
     match way:
-        case checked.Linear(low=low, high=high):
+        case checked.LinearNormalization(low=low, high=high):
             shares = {n: (v / 2 - low / 2) / (high / 2 - low / 2) for n, v in values.items()}
             points = {n: hundredths(min(max(s, 0.0), 1.0)) for n, s in shares.items()}
             return {n: 10_000 - p for n, p in points.items()} if prefer_low else points
-        case checked.Shape(points=corners):
+        case checked.ShapeNormalization(points=corners):
             return {name: on_line(corners, value) for name, value in values.items()}
-        case checked.MinMax(floor=floor):
+        case checked.MinMaxNormalization(floor=floor):
             return min_max(values, floor, prefer_low=prefer_low)
-        case checked.Rank():
+        case checked.RankNormalization():
             distinct = sorted(set(values.values()), reverse=prefer_low)
             last = len(distinct) - 1
             return {
                 name: hundredths(distinct.index(value) / last) if last else 0
                 for name, value in values.items()
             }
-        case checked.Max():
+        case checked.MaxNormalization():
             largest = max([0.0, *values.values()])
             if largest == 0:
                 return dict.fromkeys(values, 0)

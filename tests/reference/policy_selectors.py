@@ -50,11 +50,11 @@ def taint_matches(pattern: checked_selector.TaintPattern, taint: objects.Taint) 
 def node_matches(selector: checked_selector.Selector, node: objects.Node) -> bool:
     """Return whether a node matches."""
     match selector:
-        case checked_selector.AllOf(operands=operands):
+        case checked_selector.SelectorConjunction(operands=operands):
             return all(node_matches(each, node) for each in operands)
-        case checked_selector.AnyOf(operands=operands):
+        case checked_selector.SelectorDisjunction(operands=operands):
             return any(node_matches(each, node) for each in operands)
-        case checked_selector.Negation(operand=operand):
+        case checked_selector.SelectorNegation(operand=operand):
             return not node_matches(operand, node)
         case checked_selector.LabelRequirement(key=key, operator=operator, values=values):
             return operator_holds(operator, values, node.metadata.labels.get(key))
@@ -69,11 +69,11 @@ def node_matches(selector: checked_selector.Selector, node: objects.Node) -> boo
 def labels_match(selector: checked_selector.Selector, labels: Mapping[str, str]) -> bool:
     """Return whether a namespace with these labels matches."""
     match selector:
-        case checked_selector.AllOf(operands=operands):
+        case checked_selector.SelectorConjunction(operands=operands):
             return all(labels_match(each, labels) for each in operands)
-        case checked_selector.AnyOf(operands=operands):
+        case checked_selector.SelectorDisjunction(operands=operands):
             return any(labels_match(each, labels) for each in operands)
-        case checked_selector.Negation(operand=operand):
+        case checked_selector.SelectorNegation(operand=operand):
             return not labels_match(operand, labels)
         case checked_selector.LabelRequirement(key=key, operator=operator, values=values):
             return operator_holds(operator, values, labels.get(key))
@@ -84,11 +84,11 @@ def labels_match(selector: checked_selector.Selector, labels: Mapping[str, str])
 def pod_matches(selector: checked_selector.Selector, pod: objects.Pod) -> bool:
     """Return whether a pod matches."""
     match selector:
-        case checked_selector.AllOf(operands=operands):
+        case checked_selector.SelectorConjunction(operands=operands):
             return all(pod_matches(each, pod) for each in operands)
-        case checked_selector.AnyOf(operands=operands):
+        case checked_selector.SelectorDisjunction(operands=operands):
             return any(pod_matches(each, pod) for each in operands)
-        case checked_selector.Negation(operand=operand):
+        case checked_selector.SelectorNegation(operand=operand):
             return not pod_matches(operand, pod)
         case checked_selector.LabelRequirement(key=key, operator=operator, values=values):
             return operator_holds(operator, values, pod.metadata.labels.get(key))

@@ -51,7 +51,7 @@ class World(cluster.Cluster):
         self,
         metric: checked.CheckedMetric,
         node_name: str,
-        window: checked_expr.Window | None = None,
+        window: checked_expr.MetricWindow | None = None,
     ) -> float | None:
         """Return the value of a metric on a node, None if missing, too old or out of range."""
         sample = self.metrics.get(metric.key, {}).get(node_name)
@@ -63,7 +63,7 @@ class World(cluster.Cluster):
         return sample.value if window is None else self.window_value(metric, node_name, window)
 
     def window_value(
-        self, metric: checked.CheckedMetric, node_name: str, window: checked_expr.Window
+        self, metric: checked.CheckedMetric, node_name: str, window: checked_expr.MetricWindow
     ) -> float | None:
         """Return what a window makes of the samples that count; None for none."""
         known: list[metric_table.Sample] = []
@@ -82,7 +82,7 @@ class World(cluster.Cluster):
         return in_window(window, inside)
 
     def is_out(
-        self, metric: checked.CheckedMetric, window: checked_expr.Window | None = None
+        self, metric: checked.CheckedMetric, window: checked_expr.MetricWindow | None = None
     ) -> bool:
         """Return whether no node has a valid sample of a metric."""
         return all(self.valid_value(metric, name, window) is None for name in self.nodes)
@@ -99,7 +99,7 @@ def is_in_range(metric: checked.CheckedMetric, value: float) -> bool:
     return metric.high is None or value <= metric.high
 
 
-def in_window(window: checked_expr.Window, values: list[float]) -> float:
+def in_window(window: checked_expr.MetricWindow, values: list[float]) -> float:
     """Return what a window makes of values."""
     if window.function == "avg":
         return sum(values) / len(values)

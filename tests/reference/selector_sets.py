@@ -18,11 +18,11 @@ def objects(keys: Sequence[str], values: Sequence[str]) -> Iterator[dict[str, st
 def matches(selector: checked_selector.Selector, labels: dict[str, str]) -> bool:
     """Return whether an object with these labels matches."""
     match selector:
-        case checked_selector.AllOf(operands=operands):
+        case checked_selector.SelectorConjunction(operands=operands):
             return all(matches(each, labels) for each in operands)
-        case checked_selector.AnyOf(operands=operands):
+        case checked_selector.SelectorDisjunction(operands=operands):
             return any(matches(each, labels) for each in operands)
-        case checked_selector.Negation(operand=operand):
+        case checked_selector.SelectorNegation(operand=operand):
             return not matches(operand, labels)
         case checked_selector.LabelRequirement(key=key, operator=operator, values=values):
             return policy_selectors.operator_holds(operator, values, labels.get(key))

@@ -14,7 +14,7 @@ GOOD = "version 1\npolicy web {\n  for pods\n  nodeAffinity required disk In (ss
 BROKEN = "version 1\npolicy web {\n  for pods\n  nodeAffinity required disk Inn (ssd)\n}\n"
 WITH_WARNING = "version 1\nmetric brief: ratio = `x` node instance over 59s max missing allow\n"
 NEVER = GOOD.replace("(ssd)", "(ssd) and disk DoesNotExist")
-NEVER_HASH = content_hash.of([source.SourceText("web.policy", NEVER)], {})
+NEVER_HASH = content_hash.hash_texts([source.SourceText("web.policy", NEVER)], {})
 WITH_PARAM = GOOD + "param most: ratio = 90%\n"
 POLICIES = {"web.policy": GOOD}
 
@@ -44,13 +44,15 @@ def review(data: dict[str, Any] | None = None, **fields: Any) -> bytes:
 
 def response(
     body: bytes,
-    chosen: admission.Chosen | None = None,
+    chosen: admission.ConfigMapFilter | None = None,
     configuration: config.Config | None = None,
 ) -> dict[str, Any]:
     """Return what is answered."""
-    made = admission.Admission(configuration or config.Config(), None, chosen or admission.Chosen())
-    question = made.question(body)
-    answer = orjson.loads(admission.answer(question, made.verdict(question)))
+    made = admission.PolicyReviewer(
+        configuration or config.Config(), None, chosen or admission.ConfigMapFilter()
+    )
+    question = made.parse_request(body)
+    answer = orjson.loads(admission.encode_response(question, made.review(question)))
     assert (answer["apiVersion"], answer["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
     found: dict[str, Any] = answer["response"]
     assert found["uid"] == "a-uid"
@@ -139,7 +141,7 @@ params: {most: 80%}
 
 def test_params_and_plugins_are_those_of_the_scheduler() -> None:
     """What it could not start with is refused, and what it can is not."""
-    configuration = config_reading.parse(CONFIGURATION, "a test")
+    configuration = config_reading.parse_config(CONFIGURATION, "a test")
     assert response(review({"web.policy": WITH_PARAM}), configuration=configuration)["allowed"]
     without = response(review({"web.policy": GOOD}), configuration=configuration)
     assert "`most`" in without["status"]["message"]
@@ -177,27 +179,50 @@ def test_a_change_of_other_keys_is_not_looked_at_but_one_of_policies_is() -> Non
     "chosen, labels, data, is_allowed",
     [
         pytest.param(
-            admission.Chosen(frozenset({"test/web"})), {}, {"x.policy": BROKEN}, False, id="named"
+            admission.ConfigMapFilter(frozenset({"test/web"})),
+            {},
+            {"x.policy": BROKEN},
+            False,
+            id="named",
         ),
         pytest.param(
-            admission.Chosen(frozenset({"test/other"})), {}, {"x.policy": BROKEN}, True, id="other"
+            admission.ConfigMapFilter(frozenset({"test/other"})),
+            {},
+            {"x.policy": BROKEN},
+            True,
+            id="other",
         ),
         pytest.param(
-            admission.Chosen(frozenset({"test/web"})), {}, {"x": "y"}, False, id="named-without"
+            admission.ConfigMapFilter(frozenset({"test/web"})),
+            {},
+            {"x": "y"},
+            False,
+            id="named-without",
         ),
         pytest.param(
-            admission.Chosen(labels={"a": "b"}), {"a": "b"}, {"x.policy": BROKEN}, False, id="label"
+            admission.ConfigMapFilter(labels={"a": "b"}),
+            {"a": "b"},
+            {"x.policy": BROKEN},
+            False,
+            id="label",
         ),
         pytest.param(
-            admission.Chosen(labels={"a": "b"}), {"a": "c"}, {"x.policy": BROKEN}, True, id="value"
+            admission.ConfigMapFilter(labels={"a": "b"}),
+            {"a": "c"},
+            {"x.policy": BROKEN},
+            True,
+            id="value",
         ),
         pytest.param(
-            admission.Chosen(labels={"a": "b"}), {"a": "b"}, {}, False, id="label-without"
+            admission.ConfigMapFilter(labels={"a": "b"}), {"a": "b"}, {}, False, id="label-without"
         ),
     ],
 )
 def test_flags_say_which_config_maps_hold_policies(
-    chosen: admission.Chosen, labels: dict[str, str], data: dict[str, str], is_allowed: bool
+    chosen: admission.ConfigMapFilter,
+    labels: dict[str, str],
+    data: dict[str, str],
+    is_allowed: bool,
 ) -> None:
     """Of those each has to have some."""
     assert response(review(data, labels=labels), chosen)["allowed"] is is_allowed
@@ -228,6 +253,6 @@ def test_bytes_are_no_policy() -> None:
 )
 def test_what_is_no_review_is_an_error(body: bytes) -> None:
     """And never an admission."""
-    made = admission.Admission(config.Config(), None, admission.Chosen())
+    made = admission.PolicyReviewer(config.Config(), None, admission.ConfigMapFilter())
     with pytest.raises(admission.ReviewError, match="AdmissionReview"):
-        made.question(body)
+        made.parse_request(body)

@@ -29,7 +29,7 @@ class Scene:
     """A source whose reflector is the test."""
 
     def __init__(self) -> None:
-        self.offers: list[versions.Offer] = []
+        self.offers: list[versions.OfferedVersion] = []
         self.source = config_map_source.ConfigMapSource(
             None,  # type: ignore[arg-type]  # the API server is not asked
             "prod/policies",
@@ -38,7 +38,7 @@ class Scene:
         self.source._take = self.offers.append
 
     @property
-    def newest(self) -> versions.Offer:
+    def newest(self) -> versions.OfferedVersion:
         """The offer that was made last."""
         return self.offers[-1]
 
@@ -62,7 +62,7 @@ async def test_no_policies_are_a_problem() -> None:
     scene.source.upsert(config_map())
     assert scene.newest.problem == "configmap prod/policies has no key that ends in `.policy`"
     scene.source.delete(config_map())
-    assert scene.newest == versions.Offer(problem="there is no configmap prod/policies")
+    assert scene.newest == versions.OfferedVersion(problem="there is no configmap prod/policies")
     assert scene.source.latest is None
     assert scene.source.last is not None
     scene.source.replace([])
@@ -147,7 +147,7 @@ async def test_the_first_version_is_waited_for() -> None:
         )
         async with server.client() as api:
             source = config_map_source.ConfigMapSource(api, "prod/policies", random.Random(1))
-            offer = await source.first()
+            offer = await source.read_first()
             assert [text.text for text in offer.texts] == ["x"]
             assert len(server.sleeps) == 2
-            assert (await source.first()).problem == "there is no configmap prod/policies"
+            assert (await source.read_first()).problem == "there is no configmap prod/policies"

@@ -17,10 +17,10 @@ Step = Callable[[], object]
 
 
 async def _follow(
-    folder: pathlib.Path, steps: Sequence[Step], known: versions.Offer | None = None
-) -> list[versions.Offer]:
+    folder: pathlib.Path, steps: Sequence[Step], known: versions.OfferedVersion | None = None
+) -> list[versions.OfferedVersion]:
     """Return what is offered while something is done before each look, until all has settled."""
-    offers: list[versions.Offer] = []
+    offers: list[versions.OfferedVersion] = []
     rest: Iterator[Step] = iter(steps)
     quiet = 0
     over = asyncio.Event()
@@ -36,15 +36,15 @@ async def _follow(
             over.set()
             await asyncio.Event().wait()
 
-    source = file_source.FileSource((str(folder),), 1.0, sleep)
-    following = asyncio.create_task(source.run(offers.append, known or await source.first()))
+    source = file_source.PolicyFileSource((str(folder),), 1.0, sleep)
+    following = asyncio.create_task(source.run(offers.append, known or await source.read_first()))
     await over.wait()
     following.cancel()
     await asyncio.gather(following, return_exceptions=True)
     return offers
 
 
-def _contents(offer: versions.Offer) -> dict[str, str]:
+def _contents(offer: versions.OfferedVersion) -> dict[str, str]:
     return {text.name.rpartition("/")[2]: text.text for text in offer.texts}
 
 
@@ -104,7 +104,7 @@ async def test_files_that_are_gone_are_a_problem_to_be_told(tmp_path: pathlib.Pa
 def test_at_the_start_it_is_an_error(tmp_path: pathlib.Path) -> None:
     """Nothing has been used before."""
     with pytest.raises(errors.InputError, match="has no file"):
-        file_source.FileSource((str(tmp_path),), 1.0).read()
+        file_source.PolicyFileSource((str(tmp_path),), 1.0).read()
 
 
 class Mount:
@@ -166,7 +166,7 @@ def test_a_swap_in_the_middle_of_reading_is_not_seen(
         return found
 
     monkeypatch.setattr(pathlib.Path, "open", open_and_swap)
-    offer = file_source.FileSource([str(path) for path in paths], 1.0).read()
+    offer = file_source.PolicyFileSource([str(path) for path in paths], 1.0).read()
     assert opened == 1
     assert _contents(offer) == {"a.policy": "2", "b.policy": "2"}
 
@@ -178,8 +178,8 @@ async def test_a_file_that_cannot_be_read_to_the_end_holds_up_no_process(
     """A pipe that nobody writes to, or a hung network folder, keeps the thread that reads it."""
     file = tmp_path / "a.policy"
     file.write_text("one")
-    source = file_source.FileSource((str(file),), 0.0)
-    known = await source.first()
+    source = file_source.PolicyFileSource((str(file),), 0.0)
+    known = await source.read_first()
     file.unlink()
     os.mkfifo(file)
     following = asyncio.create_task(source.run(lambda _: None, known))

@@ -17,12 +17,12 @@ SECOND = datetime.timedelta(seconds=1)
 TEXTS = (source.SourceText("prod/policies/a.policy", "policy a { for pods }\n"),)
 
 
-def _key(seconds: int, version_hash: str) -> history.Key:
-    return history.Key(builders.EPOCH + seconds * SECOND, version_hash)
+def _key(seconds: int, version_hash: str) -> history.VersionKey:
+    return history.VersionKey(builders.EPOCH + seconds * SECOND, version_hash)
 
 
-def _add(kept: dict[str, bytes], key: history.Key, value: bytes, keep: int = 3) -> None:
-    changes = history.changes(kept, key, value, keep)
+def _add(kept: dict[str, bytes], key: history.VersionKey, value: bytes, keep: int = 3) -> None:
+    changes = history.plan_changes(kept, key, value, keep)
     assert changes is not None
     for name, content in changes.items():
         if content is None:
@@ -51,7 +51,9 @@ def test_a_version_comes_back_as_it_was() -> None:
 )
 def test_what_somebody_else_has_written_is_passed_over(value: bytes) -> None:
     """Keys and values that are none of ours are no versions, and no errors."""
-    assert history.newest_first({"20260105T120000.000Z-abc.json.gz": value, "note": b"x"}) == []
+    assert (
+        history.decode_newest_first({"20260105T120000.000Z-abc.json.gz": value, "note": b"x"}) == []
+    )
 
 
 @hypothesis.given(
@@ -63,7 +65,7 @@ def test_what_somebody_else_has_written_is_passed_over(value: bytes) -> None:
 )
 def test_keys_say_time_and_hash(time: datetime.datetime, version_hash: str) -> None:
     """What a key says is what it was made of, to the millisecond; other names are no keys."""
-    key = history.Key.parse(str(history.Key(time, version_hash)))
+    key = history.VersionKey.parse(str(history.VersionKey(time, version_hash)))
     assert key is not None
     assert key.hash == version_hash
     assert datetime.timedelta() <= time - key.loaded_at < SECOND / 1000
@@ -72,12 +74,12 @@ def test_keys_say_time_and_hash(time: datetime.datetime, version_hash: str) -> N
 @pytest.mark.parametrize("text", ["a.policy", "20260105T120000.000Z-xyz.json.gz", "-.json.gz"])
 def test_names_that_are_no_keys(text: str) -> None:
     """They are left alone."""
-    assert history.Key.parse(text) is None
+    assert history.VersionKey.parse(text) is None
 
 
 def test_months_beyond_december_are_no_time() -> None:
     """A key that somebody made up does not end the process."""
-    assert history.Key.parse("20261305T120000.000Z-abc.json.gz") is None
+    assert history.VersionKey.parse("20261305T120000.000Z-abc.json.gz") is None
 
 
 def test_the_newest_are_kept() -> None:
@@ -85,7 +87,7 @@ def test_the_newest_are_kept() -> None:
     kept: dict[str, bytes] = {"note": b"by hand"}
     for seconds, version_hash in enumerate(("a", "b", "c", "a", "d")):
         _add(kept, _key(seconds, version_hash), history.encode(version_hash, "", TEXTS))
-    assert [key.hash for key, _ in history.newest_first(kept)] == ["d", "a", "c"]
+    assert [key.hash for key, _ in history.decode_newest_first(kept)] == ["d", "a", "c"]
     assert kept["note"] == b"by hand"
 
 
@@ -96,12 +98,12 @@ def test_the_newest_are_kept() -> None:
         pytest.param(_key(0, "a"), id="an older load of it, told late"),
     ],
 )
-def test_what_is_kept_already_is_not_written(key: history.Key) -> None:
+def test_what_is_kept_already_is_not_written(key: history.VersionKey) -> None:
     """Restarts, and replicas that take over, change nothing."""
     kept: dict[str, bytes] = {}
     _add(kept, _key(1, "a"), history.encode("a", "", TEXTS))
     _add(kept, _key(2, "b"), history.encode("b", "", TEXTS))
-    assert history.changes(kept, key, b"value", keep=3) == {}
+    assert history.plan_changes(kept, key, b"value", keep=3) == {}
 
 
 def test_damaged_versions_take_nobodys_place() -> None:
@@ -109,7 +111,7 @@ def test_damaged_versions_take_nobodys_place() -> None:
     kept = {str(_key(1000 + n, f"{n}")): b"damaged" for n in range(3)}
     for seconds, version_hash in enumerate(("a", "1", "a", "c")):
         _add(kept, _key(seconds, version_hash), history.encode(version_hash, "", TEXTS))
-    assert [key.hash for key, _ in history.newest_first(kept)] == ["c", "a", "1"]
+    assert [key.hash for key, _ in history.decode_newest_first(kept)] == ["c", "a", "1"]
     assert len(kept) == 3
 
 
@@ -120,6 +122,6 @@ def test_a_config_map_is_never_too_large() -> None:
     for seconds in range(6):
         _add(kept, _key(seconds, f"{seconds}"), rng.randbytes(300_000), keep=10)
         assert sum(map(len, kept.values())) <= history.MAX_BYTES
-    times = [history.Key.parse(key) for key in kept]
+    times = [history.VersionKey.parse(key) for key in kept]
     assert sorted(str(key.hash) for key in times if key) == ["3", "4", "5"]
-    assert history.changes(kept, _key(9, "9"), bytes(history.MAX_BYTES + 1), keep=10) is None
+    assert history.plan_changes(kept, _key(9, "9"), bytes(history.MAX_BYTES + 1), keep=10) is None

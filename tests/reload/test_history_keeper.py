@@ -55,7 +55,7 @@ class Scene:
     def kept(self) -> list[str]:
         """Hashes, newest first."""
         stored = self.store.objects.get(NAME)
-        found = history.newest_first(stored.binary_data if stored else {})
+        found = history.decode_newest_first(stored.binary_data if stored else {})
         return [key.hash for key, _ in found]
 
 

@@ -40,10 +40,10 @@ WITH_PARAM = f"param most: number = 5\n{EAST}"
 METRIC = "metric cpu: ratio = `cpu` node instance refresh 15s maxAge 2m source elsewhere\n"
 
 
-def offer(*texts: str, **said: bool | str) -> versions.Offer:
+def offer(*texts: str, **said: bool | str) -> versions.OfferedVersion:
     """Return what a source has."""
     named = tuple(source.SourceText(f"{n}.policy", text) for n, text in enumerate(texts))
-    return versions.Offer(named, **said)  # type: ignore[arg-type]  # fields of an offer
+    return versions.OfferedVersion(named, **said)  # type: ignore[arg-type]  # fields of an offer
 
 
 class Binder:
@@ -76,7 +76,9 @@ class Scene:
             self.world.nodes.upsert(
                 builders.make_node(side).capacity(pods=9, cpu="9").labels(side=side).build()
             )
-        self.recipe = versions.Recipe(configuration or config.Config(), None, self.world.clock)
+        self.recipe = versions.VersionChecker(
+            configuration or config.Config(), None, self.world.clock
+        )
         self.binder = Binder()
         self.handle = handles.Handle(self.binder, rng=random.Random(1))
         self.live = live_profiles.LiveProfiles(
@@ -84,19 +86,21 @@ class Scene:
         )
         known = offer(first)
         start = self.recipe.check(known)
-        assert isinstance(start, versions.Checked)
-        made = policies.require(policies.make(start.policy_set, self.handle, start.compiled))
+        assert isinstance(start, versions.CheckedVersion)
+        made = policies.require_profiles(
+            policies.make_profiles(start.policy_set, self.handle, start.compiled)
+        )
         self.live.use(start.policy_set, made)
         self.state = states.PolicyState(
             "test", states.VersionInUse(start.hash, known.texts, self.world.clock.now())
         )
-        self.told: list[states.Told] = []
+        self.told: list[states.ReloadEvent] = []
         self.state.listeners.append(self.told.append)
         self.reloads = reloader.Reloader(
             self.recipe,
             self.state,
             self.live,
-            reloader.profiles_by(self.handle),
+            reloader.make_profiles_factory(self.handle),
             self.world.clock,
             known=known,
         )
@@ -110,11 +114,11 @@ class Scene:
         with contextlib.suppress(asyncio.CancelledError):
             await task
 
-    async def take(self, *offers: versions.Offer) -> list[str]:
+    async def take(self, *offers: versions.OfferedVersion) -> list[str]:
         """Offer one after the other and return what was told, once the last one is through."""
         before = len(self.told)
         for each in offers:
-            self.reloads.take(each)
+            self.reloads.submit(each)
         while self.reloads.is_busy:  # noqa: ASYNC110 - a thread is at work, whose end tells nobody
             await asyncio.sleep(0.001)
         return [told.outcome.value for told in self.told[before:]]
@@ -123,7 +127,7 @@ class Scene:
         """Return the node that a pod gets, and check that its decision tells by which version."""
         self.world.add_pod(builders.make_pod(name).scheduler_name("policysched"))
         await self.world.settle()
-        decision = self.world.scheduler.decisions.latest_of(f"default/{name}")
+        decision = self.world.scheduler.decisions.find_latest(f"default/{name}")
         assert decision is not None
         assert decision.policy_hash == self.state.current.hash
         return decision.node_name
@@ -152,7 +156,9 @@ async def test_a_good_version_decides_next() -> None:
     [
         pytest.param(offer(BAD), "0.policy:2:16: PS001: expected `required`", id="syntax"),
         pytest.param(offer(WEST, BAD), "1.policy:2:16", id="one of two texts"),
-        pytest.param(versions.Offer(problem="it is gone"), "policies: it is gone", id="gone"),
+        pytest.param(
+            versions.OfferedVersion(problem="it is gone"), "policies: it is gone", id="gone"
+        ),
         pytest.param(
             offer("profile p { plugin NodeResourcesFit args { nonsense: 1 } }\n" + WEST),
             "nonsense",
@@ -162,7 +168,7 @@ async def test_a_good_version_decides_next() -> None:
     ],
 )
 @asynchronous
-async def test_a_bad_version_is_refused_whole(bad: versions.Offer, said: str) -> None:
+async def test_a_bad_version_is_refused_whole(bad: versions.OfferedVersion, said: str) -> None:
     """The version in use goes on as if nothing had come; what comes next is looked at anew."""
     scene = Scene()
     async with scene.running():
@@ -176,13 +182,16 @@ async def test_a_bad_version_is_refused_whole(bad: versions.Offer, said: str) ->
         assert await scene.take(offer(EAST)) == ["kept"]
         assert scene.state.refused is None
         assert await scene.take(offer(WEST)) == ["loaded"]
-        assert scene.state.reloads == {states.Outcome.REFUSED: 1, states.Outcome.LOADED: 1}
+        assert scene.state.reloads == {
+            states.OfferOutcome.REFUSED: 1,
+            states.OfferOutcome.LOADED: 1,
+        }
 
 
 @asynchronous
 async def test_a_metric_that_cannot_be_had_refuses_the_version() -> None:
     """Neither rules nor metrics change."""
-    around = prom_source.Surroundings(fakes.World().clock, random.Random(1))
+    around = prom_source.SourceDependencies(fakes.World().clock, random.Random(1))
     servers = {"default": settings.PrometheusSource(url="http://127.0.0.1:1")}
     scene = Scene(live_source.LiveSource(servers, (), around))
     async with scene.running():
@@ -207,7 +216,7 @@ async def test_a_version_that_lacks_a_right_is_tried_again(monkeypatch: pytest.M
 
     monkeypatch.setattr(scene.live, "_require", require)
     async with scene.running(), asyncio.timeout(60.0):
-        scene.reloads.take(offer(WEST))
+        scene.reloads.submit(offer(WEST))
         while len(scene.told) < 2:  # noqa: ASYNC110 - a thread is at work, whose end tells nobody
             await asyncio.sleep(0.001)
         assert [told.outcome.value for told in scene.told] == ["refused", "loaded"]
@@ -246,7 +255,7 @@ async def test_what_an_author_should_know_is_told(caplog: pytest.LogCaptureFixtu
 async def test_frozen_reloads(caplog: pytest.LogCaptureFixture) -> None:
     """Only the version that somebody went back to passes; the end of it lets the newest pass."""
     scene = Scene()
-    west_hash = scene.recipe.hash_of(offer(WEST).texts)
+    west_hash = scene.recipe.compute_hash(offer(WEST).texts)
     async with scene.running():
         assert await scene.take(offer(EAST, is_frozen=True)) == ["frozen"]
         assert "reloads are frozen hash=" in caplog.text
@@ -268,12 +277,12 @@ async def test_going_back_passes_a_freeze_whatever_params_are_by_now() -> None:
     """What is kept are texts; the params of then are not, so the version has another hash."""
     scene = Scene(configuration=config.Config(params={"most": 7}), first=WITH_PARAM)
     back = offer(WITH_PARAM + "# of old\n", is_frozen=True)
-    texts_alone = content_hash.of(back.texts, {})
-    assert texts_alone != scene.recipe.hash_of(back.texts)
+    texts_alone = content_hash.hash_texts(back.texts, {})
+    assert texts_alone != scene.recipe.compute_hash(back.texts)
     async with scene.running():
         assert await scene.take(back) == ["frozen"]
         assert await scene.take(dataclasses.replace(back, demanded=texts_alone)) == ["loaded"]
-        assert scene.state.current.hash == scene.recipe.hash_of(back.texts)
+        assert scene.state.current.hash == scene.recipe.compute_hash(back.texts)
         assert await scene.place("a") == "east"
 
 
@@ -294,8 +303,8 @@ async def test_errors_of_lint(
     scene = Scene(configuration=config.Config(policies=policies))
     texts = offer(EAST, NEVER).texts
     async with scene.running():
-        name = scene.recipe.hash_of(texts) if demanded else ""
-        assert await scene.take(versions.Offer(texts, demanded=name)) == [told]
+        name = scene.recipe.compute_hash(texts) if demanded else ""
+        assert await scene.take(versions.OfferedVersion(texts, demanded=name)) == [told]
     assert "PS201" in caplog.text
     assert "1.policy:2:41" in caplog.text
     if told == "loaded":
@@ -428,7 +437,7 @@ async def test_pods_wait_for_the_metrics_of_a_new_version(
     metrics = _SlowMetrics()
     scene = Scene(metrics)
     async with scene.running():
-        scene.reloads.take(offer(METRIC, WEST))
+        scene.reloads.submit(offer(METRIC, WEST))
         while not scene.told:  # noqa: ASYNC110 - a thread is at work, whose end tells nobody
             await asyncio.sleep(0.001)
         scene.world.add_pod(builders.make_pod("early").scheduler_name("policysched"))
@@ -451,15 +460,15 @@ async def test_a_version_that_mends_another_does_not_wait_for_its_metrics(
     scene = Scene(metrics)
     async with scene.running(), asyncio.timeout(60.0):
         blind = offer(METRIC, WEST)
-        scene.reloads.take(blind)
+        scene.reloads.submit(blind)
         while not scene.told:  # noqa: ASYNC110 - a thread is at work, whose end tells nobody
             await asyncio.sleep(0.001)
-        scene.reloads.take(blind)
+        scene.reloads.submit(blind)
         for _ in range(10):
             await asyncio.sleep(0)
         scene.world.add_pod(builders.make_pod("early").scheduler_name("policysched"))
         assert not scene.world.scheduler.schedule_one()
-        scene.reloads.take(offer(EAST))
+        scene.reloads.submit(offer(EAST))
         while len(scene.told) < 2:  # noqa: ASYNC110 - likewise
             await asyncio.sleep(0.001)
         metrics.asked.set()

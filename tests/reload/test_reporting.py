@@ -16,7 +16,9 @@ from policysched.reload import state as states
 from tests import builders
 from tests.observability import kept_events, page_forms
 
-REFUSAL = versions.Refusal("bad0", "a.policy:1:1: PS001: oh", "error[PS001]: oh", ValueError())
+REFUSAL = versions.VersionRefusal(
+    "bad0", "a.policy:1:1: PS001: oh", "error[PS001]: oh", ValueError()
+)
 META = objects.ObjectMeta(name="policies", namespace="prod", uid="u", resource_version="7")
 
 
@@ -26,10 +28,10 @@ def _state() -> states.PolicyState:
 
 
 def _metrics(state: states.PolicyState) -> dict[str, float]:
-    own = exporter.OwnMetrics()
+    own = exporter.MetricsExporter()
     registry = prometheus_client.CollectorRegistry()
     own.registry = registry
-    own.add(lambda: reporting.of_policies(state))
+    own.add(lambda: reporting.collect_metrics(state))
     text = exposition.generate_latest(registry).decode()
     return {
         sample.name + "".join(f"[{value}]" for value in sample.labels.values()): sample.value
@@ -50,7 +52,7 @@ def test_metrics() -> None:
         "policysched_policy_frozen": 0,
     }
     assert _metrics(state) == expected
-    state.refuse(REFUSAL, builders.EPOCH)
+    state.record_refusal(REFUSAL, builders.EPOCH)
     state.is_frozen = True
     assert _metrics(state) == expected | {
         "policysched_reload_total[refused]": 1,
@@ -62,9 +64,9 @@ def test_metrics() -> None:
 def test_the_page_has_the_texts_and_the_errors() -> None:
     """What decides, and what was to decide."""
     state = _state()
-    assert page_forms.read("policies", reporting.page(state).body)["refused"] is None
-    state.refuse(REFUSAL, builders.EPOCH)
-    said = page_forms.read("policies", reporting.page(state).body)
+    assert page_forms.read("policies", reporting.make_page(state).body)["refused"] is None
+    state.record_refusal(REFUSAL, builders.EPOCH)
+    said = page_forms.read("policies", reporting.make_page(state).body)
     assert said == {
         "origin": "here",
         "hash": "900d",
@@ -85,55 +87,55 @@ def test_the_page_has_the_texts_and_the_errors() -> None:
     "told, event_type, reason, note",
     [
         pytest.param(
-            states.Told(states.Outcome.LOADED, "11e7"),
+            states.ReloadEvent(states.OfferOutcome.LOADED, "11e7"),
             *("Normal", "PoliciesLoaded", "version 11e7 is in use"),
             id="loaded",
         ),
         pytest.param(
-            states.Told(states.Outcome.KEPT, "900d"),
+            states.ReloadEvent(states.OfferOutcome.KEPT, "900d"),
             *("Normal", "PoliciesLoaded", "version 900d is still in use"),
             id="kept",
         ),
         pytest.param(
-            states.Told(states.Outcome.FROZEN, "11e7"),
+            states.ReloadEvent(states.OfferOutcome.FROZEN, "11e7"),
             *("Normal", "PoliciesFrozen", "version 900d stays in use, 11e7 is held back"),
             id="held-back",
         ),
         pytest.param(
-            states.Told(states.Outcome.FROZEN, "900d"),
+            states.ReloadEvent(states.OfferOutcome.FROZEN, "900d"),
             *("Normal", "PoliciesFrozen", "version 900d stays in use"),
             id="frozen",
         ),
         pytest.param(
-            states.Told(states.Outcome.REFUSED, "bad0", "all", "a.policy:1:1: oh"),
+            states.ReloadEvent(states.OfferOutcome.REFUSED, "bad0", "all", "a.policy:1:1: oh"),
             *("Warning", "PoliciesRefused"),
             "version bad0 is refused, 900d stays in use: a.policy:1:1: oh",
             id="refused",
         ),
         pytest.param(
-            states.Told(states.Outcome.REFUSED, "", "gone", "gone"),
+            states.ReloadEvent(states.OfferOutcome.REFUSED, "", "gone", "gone"),
             *("Warning", "PoliciesRefused"),
             "what is there now is refused, 900d stays in use: gone",
             id="gone",
         ),
     ],
 )
-def test_events(told: states.Told, event_type: str, reason: str, note: str) -> None:
+def test_events(told: states.ReloadEvent, event_type: str, reason: str, note: str) -> None:
     """They are about the ConfigMap."""
     recorder = kept_events.KeptEvents()
-    events = reporting.ConfigMapEvents(recorder, lambda: config_maps.ConfigMap(META), _state())
-    events.tell(told)
+    events = reporting.PolicyEventRecorder(recorder, lambda: config_maps.ConfigMap(META), _state())
+    events.record_event(told)
     assert recorder.events == [(event_type, reason, "Reloading", note)]
     assert recorder.about == [
-        event_series.ObjectReference("prod", "policies", "u", "7", "v1", "ConfigMap")
+        event_series.InvolvedObject("prod", "policies", "u", "7", "v1", "ConfigMap")
     ]
 
 
 def test_without_a_config_map_there_is_no_event() -> None:
     """There has never been one."""
     recorder = kept_events.KeptEvents()
-    told = states.Told(states.Outcome.REFUSED, "")
-    reporting.ConfigMapEvents(recorder, lambda: None, _state()).tell(told)
+    told = states.ReloadEvent(states.OfferOutcome.REFUSED, "")
+    reporting.PolicyEventRecorder(recorder, lambda: None, _state()).record_event(told)
     assert recorder.events == []
 
 
@@ -142,10 +144,10 @@ def test_a_listener_that_fails_keeps_nobody_from_being_told(
 ) -> None:
     """Its failure is logged."""
     state = _state()
-    told: list[states.Told] = []
+    told: list[states.ReloadEvent] = []
     state.listeners += [lambda _told: 1 // 0, told.append]  # type: ignore[list-item]  # it fails
-    state.keep()
-    assert [each.outcome for each in told] == [states.Outcome.KEPT]
+    state.record_unchanged()
+    assert [each.outcome for each in told] == [states.OfferOutcome.KEPT]
     assert "a listener failed" in caplog.text
 
 
@@ -153,12 +155,12 @@ def test_an_event_tells_what_an_author_should_know() -> None:
     """The first warning; the log and the page have all of them."""
     recorder = kept_events.KeptEvents()
     state = _state()
-    events = reporting.ConfigMapEvents(recorder, lambda: config_maps.ConfigMap(META), state)
-    state.listeners.append(events.tell)
-    state.loaded(states.VersionInUse("11e7", (), builders.EPOCH, ("a:1:1: PS804: old", "b")))
+    events = reporting.PolicyEventRecorder(recorder, lambda: config_maps.ConfigMap(META), state)
+    state.listeners.append(events.record_event)
+    state.record_load(states.VersionInUse("11e7", (), builders.EPOCH, ("a:1:1: PS804: old", "b")))
     (event,) = recorder.events
     assert event[3] == "version 11e7 is in use, with a warning: a:1:1: PS804: old (and 1 more)"
-    assert page_forms.read("policies", reporting.page(state).body)["warnings"] == [
+    assert page_forms.read("policies", reporting.make_page(state).body)["warnings"] == [
         "a:1:1: PS804: old",
         "b",
     ]

@@ -30,7 +30,9 @@ class Scene:
         for seconds, (version_hash, key) in enumerate(((OLD, "old"), (NEW, "new"))):
             time = builders.EPOCH + datetime.timedelta(seconds=seconds)
             texts = (source.SourceText(f"{POLICIES}/{key}.policy", key),)
-            kept[str(history.Key(time, version_hash))] = history.encode(version_hash, "", texts)
+            kept[str(history.VersionKey(time, version_hash))] = history.encode(
+                version_hash, "", texts
+            )
         made = self.store.put(HISTORY, {})
         self.store.objects[HISTORY] = msgspec.structs.replace(made, binary_data=kept)
         self.store.put(POLICIES, {"new.policy": "new", "note": "by hand"})
@@ -50,7 +52,7 @@ class Scene:
 async def test_a_version_is_written_back_whole(wanted: str) -> None:
     """Its keys come, other policies go, and keys of somebody else stay."""
     scene = Scene()
-    done = await scene.back.go_back(wanted)
+    done = await scene.back.roll_back(wanted)
     assert done.version[0].hash == OLD
     assert (done.is_written, done.is_frozen) == (True, False)
     assert scene.data == {"old.policy": "old", "note": "by hand"}
@@ -65,12 +67,12 @@ async def test_what_is_held_back_is_demanded() -> None:
     """
     scene = Scene()
     scene.store.put(POLICIES, {"new.policy": "new"}, {status_annotations.FREEZE: "true"})
-    assert (await scene.back.go_back(OLD)).is_frozen
+    assert (await scene.back.roll_back(OLD)).is_frozen
     texts = (source.SourceText("old.policy", "old"),)
-    assert scene.annotation(status_annotations.ROLLBACK) == content_hash.of(texts, {})
+    assert scene.annotation(status_annotations.ROLLBACK) == content_hash.hash_texts(texts, {})
     thawed = dict.fromkeys((status_annotations.FREEZE,))
     await scene.store.annotate(scene.store.objects[POLICIES], thawed)
-    await scene.back.go_back(NEW)
+    await scene.back.roll_back(NEW)
     assert scene.annotation(status_annotations.ROLLBACK) is None
 
 
@@ -79,7 +81,7 @@ async def test_without_a_hash_a_bad_edit_is_undone() -> None:
     """The newest kept version is what was in use before the edit that was refused."""
     scene = Scene()
     scene.store.put(POLICIES, {"new.policy": "broken"})
-    done = await scene.back.go_back("")
+    done = await scene.back.roll_back("")
     assert done.version[0].hash == NEW
     assert scene.data == {"new.policy": "new"}
 
@@ -91,7 +93,7 @@ async def test_policies_that_are_no_text_go() -> None:
     spoilt = {"odd.policy": b"\xff", "icon": b"\xff"}
     made = scene.store.objects[POLICIES]
     scene.store.objects[POLICIES] = msgspec.structs.replace(made, binary_data=spoilt)
-    done = await scene.back.go_back("")
+    done = await scene.back.roll_back("")
     assert (done.version[0].hash, done.is_written) == (NEW, True)
     assert scene.data == {"new.policy": "new", "note": "by hand"}
     assert scene.store.objects[POLICIES].binary_data == {"icon": b"\xff"}
@@ -101,7 +103,7 @@ async def test_policies_that_are_no_text_go() -> None:
 async def test_other_versions_can_be_held_back_at_once() -> None:
     """One write does both."""
     scene = Scene()
-    done = await scene.back.go_back(OLD, freeze=True)
+    done = await scene.back.roll_back(OLD, freeze=True)
     assert done.is_frozen
     assert scene.annotation(status_annotations.FREEZE) == "true"
     assert scene.store.writes == 1
@@ -111,10 +113,10 @@ async def test_other_versions_can_be_held_back_at_once() -> None:
 async def test_what_is_there_already_is_left_alone() -> None:
     """While reloads are frozen it is only said, once, that this is the version that is wanted."""
     scene = Scene()
-    assert not (await scene.back.go_back(NEW)).is_written
+    assert not (await scene.back.roll_back(NEW)).is_written
     assert scene.store.writes == 0
     for _ in range(2):
-        assert not (await scene.back.go_back(NEW, freeze=True)).is_written
+        assert not (await scene.back.roll_back(NEW, freeze=True)).is_written
     assert scene.store.writes == 1
 
 
@@ -132,7 +134,7 @@ async def test_versions_that_do_not_exist(wanted: str, said: str) -> None:
     """Nothing is written, and what there is is named."""
     scene = Scene()
     with pytest.raises(errors.InputError) as caught:
-        await scene.back.go_back(wanted)
+        await scene.back.roll_back(wanted)
     assert said in str(caught.value)
     assert scene.store.writes == 0
 
@@ -144,7 +146,7 @@ async def test_config_maps_that_do_not_exist(missing: str) -> None:
     scene = Scene()
     del scene.store.objects[missing]
     with pytest.raises(errors.InputError, match=f"configmap {missing}: does not exist"):
-        await scene.back.go_back(OLD)
+        await scene.back.roll_back(OLD)
 
 
 @asynchronous
@@ -152,7 +154,7 @@ async def test_a_status_written_meanwhile_does_not_matter() -> None:
     """The texts are those that were decided about."""
     scene = Scene()
     scene.store.failures = [kube_errors.ConflictError(409, "Conflict", "changed")] * 2
-    assert (await scene.back.go_back(OLD)).is_written
+    assert (await scene.back.roll_back(OLD)).is_written
 
 
 @asynchronous
@@ -173,7 +175,7 @@ async def test_an_edit_meanwhile_is_not_overwritten() -> None:
 
     scene.store.read = read  # type: ignore[method-assign,assignment]  # a moment in the middle
     with pytest.raises(kube_errors.ConflictError):
-        await scene.back.go_back(OLD)
+        await scene.back.roll_back(OLD)
     assert scene.data == {"new.policy": "edited"}
 
 
@@ -182,6 +184,6 @@ async def test_what_there_is() -> None:
     """Newest first, and which one the scheduler says is in use."""
     scene = Scene()
     scene.store.put(POLICIES, {}, {status_annotations.HASH: OLD})
-    kept = await scene.back.look()
+    kept = await scene.back.list_versions()
     assert [key.hash for key, _ in kept.versions] == [NEW, OLD]
-    assert kept.in_use == OLD
+    assert kept.current_hash == OLD

@@ -38,35 +38,37 @@ class Source:
 
     def __init__(self, text: str, **said: bool | str) -> None:
         texts = (source.SourceText("prod/policies/a.policy", text),)
-        self.offer = versions.Offer(texts, **said)  # type: ignore[arg-type]  # fields of an offer
+        self.offer = versions.OfferedVersion(texts, **said)  # type: ignore[arg-type]  # fields of an offer
 
-    async def first(self) -> versions.Offer:
+    async def read_first(self) -> versions.OfferedVersion:
         """Return it."""
         return self.offer
 
-    async def run(self, take: Callable[[versions.Offer], None], known: versions.Offer) -> NoReturn:
+    async def run(
+        self, take: Callable[[versions.OfferedVersion], None], known: versions.OfferedVersion
+    ) -> NoReturn:
         """Never run: this is about the start."""
         raise NotImplementedError
 
 
 def _starting(
     *paths: str, config_map: str = "prod/policies", on_bad_start: str = "refuse"
-) -> starting.Starting:
+) -> starting.InitialVersionFinder:
     settings = config.PoliciesConfig(
         paths=paths,
         config_map="" if paths else config_map,
         on_bad_start=on_bad_start,  # type: ignore[arg-type]  # one of two words
         history=HISTORY,
     )
-    return starting.Starting(settings, _recipe())
+    return starting.InitialVersionFinder(settings, _recipe())
 
 
-def _recipe(**params: str) -> versions.Recipe:
-    return versions.Recipe(config.Config(params=dict(params)), None)
+def _recipe(**params: str) -> versions.VersionChecker:
+    return versions.VersionChecker(config.Config(params=dict(params)), None)
 
 
 def _hash(text: str) -> str:
-    return _recipe().hash_of((source.SourceText("a.policy", text),))
+    return _recipe().compute_hash((source.SourceText("a.policy", text),))
 
 
 def _keeping(*texts: str) -> memory_store.MemoryStore:
@@ -77,7 +79,7 @@ def _keeping(*texts: str) -> memory_store.MemoryStore:
         time = builders.EPOCH + datetime.timedelta(seconds=seconds)
         version_hash = _hash(text)
         value = history.encode(version_hash, "here", (source.SourceText("a.policy", text),))
-        kept[str(history.Key(time, version_hash))] = value
+        kept[str(history.VersionKey(time, version_hash))] = value
     made = store.put(HISTORY, {})
     store.objects[HISTORY] = msgspec.structs.replace(made, binary_data=kept)
     return store
@@ -86,7 +88,7 @@ def _keeping(*texts: str) -> memory_store.MemoryStore:
 @asynchronous
 async def test_a_good_version_is_used() -> None:
     """Nothing is looked up."""
-    start = await _starting().remote(Source(GOOD), memory_store.MemoryStore())
+    start = await _starting().find_remote(Source(GOOD), memory_store.MemoryStore())
     assert (start.checked.hash, start.refusal) == (_hash(GOOD), None)
 
 
@@ -94,14 +96,14 @@ async def test_a_good_version_is_used() -> None:
 async def test_a_bad_version_ends_the_process() -> None:
     """The error is what `check` shows, though there would be a former version."""
     with pytest.raises(policies.PolicyError, match="error\\[PS"):
-        await _starting().remote(Source(BAD), _keeping(GOOD))
+        await _starting().find_remote(Source(BAD), _keeping(GOOD))
 
 
 @asynchronous
 async def test_the_last_good_version_serves_where_that_is_wanted() -> None:
     """The newest kept one that is still good; what is refused is remembered."""
     wanted = _starting(on_bad_start="lastGood")
-    start = await wanted.remote(Source(BAD), _keeping(OLDER, GOOD, BAD.replace("b@d", "al$o")))
+    start = await wanted.find_remote(Source(BAD), _keeping(OLDER, GOOD, BAD.replace("b@d", "al$o")))
     assert start.checked.hash == _hash(GOOD)
     assert start.refusal is not None
     assert start.refusal.hash == _hash(BAD)
@@ -111,9 +113,9 @@ async def test_the_last_good_version_serves_where_that_is_wanted() -> None:
 async def test_the_last_good_version_is_the_one_that_was_in_use() -> None:
     """A clock that was wrong when another one was kept does not make that one the last."""
     wanted = _starting(on_bad_start="lastGood")
-    start = await wanted.remote(Source(BAD, in_use=_hash(OLDER)), _keeping(OLDER, GOOD))
+    start = await wanted.find_remote(Source(BAD, in_use=_hash(OLDER)), _keeping(OLDER, GOOD))
     assert start.checked.hash == _hash(OLDER)
-    start = await wanted.remote(Source(BAD, in_use="forgotten"), _keeping(OLDER, GOOD))
+    start = await wanted.find_remote(Source(BAD, in_use="forgotten"), _keeping(OLDER, GOOD))
     assert start.checked.hash == _hash(GOOD)
 
 
@@ -128,7 +130,7 @@ async def test_bad_policies_are_told_though_the_kept_ones_cannot_be_read(
             raise kube_errors.ForbiddenError(403, "Forbidden", f"no {namespace}/{name}")
 
     with pytest.raises(kube_errors.ForbiddenError):
-        await _starting(on_bad_start="lastGood").remote(Source(BAD), Forbidding())
+        await _starting(on_bad_start="lastGood").find_remote(Source(BAD), Forbidding())
     assert "the policies are refused" in caplog.text
 
 
@@ -139,16 +141,16 @@ async def test_bad_policies_are_told_though_the_kept_ones_cannot_be_read(
 async def test_without_a_last_good_version_it_ends(store: memory_store.MemoryStore) -> None:
     """Scheduling without the policies would be worse than not scheduling."""
     with pytest.raises(policies.PolicyError):
-        await _starting(on_bad_start="lastGood").remote(Source(BAD), store)
+        await _starting(on_bad_start="lastGood").find_remote(Source(BAD), store)
 
 
 @asynchronous
 async def test_a_config_map_that_is_not_there_ends_the_process() -> None:
     """The error says so."""
     gone = Source("")
-    gone.offer = versions.Offer(problem="there is no configmap prod/policies")
+    gone.offer = versions.OfferedVersion(problem="there is no configmap prod/policies")
     with pytest.raises(errors.InputError, match="there is no configmap prod/policies"):
-        await _starting().remote(gone, memory_store.MemoryStore())
+        await _starting().find_remote(gone, memory_store.MemoryStore())
 
 
 @pytest.mark.parametrize(
@@ -173,7 +175,7 @@ async def test_frozen_policies_stay_over_a_restart(
     said: dict[str, str], store: memory_store.MemoryStore, expected: str
 ) -> None:
     """The version that was in use is used, where it is kept; else what is there."""
-    start = await _starting().remote(Source(GOOD, is_frozen=True, **said), store)
+    start = await _starting().find_remote(Source(GOOD, is_frozen=True, **said), store)
     assert start.checked.hash == _hash(expected)
 
 
@@ -190,13 +192,13 @@ async def test_errors_of_lint_at_the_start(said: dict[str, str], is_used: bool) 
     """They refuse a version like a bad one, but not that which served before the restart."""
     store = memory_store.MemoryStore()
     if is_used:
-        start = await _starting().remote(Source(NEVER, **said), store)
+        start = await _starting().find_remote(Source(NEVER, **said), store)
         assert start.checked.hash == _hash(NEVER)
         assert any("PS201" in each for each in start.checked.warnings)
         return
     with pytest.raises(policies.PolicyError, match="error\\[PS201\\]"):
-        await _starting().remote(Source(NEVER, **said), store)
-    start = await _starting(on_bad_start="lastGood").remote(Source(NEVER), _keeping(GOOD))
+        await _starting().find_remote(Source(NEVER, **said), store)
+    start = await _starting(on_bad_start="lastGood").find_remote(Source(NEVER), _keeping(GOOD))
     assert (start.checked.hash, start.refusal is not None) == (_hash(GOOD), True)
 
 
@@ -204,7 +206,7 @@ async def test_errors_of_lint_at_the_start(said: dict[str, str], is_used: bool) 
 async def test_a_kept_version_serves_though_a_newer_release_finds_more() -> None:
     """It has served before."""
     wanted = _starting(on_bad_start="lastGood")
-    start = await wanted.remote(Source(BAD), _keeping(GOOD, NEVER))
+    start = await wanted.find_remote(Source(BAD), _keeping(GOOD, NEVER))
     assert start.checked.hash == _hash(NEVER)
 
 
@@ -213,12 +215,12 @@ async def test_frozen_policies_stay_though_params_are_others_by_now(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """The texts that were in use, with the params of this process: the hash is another one."""
-    old = content_hash.of([source.SourceText("a.policy", OLDER)], {"most": "5"})
+    old = content_hash.hash_texts([source.SourceText("a.policy", OLDER)], {"most": "5"})
     store = _keeping(GOOD)
     kept = store.objects[HISTORY].binary_data
-    key = history.Key(builders.EPOCH - datetime.timedelta(days=1), old)
+    key = history.VersionKey(builders.EPOCH - datetime.timedelta(days=1), old)
     kept[str(key)] = history.encode(old, "here", (source.SourceText("a.policy", OLDER),))
-    start = await _starting().remote(Source(GOOD, is_frozen=True, in_use=old), store)
+    start = await _starting().find_remote(Source(GOOD, is_frozen=True, in_use=old), store)
     assert start.checked.hash == _hash(OLDER)
     assert f"starting on version {_hash(OLDER)}, its texts with the params of now" in caplog.text
 
@@ -227,29 +229,29 @@ def test_files_with_errors_of_lint_end_the_process(tmp_path: pathlib.Path) -> No
     """Of files nobody knows whether they served before."""
     (tmp_path / "a.policy").write_text(NEVER)
     with pytest.raises(policies.PolicyError, match="error\\[PS201\\]"):
-        _starting(str(tmp_path)).local()
+        _starting(str(tmp_path)).find_local()
 
 
 def test_files_are_used_without_asking_anybody(tmp_path: pathlib.Path) -> None:
     """A good version is there at once; a bad one ends the process, or has to be looked up."""
     file = tmp_path / "a.policy"
     file.write_text(GOOD)
-    start = _starting(str(file)).local()
+    start = _starting(str(file)).find_local()
     assert start is not None
     assert start.checked.hash == _hash(GOOD)
     file.write_text(BAD)
     with pytest.raises(policies.PolicyError):
-        _starting(str(file)).local()
-    assert _starting(str(file), on_bad_start="lastGood").local() is None
+        _starting(str(file)).find_local()
+    assert _starting(str(file), on_bad_start="lastGood").find_local() is None
 
 
 @asynchronous
 async def test_files_that_are_bad_leave_the_last_good_version(tmp_path: pathlib.Path) -> None:
     """The same goes for files that are gone."""
     wanted = _starting(str(tmp_path), on_bad_start="lastGood")
-    assert wanted.local() is None
+    assert wanted.find_local() is None
     assert wanted.files is not None
-    start = await wanted.remote(wanted.files, _keeping(GOOD))
+    start = await wanted.find_remote(wanted.files, _keeping(GOOD))
     assert start.checked.hash == _hash(GOOD)
     assert start.refusal is not None
     assert "has no file" in start.refusal.summary
@@ -257,8 +259,8 @@ async def test_files_that_are_bad_leave_the_last_good_version(tmp_path: pathlib.
 
 def test_without_policies_there_is_nothing_to_follow() -> None:
     """kube-scheduler's profile does not change."""
-    alone = starting.Starting(config.PoliciesConfig(), _recipe())
-    start = alone.local()
+    alone = starting.InitialVersionFinder(config.PoliciesConfig(), _recipe())
+    start = alone.find_local()
     assert start is not None
     assert (start.checked.hash, alone.files) == ("", None)
 
@@ -284,7 +286,7 @@ def test_a_pipe_is_read_once() -> None:
     """A second reading would find nothing, and nothing is a version without rules."""
     with _pipe(GOOD) as path:
         wanted = _starting(path)
-        start = wanted.local()
+        start = wanted.find_local()
     assert wanted.files is None
     assert start is not None
     assert [text.text for text in start.checked.texts] == [GOOD]
@@ -295,12 +297,12 @@ async def test_a_pipe_with_a_bad_version_leaves_the_last_good_one() -> None:
     """What was read stays known, to be told as refused."""
     with _pipe(BAD) as path:
         wanted = _starting(path, on_bad_start="lastGood")
-        assert wanted.local() is None
+        assert wanted.find_local() is None
     async with FakeServer() as server, server.client() as api:
-        followed = wanted.source(api, random.Random(1))
+        followed = wanted.make_source(api, random.Random(1))
     assert followed is not None
     assert followed.origin == path
-    start = await wanted.remote(followed, _keeping(GOOD))
+    start = await wanted.find_remote(followed, _keeping(GOOD))
     assert start.checked.hash == _hash(GOOD)
     assert start.refusal is not None
     assert "b@d" in start.refusal.details

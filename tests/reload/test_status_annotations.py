@@ -18,7 +18,7 @@ from tests.kube.asynchronous import asynchronous
 from tests.reload import memory_store
 
 NAME = "prod/policies"
-REFUSAL = versions.Refusal("bad", "first", "all\nof\nthem", ValueError())
+REFUSAL = versions.VersionRefusal("bad", "first", "all\nof\nthem", ValueError())
 
 
 class Scene:
@@ -34,7 +34,7 @@ class Scene:
         self.status = status_annotations.StatusAnnotations(
             self.state, self, self.store, lambda: self.is_leading, random.Random(1), self._sleep
         )
-        self.state.listeners.append(self.status.tell)
+        self.state.listeners.append(self.status.request_write)
 
     async def _sleep(self, seconds: float) -> None:
         self.pauses_seconds.append(seconds)
@@ -74,14 +74,14 @@ async def test_what_is_told() -> None:
     scene = Scene()
     async with scene.running():
         assert scene.told == {"hash": "good", "status": "ok"}
-        scene.state.refuse(REFUSAL, builders.EPOCH)
+        scene.state.record_refusal(REFUSAL, builders.EPOCH)
         await settle()
         assert scene.told == {"hash": "good", "status": "refused", "errors": "all\nof\nthem"}
-        scene.state.loaded(states.VersionInUse("mended", (), builders.EPOCH))
+        scene.state.record_load(states.VersionInUse("mended", (), builders.EPOCH))
         await settle()
         assert scene.told == {"hash": "mended", "status": "ok"}
         scene.state.is_frozen = True
-        scene.state.hold_back("other")
+        scene.state.record_frozen("other")
         await settle()
         assert scene.told == {"hash": "mended", "status": "frozen"}
 
@@ -94,10 +94,10 @@ async def test_warnings_of_the_version_in_use() -> None:
     scene.state.current = states.VersionInUse("good", (), builders.EPOCH, warnings)
     async with scene.running():
         assert scene.told["warnings"] == "a:1:8: PS806: unused\nb:2:1: PS804: old"
-        scene.state.refuse(REFUSAL, builders.EPOCH)
+        scene.state.record_refusal(REFUSAL, builders.EPOCH)
         await settle()
         assert scene.told["warnings"] == "a:1:8: PS806: unused\nb:2:1: PS804: old"
-        scene.state.loaded(states.VersionInUse("mended", (), builders.EPOCH))
+        scene.state.record_load(states.VersionInUse("mended", (), builders.EPOCH))
         await settle()
         assert scene.told == {"hash": "mended", "status": "ok"}
 
@@ -108,9 +108,9 @@ async def test_the_watch_may_be_behind() -> None:
     scene = Scene()
     async with scene.running():
         for _ in range(2):
-            scene.state.refuse(REFUSAL, builders.EPOCH)
+            scene.state.record_refusal(REFUSAL, builders.EPOCH)
             await settle()
-            scene.state.keep()
+            scene.state.record_unchanged()
             await settle()
         assert scene.told == {"hash": "good", "status": "ok"}
 
@@ -121,7 +121,7 @@ async def test_it_is_written_once() -> None:
     scene = Scene()
     async with scene.running():
         scene.watch()
-        scene.state.keep()
+        scene.state.record_unchanged()
         await settle()
         scene.store.put(NAME, {}, {status_annotations.HASH: "by another scheduler"})
         await settle()
@@ -199,7 +199,7 @@ async def test_news_do_not_wait_for_the_next_try() -> None:
     scene.store.failures = [errors.ForbiddenError(403, "Forbidden", "no")]
     async with scene.running():
         assert scene.store.writes == 0
-        scene.state.keep()
+        scene.state.record_unchanged()
         await settle()
         assert scene.store.writes == 1
 
@@ -213,7 +213,7 @@ async def test_what_somebody_takes_away_is_told_again() -> None:
         await scene.store.annotate(scene.store.objects[NAME], taken)
         assert scene.told == {}
         scene.watch()
-        scene.status.tell_again()
+        scene.status.request_rewrite()
         await settle()
         assert scene.told == {"hash": "good", "status": "ok"}
 
@@ -225,18 +225,18 @@ async def test_another_object_of_the_same_name_is_told_too() -> None:
     async with scene.running():
         del scene.store.objects[NAME]
         scene.watch()
-        scene.state.refuse(REFUSAL, builders.EPOCH)
+        scene.state.record_refusal(REFUSAL, builders.EPOCH)
         await settle()
         scene.store.put(NAME, {})
         scene.watch()
-        scene.state.keep()
+        scene.state.record_unchanged()
         await settle()
         assert scene.told == {"hash": "good", "status": "ok"}
 
 
 def test_long_errors_are_cut() -> None:
     """Whole characters, and not more than a few KiB."""
-    text = status_annotations.cut("ä" * 10_000)
+    text = status_annotations.truncate("ä" * 10_000)
     assert len(text.encode()) <= status_annotations.MAX_ERRORS_BYTES
     assert text.endswith("ä\n...")
-    assert status_annotations.cut("short") == "short"
+    assert status_annotations.truncate("short") == "short"

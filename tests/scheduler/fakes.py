@@ -337,7 +337,7 @@ class World:
         framework = self.framework(self.plugins, policies)
         self.scheduler = scheduler.Scheduler(
             {"default-scheduler": framework},
-            ports.Outside(self.recorder, self.recorder, self.evictor, sleep),
+            ports.SchedulerPorts(self.recorder, self.recorder, self.evictor, sleep),
             self.clock,
             waiting=self.waiting,
             settings=settings,

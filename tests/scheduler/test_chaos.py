@@ -26,7 +26,7 @@ def _framework(server: api_server.ApiServer, seed: int) -> runtime.Framework:
     handle = handles.Handle(server)
     plugins = []
     for default in defaults.DEFAULT_PLUGINS:
-        plugin = registry.built_in().create(default.name, None, handle)
+        plugin = registry.create_built_in_registry().create(default.name, None, handle)
         assert not isinstance(plugin, registry.PluginError)
         plugins.append(plugin)
     prof = profile.Profile(NAME, tuple(plugins), defaults.DEFAULT_WEIGHTS)
@@ -42,11 +42,11 @@ class Chaos:
         self.server = api_server.ApiServer(self.time.clock, self.rng, self.time.sleep)
         self.scheduler = scheduler.Scheduler(
             {NAME: _framework(self.server, seed)},
-            ports.Outside(self.server, self.server, self.server, self.time.sleep),
+            ports.SchedulerPorts(self.server, self.server, self.server, self.time.sleep),
             self.time.clock,
             settings=scheduler.SchedulerSettings(max_bindings_in_flight=16),
         )
-        self.workload = workload.Workload(self.rng, scheduler_name=NAME)
+        self.workload = workload.SimulatedWorkload(self.rng, scheduler_name=NAME)
         self.bindings: collections.Counter[str] = collections.Counter()
         self.foreign_node = builders.make_node("theirs").taints(REFUSES_OURS).build()
         self.deleted: list[str] = []

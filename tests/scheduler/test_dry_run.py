@@ -18,7 +18,7 @@ from tests.scheduler import fakes
 from tests.scheduler import test_shadow_decisions as scenes
 
 NAME = scenes.NAME
-Outcome = dry_run.Outcome
+Outcome = dry_run.ComparisonOutcome
 NOW = "policy now {{ for pods {rule} }}"
 
 
@@ -31,11 +31,11 @@ class Beside:
             self.world.scheduler.cache, self.world.scheduler.framework, self.world.fake.clock, 5
         )
         self.dry_run.is_on = True
-        self.world.fake.pods.before_placed = self.dry_run.bound
+        self.world.fake.pods.before_placed = self.dry_run.compare_bound
         for name, labels in nodes.items():
             self.world.fake.nodes.upsert(scenes.node(name, **labels))
 
-    def binds(self, pod: builders.PodBuilder, node_name: str) -> dry_run.Comparison | None:
+    def binds(self, pod: builders.PodBuilder, node_name: str) -> dry_run.SchedulerComparison | None:
         """Let the other scheduler bind a pod; return the difference that was noted."""
         before = len(self.dry_run.differences)
         self.world.fake.pods.upsert(pod.build())
@@ -46,7 +46,7 @@ class Beside:
     def look(self) -> dict[str, Outcome]:
         """Look at the pods that wait."""
         waiting = self.world.scheduler.queue.pods()
-        for _ in self.dry_run.look_at(each.info for each in waiting):
+        for _ in self.dry_run.compare_waiting(each.info for each in waiting):
             pass
         return {each.pod: each.outcome for each in self.dry_run.waiting.values()}
 

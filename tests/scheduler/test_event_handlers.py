@@ -234,7 +234,7 @@ def test_older_samples_fill_a_window(world: fakes.World, heard: Heard) -> None:
     times, values = np.array([[30.0], [45.0]]), np.array([[1.0], [0.75]])
     older = metric_windows.OlderSamples(("n1",), times, values)
     handlers.backfill_metrics({"cpu": older, "disk": older})
-    window = metric_windows.Aggregate(600.0, "avg")
+    window = metric_windows.WindowAggregate(600.0, "avg")
     assert world.cache.metrics.column("cpu", ["n1"], 0, window).values.tolist() == [0.75]
     assert heard.labels == ["MetricUpdate", "MetricUpdate"]
 
@@ -242,14 +242,14 @@ def test_older_samples_fill_a_window(world: fakes.World, heard: Heard) -> None:
 def test_a_look_at_the_time_lets_pods_cease_to_count(world: fakes.World, heard: Heard) -> None:
     """The queue is told, as after a refresh, and hints see the time."""
     world.cache.follow_metrics(metric_needs.MetricNeeds(placed_seconds=frozenset({60.0})))
-    info = pod_shape.PodShapes().info(POD.build())
+    info = pod_shape.PodShapes().make_info(POD.build())
     world.cache.assume_pod(info, "n1")
     recent = world.cache.snapshot().placed.recent
     row = world.cache.nodes.row_of["n1"]
-    assert list(recent.on(60.0, row)) == [info.uid]
+    assert list(recent.get_pods(60.0, row)) == [info.uid]
     world.clock.advance(60)
-    world.scheduler.events.look_at_metrics()
-    assert list(recent.on(60.0, row)) == []
+    world.scheduler.events.expire_samples()
+    assert list(recent.get_pods(60.0, row)) == []
     assert world.cache.metrics.moment == world.clock.now()
     assert heard.labels == ["MetricUpdate"]
 
@@ -260,7 +260,7 @@ class TestOwners:
     def test_selectors_come_and_go(self, world: fakes.World, heard: Heard) -> None:
         """What a service selects is known while it is there; the queue is not bothered."""
         sink = world.scheduler.events.owners[owner_selectors.OwnerKind.SERVICE]
-        shape = pod_shape.PodShapes().of(POD.labels(app="web", tier="x").build())
+        shape = pod_shape.PodShapes().intern(POD.labels(app="web", tier="x").build())
 
         def service(name: str, **selector: str) -> owner_objects.Service:
             meta = objects.ObjectMeta(name=name, namespace="default")

@@ -33,7 +33,7 @@ def _framework(server: api_server.ApiServer) -> runtime.Framework:
     handle = handles.Handle(server)
     plugins = []
     for default in defaults.DEFAULT_PLUGINS:
-        plugin = registry.built_in().create(default.name, None, handle)
+        plugin = registry.create_built_in_registry().create(default.name, None, handle)
         assert not isinstance(plugin, registry.PluginError)
         plugins.append(plugin)
     prof = profile.Profile(NAME, tuple(plugins), defaults.DEFAULT_WEIGHTS)
@@ -48,7 +48,7 @@ class Scene:
         self.server = api_server.ApiServer(self.time.clock, random.Random(1), self.time.sleep)
         self.scheduler = scheduler.Scheduler(
             {NAME: _framework(self.server)},
-            ports.Outside(self.server, self.server, self.server, self.time.sleep),
+            ports.SchedulerPorts(self.server, self.server, self.server, self.time.sleep),
             self.time.clock,
         )
         for node in workload.fleet(node_count):

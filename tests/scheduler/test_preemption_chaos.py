@@ -29,7 +29,7 @@ PREEMPTED = re.compile(r"Preempted by pod (?P<uid>\S+) on node (?P<node>[\w-]+)"
 def _framework(handle: handles.Handle, seed: int) -> runtime.Framework:
     plugins = []
     for default in defaults.DEFAULT_PLUGINS:
-        plugin = registry.built_in().create(default.name, None, handle)
+        plugin = registry.create_built_in_registry().create(default.name, None, handle)
         assert not isinstance(plugin, registry.PluginError)
         plugins.append(plugin)
     prof = profile.Profile(NAME, tuple(plugins), defaults.DEFAULT_WEIGHTS)
@@ -59,7 +59,7 @@ class Chaos:
         self._watch()
 
     def _new_scheduler(self, seed: int) -> scheduler.Scheduler:
-        outside = ports.Outside(self, self.server, self.server, self.time.sleep)
+        outside = ports.SchedulerPorts(self, self.server, self.server, self.time.sleep)
         made = scheduler.Scheduler({}, outside, self.time.clock)
         cache = made.cache
         handle = handles.Handle(

@@ -53,18 +53,18 @@ def test_records_say_what_explain_says(seed: int, tmp_path_factory: pytest.TempP
     cache = _cluster(rng, clock)
     path = tmp_path_factory.mktemp("policy") / "p.policy"
     path.write_text(POLICY)
-    made = policies.require(
-        policies.make(
-            policies.load([str(path)], {}, "policysched"),
+    made = policies.require_profiles(
+        policies.make_profiles(
+            policies.load_policy_set([str(path)], {}, "policysched"),
             handles.Handle(handles.NoBinder(), cache.owners),
         )
     )
     framework = runtime.Framework(made.by_name["policysched"], random.Random(seed))
     shapes = pod_shape.PodShapes(made.annotation_keys)
-    log = decisions.DecisionLog(PODS, clock, measurements.Measurements())
+    log = decisions.DecisionLog(PODS, clock, measurements.SchedulingHistograms())
     standings = 0
     for number in range(PODS):
-        info = shapes.info(_pod(rng, number).build())
+        info = shapes.make_info(_pod(rng, number).build())
         snap = cache.snapshot()
         result = framework.schedule_pod(info, snap)
         queued = queued_pod.QueuedPodInfo(info, 0.0, attempts=1)
@@ -80,7 +80,7 @@ def test_records_say_what_explain_says(seed: int, tmp_path_factory: pytest.TempP
 def _compare(
     framework: runtime.Framework,
     info: pod_shape.PodInfo,
-    record: decisions.Decision,
+    record: decisions.SchedulingDecision,
     cache: caches.Cache,
 ) -> bool:
     """Compare a record with an explanation; return whether it has points."""

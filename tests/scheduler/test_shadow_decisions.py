@@ -47,8 +47,8 @@ class World:
         cache = self.scheduler.cache
         handle = handles.Handle(self.binder, cache.owners, self.scheduler.preemptions)
         texts = [source.SourceText("test.policy", text)]
-        self.profiles = policies.require(
-            policies.make(policies.from_sources(texts, {}, NAME), handle)
+        self.profiles = policies.require_profiles(
+            policies.make_profiles(policies.from_sources(texts, {}, NAME), handle)
         )
         rng = None if seed is None else random.Random(seed)
         frameworks = {name: runtime.Framework(p, rng) for name, p in self.profiles.by_name.items()}
@@ -63,7 +63,7 @@ class World:
         made = shadow_decisions.ShadowDecisions(
             lambda: candidates, self.fake.pods, self.fake.clock, lambda: self.is_busy
         )
-        self.scheduler.decisions.listeners.append(made.hear)
+        self.scheduler.decisions.listeners.append(made.observe)
         return made
 
     def outcomes(self, policy: str) -> dict[Outcome, int]:
@@ -236,7 +236,7 @@ def test_what_is_counted_is_about_the_policies_in_use() -> None:
     made = shadow_decisions.ShadowDecisions(
         lambda: current[-1], world.fake.pods, world.fake.clock, lambda: False
     )
-    world.scheduler.decisions.listeners.append(made.hear)
+    world.scheduler.decisions.listeners.append(made.observe)
     play(world, web("a"))
     assert made.tallies[NAME, "next"].changed == 1
     world.fake.clock.advance(60)

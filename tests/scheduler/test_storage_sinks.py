@@ -65,7 +65,7 @@ def test_every_change_is_an_event_of_its_kind(
 ) -> None:
     """An object that comes, changes and goes is told with what it was and what it is."""
     sink = world.scheduler.events.storage[type(item)]
-    store = world.cache.storage.of_kind(type(item))
+    store = world.cache.storage.get_store(type(item))
     first, second = versioned(item, "1"), versioned(item, "2")
     for version in (first, second):
         sink.upsert(version)

@@ -61,7 +61,7 @@ class Door:
     def __init__(self, **settings: Any) -> None:
         self.reviewer = FakeReviewer()
         self.clock = clocks.ManualClock(builders.EPOCH)
-        self.guard = access.Access(self.reviewer, self.clock, **settings)
+        self.guard = access.DelegatedAccess(self.reviewer, self.clock, **settings)
 
     async def status(
         self, path: str = "/metrics", token: str = "", method: str = "GET", **further: Any
@@ -72,11 +72,13 @@ class Door:
 
     async def page(
         self, path: str = "/metrics", token: str = "", method: str = "GET", **further: Any
-    ) -> http_server.Page | None:
+    ) -> http_server.HttpPage | None:
         """Return the refusal, if there is one."""
         authorization = f"Bearer {token}" if token else ""
-        asker = http_server.Asker(method, path, **({"authorization": authorization} | further))
-        return await self.guard.refusal(asker)
+        asker = http_server.PageRequest(
+            method, path, **({"authorization": authorization} | further)
+        )
+        return await self.guard.check_access(asker)
 
 
 @asynchronous

@@ -41,9 +41,9 @@ class Folder:
         for file in (self.cert_file, self.key_file):
             os.utime(file, (self._written, self._written))
 
-    def pair(self) -> certificates.FilePair:
+    def pair(self) -> certificates.CertificateFiles:
         """Return both files."""
-        return certificates.FilePair(str(self.cert_file), str(self.key_file))
+        return certificates.CertificateFiles(str(self.cert_file), str(self.key_file))
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_files_are_read_again_when_they_change(
     folder: Folder, clock: clocks.ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A pair that does not belong together leaves the old one in use, and is told once."""
-    tls = certificates.Certificates(folder.pair(), clock)
+    tls = certificates.CertificateReloader(folder.pair(), clock)
     first = _shown(tls.context())
     newer = folder.new()
     folder.write(newer, key=folder.new().private_key_pem.bytes())
@@ -107,7 +107,7 @@ def test_a_file_that_is_gone_for_a_while_does_no_harm(
     missing: str, folder: Folder, clock: clocks.ManualClock
 ) -> None:
     """The old certificate is shown until both files are there again."""
-    tls = certificates.Certificates(folder.pair(), clock)
+    tls = certificates.CertificateReloader(folder.pair(), clock)
     first = _shown(tls.context())
     getattr(folder, missing).unlink()
     clock.advance(certificates.LOOK_SECONDS)
@@ -119,7 +119,7 @@ def test_a_file_that_is_gone_for_a_while_does_no_harm(
 
 def test_files_are_looked_at_once_a_second(folder: Folder, clock: clocks.ManualClock) -> None:
     """However many connections come."""
-    tls = certificates.Certificates(folder.pair(), clock)
+    tls = certificates.CertificateReloader(folder.pair(), clock)
     before = tls.context()
     folder.write(folder.new())
     assert tls.context() is before
@@ -150,7 +150,7 @@ def test_what_cannot_be_used_at_the_start_is_an_error(
         case _:
             folder.key_file.unlink()
     with pytest.raises(errors.ConfigurationError, match="the certificate cannot be used") as caught:
-        certificates.Certificates(folder.pair(), clock)
+        certificates.CertificateReloader(folder.pair(), clock)
     named = folder.key_file if fault == "missing" else folder.cert_file
     assert str(named) in str(caught.value)
 
@@ -159,8 +159,8 @@ def test_a_certificate_of_our_own_is_good_for_the_names_of_the_machine(
     clock: clocks.ManualClock,
 ) -> None:
     """Who is told to trust it finds it right, by name and by address."""
-    own = certificates.SelfSigned(certificates.own_names("127.0.0.1"), clock)
-    tls = certificates.Certificates(own, clock)
+    own = certificates.SelfSignedCertificate(certificates.list_own_names("127.0.0.1"), clock)
+    tls = certificates.CertificateReloader(own, clock)
     pem = ssl.DER_cert_to_PEM_cert(_shown(tls.context()))
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.load_verify_locations(cadata=pem)
@@ -169,7 +169,7 @@ def test_a_certificate_of_our_own_is_good_for_the_names_of_the_machine(
 
 def test_old_protocols_and_ciphers_are_refused(folder: Folder, clock: clocks.ManualClock) -> None:
     """TLS 1.2 with forward secrecy is the least."""
-    server = certificates.Certificates(folder.pair(), clock).context()
+    server = certificates.CertificateReloader(folder.pair(), clock).context()
     assert server.minimum_version == ssl.TLSVersion.TLSv1_2
     client = _anybody()
     client.maximum_version = ssl.TLSVersion.TLSv1_2
@@ -185,7 +185,7 @@ def test_clients_may_show_a_certificate_of_the_authority(
     folder: Folder, clock: clocks.ManualClock
 ) -> None:
     """Of no other one; and another authority takes the place of the former."""
-    tls = certificates.Certificates(folder.pair(), clock)
+    tls = certificates.CertificateReloader(folder.pair(), clock)
     first, second = trustme.CA(), trustme.CA()
     for trusted, other in ((first, second), (second, first)):
         tls.trust(trusted.cert_pem.bytes().decode())
@@ -205,7 +205,7 @@ def test_an_authority_that_is_no_certificate_changes_nothing(
     folder: Folder, clock: clocks.ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It is told."""
-    tls = certificates.Certificates(folder.pair(), clock)
+    tls = certificates.CertificateReloader(folder.pair(), clock)
     before = tls.context()
     tls.trust("no certificate")
     assert tls.context() is before

@@ -19,7 +19,7 @@ prometheus:
 
 
 def _get(pages: dict[str, http_server.MakePage], path: str) -> str:
-    page: Any = pages[path](http_server.Query())
+    page: Any = pages[path](http_server.QueryParameters())
     return str(page.body.decode())
 
 
@@ -27,11 +27,11 @@ def _get(pages: dict[str, http_server.MakePage], path: str) -> str:
 async def test_pages_show_the_inside_and_no_secret() -> None:
     """An index, the configuration, memory, and where each task waits."""
     others: dict[str, http_server.MakePage] = {
-        "/debug/policies": lambda _: http_server.Page(b""),
-        "/metrics": lambda _: http_server.Page(b""),
+        "/debug/policies": lambda _: http_server.HttpPage(b""),
+        "/metrics": lambda _: http_server.HttpPage(b""),
     }
-    configuration = config_reading.parse(CONFIGURATION, "a test")
-    pages = debug_pages.pages(configuration, others)
+    configuration = config_reading.parse_config(CONFIGURATION, "a test")
+    pages = debug_pages.make_pages(configuration, others)
     waiting = asyncio.create_task(asyncio.Event().wait(), name="a task that waits")
     await asyncio.sleep(0)
     assert _get(pages, "/debug/").split() == [

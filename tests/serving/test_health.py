@@ -21,7 +21,7 @@ class Pages:
 
     def __init__(self) -> None:
         self.live, self.ready = Switch(), Switch()
-        self._pages = health.Health({"election": self.live}, {"synced": self.ready}).pages()
+        self._pages = health.HealthChecks({"election": self.live}, {"synced": self.ready}).pages()
 
     @property
     def paths(self) -> set[str]:
@@ -30,8 +30,8 @@ class Pages:
 
     def get(self, path: str, **query: tuple[str, ...]) -> tuple[int, str]:
         """Return status and body."""
-        page = self._pages[path](http_server.Query(query))
-        assert isinstance(page, http_server.Page)
+        page = self._pages[path](http_server.QueryParameters(query))
+        assert isinstance(page, http_server.HttpPage)
         return page.status, page.body.decode()
 
 

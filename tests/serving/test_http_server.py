@@ -16,8 +16,8 @@ from policysched.serving import connections, http_server
 from tests.kube.asynchronous import asynchronous
 from tests.realcluster import process
 
-FEW = connections.Limits(at_once=10)
-LOOPBACK = addresses.Address("127.0.0.1", 0)
+FEW = connections.ConnectionLimits(at_once=10)
+LOOPBACK = addresses.ListenAddress("127.0.0.1", 0)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ LOOPBACK = addresses.Address("127.0.0.1", 0)
 )
 def test_an_address_is_a_host_and_a_port(text: str, host: str, port: int) -> None:
     """IP addresses of both kinds, and the name that everybody writes."""
-    assert addresses.parse_address(text) == addresses.Address(host, port)
+    assert addresses.parse_address(text) == addresses.ListenAddress(host, port)
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ async def test_pages_are_made_when_they_are_asked_for() -> None:
     """Each request gets the page of that moment; other paths and methods get errors."""
     asked: list[int] = []
 
-    def page(query: http_server.Query) -> http_server.Page:
+    def page(query: http_server.QueryParameters) -> http_server.HttpPage:
         asked.append(1)
-        return http_server.Page(f"{len(asked)}".encode(), "text/plain; charset=utf-8")
+        return http_server.HttpPage(f"{len(asked)}".encode(), "text/plain; charset=utf-8")
 
     async with (
         _serving(http_server.HttpServer(LOOPBACK, {"/metrics": page})) as url,
@@ -87,7 +87,7 @@ def test_a_port_that_is_taken_is_told() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", process.free_port()))
         taken.listen()
-        listen = addresses.Address("127.0.0.1", taken.getsockname()[1])
+        listen = addresses.ListenAddress("127.0.0.1", taken.getsockname()[1])
         with pytest.raises(errors.ConfigurationError, match="cannot listen there"):
             http_server.HttpServer(listen, {})
 
@@ -95,12 +95,12 @@ def test_a_port_that_is_taken_is_told() -> None:
 # --- pages ----------------------------------------------------------------------------------------
 
 
-async def _in_a_thread(query: http_server.Query) -> http_server.Page:
-    limit = query.one("limit", "none")
-    return await asyncio.to_thread(lambda: http_server.Page(limit.encode()))
+async def _in_a_thread(query: http_server.QueryParameters) -> http_server.HttpPage:
+    limit = query.get_one("limit", "none")
+    return await asyncio.to_thread(lambda: http_server.HttpPage(limit.encode()))
 
 
-def _broken(_query: http_server.Query) -> http_server.Page:
+def _broken(_query: http_server.QueryParameters) -> http_server.HttpPage:
     raise ValueError("a bug")
 
 
@@ -108,9 +108,9 @@ def _broken(_query: http_server.Query) -> http_server.Page:
 async def test_pages_get_the_parameters_of_the_query() -> None:
     """First values and all values; a page may take its time in a thread."""
 
-    def several(query: http_server.Query) -> http_server.Page:
-        said = f"{query.all('x')} {'verbose' in query} {'other' in query}"
-        return http_server.Page(said.encode())
+    def several(query: http_server.QueryParameters) -> http_server.HttpPage:
+        said = f"{query.get_all('x')} {'verbose' in query} {'other' in query}"
+        return http_server.HttpPage(said.encode())
 
     pages: dict[str, http_server.MakePage] = {"/several": several, "/thread": _in_a_thread}
     async with (
@@ -145,15 +145,15 @@ async def test_what_is_posted_has_a_limit() -> None:
     """Whether the client says how much comes, or does not."""
     taken: list[bytes] = []
 
-    async def take(body: bytes) -> http_server.Page:
+    async def take(body: bytes) -> http_server.HttpPage:
         taken.append(body)
-        return http_server.Page(b"taken")
+        return http_server.HttpPage(b"taken")
 
     async def chunks(count: int) -> AsyncIterator[bytes]:
         for _ in range(count):
             yield b"12345"
 
-    posts = http_server.Posts({"/validate": take}, max_bytes=10)
+    posts = http_server.PostRoutes({"/validate": take}, max_bytes=10)
     async with (
         _serving(http_server.HttpServer(LOOPBACK, {}, posts=posts)) as url,
         aiohttp.ClientSession() as client,
@@ -192,14 +192,14 @@ class Guard:
     """Lets in who has the token `good` or a certificate."""
 
     def __init__(self) -> None:
-        self.askers: list[http_server.Asker] = []
+        self.askers: list[http_server.PageRequest] = []
 
-    async def refusal(self, asker: http_server.Asker) -> http_server.Page | None:
+    async def check_access(self, asker: http_server.PageRequest) -> http_server.HttpPage | None:
         """Look."""
         self.askers.append(asker)
         if asker.authorization == "Bearer good" or asker.certificate is not None:
             return None
-        return http_server.Page(b"no", status=403)
+        return http_server.HttpPage(b"no", status=403)
 
 
 @asynchronous
@@ -289,7 +289,7 @@ async def test_a_head_that_comes_byte_by_byte_is_not_waited_for(
 async def test_an_answer_that_nobody_takes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """It would be kept in memory for as long as the client likes."""
     monkeypatch.setattr(http_server, "_ANSWER_SECONDS", 0.3)
-    large = http_server.Page(b"x" * 50_000_000)
+    large = http_server.HttpPage(b"x" * 50_000_000)
     server = http_server.HttpServer(LOOPBACK, {"/page": lambda _: large})
     async with _serving(server):
         reader, writer = await asyncio.open_connection(server.bound.host, server.bound.port)
@@ -359,7 +359,7 @@ async def test_heads_that_make_no_sense_are_refused(
 async def test_who_connects_too_often_is_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before the handshake, which is what costs; other addresses are not."""
     monkeypatch.setattr(connections, "_AHEAD_SECONDS", 5000.0)
-    limits = connections.Limits(new_per_second=0.001)
+    limits = connections.ConnectionLimits(new_per_second=0.001)
     server = http_server.HttpServer(LOOPBACK, {"/page": _in_a_thread}, limits=limits)
     async with _serving(server) as url:
         for number in range(20):
@@ -377,7 +377,7 @@ async def test_who_connects_too_often_is_turned_away(monkeypatch: pytest.MonkeyP
 async def test_who_asks_too_often_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """On however many connections; others do not."""
     monkeypatch.setattr(connections, "_AHEAD_SECONDS", 5000.0)
-    limits = connections.Limits(requests_per_second=0.001)
+    limits = connections.ConnectionLimits(requests_per_second=0.001)
     server = http_server.HttpServer(LOOPBACK, {"/page": _in_a_thread}, limits=limits)
     async with _serving(server) as url:
         eager = aiohttp.TCPConnector(local_addr=("127.0.0.2", 0))
@@ -403,7 +403,7 @@ async def test_who_asks_too_often_waits(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_an_address_may_do_more_where_it_has_been_quiet() -> None:
     """So many at once, then one for each that has been paid for by time."""
-    pace = connections.Pace(per_second=10.0)
+    pace = connections.AddressRateLimiter(per_second=10.0)
     for _ in range(40):
         assert pace.wait_seconds("a", 100.0) == 0.0
         pace.count("a", 100.0)

@@ -30,7 +30,7 @@ def server(clock: clocks.ManualClock) -> api_server.ApiServer:
 
 
 def _create(server: api_server.ApiServer, builder: builders.PodBuilder) -> pod_shape.PodInfo:
-    return SHAPES.info(server.pods.create(builder.build()))
+    return SHAPES.make_info(server.pods.create(builder.build()))
 
 
 def _bind(

@@ -74,7 +74,7 @@ def test_an_update_of_an_old_version_is_refused(server: api_server.ApiServer) ->
     """Optimistic concurrency: who read before the last change has to read again."""
     created = server.pods.create(_pod())
     server.pods.update(created)
-    with pytest.raises(collection.ApiError, match="was modified") as caught:
+    with pytest.raises(collection.SimulatedApiError, match="was modified") as caught:
         server.pods.update(created)
     assert caught.value.reason == "Conflict"
 
@@ -86,14 +86,14 @@ def test_an_update_of_another_object_of_that_name_is_refused(
     old = server.pods.create(_pod())
     server.pods.delete("a", "default")
     server.pods.create(_pod())
-    with pytest.raises(collection.ApiError, match="uid is of another object"):
+    with pytest.raises(collection.SimulatedApiError, match="uid is of another object"):
         server.pods.update(old)
 
 
 @pytest.mark.parametrize("operation", ["get", "delete"])
 def test_what_is_not_there_is_not_found(server: api_server.ApiServer, operation: str) -> None:
     """Reading or deleting what does not exist says so."""
-    with pytest.raises(collection.ApiError, match='pods "default/a" not found') as caught:
+    with pytest.raises(collection.SimulatedApiError, match='pods "default/a" not found') as caught:
         getattr(server.pods, operation)("a", "default")
     assert caught.value.reason == "NotFound"
 
@@ -101,7 +101,7 @@ def test_what_is_not_there_is_not_found(server: api_server.ApiServer, operation:
 def test_a_name_is_taken_once(server: api_server.ApiServer) -> None:
     """Creating an object of a name that exists is refused, in the same namespace only."""
     server.pods.create(_pod())
-    with pytest.raises(collection.ApiError, match="already exists"):
+    with pytest.raises(collection.SimulatedApiError, match="already exists"):
         server.pods.create(_pod())
     other = objects.ObjectMeta(name="a", namespace="other")
     server.pods.create(objects.Pod(metadata=other))

@@ -29,7 +29,7 @@ class Simulation:
         self.server = api_server.ApiServer(self.time.clock, rng, self.time.sleep)
         self.scheduler = schedulers.Scheduler(
             {NAME: runtime.Framework(_default_profile(self.server), rng=random.Random(seed))},
-            ports.Outside(self.server, self.server, self.server),
+            ports.SchedulerPorts(self.server, self.server, self.server),
             self.time.clock,
         )
         self.driver = driver.Driver(self.server, self.scheduler, self.time)
@@ -54,7 +54,7 @@ class Simulation:
 
 
 def _default_profile(binder: handles.Binder) -> profile.Profile:
-    plugins = registry.built_in()
+    plugins = registry.create_built_in_registry()
     handle = handles.Handle(binder)
     made = [plugins.create(p.name, None, handle) for p in defaults.DEFAULT_PLUGINS]
     assert not any(isinstance(each, registry.PluginError) for each in made)
@@ -137,7 +137,7 @@ def test_a_mixed_workload_overcommits_no_node() -> None:
 
     async def play(sim: Simulation) -> None:
         sim.add_nodes(*workload.fleet(9))
-        sim.add_pods(*workload.Workload(random.Random(3)).pods(120))
+        sim.add_pods(*workload.SimulatedWorkload(random.Random(3)).pods(120))
         await sim.driver.run_until_idle()
 
     sim = _run(play)
@@ -157,7 +157,7 @@ def test_the_same_seed_ends_in_the_same_cluster() -> None:
     async def play(sim: Simulation) -> None:
         sim.server.faults = faults.BindFaults(fail_share=0.2, delay_seconds=0.5)
         sim.add_nodes(*workload.fleet(9))
-        sim.add_pods(*workload.Workload(random.Random(3)).pods(40))
+        sim.add_pods(*workload.SimulatedWorkload(random.Random(3)).pods(40))
         await sim.driver.advance(60)
 
     first, second, other = _run(play), _run(play), _run(play, seed=2)

@@ -27,7 +27,7 @@ class World:
 
     def create(self, pod: builders.PodBuilder) -> pod_shape.PodInfo:
         """Create a pod."""
-        return SHAPES.info(self.server.pods.create(pod.build()))
+        return SHAPES.make_info(self.server.pods.create(pod.build()))
 
 
 def test_a_running_pod_is_marked_and_ends_after_its_grace_period() -> None:
@@ -83,7 +83,7 @@ def test_evictions_fail_as_planned() -> None:
         world = World()
         victim = world.create(builders.make_pod("a").node("n1"))
         world.server.eviction_faults.fail_next = 1
-        with pytest.raises(collection.ApiError):
+        with pytest.raises(collection.SimulatedApiError):
             await world.server.evict(victim, CONDITION)
         assert world.server.pods.get("a", "default").status.conditions == ()
         assert await world.server.evict(victim, CONDITION)

@@ -27,10 +27,10 @@ class Simulation:
     def __init__(self, bind_timeout_seconds: int = 600, max_bindings_in_flight: int = 128) -> None:
         self.time = virtual_time.VirtualTime(clocks.ManualClock(builders.EPOCH))
         self.server = api_server.ApiServer(self.time.clock, random.Random(1), self.time.sleep)
-        self.volumes = volumes.Volumes(self.server, self.time.sleep)
+        self.volumes = volumes.SimulatedVolumes(self.server, self.time.sleep)
         self.scheduler = schedulers.Scheduler(
             {NAME: self._framework(bind_timeout_seconds)},
-            ports.Outside(self.server, self.server, self.server, self.time.sleep),
+            ports.SchedulerPorts(self.server, self.server, self.server, self.time.sleep),
             self.time.clock,
             settings=schedulers.SchedulerSettings(max_bindings_in_flight=max_bindings_in_flight),
         )
@@ -48,7 +48,9 @@ class Simulation:
         for default in defaults.DEFAULT_PLUGINS:
             args = {"bindTimeoutSeconds": bind_timeout_seconds}
             is_ours = default.name == "VolumeBinding"
-            plugin = registry.built_in().create(default.name, args if is_ours else None, handle)
+            plugin = registry.create_built_in_registry().create(
+                default.name, args if is_ours else None, handle
+            )
             assert not isinstance(plugin, registry.PluginError)
             plugins.append(plugin)
         prof = profile.Profile(NAME, tuple(plugins), defaults.DEFAULT_WEIGHTS)

@@ -23,14 +23,14 @@ def test_only_gpu_nodes_have_gpus_and_the_taint() -> None:
 
 def test_the_same_seed_gives_the_same_pods() -> None:
     """A workload is a function of its seed."""
-    first, second = (workload.Workload(random.Random(4)).pods(50) for _ in range(2))
+    first, second = (workload.SimulatedWorkload(random.Random(4)).pods(50) for _ in range(2))
     assert first == second
-    assert workload.Workload(random.Random(5)).pods(50) != first
+    assert workload.SimulatedWorkload(random.Random(5)).pods(50) != first
 
 
 def test_kinds_come_in_the_proportions_asked_for() -> None:
     """A kind with three times the weight is about three times as frequent."""
-    pods = workload.Workload(random.Random(1), {"plain": 3, "gpu": 1}).pods(800)
+    pods = workload.SimulatedWorkload(random.Random(1), {"plain": 3, "gpu": 1}).pods(800)
     counts = Counter(pod.metadata.labels["app"] for pod in pods)
     assert set(counts) == {"plain", "gpu"}
     assert 2.5 < counts["plain"] / counts["gpu"] < 3.6
@@ -38,7 +38,7 @@ def test_kinds_come_in_the_proportions_asked_for() -> None:
 
 def test_pods_are_pending_named_apart_and_addressed() -> None:
     """Each pod waits for the scheduler that was named, under a name of its own."""
-    pods = workload.Workload(random.Random(1), scheduler_name="pack").pods(100)
+    pods = workload.SimulatedWorkload(random.Random(1), scheduler_name="pack").pods(100)
     assert len({pod.key for pod in pods}) == 100
     assert {pod.spec.scheduler_name for pod in pods} == {"pack"}
     assert not any(pod.spec.node_name for pod in pods)
@@ -47,7 +47,7 @@ def test_pods_are_pending_named_apart_and_addressed() -> None:
 def test_every_kind_requests_something() -> None:
     """Requests are read as integers; GPU pods also request a device."""
     for kind in workload.KINDS:
-        (pod,) = workload.Workload(random.Random(1), {kind: 1}).pods(1)
+        (pod,) = workload.SimulatedWorkload(random.Random(1), {kind: 1}).pods(1)
         amounts = pod_requests.pod_requests(pod).amounts
         assert amounts["cpu"] > 0
         assert amounts["memory"] > 0

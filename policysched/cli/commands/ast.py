@@ -49,8 +49,8 @@ def run(args: argparse.Namespace) -> int:
         return _print_trees(args)
     if args.paths or args.output is not None:
         raise errors.UsageError("--from-json takes no PATH and no -o: it prints policy text")
-    with progress.reading("reading the tree", [args.from_json]):
-        texts = list(_texts(args.from_json))
+    with progress.show_reading("reading the tree", [args.from_json]):
+        texts = list(_read_texts(args.from_json))
     output.write_source("".join(texts))
     return errors.EXIT_OK
 
@@ -61,66 +61,68 @@ def run(args: argparse.Namespace) -> int:
 def _print_trees(args: argparse.Namespace) -> int:
     from policysched.lang.interchange import tree_text  # noqa: PLC0415 - `--help` does without Lark
 
-    with progress.reading("reading policies", args.paths):
-        texts = policy_texts.read(args.paths)
-    with progress.shown("parsing", len(texts)) as bar:
+    with progress.show_reading("reading policies", args.paths):
+        texts = policy_texts.read_texts(args.paths)
+    with progress.show_progress("parsing", len(texts)) as bar:
         found = [(text, tree_text.encode(text)) for text in bar.track(texts)]
     bad = [(text, each) for text, each in found if each.document is None]
     for text, each in bad:
-        _tell(text, each)
+        _print_problems(text, each)
     if bad:
         return errors.EXIT_WRONG_INPUT
     documents = [each.document for _, each in found]
     if args.output == output.JSON:
-        output.write(output.as_json({"version": _VERSION, "texts": documents}))
+        output.write(output.encode_json({"version": _VERSION, "texts": documents}))
     else:
         from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
 
-        lines = (line for each in documents for line in _lines(each or {}))
+        lines = (line for each in documents for line in _render_tree(each or {}))
         output.write("\n".join(rendering.visible(line) for line in lines))
     return errors.EXIT_OK
 
 
-def _tell(text: Any, encoded: tree_text.Encoded) -> None:  # noqa: ANN401 - a source text, whose module is not loaded
+def _print_problems(text: Any, encoded: tree_text.EncodedText) -> None:  # noqa: ANN401 - a source text, whose module is not loaded
     from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
 
     for finding in encoded.diagnostics:
         output.write_findings(rendering.render(finding, {text.name: text}) + "\n", sys.stderr)
     if encoded.problem:
-        output.complain(f"`{text.name}` has no tree: {encoded.problem}")
+        output.print_error(f"`{text.name}` has no tree: {encoded.problem}")
 
 
-def _lines(document: dict[str, Any]) -> Iterator[str]:
+def _render_tree(document: dict[str, Any]) -> Iterator[str]:
     """Yield the lines of a tree for people: kinds, words, places; one blank a level."""
     yield document["name"]
     for item in document["items"]:
-        yield from _node_lines(item, "", "  ")
+        yield from _render_node(item, "", "  ")
 
 
-def _node_lines(node: dict[str, Any], field: str, indent: str) -> Iterator[str]:
+def _render_node(node: dict[str, Any], field: str, indent: str) -> Iterator[str]:
     inner = {name: value for name, value in node.items() if name not in _SHOWN_ELSEWHERE}
-    words = {name: shown for name, value in inner.items() if (shown := _word(value)) is not None}
+    words = {
+        name: shown for name, value in inner.items() if (shown := _format_scalar(value)) is not None
+    }
     said = " ".join(f"{name}={word}" for name, word in words.items())
     head = f"{field}: {node['kind']}" if field else str(node["kind"])
     at = node["at"]
     yield f"{indent}{head}{said and f' {said}'}  {at['line']}:{at['column']}"
     for name, value in inner.items():
         if name not in words:
-            yield from _value_lines(value, name, indent + "  ")
+            yield from _render_value(value, name, indent + "  ")
 
 
 _SHOWN_ELSEWHERE = ("kind", "at", "before", "behind", "opening", "end")
 
 
-def _value_lines(value: object, field: str, indent: str) -> Iterator[str]:
+def _render_value(value: object, field: str, indent: str) -> Iterator[str]:
     if isinstance(value, dict):
-        yield from _node_lines(value, field, indent)
+        yield from _render_node(value, field, indent)
     elif isinstance(value, list):
         for number, each in enumerate(value):
-            yield from _value_lines(each, f"{field}[{number}]", indent)
+            yield from _render_value(each, f"{field}[{number}]", indent)
 
 
-def _word(value: object) -> str | None:
+def _format_scalar(value: object) -> str | None:
     """Return a value that fits behind its name; None for one that has parts of its own."""
     if isinstance(value, dict) and value["kind"] in ("word", "numeral", "promql"):
         from policysched.lang.syntax import printing  # noqa: PLC0415 - `--help` does without
@@ -131,7 +133,7 @@ def _word(value: object) -> str | None:
     if isinstance(value, str | bool):
         return str(value).lower() if isinstance(value, bool) else value
     if isinstance(value, list):
-        words = [_word(each) for each in value]
+        words = [_format_scalar(each) for each in value]
         if all(word is not None for word in words):
             return "(" + ", ".join(word or "" for word in words) + ")"
     return None
@@ -140,7 +142,7 @@ def _word(value: object) -> str | None:
 # --- texts ---------------------------------------------------------------------------------------
 
 
-def _texts(path: str) -> Iterator[str]:
+def _read_texts(path: str) -> Iterator[str]:
     """Yield the policy texts of a file of trees.
 
     Raises:
@@ -148,15 +150,15 @@ def _texts(path: str) -> Iterator[str]:
     """
     from policysched.lang.interchange import tree_json, tree_text  # noqa: PLC0415 - `--help` does without Lark
 
-    document = _document(path)
+    document = _parse_document(path)
     try:
-        for at, each in enumerate(_expected_texts(document)):
+        for at, each in enumerate(_extract_texts(document)):
             yield tree_text.decode(each, f"$.texts[{at}]").text
     except tree_json.TreeError as error:
-        raise errors.InputError(f"{_name(path)}: {error.path}", str(error)) from error
+        raise errors.InputError(f"{_format_path(path)}: {error.path}", str(error)) from error
 
 
-def _document(path: str) -> object:
+def _parse_document(path: str) -> object:
     import orjson  # noqa: PLC0415 - `--help` does without
 
     from policysched.inputs import object_lists  # noqa: PLC0415 - only this form needs it
@@ -165,10 +167,12 @@ def _document(path: str) -> object:
     try:
         return orjson.loads(content)
     except orjson.JSONDecodeError as error:
-        raise errors.InputError(f"{_name(path)}:{error.lineno}", f"is no JSON: {error}") from error
+        raise errors.InputError(
+            f"{_format_path(path)}:{error.lineno}", f"is no JSON: {error}"
+        ) from error
 
 
-def _expected_texts(document: object) -> list[object]:
+def _extract_texts(document: object) -> list[object]:
     from policysched.lang.interchange import tree_json  # noqa: PLC0415 - as above
 
     if not isinstance(document, dict) or "texts" not in document:
@@ -185,5 +189,5 @@ def _expected_texts(document: object) -> list[object]:
     return texts
 
 
-def _name(path: str) -> str:
+def _format_path(path: str) -> str:
     return "<stdin>" if path == _STDIN else str(pathlib.PurePath(path))

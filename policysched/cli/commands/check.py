@@ -58,44 +58,44 @@ def run(args: argparse.Namespace) -> int:
     from policysched.lang.checking import checker  # noqa: PLC0415 - `--help` does without Lark
 
     offline_options.refuse_empty(args, "config")
-    form = finding_formats.chosen(args)
-    configuration = check_config.read(args.config) if args.config else None
+    form = finding_formats.choose_format(args)
+    configuration = check_config.read_configuration(args.config) if args.config else None
     paths = args.paths or (configuration.policies.paths if configuration else ())
     if not paths:
-        return check_config.alone(args, configuration)
-    with progress.reading("reading policies", paths):
-        texts = policy_texts.read(paths)
-    params = offline_options.params(args.params or ())
+        return check_config.check_configuration_alone(args, configuration)
+    with progress.show_reading("reading policies", paths):
+        texts = policy_texts.read_texts(paths)
+    params = offline_options.parse_params(args.params or ())
     if configuration is not None:
-        params = check_config.params(configuration) | params
+        params = check_config.get_params(configuration) | params
     now = args.now or clocks.SystemClock().now()
-    with progress.shown("checking policies"):
-        plugins = plugin_checks.installed(texts)
+    with progress.show_progress("checking policies"):
+        plugins = plugin_checks.find_installed_plugins(texts)
         result = checker.check(texts, given=params, plugins=plugins, now=now.timestamp())
     if configuration is not None:
-        result = check_config.judged(result, configuration)
+        result = check_config.apply_lint_gate(result, configuration)
     if plugins is not None or configuration is not None:
-        result = plugin_checks.tried(result, texts, params, configuration)
+        result = plugin_checks.check_plugin_arguments(result, texts, params, configuration)
     if form == finding_formats.JSON:
-        output.write(output.as_json(_as_json(texts, result)))
+        output.write(output.encode_json(_as_json(texts, result)))
     elif form != finding_formats.FULL:
-        _write(result, form)
+        _write_findings(result, form)
     else:
-        _print(texts, result)
+        _print_result(texts, result)
     return errors.EXIT_OK if result.program is not None else errors.EXIT_WRONG_INPUT
 
 
-def _write(result: checker.CheckResult, form: str) -> None:
+def _write_findings(result: checker.CheckResult, form: str) -> None:
     """Print the errors and warnings as `lint` prints its findings."""
     from policysched.lint import linter  # noqa: PLC0415 - most runs do without
 
-    report = linter.Report(result.diagnostics, result.texts, 0)
+    report = linter.LintResult(result.diagnostics, result.texts, 0)
     shown = finding_formats.render(report, form)
     if shown:
         finding_formats.write(shown, form)
 
 
-def _print(texts: Sequence[source.SourceText], result: checker.CheckResult) -> None:
+def _print_result(texts: Sequence[source.SourceText], result: checker.CheckResult) -> None:
     from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
 
     for finding in result.diagnostics[:_MAX_SHOWN]:
@@ -110,9 +110,9 @@ def _print(texts: Sequence[source.SourceText], result: checker.CheckResult) -> N
         policies = len(program.policies) + len(program.cluster_policies)
         profiles = len(program.profiles)
         output.write_report(
-            f"{output.count(len(texts), 'text')}: "
+            f"{output.format_count(len(texts), 'text')}: "
             f"{policies} {'policy' if policies == 1 else 'policies'}, "
-            f"{output.count(profiles, 'profile')}, hash {result.program.content_hash}"
+            f"{output.format_count(profiles, 'profile')}, hash {result.program.content_hash}"
         )
 
 

@@ -33,64 +33,74 @@ def run(args: argparse.Namespace) -> int:
     """Print the script."""
     from policysched.cli import main  # noqa: PLC0415 - it is what has imported this module
 
-    script = completion_scripts.BY_SHELL[args.shell](commands(main.command_parsers()))
+    script = completion_scripts.BY_SHELL[args.shell](
+        describe_commands(main.build_command_parsers())
+    )
     output.write(script.rstrip("\n"))
     return errors.EXIT_OK
 
 
-def commands(every: dict[str, argparse.ArgumentParser]) -> list[completion_scripts.Command]:
+def describe_commands(
+    every: dict[str, argparse.ArgumentParser],
+) -> list[completion_scripts.CompletionCommand]:
     """Return the program itself, its commands and their forms."""
-    found = [completion_scripts.Command((), completion_scripts.Values(words=tuple(every)), ())]
+    found = [
+        completion_scripts.CompletionCommand(
+            (), completion_scripts.CompletionValues(words=tuple(every)), ()
+        )
+    ]
     for name, parser in every.items():
-        found += _commands((name,), parser)
+        found += _describe_command((name,), parser)
     return found
 
 
-def _commands(
+def _describe_command(
     path: tuple[str, ...], parser: argparse.ArgumentParser
-) -> Iterator[completion_scripts.Command]:
+) -> Iterator[completion_scripts.CompletionCommand]:
     """Yield a command and its forms."""
     options = []
-    values = completion_scripts.Values()
+    values = completion_scripts.CompletionValues()
     for action in parser._actions:  # noqa: SLF001 - argparse has no other way to ask for them
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - as above
             values = dataclasses.replace(values, words=tuple(action.choices))
             for name, inner in action.choices.items():
-                yield from _commands((*path, name), inner)
+                yield from _describe_command((*path, name), inner)
         elif action.option_strings:
             takes_value = action.nargs != 0
-            given = _values(action, path[0]) if takes_value else None
-            told = _help(action)
-            options.append(completion_scripts.Option(tuple(action.option_strings), told, given))
+            given = _find_values(action, path[0]) if takes_value else None
+            told = _get_help(action)
+            options.append(
+                completion_scripts.CompletionOption(tuple(action.option_strings), told, given)
+            )
         else:
-            values = _values(action, path[0])
-    yield completion_scripts.Command(path, values, tuple(options))
+            values = _find_values(action, path[0])
+    yield completion_scripts.CompletionCommand(path, values, tuple(options))
 
 
-def _values(action: argparse.Action, command: str) -> completion_scripts.Values:
+def _find_values(action: argparse.Action, command: str) -> completion_scripts.CompletionValues:
     """Return what may stand for the value of an action, as far as that is known."""
     if action.choices is not None:
-        return completion_scripts.Values(words=tuple(map(str, action.choices)))
+        return completion_scripts.CompletionValues(words=tuple(map(str, action.choices)))
     kind = str(action.metavar)
     if kind in ("CODE", "CODES"):
-        return completion_scripts.Values(words=_codes())
+        return completion_scripts.CompletionValues(words=_list_codes())
     if kind == "DIR":
-        return completion_scripts.Values(has_folders=True)
+        return completion_scripts.CompletionValues(has_folders=True)
     if kind == "PATH":
         suffixes = _TESTS if command == "test" else _POLICIES
-        return completion_scripts.Values(suffixes=suffixes, has_folders=True)
+        return completion_scripts.CompletionValues(suffixes=suffixes, has_folders=True)
     if kind.startswith("FILE") or kind.endswith("|FILE"):
-        return completion_scripts.Values(suffixes=("",), has_folders=True)
+        return completion_scripts.CompletionValues(suffixes=("",), has_folders=True)
     if kind in ("OLD", "NEW"):
-        return completion_scripts.Values(suffixes=_POLICIES, has_folders=True)
-    return completion_scripts.Values()
+        return completion_scripts.CompletionValues(suffixes=_POLICIES, has_folders=True)
+    return completion_scripts.CompletionValues()
 
 
-def _codes() -> tuple[str, ...]:
+def _list_codes() -> tuple[str, ...]:
     from policysched.lang.diagnostics import diagnostics  # noqa: PLC0415 - `--help` does without
 
     return tuple(sorted(diagnostics.CODES | diagnostics.LINT_CODES))
 
 
-def _help(action: argparse.Action) -> str:
+def _get_help(action: argparse.Action) -> str:
     return " ".join(str(action.help or "").replace("%%", "%").split())

@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument("--fast", action="store_true", help="do not pause")
     parser.add_argument(
-        "--speed", type=_speed, default=1.0, metavar="X", help="play X times as fast"
+        "--speed", type=_parse_speed, default=1.0, metavar="X", help="play X times as fast"
     )
     parser.add_argument("--plain", action="store_true", help="print text, also on a terminal")
     parser.add_argument(
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="policysched-demo-") as folder:
         for file in _resources.folder("policies").glob("*.policy"):
             shutil.copy(file, folder)
-        stage = embedded_cluster.Stage(pathlib.Path(folder))
+        stage = embedded_cluster.DemoCluster(pathlib.Path(folder))
         if screen_view.can_draw(screen) and not args.plain:
             _play_on_screen(stage, screen, speed)
         else:
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _play_on_screen(
-    stage: embedded_cluster.Stage, screen: console.Console, speed: float | None
+    stage: embedded_cluster.DemoCluster, screen: console.Console, speed: float | None
 ) -> None:
     from policysched.cli.demo import screen_view, story  # noqa: PLC0415 - as above
 
@@ -69,13 +69,13 @@ def _play_on_screen(
         asyncio.run(story.play(stage, view))
 
 
-def _play_as_text(stage: embedded_cluster.Stage, speed: float | None) -> None:
+def _play_as_text(stage: embedded_cluster.DemoCluster, speed: float | None) -> None:
     from policysched.cli.demo import story, text_view  # noqa: PLC0415 - as above
 
     asyncio.run(story.play(stage, text_view.TextView(speed)))
 
 
-def _speed(text: str) -> float:
+def _parse_speed(text: str) -> float:
     """Return a number above 0."""
     speed = float(text)
     if not 0 < speed < math.inf:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options and the forms `pod`, `binding` and `rule`."""
-    offline_options.add(parser)
+    offline_options.add_options(parser)
     explain_decisions.add_options(parser)
     parser.add_argument("--all", action="store_true", help="explain every pending pod, each alone")
     _add_nodes(parser)
@@ -37,19 +37,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         description="NAMESPACE/NAME alone means `pod NAMESPACE/NAME`",
         metavar="FORM",
         dest="form",
-        action=explain_forms.Forms,
+        action=explain_forms.ExplainFormAction,
     )
     pod = forms.add_parser("pod", help="one pod: pending, or as if it were")
     pod.add_argument("pod", metavar="NAMESPACE/NAME")
     _add_nodes(pod, is_again=True)
-    offline_options.add(pod, is_again=True)
+    offline_options.add_options(pod, is_again=True)
     explain_decisions.add_options(pod, is_again=True)
     binding = forms.add_parser("binding", help="one binding of a Karmada control plane")
-    offline_options.add(binding, is_again=True)
+    offline_options.add_options(binding, is_again=True)
     explain_binding.configure(binding)
     rule = forms.add_parser("rule", help="what a diagnostic code means")
     rule.add_argument("code", metavar="CODE", help="such as PS304")
-    forms.choices = explain_forms.EveryWord(forms.choices)
+    forms.choices = explain_forms.AnyWordParsers(forms.choices)
 
 
 def _add_nodes(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
@@ -87,22 +87,22 @@ def run(args: argparse.Namespace) -> int:
         return explain_decisions.run(args)
     from policysched.offline import sessions  # noqa: PLC0415 - `--help` does without NumPy
 
-    with progress.reading("reading the input", [args.cluster]):
-        session = sessions.Session(offline_options.inputs(args))
-    offline_options.tell_warnings(session)
+    with progress.show_reading("reading the input", [args.cluster]):
+        session = sessions.OfflineSession(offline_options.read_inputs(args))
+    offline_options.print_session_warnings(session)
     as_json = (args.output or (output.JSON if session.is_lines else output.HUMAN)) == output.JSON
-    for decider in offline_options.deciders(session, args):
+    for decider in offline_options.read_deciders(session, args):
         if not session.is_lines:
-            fast_exit.hold(decider)
+            fast_exit.keep_until_exit(decider)
         total = len(decider.cluster.pending) if args.all else None
-        with progress.shown("explaining pods", total, unless_printing=True) as bar:
-            reports = bar.track(_reports(decider, args, as_json=as_json))
-            _write(reports, args, as_json=as_json, is_lines=session.is_lines)
-        offline_options.tell_left_out(decider)
+        with progress.show_progress("explaining pods", total, unless_printing=True) as bar:
+            reports = bar.track(_make_reports(decider, args, as_json=as_json))
+            _write_reports(reports, args, as_json=as_json, is_lines=session.is_lines)
+        offline_options.note_pods_without_profile(decider)
     return errors.EXIT_OK
 
 
-def _write(
+def _write_reports(
     reports: Iterator[explain_text.Report],
     args: argparse.Namespace,
     *,
@@ -113,17 +113,17 @@ def _write(
     if not as_json:
         _write_texts(reports, args)
         return
-    reports = (_only(report, _node(args)) for report in reports)
+    reports = (_limit_to_node(report, _get_node_argument(args)) for report in reports)
     if is_lines:
-        output.write(output.as_json(list(reports)))
+        output.write(output.encode_json(list(reports)))
     else:
         output.write_json_array(reports)
 
 
-def _reports(
+def _make_reports(
     decider: sessions.Decider, args: argparse.Namespace, *, as_json: bool
 ) -> Iterator[explain_text.Report]:
-    evidence_of = _evidence_of(args, as_json=as_json)
+    evidence_of = _choose_evidence_nodes(args, as_json=as_json)
     if args.form != "pod":
         yield from decider.explain_all(evidence_of)
         return
@@ -133,20 +133,20 @@ def _reports(
     if args.node is not None and decider.cluster.cache.get_node(args.node) is None:
         advice = spelling.did_you_mean(args.node, names)
         raise errors.InputError(f"`{args.node}`", "the cluster has no such node", help=advice)
-    yield study.of_pod(
+    yield study.explain_pod(
         decider, args.pod, clocks.SystemClock(), node=args.node, evidence_of=evidence_of
     )
 
 
-def _evidence_of(args: argparse.Namespace, *, as_json: bool) -> tuple[str, ...] | None:
+def _choose_evidence_nodes(args: argparse.Namespace, *, as_json: bool) -> tuple[str, ...] | None:
     """Return the nodes whose numbers and names are printed, None for all."""
-    node = _node(args)
+    node = _get_node_argument(args)
     if node is not None:
         return (node,)
     return None if as_json else ()
 
 
-def _only(report: explain_text.Report, node: str | None) -> explain_text.Report:
+def _limit_to_node(report: explain_text.Report, node: str | None) -> explain_text.Report:
     """Return what the report says about one node; all of it for None."""
     if node is None:
         return report
@@ -155,7 +155,7 @@ def _only(report: explain_text.Report, node: str | None) -> explain_text.Report:
     return {**report, "nodes": nodes, "scores": scores}
 
 
-def _node(args: argparse.Namespace) -> str | None:
+def _get_node_argument(args: argparse.Namespace) -> str | None:
     return args.node if args.form == "pod" else None
 
 
@@ -164,18 +164,18 @@ def _write_texts(reports: Iterator[explain_text.Report], args: argparse.Namespac
     for report in reports:
         if count:
             output.write("")
-        output.write_report(_text(report, args))
+        output.write_report(_format_report(report, args))
         count += 1
     if not count:
         output.write("no pods to explain")
 
 
-def _text(report: explain_text.Report, args: argparse.Namespace) -> str:
+def _format_report(report: explain_text.Report, args: argparse.Namespace) -> str:
     if args.form != "pod":
-        return explain_text.pod_text(report)
+        return explain_text.format_pod_report(report)
     if args.node:
-        return explain_pod_text.node_text(report, args.node)
-    return explain_pod_text.text(report, all_nodes=args.all_nodes)
+        return explain_pod_text.format_node_report(report, args.node)
+    return explain_pod_text.format_report(report, all_nodes=args.all_nodes)
 
 
 def _explain_rule(code: str) -> int:
@@ -187,5 +187,5 @@ def _explain_rule(code: str) -> int:
     if name not in known:
         advice = spelling.did_you_mean(name, known) or "codes look like PS304"
         raise errors.InputError(f"`{code}`", "is no diagnostic code", help=advice)
-    output.write_report(code_pages.page(name).removeprefix("# "))
+    output.write_report(code_pages.read_code_page(name).removeprefix("# "))
     return errors.EXIT_OK

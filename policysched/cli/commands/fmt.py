@@ -23,14 +23,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     policy_texts.add_paths(parser)
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("-w", "--write", action="store_true", help="change the files")
-    rewriting.add_comparisons(mode)
+    rewriting.add_comparison_options(mode)
 
 
 def run(args: argparse.Namespace) -> int:
     """Format each file."""
     from policysched.lang.formatting import formatter  # noqa: PLC0415 - `--help` does without Lark
 
-    formatting = rewriting.Rewriting(
+    formatting = rewriting.RewriteCommand(
         "fmt", "formatted", formatter.format_text, is_in_place=args.write
     )
-    return rewriting.run(formatting, args)
+    return rewriting.rewrite_files(formatting, args)

@@ -56,28 +56,28 @@ def run(args: argparse.Namespace) -> int:
     """Import the input and deliver what comes of it."""
     from policysched.importing import importer  # noqa: PLC0415 - `--help` does without Lark
 
-    with progress.reading("importing", args.input):
-        imported = importer.convert(*_sources(args))
+    with progress.show_reading("importing", args.input):
+        imported = importer.convert(*_read_sources(args))
     if args.output == output.JSON:
-        output.write(output.as_json(_as_json(imported)))
+        output.write(output.encode_json(_as_json(imported)))
     else:
         for finding in imported.findings:
             output.write_report(str(finding), sys.stderr)
         if args.out is not None:
-            _write(imported, args.out)
+            _write_files(imported, args.out)
         else:
             output.write_source(imported.text)
     return errors.EXIT_FINDINGS if imported.warnings else errors.EXIT_OK
 
 
-def _sources(
+def _read_sources(
     args: argparse.Namespace,
-) -> tuple[list[inputs.Source], findings.Report, str]:
+) -> tuple[list[inputs.DetectedSource], findings.FindingCollector, str]:
     """Return what is to be imported, what was found on the way, and what it is called."""
     from policysched.importing import command_files, inputs  # noqa: PLC0415 - as above
     from policysched.importing.result import findings  # noqa: PLC0415 - as above
 
-    report = findings.Report()
+    report = findings.FindingCollector()
     words: list[str] = args.input
     if len(words) > 1 or words[0].startswith("--"):
         if args.kind not in (None, inputs.COMMAND):
@@ -90,7 +90,7 @@ def _sources(
     return inputs.find(text, where, report, args.kind), report, where
 
 
-def _write(imported: importer.Imported, where: str) -> None:
+def _write_files(imported: importer.ImportResult, where: str) -> None:
     """Write the files into a folder; nothing is overwritten.
 
     Raises:
@@ -116,7 +116,7 @@ def _write(imported: importer.Imported, where: str) -> None:
         raise errors.InputError(str(error.filename or folder), problem) from error
 
 
-def _as_json(imported: importer.Imported) -> dict[str, Any]:
+def _as_json(imported: importer.ImportResult) -> dict[str, Any]:
     """Return the form of schemas/import.schema.json."""
     return {
         "policy": imported.policy,

@@ -30,13 +30,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = _DESCRIPTION
     commands = parser.add_subparsers(dest="karmada_command", metavar="COMMAND", required=True)
     for name, text in _HELP.items():
-        _load(name).configure(commands.add_parser(name, help=text))
+        _load_command(name).configure(commands.add_parser(name, help=text))
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    return _load(args.karmada_command).run(args)
+    return _load_command(args.karmada_command).run(args)
 
 
-def _load(name: str) -> _Command:
+def _load_command(name: str) -> _Command:
     return cast("_Command", importlib.import_module(f"policysched.cli.subcommands.karmada_{name}"))

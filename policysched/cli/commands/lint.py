@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = _DESCRIPTION
     parser.epilog = _EPILOG
     policy_texts.add_paths(parser)
-    cluster_options.add(
+    cluster_options.add_options(
         parser,
         "what `kubectl get nodes,pods,namespaces -A -o json` prints, of a Karmada API server "
         "clusters,resourcebindings, or `-`: rules that begin with PS5 compare policies with it",
@@ -77,11 +77,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Asked:
+class _LintOptions:
     """What the options ask for."""
 
     form: str
-    chosen: settings.Settings
+    chosen: settings.RuleSettings
     fail_level: diagnostics.Severity
     params: Mapping[str, str]
     now: datetime.datetime
@@ -92,16 +92,16 @@ class _Asked:
         """Return what the texts mean, or their errors."""
         from policysched.lang.checking import checker  # noqa: PLC0415 - `--help` does without Lark
 
-        plugins = plugin_checks.installed(texts)
+        plugins = plugin_checks.find_installed_plugins(texts)
         result = checker.check(texts, given=self.params, plugins=plugins, now=self.now.timestamp())
         profiles = result.program.profiles if result.program else ()
         if any(each.plugins or each.disabled for each in profiles):
-            return plugin_checks.tried(result, texts, self.params)
+            return plugin_checks.check_plugin_arguments(result, texts, self.params)
         return result
 
 
 @dataclasses.dataclass(frozen=True)
-class _Known:
+class _LintFacts:
     """What policies are compared with."""
 
     cluster: cluster_facts.ClusterFacts | None
@@ -112,11 +112,11 @@ def run(args: argparse.Namespace) -> int:
     """Lint the texts, and fix them where that is asked for."""
     gc.disable()  # a tenth of a short run goes into looking for garbage in what start-up makes
     try:
-        asked = _asked(args)
-        with progress.reading("reading policies", args.paths):
+        asked = _read_options(args)
+        with progress.show_reading("reading policies", args.paths):
             files = policy_texts.read_files(args.paths)
         texts = [text for file in files for text in file.texts]
-        known = _Known(_cluster(asked, texts), _prometheus(asked, texts))
+        known = _LintFacts(_read_cluster(asked, texts), _read_prometheus(asked, texts))
         if args.fix or args.unsafe_fixes or args.diff:
             return _fix(asked, files, known, args)
         return _lint(asked, texts, known)
@@ -124,7 +124,7 @@ def run(args: argparse.Namespace) -> int:
         gc.enable()
 
 
-def _asked(args: argparse.Namespace) -> _Asked:
+def _read_options(args: argparse.Namespace) -> _LintOptions:
     """Return what the options ask for.
 
     Raises:
@@ -133,21 +133,21 @@ def _asked(args: argparse.Namespace) -> _Asked:
     """
     offline_options.refuse_empty(args, "config")
     offline_options.refuse_empty(args, "prometheus")
-    form = finding_formats.chosen(args)
-    cluster = cluster_options.chosen(args)
+    form = finding_formats.choose_format(args)
+    cluster = cluster_options.choose_cluster(args)
     if "-" in args.paths and cluster == "-":
         raise errors.UsageError("stdin is either the cluster or policies; name a file for one")
-    if "-" in args.paths and _writes(args) and form not in finding_formats.FOR_PEOPLE:
+    if "-" in args.paths and _writes_files(args) and form not in finding_formats.FOR_PEOPLE:
         raise errors.UsageError(
             f"fixed policies of stdin are printed, so --format {form} cannot be"
         )
-    chosen, level = _settings(args)
-    params = offline_options.params(args.params or ())
+    chosen, level = _read_settings(args)
+    params = offline_options.parse_params(args.params or ())
     now = args.now or clocks.SystemClock().now()
-    return _Asked(form, chosen, level, params, now, cluster, _source(args))
+    return _LintOptions(form, chosen, level, params, now, cluster, _read_prometheus_source(args))
 
 
-def _source(args: argparse.Namespace) -> prom_settings.PrometheusSource | None:
+def _read_prometheus_source(args: argparse.Namespace) -> prom_settings.PrometheusSource | None:
     """Return the server to ask, if one is named.
 
     Raises:
@@ -159,24 +159,24 @@ def _source(args: argparse.Namespace) -> prom_settings.PrometheusSource | None:
     from policysched.offline import lint_prometheus  # noqa: PLC0415 - brings HTTP
 
     file = pathlib.Path(args.config) if args.config else None
-    return lint_prometheus.source(
-        args.prometheus, lint_settings.prometheus(file, pathlib.Path.cwd())
+    return lint_prometheus.make_source(
+        args.prometheus, lint_settings.read_prometheus_table(file, pathlib.Path.cwd())
     )
 
 
-def _writes(args: argparse.Namespace) -> bool:
+def _writes_files(args: argparse.Namespace) -> bool:
     return (args.fix or args.unsafe_fixes) and not args.diff
 
 
-def _cluster(
-    asked: _Asked, texts: Sequence[source.SourceText]
+def _read_cluster(
+    asked: _LintOptions, texts: Sequence[source.SourceText]
 ) -> cluster_facts.ClusterFacts | None:
     """Return the cluster to compare with, if one is named and the texts have no errors."""
     if asked.cluster is None:
         return None
     from policysched.offline import lint_cluster  # noqa: PLC0415 - brings NumPy
 
-    with progress.shown("reading the cluster") as bar:
+    with progress.show_progress("reading the cluster") as bar:
         program = asked.check(texts).program
         if program is None:
             return None
@@ -184,39 +184,39 @@ def _cluster(
         def tell(resource: str, count: int) -> None:
             bar.what, bar.done = f"reading {resource}", count
 
-        return lint_cluster.read(asked.cluster, program, asked.now, tell)
+        return lint_cluster.read_cluster_facts(asked.cluster, program, asked.now, tell)
 
 
-def _prometheus(
-    asked: _Asked, texts: Sequence[source.SourceText]
+def _read_prometheus(
+    asked: _LintOptions, texts: Sequence[source.SourceText]
 ) -> prometheus_facts.PrometheusFacts | None:
     """Return what a Prometheus says about the queries, if one is named."""
     if asked.prometheus is None:
         return None
     from policysched.offline import lint_prometheus  # noqa: PLC0415 - brings HTTP
 
-    with progress.shown("asking Prometheus") as bar:
+    with progress.show_progress("asking Prometheus") as bar:
 
         def tell(done: int, total: int) -> None:
             bar.done, bar.total = done, total
 
         now = clocks.SystemClock().now()  # what the server has by now, whatever --now says
-        found = lint_prometheus.read(asked.prometheus, asked.check(texts), now, tell)
+        found = lint_prometheus.survey_server(asked.prometheus, asked.check(texts), now, tell)
     if found.left_out:
-        output.note(f"{found.left_out} metrics were not asked about: there are too many")
+        output.print_note(f"{found.left_out} metrics were not asked about: there are too many")
     return found.facts
 
 
 def _lint(
-    asked: _Asked,
+    asked: _LintOptions,
     texts: Sequence[source.SourceText],
-    known: _Known,
+    known: _LintFacts,
     stream: TextIO | None = None,
 ) -> int:
     """Print the findings in texts; return the exit code."""
     from policysched.lint import linter, settings  # noqa: PLC0415 - `--help` does without
 
-    with progress.shown("linting policies"):
+    with progress.show_progress("linting policies"):
         result = asked.check(texts)
         report = linter.lint(result, asked.chosen, known.cluster, known.prometheus)
     shown = finding_formats.render(report, asked.form)
@@ -231,17 +231,17 @@ def _lint(
 
 
 def _fix(
-    asked: _Asked,
-    files: Sequence[policy_sources.PolicyFile],
-    known: _Known,
+    asked: _LintOptions,
+    files: Sequence[policy_sources.PolicySourceFile],
+    known: _LintFacts,
     args: argparse.Namespace,
 ) -> int:
     """Fix what can be, or show it, and lint what remains; return the exit code."""
     from policysched.cli.subcommands import lint_fixes  # noqa: PLC0415 - most runs fix nothing
     from policysched.lint import fixing  # noqa: PLC0415 - as above
 
-    with progress.shown("fixing policies"):
-        fixed = fixing.fix(
+    with progress.show_progress("fixing policies"):
+        fixed = fixing.apply_fixes(
             [text for file in files for text in file.texts],
             asked.params,
             asked.chosen,
@@ -252,53 +252,53 @@ def _fix(
         )
     new = {text.name: text.text for text in fixed}
     if args.diff:
-        return max(lint_fixes.show(files, new), _refuse_errors(asked, fixed))
+        return max(lint_fixes.print_diff(files, new), _refuse_errors(asked, fixed))
     stream = sys.stderr if any(file.is_stdin for file in files) else None
-    texts, exit_code = lint_fixes.write(files, new)
+    texts, exit_code = lint_fixes.write_fixed_files(files, new)
     return max(exit_code, _lint(asked, texts, known, stream))
 
 
-def _refuse_errors(asked: _Asked, texts: Sequence[source.SourceText]) -> int:
+def _refuse_errors(asked: _LintOptions, texts: Sequence[source.SourceText]) -> int:
     """Print the errors that fixes leave, without which nothing is fixed; return the exit code."""
     if asked.check(texts).program is not None:
         return errors.EXIT_OK
     form = asked.form if asked.form in finding_formats.FOR_PEOPLE else finding_formats.FULL
-    return _lint(dataclasses.replace(asked, form=form), texts, _Known(None, None), sys.stderr)
+    return _lint(dataclasses.replace(asked, form=form), texts, _LintFacts(None, None), sys.stderr)
 
 
-def _settings(args: argparse.Namespace) -> tuple[settings.Settings, diagnostics.Severity]:
+def _read_settings(args: argparse.Namespace) -> tuple[settings.RuleSettings, diagnostics.Severity]:
     """Return what is asked for by options, and what is not by the settings."""
     from policysched.inputs import lint_settings  # noqa: PLC0415 - `--help` does without
     from policysched.lang.diagnostics import diagnostics  # noqa: PLC0415 - as above
 
     if args.config:
-        found = lint_settings.read(pathlib.Path(args.config))
+        found = lint_settings.read_settings(pathlib.Path(args.config))
     else:
-        found = lint_settings.find(pathlib.Path.cwd())
+        found = lint_settings.find_settings(pathlib.Path.cwd())
     chosen, level = found
-    select = _codes(args.select, "--select")
+    select = _parse_codes(args.select, "--select")
     chosen = dataclasses.replace(
         chosen,
         select=select or chosen.select,
-        ignore=(*chosen.ignore, *_codes(args.ignore, "--ignore")),
+        ignore=(*chosen.ignore, *_parse_codes(args.ignore, "--ignore")),
     )
     if args.fail_level:
         level = diagnostics.Severity(args.fail_level)
     return chosen, level or diagnostics.Severity.WARNING
 
 
-def _codes(option: str | None, name: str) -> tuple[str, ...]:
+def _parse_codes(option: str | None, name: str) -> tuple[str, ...]:
     from policysched.inputs import lint_settings  # noqa: PLC0415 - `--help` does without
 
     if option is None:
         return ()
     try:
-        return lint_settings.codes([code.strip() for code in option.split(",")], name)
+        return lint_settings.parse_codes([code.strip() for code in option.split(",")], name)
     except errors.InputError as error:  # of a file of settings it is that, of an option it is not
         raise errors.UsageError(str(error)) from None
 
 
-def _write_summary(report: linter.Report, params: Mapping[str, str]) -> None:
+def _write_summary(report: linter.LintResult, params: Mapping[str, str]) -> None:
     from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
     from policysched.lint import fixing  # noqa: PLC0415 - as above
 

@@ -23,12 +23,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     policy_texts.add_paths(parser)
     mode = parser.add_mutually_exclusive_group()
-    rewriting.add_comparisons(mode)
+    rewriting.add_comparison_options(mode)
 
 
 def run(args: argparse.Namespace) -> int:
     """Migrate each file."""
     from policysched.lang.formatting import migration  # noqa: PLC0415 - `--help` does without Lark
 
-    migrating = rewriting.Rewriting("migrate", "migrated", migration.migrate, is_in_place=True)
-    return rewriting.run(migrating, args)
+    migrating = rewriting.RewriteCommand("migrate", "migrated", migration.migrate, is_in_place=True)
+    return rewriting.rewrite_files(migrating, args)

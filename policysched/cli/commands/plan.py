@@ -67,7 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     _add_sides(parser)
     _add_cluster(parser)
-    plan_sweep.add(parser)
+    plan_sweep.add_options(parser)
     parser.add_argument(
         "--fail-on",
         choices=tuple(_GRAVITY),
@@ -105,7 +105,7 @@ def _add_sides(parser: argparse.ArgumentParser) -> None:
 
 def _add_cluster(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what to decide on")
-    cluster_options.add(
+    cluster_options.add_options(
         group,
         "what `kubectl get nodes,pods -A -o json` (or yaml) prints, of a Karmada API server "
         "clusters,resourcebindings,clusterresourcebindings; `-` reads it from stdin",
@@ -117,23 +117,25 @@ def _add_cluster(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the plan, or what a sweep comes to."""
-    varied = plan_sweep.require(args)
+    varied = plan_sweep.read_axes(args)
     if varied:
         args.old = args.new
-    basis, metrics = _basis(args)
+    basis, metrics = _read_policy_sides(args)
     for warning in basis.new.policies.warnings:
         output.write_findings(warning, sys.stderr)
-    offline_options.tell_names_unmeasured(basis.unmeasured())
-    where, dump = _dump(args)
-    offline_options.warn_of_unknown(metrics, "node", [each.name for each in dump.cluster.nodes])
+    offline_options.note_metrics_without_samples(basis.find_metrics_without_samples())
+    where, dump = _read_cluster(args)
+    offline_options.warn_about_unknown_names(
+        metrics, "node", [each.name for each in dump.cluster.nodes]
+    )
     clusters = [each.metadata.name for each in dump.plane.clusters]
-    offline_options.warn_of_unknown(metrics, "cluster", clusters)
+    offline_options.warn_about_unknown_names(metrics, "cluster", clusters)
     if varied:
         if dump.plane.clusters and not (dump.cluster.nodes or dump.cluster.pods):
             raise errors.InputError(where, "has no Node and no Pod; --sweep is about pods")
         return plan_sweep.run(args, varied, basis, dump.cluster, where)
-    report = _report(basis, dump, where)
-    _write(report, args.output)
+    report = _make_report(basis, dump, where)
+    _write_report(report, args.output)
     fail_on = args.fail_on or _UNSCHEDULABLE
     of_bindings = report.get("bindings", {}).get("summary", {})
     if any(of_bindings.get(each) for each in _GRAVITY_OF_BINDINGS[fail_on]):
@@ -146,7 +148,9 @@ def run(args: argparse.Namespace) -> int:
 _PHASES = ("running", "pending")
 
 
-def _basis(args: argparse.Namespace) -> tuple[world.Basis, metrics_file.MetricsFile | None]:
+def _read_policy_sides(
+    args: argparse.Namespace,
+) -> tuple[world.PlanInputs, metrics_file.MetricsFile | None]:
     """Return the options about policies, and the file of --metrics.
 
     Raises:
@@ -165,14 +169,14 @@ def _basis(args: argparse.Namespace) -> tuple[world.Basis, metrics_file.MetricsF
     if [*args.old, *args.new, args.cluster].count("-") > 1:
         raise errors.UsageError("stdin is read once; name files for the rest")
     now = args.now or clocks.SystemClock().now()
-    old, new = sides.read(
-        sides.Named("from", args.old, offline_options.params(args.from_params)),
-        sides.Named("to", args.new, offline_options.params(args.to_params)),
-        offline_options.params(args.params),
+    old, new = sides.read_sides(
+        sides.SideOptions("from", args.old, offline_options.parse_params(args.from_params)),
+        sides.SideOptions("to", args.new, offline_options.parse_params(args.to_params)),
+        offline_options.parse_params(args.params),
         args.scheduler_name,
         now,
     )
-    basis = world.Basis(old, new, now, scheduler_name=args.scheduler_name)
+    basis = world.PlanInputs(old, new, now, scheduler_name=args.scheduler_name)
     metrics = None
     if args.metrics is not None:
         metrics = planning.read_metrics(basis, args.metrics)
@@ -180,11 +184,11 @@ def _basis(args: argparse.Namespace) -> tuple[world.Basis, metrics_file.MetricsF
     return basis, metrics
 
 
-def _dump(args: argparse.Namespace) -> tuple[str, dump_file.Dump]:
+def _read_cluster(args: argparse.Namespace) -> tuple[str, dump_file.ObjectDump]:
     """Return what to decide on, and what to call it."""
     from policysched.inputs import dump_file  # noqa: PLC0415 - as above
 
-    named = cluster_options.chosen(args)
+    named = cluster_options.choose_cluster(args)
     if named is None:
         raise errors.UsageError(
             "--cluster is missing: a file, or `-` for stdin; --live reads a running cluster"
@@ -193,9 +197,9 @@ def _dump(args: argparse.Namespace) -> tuple[str, dump_file.Dump]:
         from policysched.inputs import live_cluster  # noqa: PLC0415 - with all that speaks HTTP
 
         server, found = live_cluster.read(named)
-        return server, dump_file.Dump(found)
+        return server, dump_file.ObjectDump(found)
     try:
-        with progress.reading("reading the cluster", [named]):
+        with progress.show_reading("reading the cluster", [named]):
             places = dump_file.read_all(named).places
             where, dump = next(places)
     except StopIteration:
@@ -205,40 +209,42 @@ def _dump(args: argparse.Namespace) -> tuple[str, dump_file.Dump]:
     return where, dump
 
 
-def _report(basis: world.Basis, dump: dump_file.Dump, where: str) -> dict[str, Any]:
+def _make_report(basis: world.PlanInputs, dump: dump_file.ObjectDump, where: str) -> dict[str, Any]:
     from policysched import process  # noqa: PLC0415 - as above
     from policysched.planning import planning, report  # noqa: PLC0415 - as above
 
-    with progress.shown("reading") as bar, process.without_collections():
+    with progress.show_progress("reading") as bar, process.pause_garbage_collection():
 
         def begin(what: str, total: int) -> Callable[[int], None]:
             bar.begin(what, total)
             return bar.advance
 
-        plan = planning.make(basis, dump.cluster, where, begin)
+        plan = planning.make_plan(basis, dump.cluster, where, begin)
         told = report.as_json(plan, basis, where)
         if dump.plane.clusters or dump.plane.bindings:
-            told["bindings"] = _of_bindings(basis, dump, begin)
+            told["bindings"] = _make_bindings_report(basis, dump, begin)
     return told
 
 
-def _of_bindings(
-    basis: world.Basis, dump: dump_file.Dump, begin: Callable[[str, int], Callable[[int], None]]
+def _make_bindings_report(
+    basis: world.PlanInputs,
+    dump: dump_file.ObjectDump,
+    begin: Callable[[str, int], Callable[[int], None]],
 ) -> dict[str, Any]:
     from policysched.planning import bindings, bindings_report  # noqa: PLC0415 - as above
 
     advance = begin("bindings", len(dump.plane.bindings))
-    found = bindings.compare(basis, dump.plane, advance)
-    offline_options.tell_names_unmeasured(found.unmeasured, "cluster")
+    found = bindings.compare_bindings(basis, dump.plane, advance)
+    offline_options.note_metrics_without_samples(found.unmeasured, "cluster")
     return bindings_report.as_json(found, basis)
 
 
-def _write(report: dict[str, Any], form: str) -> None:
+def _write_report(report: dict[str, Any], form: str) -> None:
     from policysched.cli.reports import plan_markdown, plan_text  # noqa: PLC0415 - as above
 
     if form == output.JSON:
-        output.write(output.as_json(report))
+        output.write(output.encode_json(report))
     elif form == _MARKDOWN:
-        output.write(plan_markdown.text(report))
+        output.write(plan_markdown.format_plan(report))
     else:
-        output.write_report(plan_text.text(report))
+        output.write_report(plan_text.format_plan(report))

@@ -82,28 +82,30 @@ async def _run(args: argparse.Namespace) -> None:
         history = args.history or f"{args.policy_configmap}-history"
         back = rollback.Rollback(config_maps.ConfigMaps(api), args.policy_configmap, history)
         if args.list:
-            _show(await back.look(), args)
+            _print_versions(await back.list_versions(), args)
         else:
-            _tell(await back.go_back(args.hash, freeze=args.freeze), args)
+            _print_outcome(await back.roll_back(args.hash, freeze=args.freeze), args)
 
 
-def _show(kept: rollback.Kept, args: argparse.Namespace) -> None:
+def _print_versions(kept: rollback.StoredVersions, args: argparse.Namespace) -> None:
     if args.output == output.JSON:
-        output.write(output.as_json([_version(each, kept.in_use) for each in kept.versions]))
+        output.write(
+            output.encode_json([_render_version(each, kept.current_hash) for each in kept.versions])
+        )
         return
     rows = [
         (
             key.hash,
             key.loaded_at.isoformat(timespec="seconds"),
             ", ".join(text.name.rpartition("/")[2] for text in former.texts),
-            "in use" if key.hash == kept.in_use else "",
+            "in use" if key.hash == kept.current_hash else "",
         )
         for key, former in kept.versions
     ]
-    output.write_report(output.table(("version", "loaded at", "keys", ""), rows))
+    output.write_report(output.format_table(("version", "loaded at", "keys", ""), rows))
 
 
-def _version(version: rollback.Version, in_use: str) -> dict[str, object]:
+def _render_version(version: rollback.Version, in_use: str) -> dict[str, object]:
     key, former = version
     return {
         "hash": key.hash,
@@ -116,11 +118,11 @@ def _version(version: rollback.Version, in_use: str) -> dict[str, object]:
     }
 
 
-def _tell(done: rollback.Done, args: argparse.Namespace) -> None:
+def _print_outcome(done: rollback.RollbackResult, args: argparse.Namespace) -> None:
     key, _ = done.version
     if args.output == output.JSON:
         said = {"hash": key.hash, "isWritten": done.is_written, "isFrozen": done.is_frozen}
-        output.write(output.as_json(said))
+        output.write(output.encode_json(said))
         return
     loaded_at = key.loaded_at.isoformat(timespec="seconds")
     if done.is_written:

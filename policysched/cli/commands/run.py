@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     from policysched import clock as clocks  # noqa: PLC0415 - as above
     from policysched import process  # noqa: PLC0415 - as above
 
-    with process.without_collections():  # a twentieth of the start
+    with process.pause_garbage_collection():  # a twentieth of the start
         from policysched.app import scheduler_service  # noqa: PLC0415 - as above
         from policysched.config import config_printing, config_reading  # noqa: PLC0415 - as above
 
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     _check_name(args.scheduler_name)
     if args.metrics_file and args.prometheus:
         raise errors.UsageError("give either --metrics-file or --prometheus")
-    configuration = config_reading.effective(args.config, run_flags.given(args))
+    configuration = config_reading.read_effective_config(args.config, run_flags.read_flags(args))
     if args.print_config:
         output.write(config_printing.as_yaml(configuration).rstrip())
         return errors.EXIT_OK
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
         metrics_file=args.metrics_file,
         dry_run=args.dry_run,
     )
-    service = scheduler_service.Service(options, configuration, clock)
+    service = scheduler_service.SchedulerProcess(options, configuration, clock)
     asyncio.run(service.run())
     return errors.EXIT_OK
 

@@ -30,7 +30,7 @@ _BYTES = ("memory", "ephemeral-storage")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    offline_options.add(parser)
+    offline_options.add_options(parser)
     ties = parser.add_mutually_exclusive_group()
     ties.add_argument(
         "--deterministic",
@@ -44,36 +44,36 @@ def run(args: argparse.Namespace) -> int:
     """Print the placements."""
     from policysched.offline import sessions, simulating  # noqa: PLC0415 - `--help` does without NumPy
 
-    with progress.reading("reading the input", [args.cluster]):
-        session = sessions.Session(offline_options.inputs(args))
-    offline_options.tell_warnings(session)
-    offline_options.tell_unmeasured(session)
+    with progress.show_reading("reading the input", [args.cluster]):
+        session = sessions.OfflineSession(offline_options.read_inputs(args))
+    offline_options.print_session_warnings(session)
+    offline_options.note_missing_samples(session)
     as_json = (args.output or (output.JSON if session.is_lines else output.HUMAN)) == output.JSON
-    seed = _seed(args)
+    seed = _choose_seed(args)
     rng = None if seed is None else random.Random(seed)
-    for decider in offline_options.deciders(session, args, rng):
-        with progress.shown("scheduling pods", len(decider.cluster.pending)) as bar:
+    for decider in offline_options.read_deciders(session, args, rng):
+        with progress.show_progress("scheduling pods", len(decider.cluster.pending)) as bar:
             placements = list(bar.track(decider.simulate()))
-        deciding = _Deciding(seed, args.policies or [], decider)
+        deciding = _SimulationInputs(seed, args.policies or [], decider)
         if as_json:
             listed = [simulating.as_json(each) for each in placements]
-            output.write(output.as_json({"placements": listed, **deciding.as_json()}))
+            output.write(output.encode_json({"placements": listed, **deciding.as_json()}))
         else:
-            output.write_report(_text(placements, deciding))
-        offline_options.tell_left_out(decider)
+            output.write_report(_format_placements(placements, deciding))
+        offline_options.note_pods_without_profile(decider)
     return errors.EXIT_OK
 
 
-def _seed(args: argparse.Namespace) -> int | None:
+def _choose_seed(args: argparse.Namespace) -> int | None:
     """Return the seed of ties, a new one if none is given; None if names break ties."""
     if args.deterministic:
         return None
     given: int | None = args.seed
-    return seeds.draw() if given is None else given
+    return seeds.draw_seed() if given is None else given
 
 
 @dataclasses.dataclass(frozen=True)
-class _Deciding:
+class _SimulationInputs:
     """The policies and the seed by which pods are placed.
 
     Attributes:
@@ -94,64 +94,73 @@ class _Deciding:
             "policyHash": self.decider.policy_set.content_hash,
         }
 
-    def text(self) -> str:
+    def format_text(self) -> str:
         """Return it in one line."""
         ties = "by name" if self.seed is None else f"at random, --seed {self.seed} repeats them"
-        decided = offline_options.decided_by(
+        decided = offline_options.format_decided_by(
             self.files, self.decider.choice.policies, self.decider.policy_set.content_hash
         )
         return f"{decided}; ties are broken {ties}"
 
 
-def _text(placements: list[simulating.Placement], deciding: _Deciding) -> str:
+def _format_placements(
+    placements: list[simulating.SimulatedPlacement], deciding: _SimulationInputs
+) -> str:
     """Return a line for each pod, why pods stay pending, and what is allocated in the end."""
     if not placements:
         return "no pods to schedule"
-    allocated = [_allocation(each) for each in deciding.decider.allocations() if each.requested]
-    lines = [_table(placements), "", *_summary(placements), *_shadows(placements)]
+    allocated = [
+        _format_allocation(each) for each in deciding.decider.allocations() if each.requested
+    ]
+    lines = [
+        _format_table(placements),
+        "",
+        *_format_summary(placements),
+        *_format_shadow_policies(placements),
+    ]
     if allocated:
         header = ("RESOURCE", "REQUESTED", "ALLOCATABLE", "SHARE")
-        lines += ["", output.table(header, allocated)]
-    return "\n".join([*lines, "", deciding.text()])
+        lines += ["", output.format_table(header, allocated)]
+    return "\n".join([*lines, "", deciding.format_text()])
 
 
-def _table(placements: list[simulating.Placement]) -> str:
+def _format_table(placements: list[simulating.SimulatedPlacement]) -> str:
     """Return a row for each pod; with a column of evicted pods if there are any."""
     columns = {
         "POD": [each.pod for each in placements],
         "NODE": [each.node or "-" for each in placements],
         "FEASIBLE": [f"{each.feasible:,}" for each in placements],
-        "EVICTS": [_evicted(each) for each in placements],
-        "WHY NOT": [_why(each) for each in placements],  # last, for it may be long
+        "EVICTS": [_format_evicted_pods(each) for each in placements],
+        "WHY NOT": [_format_reason(each) for each in placements],  # last, for it may be long
     }
     if not any(columns["EVICTS"]):
         del columns["EVICTS"]
     rows = list(zip(*columns.values(), strict=True))
     bad = [styles.BAD * (each.node is None) for each in placements]
-    return output.table(list(columns), rows, "", bad)
+    return output.format_table(list(columns), rows, "", bad)
 
 
-def _evicted(placement: simulating.Placement) -> str:
+def _format_evicted_pods(placement: simulating.SimulatedPlacement) -> str:
     """Return the pods that make room, and the node that they are on."""
     if not placement.victims:
         return ""
     return f"{', '.join(placement.victims)} from {placement.nominated}"
 
 
-def _summary(placements: list[simulating.Placement]) -> list[str]:
+def _format_summary(placements: list[simulating.SimulatedPlacement]) -> list[str]:
     """Return how many pods are placed and evicted, and how many wait for which reasons."""
     placed = sum(each.node is not None for each in placements)
     evicted = sum(len(each.victims) for each in placements)
     reasons = Counter(", ".join(each.reasons) for each in placements if each.node is None)
-    head = f"{placed:,} of {output.count(len(placements), 'pod')} placed"
-    head += f", {output.count(evicted, 'pod')} evicted to make room" if evicted else ""
+    head = f"{placed:,} of {output.format_count(len(placements), 'pod')} placed"
+    head += f", {output.format_count(evicted, 'pod')} evicted to make room" if evicted else ""
     return [
-        styles.styled(head, styles.GOOD if placed == len(placements) else styles.BAD),
+        styles.mark_style(head, styles.GOOD if placed == len(placements) else styles.BAD),
         *(f"  {count:,} pending: {reason}" for reason, count in reasons.most_common()),
     ]
 
 
-def _shadows(placements: list[simulating.Placement]) -> list[str]:
+def _format_shadow_policies(placements: list[simulating.SimulatedPlacement]) -> list[str]:
     """Return what each shadow policy would have changed, with some of the pods."""
     verdicts: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
     for placement in placements:
@@ -160,27 +169,30 @@ def _shadows(placements: list[simulating.Placement]) -> list[str]:
     lines = []
     for policy, found in verdicts.items():
         moved = [(pod, said) for pod, said in found if said["outcome"] in _CHANGES]
-        head = f"shadow policy {policy}: {len(moved):,} of {output.count(len(found), 'decision')}"
+        decisions = output.format_count(len(found), "decision")
+        head = f"shadow policy {policy}: {len(moved):,} of {decisions}"
         lines += ["", f"{head} would be different"]
-        lines += [f"  {pod}: {explain_text.shadow_text(said)}" for pod, said in moved[:_SHOWN]]
+        lines += [
+            f"  {pod}: {explain_text.format_shadow_verdict(said)}" for pod, said in moved[:_SHOWN]
+        ]
         if len(moved) > _SHOWN:
             lines.append(f"  and {len(moved) - _SHOWN:,} more")
     return lines
 
 
-def _why(placement: simulating.Placement) -> str:
+def _format_reason(placement: simulating.SimulatedPlacement) -> str:
     if placement.gate is not None:
         return ", ".join(placement.gate.reasons)
     return placement.message
 
 
-def _allocation(each: simulating.Allocation) -> tuple[str, str, str, str]:
-    requested = _amount(each.resource, each.requested)
-    allocatable = _amount(each.resource, each.allocatable)
+def _format_allocation(each: simulating.ResourceAllocation) -> tuple[str, str, str, str]:
+    requested = _format_amount(each.resource, each.requested)
+    allocatable = _format_amount(each.resource, each.allocatable)
     return each.resource, requested, allocatable, f"{each.requested / each.allocatable:.1%}"
 
 
-def _amount(resource: str, number: int) -> str:
+def _format_amount(resource: str, number: int) -> str:
     """Return cores, Gi or pieces."""
     if resource == "cpu":
         return f"{number / 1000:,.1f}"

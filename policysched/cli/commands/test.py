@@ -34,7 +34,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         help="a file of tests, or a folder: all files below it that end in _test.yaml",
     )
-    parser.add_argument("--run", metavar="REGEX", type=_regex, help="only tests of such a name")
+    parser.add_argument(
+        "--run", metavar="REGEX", type=_parse_regex, help="only tests of such a name"
+    )
     parser.add_argument(
         "--format", choices=(_TEXT, _JSON, _JUNIT), help="text (the default), json or junit"
     )
@@ -51,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fuzz",
         metavar="COUNT",
-        type=_count,
+        type=_parse_count,
         help="instead of the tests, try the policies of each file on so many generated clusters",
     )
     seeds.add_option(parser, "make the same clusters again; --fuzz tells the seed")
@@ -65,14 +67,14 @@ def _add_coverage(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threshold",
         metavar="N",
-        type=_percent,
+        type=_parse_percent,
         help="exit 1 if less than N percent of the branches of rules were taken",
     )
     parser.add_argument("--lcov", metavar="FILE", help="write the coverage as lcov's tracefile")
     parser.add_argument("--cobertura", metavar="FILE", help="write the coverage as Cobertura's XML")
 
 
-def _regex(text: str) -> re.Pattern[str]:
+def _parse_regex(text: str) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except re.error as error:
@@ -80,7 +82,7 @@ def _regex(text: str) -> re.Pattern[str]:
         raise argparse.ArgumentTypeError(problem) from None
 
 
-def _percent(text: str) -> float:
+def _parse_percent(text: str) -> float:
     try:
         value = float(text.removesuffix("%"))
     except ValueError:
@@ -91,7 +93,7 @@ def _percent(text: str) -> float:
     return value
 
 
-def _count(text: str) -> int:
+def _parse_count(text: str) -> int:
     count = int64.parse_digits(text)
     if not count:
         problem = f"`{text}` is no number of clusters"
@@ -101,7 +103,7 @@ def _count(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Run the tests and tell what became of them."""
-    args.format = _format(args)
+    args.format = _choose_format(args)
     if args.seed is not None and args.fuzz is None:
         raise errors.UsageError("--seed belongs to --fuzz")
     if args.fuzz is not None:
@@ -117,7 +119,7 @@ def run(args: argparse.Namespace) -> int:
     return _run_once(args)[0]
 
 
-def _format(args: argparse.Namespace) -> str:
+def _choose_format(args: argparse.Namespace) -> str:
     """Return the format; `-o json` is `--format json`, all else of `-o` is text.
 
     Raises:
@@ -136,8 +138,8 @@ def _run_once(args: argparse.Namespace) -> tuple[int, set[str]]:
     """Run all tests; return the exit code and the files that were read."""
     from policysched.policytests import running  # noqa: PLC0415 - `--help` does without NumPy
 
-    with progress.shown("running tests") as bar:
-        done = running.run(
+    with progress.show_progress("running tests") as bar:
+        done = running.run_suites(
             args.paths,
             args.run,
             is_update=args.update,
@@ -145,44 +147,46 @@ def _run_once(args: argparse.Namespace) -> tuple[int, set[str]]:
             tell=lambda _: bar.advance(),
         )
     if args.update:
-        written = _update(done)
+        written = _update_files(done)
         for path in written:
-            output.note(f"{path} is updated")
+            output.print_note(f"{path} is updated")
         if written:
-            done = running.run(args.paths, args.run, prometheus_bin=args.prometheus_bin)
-    _tell(done, args)
+            done = running.run_suites(args.paths, args.run, prometheus_bin=args.prometheus_bin)
+    _print_report(done, args)
     _write_coverage(done, args)
-    return done.exit_code(args.threshold), done.inputs
+    return done.get_exit_code(args.threshold), done.inputs
 
 
-def _tell(done: running.Run, args: argparse.Namespace) -> None:
+def _print_report(done: running.PolicyTestRun, args: argparse.Namespace) -> None:
     with_coverage = args.coverage or args.threshold is not None
     if args.format == _JSON:
         from policysched.policytests import reporting  # noqa: PLC0415 - only this form needs it
 
-        output.write(output.as_json(reporting.as_json(done, with_coverage=with_coverage)))
+        output.write(output.encode_json(reporting.as_json(done, with_coverage=with_coverage)))
     elif args.format == _JUNIT:
         from policysched.cli.reports import policytest_junit  # noqa: PLC0415 - only this form needs it
 
-        output.choose(output.WIDE)
-        output.write(policytest_junit.document(done))
+        output.choose_width(output.WIDE)
+        output.write(policytest_junit.render_document(done))
     else:
-        text = policytest_text.text(done, threshold=args.threshold, with_coverage=with_coverage)
+        text = policytest_text.format_run(
+            done, threshold=args.threshold, with_coverage=with_coverage
+        )
         output.write_report(text)
 
 
-def _write_coverage(done: running.Run, args: argparse.Namespace) -> None:
+def _write_coverage(done: running.PolicyTestRun, args: argparse.Namespace) -> None:
     from policysched.policytests import coverage_formats  # noqa: PLC0415 - as in `_run_once`
 
     for path, make in (
-        (args.lcov, coverage_formats.lcov),
-        (args.cobertura, coverage_formats.cobertura),
+        (args.lcov, coverage_formats.render_lcov),
+        (args.cobertura, coverage_formats.render_cobertura),
     ):
         if path is not None:
-            _write(path, make(done.coverage))
+            _write_file(path, make(done.coverage))
 
 
-def _write(path: str, text: str) -> None:
+def _write_file(path: str, text: str) -> None:
     try:
         with pathlib.Path(path).open("w", encoding="utf-8", newline="") as stream:
             stream.write(text)
@@ -190,19 +194,19 @@ def _write(path: str, text: str) -> None:
         raise errors.InputError(path, f"cannot be written: {error.strerror}") from error
 
 
-def _update(done: running.Run) -> list[str]:
+def _update_files(done: running.PolicyTestRun) -> list[str]:
     """Write what happened into the files; return those that changed."""
     from policysched.cli.policy_files import rewriting  # noqa: PLC0415 - only this option needs it
     from policysched.policytests import updating  # noqa: PLC0415 - as above
 
-    by_file: dict[str, list[running.Result]] = {}
+    by_file: dict[str, list[running.CaseResult]] = {}
     for result in done.results:
         if result.mismatches:
             by_file.setdefault(result.case.suite.path, []).append(result)
     suites = {path: results[0].case.suite for path, results in by_file.items()}
-    texts = {path: updating.updated(suites[path], each) for path, each in by_file.items()}
+    texts = {path: updating.update_text(suites[path], each) for path, each in by_file.items()}
     for path, text in texts.items():
-        rewriting.write(path, suites[path].text, text)
+        rewriting.replace_file(path, suites[path].text, text)
     return list(by_file)
 
 
@@ -222,24 +226,24 @@ def watch(
     inputs: set[str] = set()
     while True:
         inputs |= run_once()
-        output.note("waiting for changes; Ctrl-C ends it")
-        seen = _times(inputs, listed)
-        while _times(inputs, listed) == seen:
+        output.print_note("waiting for changes; Ctrl-C ends it")
+        seen = _read_modification_times(inputs, listed)
+        while _read_modification_times(inputs, listed) == seen:
             wait(_WATCH_SECONDS)
 
 
-def _times(inputs: set[str], paths: list[str]) -> _Times:
+def _read_modification_times(inputs: set[str], paths: list[str]) -> _Times:
     """Return when each file was last changed, of tests that have come since too."""
     from policysched.policytests import suite  # noqa: PLC0415 - as in `_run_once`
 
     try:
-        files = inputs | set(suite.discover(paths))
+        files = inputs | set(suite.discover_files(paths))
     except errors.InputError:
         files = inputs
-    return {file: _changed_at(file) for file in files}
+    return {file: _read_modification_time(file) for file in files}
 
 
-def _changed_at(file: str) -> int:
+def _read_modification_time(file: str) -> int:
     try:
         return os.stat(file).st_mtime_ns  # noqa: PTH116 - it is asked often, of plain names
     except OSError:

@@ -82,16 +82,18 @@ def run(args: argparse.Namespace) -> int:
     from policysched.reload import admission  # noqa: PLC0415 - as above
 
     offline_options.refuse_empty(args, "cert_file", "key_file", "config", "scheduler_name")
-    chosen = admission.Chosen(_names(args.policy_configmap or ()), _labels(args.label or ()))
+    chosen = admission.ConfigMapFilter(
+        _parse_names(args.policy_configmap or ()), _parse_labels(args.label or ())
+    )
     flags = [
-        config_reading.Flag("--params", ("params", name), value)
-        for name, value in offline_options.params(args.params or ()).items()
+        config_reading.FieldOverride("--params", ("params", name), value)
+        for name, value in offline_options.parse_params(args.params or ()).items()
     ]
     options = webhook.WebhookOptions(
         address=addresses.parse_address(args.secure_address),
         cert_file=args.cert_file,
         key_file=args.key_file,
-        configuration=config_reading.effective(args.config, flags),
+        configuration=config_reading.read_effective_config(args.config, flags),
         scheduler_name=args.scheduler_name,
         chosen=chosen,
     )
@@ -105,14 +107,14 @@ def run(args: argparse.Namespace) -> int:
     return errors.EXIT_OK
 
 
-def _names(given: Sequence[str]) -> frozenset[str]:
+def _parse_names(given: Sequence[str]) -> frozenset[str]:
     for name in given:
         if not _NAME.fullmatch(name):
             raise errors.UsageError(f"--policy-configmap `{name}` is not NAMESPACE/NAME")
     return frozenset(given)
 
 
-def _labels(given: Sequence[str]) -> dict[str, str]:
+def _parse_labels(given: Sequence[str]) -> dict[str, str]:
     found = {}
     for label in given:
         match = _LABEL.fullmatch(label)

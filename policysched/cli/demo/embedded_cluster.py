@@ -32,7 +32,7 @@ _SEED = 7
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Edit:
+class PolicyLineEdit:
     """A change of one line of a shipped policy."""
 
     file: str
@@ -40,7 +40,7 @@ class Edit:
     after: str
 
 
-class Stage:
+class DemoCluster:
     """A cluster, and what happened on it since somebody last looked."""
 
     def __init__(self, folder: pathlib.Path) -> None:
@@ -56,38 +56,40 @@ class Stage:
         self._load = node_load.NodeLoad(self._time.clock, rng)
         self._frameworks: dict[str, runtime.Framework] = {}
         self._before_edit: dict[str, runtime.Framework] = {}
-        outside = ports.Outside(self._server, self._server, self._server, self._time.sleep)
+        outside = ports.SchedulerPorts(self._server, self._server, self._server, self._time.sleep)
         self._scheduler = schedulers.Scheduler({}, outside, self._time.clock)
         self._load_policies()
-        self._scheduler.decisions.listeners.append(self._hear)
-        self._decided: list[facts.Decided] = []
+        self._scheduler.decisions.listeners.append(self._record_decision)
+        self._decided: list[facts.DecisionFacts] = []
         self._samples: node_load.Samples = {}
-        for node in showcase.nodes():
+        for node in showcase.make_nodes():
             self._server.nodes.create(node)
         showcase.set_background(self._load)
         self._driver = driver.Driver(self._server, self._scheduler, self._time)
-        self._measure()
+        self._refresh_metrics()
 
     @property
     def events(self) -> list[api_server.RecordedEvent]:
         """Every Kubernetes event so far."""
         return self._server.events
 
-    def nodes(self) -> list[node_state.NodeState]:
+    def list_nodes(self) -> list[node_state.NodeState]:
         """Return the nodes as they are now."""
         busy = self._samples.get(node_load.CPU_BUSY, {})
         return node_state.node_states(self._server.nodes, self._server.pods, busy)
 
-    def pending(self) -> list[str]:
+    def list_pending_pods(self) -> list[str]:
         """Return the names of the pods without a node."""
         return [pod.metadata.name for pod in self._server.pods if not pod.spec.node_name]
 
-    async def arrive(self, pod: objects.Pod) -> list[facts.Decided]:
+    async def create_pod(self, pod: objects.Pod) -> list[facts.DecisionFacts]:
         """Create a pod and return what was decided thereupon."""
         self._server.pods.create(pod)
-        return await self._settle()
+        return await self._run_until_idle()
 
-    async def edit(self, edit: Edit) -> tuple[list[str], list[facts.Decided]]:
+    async def edit_policy(
+        self, edit: PolicyLineEdit
+    ) -> tuple[list[str], list[facts.DecisionFacts]]:
         """Edit a policy file and load it; return the diff and what was decided thereupon.
 
         Raises:
@@ -101,11 +103,11 @@ class Stage:
         file.write_text(new, encoding="utf-8")
         self._before_edit = self._frameworks
         self._load_policies()
-        return _diff(old, new), await self._settle()
+        return _diff_lines(old, new), await self._run_until_idle()
 
     def _load_policies(self) -> None:
         """Go by what is in the folder; without a random generator the first name wins a tie."""
-        self._policies = policies.load([str(self._folder)], {})
+        self._policies = policies.load_policy_set([str(self._folder)], {})
         cache = self._scheduler.cache
         handle = handles.Handle(
             self._server,
@@ -114,7 +116,7 @@ class Stage:
             cache.storage,
             cache.budgets,
         )
-        profiles = policies.require(policies.make(self._policies, handle))
+        profiles = policies.require_profiles(policies.make_profiles(self._policies, handle))
         self._frameworks = {
             name: runtime.Framework(profile, None) for name, profile in profiles.by_name.items()
         }
@@ -122,14 +124,14 @@ class Stage:
             self._frameworks, profiles.annotation_keys, profiles.metric_needs
         )
 
-    async def _settle(self) -> list[facts.Decided]:
+    async def _run_until_idle(self) -> list[facts.DecisionFacts]:
         """Let everything happen that can, and a little time go by."""
         await self._driver.advance(2.0)
-        self._measure()
+        self._refresh_metrics()
         decided, self._decided = self._decided, []
         return decided
 
-    def _measure(self) -> None:
+    def _refresh_metrics(self) -> None:
         self._samples = self._load.sample(self._server.nodes, self._server.pods)
         self._scheduler.events.refresh_metrics(
             {
@@ -139,9 +141,9 @@ class Stage:
             }
         )
 
-    def _hear(
+    def _record_decision(
         self,
-        decision: decisions.Decision,
+        decision: decisions.SchedulingDecision,
         _result: runtime.ScheduleResult,
         snap: snapshot.Snapshot,
     ) -> None:
@@ -150,15 +152,15 @@ class Stage:
         if info is None:
             return
         name = decision.scheduler_name
-        report = pod_report.report(self._frameworks[name], info, snap)
-        found = facts.decided(report, name, decision.node_name)
+        report = pod_report.report_pod(self._frameworks[name], info, snap)
+        found = facts.extract_decision_facts(report, name, decision.node_name)
         if name in self._before_edit:
             best = self._before_edit[name].explain_pod(info, snap).best
             found = dataclasses.replace(found, before_edit=best[0] if best else "")
         self._decided.append(found)
 
 
-def _diff(old: str, new: str) -> list[str]:
+def _diff_lines(old: str, new: str) -> list[str]:
     """Return the changed lines with one line around them, without the head of a unified diff."""
     lines = difflib.unified_diff(old.splitlines(), new.splitlines(), n=1, lineterm="")
     return [line for line in lines if line.strip() and not line.startswith(("---", "+++", "@@"))]

@@ -12,7 +12,7 @@ Report: TypeAlias = Mapping[str, Any]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Excluded:
+class NodeExclusion:
     """One reason, who gives it, and the nodes that it excludes.
 
     Attributes:
@@ -25,7 +25,7 @@ class Excluded:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Points:
+class RulePoints:
     """What one rule gives to the chosen node and to the runner-up, weighted.
 
     `is_summary` where several rules are taken together.
@@ -38,7 +38,7 @@ class Points:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Decided:
+class DecisionFacts:
     """One decision.
 
     Attributes:
@@ -61,10 +61,10 @@ class Decided:
     feasible: int
     node_count: int
     runner_up: str | None
-    points: tuple[Points, ...]
+    points: tuple[RulePoints, ...]
     same_points: int | float
-    total: Points
-    excluded: tuple[Excluded, ...]
+    total: RulePoints
+    excluded: tuple[NodeExclusion, ...]
     before_edit: str | None = None
 
     @property
@@ -75,7 +75,7 @@ class Decided:
         return f"before the edit: {self.before_edit or 'nowhere'}"
 
 
-def decided(report: Report, profile: str, node: str | None) -> Decided:
+def extract_decision_facts(report: Report, profile: str, node: str | None) -> DecisionFacts:
     """Return the facts of a report about a pod that went to `node`."""
     scores: Mapping[str, Mapping[str, int | float]] = report["scores"]
     others = sorted((n for n in scores if n != node), key=lambda n: (-scores[n]["total"], n))
@@ -83,10 +83,10 @@ def decided(report: Report, profile: str, node: str | None) -> Decided:
     chosen = scores.get(node or "", {"total": 0})
     second = scores[runner_up] if runner_up else chosen
     telling = {rule for rule in chosen if len({each[rule] for each in scores.values()}) > 1}
-    points = [Points(rule, chosen[rule], second[rule]) for rule in telling - {"total"}]
+    points = [RulePoints(rule, chosen[rule], second[rule]) for rule in telling - {"total"}]
     points.sort(key=lambda p: (-abs(p.chosen - p.runner_up), p.rule))
     same = sum(chosen[rule] for rule in chosen if rule not in telling and rule != "total")
-    return Decided(
+    return DecisionFacts(
         pod=report["pod"],
         profile=profile,
         node=node,
@@ -96,29 +96,29 @@ def decided(report: Report, profile: str, node: str | None) -> Decided:
         runner_up=runner_up,
         points=tuple(points),
         same_points=same,
-        total=Points("total", chosen["total"], second["total"]),
-        excluded=_excluded(report["nodes"]),
+        total=RulePoints("total", chosen["total"], second["total"]),
+        excluded=_collect_exclusions(report["nodes"]),
     )
 
 
-def within(found: Decided, lines: int) -> list[Points]:
+def select_points_rows(found: DecisionFacts, lines: int) -> list[RulePoints]:
     """Return the rows of a table of points that has so many lines: rules, the rest, the total."""
     rest = []
     if found.same_points:
         title = "rules that tell no nodes apart"
-        rest.append(Points(title, found.same_points, found.same_points, is_summary=True))
+        rest.append(RulePoints(title, found.same_points, found.same_points, is_summary=True))
     room = max(1, lines - len(rest) - 1)
     shown = list(found.points)
     if len(shown) > room:
         shown, cut = shown[: room - 1], shown[room - 1 :]
         chosen, runner_up = sum(p.chosen for p in cut), sum(p.runner_up for p in cut)
-        rest.insert(0, Points(f"{len(cut)} more rules", chosen, runner_up, is_summary=True))
+        rest.insert(0, RulePoints(f"{len(cut)} more rules", chosen, runner_up, is_summary=True))
     is_tie = found.total.chosen == found.total.runner_up
     total = dataclasses.replace(found.total, rule="total: a tie, the first name wins")
     return [*shown, *rest, total if is_tie else found.total]
 
 
-def exclusions(found: Decided) -> str:
+def format_exclusions(found: DecisionFacts) -> str:
     """Return who excludes how many nodes, as `2 TaintToleration, 1 web-tier/fast-disk`."""
     count: Counter[str] = Counter()
     for excluded in found.excluded:
@@ -126,7 +126,7 @@ def exclusions(found: Decided) -> str:
     return ", ".join(f"{number} {rule}" for rule, number in count.most_common())
 
 
-def _excluded(verdicts: Mapping[str, Any]) -> tuple[Excluded, ...]:
+def _collect_exclusions(verdicts: Mapping[str, Any]) -> tuple[NodeExclusion, ...]:
     """Return every reason that excludes a node, not only the first of each node."""
     nodes: dict[tuple[str, str], list[str]] = {}
     for name, verdict in verdicts.items():
@@ -134,5 +134,5 @@ def _excluded(verdicts: Mapping[str, Any]) -> tuple[Excluded, ...]:
             rule = f"{failure['policy']}/{failure['rule']}" if failure["rule"] else ""
             key = (failure["reason"], rule or failure["plugin"])
             nodes.setdefault(key, []).append(name)
-    found = [Excluded(*key, tuple(names)) for key, names in nodes.items()]
+    found = [NodeExclusion(*key, tuple(names)) for key, names in nodes.items()]
     return tuple(sorted(found, key=lambda e: (-len(e.nodes), e.reason)))

@@ -59,7 +59,7 @@ class ScreenView:
         """Give it back."""
         self._live.stop()
 
-    def chapter(self, number: int, title: str, explanation: str) -> None:
+    def show_chapter(self, number: int, title: str, explanation: str) -> None:
         """Show the headline."""
         self._title = text.Text.assemble(
             (" policysched demo ", "reverse"),
@@ -70,18 +70,18 @@ class ScreenView:
         )
         self._draw()
 
-    def cluster(self, nodes: Sequence[node_state.NodeState], pending: Sequence[str]) -> None:
+    def show_cluster(self, nodes: Sequence[node_state.NodeState], pending: Sequence[str]) -> None:
         """Show the nodes and who waits."""
         self._nodes, self._pending = nodes, pending
         self._draw()
 
-    def decided(self, found: facts.Decided) -> None:
+    def show_decision(self, found: facts.DecisionFacts) -> None:
         """Show where a pod went and why."""
         self._placed_last = found.pod.rsplit("/", 1)[-1]
-        self._log.append(self._log_line(found))
-        self._why = _reasons(found) if found.node is None else self._points(found)
+        self._log.append(self._render_log_line(found))
+        self._why = _render_reasons(found) if found.node is None else self._render_points(found)
 
-    def edited(self, file: str, diff: Sequence[str]) -> None:
+    def show_edit(self, file: str, diff: Sequence[str]) -> None:
         """Show the diff."""
         styles = {"+": "green", "-": "red"}
         lines = [
@@ -97,21 +97,21 @@ class ScreenView:
         if self._speed is not None:
             await asyncio.sleep(seconds / self._speed)
 
-    def end(self, lines: Sequence[str]) -> None:
+    def show_end(self, lines: Sequence[str]) -> None:
         """Leave the last picture and the last words on the terminal."""
         self._live.stop()
-        self._console.print(self._title, "", self._node_table(), "", *self._log, sep="\n")
+        self._console.print(self._title, "", self._render_nodes(), "", *self._log, sep="\n")
         self._console.print("\n".join(["", *lines]), markup=False)
 
     # --- the picture ------------------------------------------------------------------------------
 
     def _draw(self) -> None:
         if self._live.is_started:
-            self._live.update(self._picture(), refresh=True)
+            self._live.update(self._render_screen(), refresh=True)
 
-    def _picture(self) -> layouts.Layout:
+    def _render_screen(self) -> layouts.Layout:
         lines = text.Text("\n", no_wrap=True, overflow="ellipsis")
-        log = layouts.Layout(lines.join(self._log[-self._log_length() :]), minimum_size=60)
+        log = layouts.Layout(lines.join(self._log[-self._count_log_lines() :]), minimum_size=60)
         why = layouts.Layout(self._why, ratio=2)
         below = layouts.Layout()
         if self._is_wide:
@@ -122,7 +122,7 @@ class ScreenView:
         picture = layouts.Layout()
         picture.split_column(
             layouts.Layout(self._title, size=3),
-            layouts.Layout(self._node_table(), size=len(self._nodes) + 2),
+            layouts.Layout(self._render_nodes(), size=len(self._nodes) + 2),
             below,
         )
         return picture
@@ -136,10 +136,10 @@ class ScreenView:
         """Lines under the nodes."""
         return max(_LOG_LINES, self._console.height - len(self._nodes) - 5)
 
-    def _log_length(self) -> int:
+    def _count_log_lines(self) -> int:
         return self._lines_below if self._is_wide else _LOG_LINES - 1
 
-    def _node_table(self) -> table.Table:
+    def _render_nodes(self) -> table.Table:
         drawn = table.Table(box=None, padding=(0, 2, 0, 0), expand=True)
         for header in ("NODE", "ZONE", "CPU REQUESTED", "MEMORY", "GPU", "BUSY"):
             drawn.add_column(header, no_wrap=True)
@@ -148,23 +148,23 @@ class ScreenView:
             drawn.add_row(
                 state.name,
                 state.zone,
-                self._bar(state.cpu_share, 8),
-                self._bar(state.memory_share, 4),
+                self._render_bar(state.cpu_share, 8),
+                self._render_bar(state.memory_share, 4),
                 f"{state.gpus_requested}/{state.gpus}" if state.gpus else "-",
-                "-" if state.busy_share is None else _share(state.busy_share),
-                self._pods(state),
+                "-" if state.busy_share is None else _format_share(state.busy_share),
+                self._render_pods(state),
             )
         if self._pending:
             waits = text.Text("pending", "bold red")
             drawn.add_row(waits, "", "", "", "", "", text.Text(" ".join(self._pending), "bold red"))
         return drawn
 
-    def _bar(self, share: float, width: int) -> text.Text:
-        drawn = text_view.bar(share, width, _FULL, _EMPTY)
-        return text.Text.assemble((drawn, _heat(share)), f" {share:4.0%}")
+    def _render_bar(self, share: float, width: int) -> text.Text:
+        drawn = text_view.render_bar(share, width, _FULL, _EMPTY)
+        return text.Text.assemble((drawn, _choose_heat_style(share)), f" {share:4.0%}")
 
-    def _pods(self, state: node_state.NodeState) -> text.Text:
-        parts = [text.Text(note, "dim") for note in text_view.notes(state)]
+    def _render_pods(self, state: node_state.NodeState) -> text.Text:
+        parts = [text.Text(note, "dim") for note in text_view.format_node_notes(state)]
         parts += [
             text.Text(pod, "bold cyan" if pod == self._placed_last else "")
             for pod in reversed(state.pods)
@@ -173,7 +173,7 @@ class ScreenView:
 
     # --- the latest decision ----------------------------------------------------------------------
 
-    def _log_line(self, found: facts.Decided) -> text.Text:
+    def _render_log_line(self, found: facts.DecisionFacts) -> text.Text:
         line = text.Text(no_wrap=True, overflow="ellipsis")
         line.append(found.pod, "bold")
         if found.node is None:
@@ -182,15 +182,15 @@ class ScreenView:
         line.append(f"  {found.feasible} of {found.node_count} fit", "dim")
         return line.append(f"  {found.edit_effect}", "bold yellow") if found.edit_effect else line
 
-    def _points(self, found: facts.Decided) -> console.RenderableType:
-        out = facts.exclusions(found)
+    def _render_points(self, found: facts.DecisionFacts) -> console.RenderableType:
+        out = facts.format_exclusions(found)
         if found.runner_up is None:
             return text.Text(f"{found.pod} fits on {found.node} alone; not: {out}")
-        drawn = _plain_table("points of " + found.pod.rsplit("/", 1)[-1], "left")
+        drawn = _make_plain_table("points of " + found.pod.rsplit("/", 1)[-1], "left")
         drawn.add_column(found.node or "", justify="right", style="bold green")
         drawn.add_column(f"next: {found.runner_up}", justify="right")
         lines = self._lines_below - (0 if self._is_wide else _LOG_LINES) - _FRAME_LINES
-        for points in facts.within(found, lines):
+        for points in facts.select_points_rows(found, lines):
             style = "dim" if points.is_summary else ""
             chosen, runner_up = f"{points.chosen:g}", f"{points.runner_up:g}"
             drawn.add_row(text.Text(points.rule, style), chosen, runner_up)
@@ -199,8 +199,8 @@ class ScreenView:
         return console.Group(drawn, text.Text(f"not: {out}", "dim", no_wrap=True))
 
 
-def _reasons(found: facts.Decided) -> console.RenderableType:
-    drawn = _plain_table("NODES", "right")
+def _render_reasons(found: facts.DecisionFacts) -> console.RenderableType:
+    drawn = _make_plain_table("NODES", "right")
     for header in ("WHY NOT", "WHO SAYS SO"):
         drawn.add_column(header, no_wrap=True)
     drawn.add_column("WHICH", no_wrap=True, overflow="ellipsis", ratio=1)
@@ -212,17 +212,17 @@ def _reasons(found: facts.Decided) -> console.RenderableType:
     return drawn
 
 
-def _plain_table(first: str, justify: console.JustifyMethod) -> table.Table:
+def _make_plain_table(first: str, justify: console.JustifyMethod) -> table.Table:
     drawn = table.Table(box=box.SIMPLE_HEAD, padding=(0, 2, 0, 0), pad_edge=False, show_edge=False)
     drawn.add_column(first, justify=justify, no_wrap=True)
     return drawn
 
 
-def _share(share: float) -> text.Text:
-    return text.Text(f"{share:4.0%}", _heat(share))
+def _format_share(share: float) -> text.Text:
+    return text.Text(f"{share:4.0%}", _choose_heat_style(share))
 
 
-def _heat(share: float) -> str:
+def _choose_heat_style(share: float) -> str:
     if share >= _HOT:
         return "red"
     return "yellow" if share >= _WARM else "green"

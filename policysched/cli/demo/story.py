@@ -16,25 +16,25 @@ _PER_CHAPTER_SECONDS = 1.0
 _PER_THOUGHT_SECONDS = 1.8
 
 
-class View(Protocol):
+class DemoView(Protocol):
     """Who shows it."""
 
-    def chapter(self, number: int, title: str, text: str) -> None:
+    def show_chapter(self, number: int, title: str, text: str) -> None:
         """Begin a chapter."""
 
-    def cluster(self, nodes: Sequence[node_state.NodeState], pending: Sequence[str]) -> None:
+    def show_cluster(self, nodes: Sequence[node_state.NodeState], pending: Sequence[str]) -> None:
         """Show the nodes, and the pods that wait."""
 
-    def decided(self, found: facts.Decided) -> None:
+    def show_decision(self, found: facts.DecisionFacts) -> None:
         """Show where a pod went and why, or why it fits nowhere."""
 
-    def edited(self, file: str, diff: Sequence[str]) -> None:
+    def show_edit(self, file: str, diff: Sequence[str]) -> None:
         """Show the edit of a policy."""
 
     async def pause(self, seconds: float) -> None:
         """Give people time to read."""
 
-    def end(self, lines: Sequence[str]) -> None:
+    def show_end(self, lines: Sequence[str]) -> None:
         """Say how it ended and what to try next."""
 
 
@@ -45,15 +45,15 @@ class Chapter:
     title: str
     text: str
     pods: tuple[objects.Pod, ...] = ()
-    edit: embedded_cluster.Edit | None = None
+    edit: embedded_cluster.PolicyLineEdit | None = None
 
 
-PACK = embedded_cluster.Edit(
+PACK = embedded_cluster.PolicyLineEdit(
     "spread-vs-pack.policy",
     "score LeastAllocated(cpu: 1, memory: 1) weight 10 as room",
     "score MostAllocated(cpu: 1, memory: 1) weight 10 as room",
 )
-LIMIT = embedded_cluster.Edit(
+LIMIT = embedded_cluster.PolicyLineEdit(
     "load-aware.policy",
     "reject when cpu_busy > 90%",
     "reject when cpu_busy > 97%",
@@ -63,68 +63,72 @@ CHAPTERS = (
     Chapter(
         "The default profile",
         "kube-scheduler's plugins and weights: default.policy",
-        (showcase.cache(1), showcase.cache(2)),
+        (showcase.make_cache_pod(1), showcase.make_cache_pod(2)),
     ),
     Chapter(
         "A web tier",
         "even over zones, replicas apart, near the cache: web-tier.policy",
-        tuple(showcase.web(number) for number in range(1, 7)),
+        tuple(showcase.make_web_pod(number) for number in range(1, 7)),
     ),
     Chapter(
         "A GPU pool",
         "filled node by node, closed to pods without a GPU: gpu-pool.policy",
-        (showcase.training(1, 1), showcase.training(2, 2), showcase.debug()),
+        (
+            showcase.make_training_pod(1, 1),
+            showcase.make_training_pod(2, 2),
+            showcase.make_debug_pod(),
+        ),
     ),
     Chapter(
         "A pod that fits nowhere",
         "every node says why not; placed by measured load: load-aware.policy",
-        (showcase.report(),),
+        (showcase.make_report_pod(),),
     ),
     Chapter("An edit that helps it", "the limit for busy nodes is raised", edit=LIMIT),
     Chapter(
         "Spread ...",
         "batch jobs go to the emptiest node: spread-vs-pack.policy",
-        (showcase.job(1), showcase.job(2)),
+        (showcase.make_job_pod(1), showcase.make_job_pod(2)),
     ),
     Chapter(
         "... or pack",
         "one word is edited; the next job goes to the fullest node",
-        (showcase.job(3), showcase.job(4)),
+        (showcase.make_job_pod(3), showcase.make_job_pod(4)),
         edit=PACK,
     ),
 )
 
 
-async def play(stage: embedded_cluster.Stage, view: View) -> None:
+async def play(stage: embedded_cluster.DemoCluster, view: DemoView) -> None:
     """Play all chapters on a fresh stage."""
     for number, chapter in enumerate(CHAPTERS, start=1):
-        view.chapter(number, chapter.title, chapter.text)
-        view.cluster(stage.nodes(), stage.pending())
+        view.show_chapter(number, chapter.title, chapter.text)
+        view.show_cluster(stage.list_nodes(), stage.list_pending_pods())
         await view.pause(_PER_CHAPTER_SECONDS)
         if chapter.edit is not None:
-            diff, found = await stage.edit(chapter.edit)
-            view.edited(chapter.edit.file, diff)
+            diff, found = await stage.edit_policy(chapter.edit)
+            view.show_edit(chapter.edit.file, diff)
             await view.pause(_PER_THOUGHT_SECONDS)
-            await _show(stage, view, found)
+            await _show_decisions(stage, view, found)
         for pod in chapter.pods:
-            await _show(stage, view, await stage.arrive(pod))
-    view.cluster(stage.nodes(), stage.pending())
-    view.end(_summary(stage))
+            await _show_decisions(stage, view, await stage.create_pod(pod))
+    view.show_cluster(stage.list_nodes(), stage.list_pending_pods())
+    view.show_end(_format_summary(stage))
 
 
-async def _show(
-    stage: embedded_cluster.Stage, view: View, decided: Sequence[facts.Decided]
+async def _show_decisions(
+    stage: embedded_cluster.DemoCluster, view: DemoView, decided: Sequence[facts.DecisionFacts]
 ) -> None:
     for found in decided:
-        view.decided(found)
-        view.cluster(stage.nodes(), stage.pending())
+        view.show_decision(found)
+        view.show_cluster(stage.list_nodes(), stage.list_pending_pods())
         await view.pause(_PER_POD_SECONDS if found.node else 2 * _PER_THOUGHT_SECONDS)
 
 
-def _summary(stage: embedded_cluster.Stage) -> list[str]:
+def _format_summary(stage: embedded_cluster.DemoCluster) -> list[str]:
     reasons = [event.reason for event in stage.events]
-    bound = output.count(reasons.count("Scheduled"), "pod")
-    failed = output.count(reasons.count("FailedScheduling"), "failed attempt")
+    bound = output.format_count(reasons.count("Scheduled"), "pod")
+    failed = output.format_count(reasons.count("FailedScheduling"), "failed attempt")
     return [
         f"{bound} bound, {failed}. Scheduler, queue, cache and policies are those",
         "of `policysched run`; only the API server was simulated. Try next:",

@@ -25,7 +25,7 @@ class TextView:
         self._pending: Sequence[str] = ()
         self._has_begun = False
 
-    def chapter(self, number: int, title: str, text: str) -> None:
+    def show_chapter(self, number: int, title: str, text: str) -> None:
         """Print the nodes as the last chapter left them, then the headline."""
         if self._has_begun:
             self._print_nodes()
@@ -36,20 +36,20 @@ class TextView:
         self._has_begun = True
         output.write_report(f"\n{number}. {title}: {text}\n")
 
-    def cluster(self, nodes: Sequence[node_state.NodeState], pending: Sequence[str]) -> None:
+    def show_cluster(self, nodes: Sequence[node_state.NodeState], pending: Sequence[str]) -> None:
         """Remember the nodes and who waits."""
         self._nodes, self._pending = nodes, pending
 
-    def decided(self, found: facts.Decided) -> None:
+    def show_decision(self, found: facts.DecisionFacts) -> None:
         """Print where a pod went and why."""
-        output.write_report(_headline(found))
+        output.write_report(_format_headline(found))
         if found.node is None:
-            output.write_report(_reasons(found))
+            output.write_report(_format_reasons(found))
         elif found.runner_up is not None:
-            output.write_report(_points(found))
+            output.write_report(_format_points(found))
         output.write_report("")
 
-    def edited(self, file: str, diff: Sequence[str]) -> None:
+    def show_edit(self, file: str, diff: Sequence[str]) -> None:
         """Print the diff."""
         output.write_report(
             "\n".join([f"  {file} is edited:", *(_INDENT + line for line in diff), ""])
@@ -60,7 +60,7 @@ class TextView:
         if self._speed is not None:
             await asyncio.sleep(seconds / self._speed)
 
-    def end(self, lines: Sequence[str]) -> None:
+    def show_end(self, lines: Sequence[str]) -> None:
         """Print the nodes once more, and the last words."""
         self._print_nodes()
         output.write_report("\n".join(["", *lines]))
@@ -71,52 +71,52 @@ class TextView:
             (
                 state.name,
                 state.zone,
-                f"{bar(state.cpu_share)} {state.cpu_share:4.0%}",
+                f"{render_bar(state.cpu_share)} {state.cpu_share:4.0%}",
                 f"{state.memory_share:.0%}",
                 f"{state.gpus_requested}/{state.gpus}" if state.gpus else "-",
                 "-" if state.busy_share is None else f"{state.busy_share:.0%}",
-                " ".join([*notes(state), *state.pods]),
+                " ".join([*format_node_notes(state), *state.pods]),
             )
             for state in self._nodes
         ]
-        output.write_report(output.table(header, rows, "  "))
+        output.write_report(output.format_table(header, rows, "  "))
         if self._pending:
             output.write_report(f"  pending: {' '.join(self._pending)}")
 
 
-def bar(share: float, width: int = _BAR_WIDTH, full: str = "#", empty: str = ".") -> str:
+def render_bar(share: float, width: int = _BAR_WIDTH, full: str = "#", empty: str = ".") -> str:
     """Return a bar of `width` characters for a share of 0..1."""
     count = min(width, round(share * width))
     return full * count + empty * (width - count)
 
 
-def notes(state: node_state.NodeState) -> list[str]:
+def format_node_notes(state: node_state.NodeState) -> list[str]:
     """Return what keeps pods off a node."""
     cordoned = ["(cordoned)"] if state.is_cordoned else []
     return cordoned + [f"(taint {taint.rsplit('/', 1)[-1]})" for taint in state.taints]
 
 
-def _headline(found: facts.Decided) -> str:
+def _format_headline(found: facts.DecisionFacts) -> str:
     if found.node is None:
         return f"  {found.pod} ({found.profile}) fits nowhere\n    {found.message}"
     choice = f"{found.feasible} of {found.node_count} nodes fit"
     parts = [f"  {found.pod} ({found.profile}) -> {found.node}: {choice}"]
-    out = facts.exclusions(found)
+    out = facts.format_exclusions(found)
     parts += [f"not: {out}"] if out else []
     parts += [found.edit_effect] if found.edit_effect else []
     return "\n    ".join(parts)
 
 
-def _points(found: facts.Decided) -> str:
+def _format_points(found: facts.DecisionFacts) -> str:
     header = ("POINTS", found.node or "", f"next: {found.runner_up}")
-    shown = facts.within(found, len(found.points) + 2)
-    return output.table(header, [(p.rule, p.chosen, p.runner_up) for p in shown], _INDENT)
+    shown = facts.select_points_rows(found, len(found.points) + 2)
+    return output.format_table(header, [(p.rule, p.chosen, p.runner_up) for p in shown], _INDENT)
 
 
-def _reasons(found: facts.Decided) -> str:
+def _format_reasons(found: facts.DecisionFacts) -> str:
     header = ("NODES", "WHY NOT", "WHO SAYS SO", "WHICH")
     rows = [
         (len(e.nodes), e.reason, e.rule, spelling.join_names(e.nodes, _SHOWN_NAMES))
         for e in found.excluded
     ]
-    return output.table(header, rows, _INDENT)
+    return output.format_table(header, rows, _INDENT)

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from policysched.inputs import live_cluster
 
 
-def add(group: argparse._ActionsContainer, file_help: str, default: str | None = None) -> None:
+def add_options(
+    group: argparse._ActionsContainer, file_help: str, default: str | None = None
+) -> None:
     """Add `--cluster`, and the options of a running one; `file_help` tells about the file."""
     group.add_argument("--cluster", metavar="FILE", help=file_help, default=default)
     group.add_argument(
@@ -36,7 +38,7 @@ def add(group: argparse._ActionsContainer, file_help: str, default: str | None =
     )
 
 
-def chosen(args: argparse.Namespace) -> str | live_cluster.LiveCluster | None:
+def choose_cluster(args: argparse.Namespace) -> str | live_cluster.LiveCluster | None:
     """Return the file, `-` for stdin, or the running cluster; None where none is named.
 
     Raises:

@@ -19,15 +19,15 @@ _KINDS = {"po": _POD, "pod": _POD, "pods": _POD, "binding": "binding", "rule": "
 """Words before a `/` that may be meant as a kind, as kubectl writes TYPE/NAME, and their form."""
 
 
-class EveryWord(dict[str, Any]):
-    """Parsers by form in which argparse finds every word, so that `Forms` is asked about it."""
+class AnyWordParsers(dict[str, Any]):
+    """Parsers by form in which argparse finds every word, for `ExplainFormAction` to choose."""
 
     def __contains__(self, word: object) -> bool:
         """Return True; keys are words."""
         return True
 
 
-class Forms(_SubParsersAction):
+class ExplainFormAction(_SubParsersAction):
     """Chooses the parser of a form, that of `pod` for NAMESPACE/NAME."""
 
     def __call__(
@@ -45,12 +45,12 @@ class Forms(_SubParsersAction):
         words = list(values or ())
         forms = list(self._name_parser_map)
         if words[0] not in forms:
-            _refuse_unclear(words[0], forms)
+            _refuse_ambiguous_form(words[0], forms)
             words.insert(0, _POD)
         super().__call__(parser, namespace, words, option_string)
 
 
-def _refuse_unclear(word: str, forms: Sequence[str]) -> None:
+def _refuse_ambiguous_form(word: str, forms: Sequence[str]) -> None:
     kind, slash, name = word.partition("/")
     near = difflib.get_close_matches(word, forms, n=1)
     if near and not slash:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from policysched.profiles import cluster_profiles as texts
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     group = parser.add_argument_group("how to decide, as karmada-scheduler is told")
     group.add_argument(
@@ -45,9 +45,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def algorithm(
+def make_algorithm(
     args: argparse.Namespace, policies: cluster_policies.ClusterPolicies | None = None
-) -> algorithms.Algorithm:
+) -> algorithms.BindingAlgorithm:
     """Return what decides as the options and cluster policies say.
 
     Raises:
@@ -60,13 +60,13 @@ def algorithm(
     from policysched.karmada.steps import capacity, component_sets  # noqa: PLC0415 - the same
 
     on = gates.parse(args.feature_gates)
-    plugins = registry.with_entry_points(
-        registry.built_in(with_workload_affinity=on.workload_affinity)
+    plugins = registry.add_entry_points(
+        registry.make_built_in_factories(with_workload_affinity=on.workload_affinity)
     )
-    return algorithms.Algorithm(
-        registry.chosen(plugins, _words(args.plugins)),
+    return algorithms.BindingAlgorithm(
+        registry.choose_plugins(plugins, _split_plugins(args.plugins)),
         estimator=functools.partial(
-            component_sets.room_for if on.component_sets else capacity.room_for,
+            component_sets.count_set_rooms if on.component_sets else capacity.count_rooms,
             with_models=on.resource_models,
         ),
         places_sets=on.component_sets,
@@ -75,7 +75,7 @@ def algorithm(
     )
 
 
-def warnings(args: argparse.Namespace) -> list[str]:
+def find_warnings(args: argparse.Namespace) -> list[str]:
     """Return what is said of names in `--plugins` that change nothing, as in Karmada.
 
     Raises:
@@ -83,18 +83,18 @@ def warnings(args: argparse.Namespace) -> list[str]:
     """
     from policysched.karmada.plugins import registry  # noqa: PLC0415 - `--help` does without
 
-    known = registry.with_entry_points(registry.built_in(with_workload_affinity=True))
+    known = registry.add_entry_points(registry.make_built_in_factories(with_workload_affinity=True))
     return [
         f"--plugins: there is no plugin `{word.lstrip('-')}`, so `{word}` changes nothing"
-        for word in registry.unknown(known, _words(args.plugins))
+        for word in registry.find_unknown_names(known, _split_plugins(args.plugins))
     ]
 
 
-def _words(plugins: str) -> list[str]:
+def _split_plugins(plugins: str) -> list[str]:
     return [word.strip() for word in plugins.split(",")]
 
 
-def policies(args: argparse.Namespace) -> texts.Loaded:
+def load_policies(args: argparse.Namespace) -> texts.LoadedClusterPolicies:
     """Return the cluster policies that the options name, at the time that they name.
 
     Raises:
@@ -109,29 +109,29 @@ def policies(args: argparse.Namespace) -> texts.Loaded:
     if not args.policies:
         if args.params or args.metrics:
             raise errors.UsageError("params and metrics are of policies; name them by --policies")
-        return texts.Loaded(None, (), ())
-    loaded = texts.load(
-        texts.Inputs(
+        return texts.LoadedClusterPolicies(None, (), ())
+    loaded = texts.load_cluster_policies(
+        texts.ClusterPolicyInputs(
             tuple(args.policies),
             args.now or clocks.SystemClock().now(),
-            offline_options.params(args.params or ()),
+            offline_options.parse_params(args.params or ()),
             args.metrics,
             args.scheduler_name,
         )
     )
-    offline_options.tell(loaded.warnings)
-    offline_options.tell_names_unmeasured(loaded.unmeasured, "cluster")
+    offline_options.print_warnings(loaded.warnings)
+    offline_options.note_metrics_without_samples(loaded.unmeasured, "cluster")
     return loaded
 
 
-def planes(
-    inputs: object_lists.Inputs[control_plane_file.ControlPlane],
+def read_control_planes(
+    inputs: object_lists.InputLists[control_plane_file.ControlPlane],
     args: argparse.Namespace,
-    loaded: texts.Loaded,
+    loaded: texts.LoadedClusterPolicies,
 ) -> Iterator[control_plane_file.ControlPlane]:
     """Yield each control plane; warn of unknown clusters in --metrics."""
-    found = progress.each(inputs.places, "reading the input", [args.cluster])
-    return offline_options.with_known_names(
+    found = progress.iterate_with_progress(inputs.places, "reading the input", [args.cluster])
+    return offline_options.check_metrics_names(
         (plane for _, plane in found),
         lambda plane: [each.metadata.name for each in plane.clusters],
         loaded.metrics,

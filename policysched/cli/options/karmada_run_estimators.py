@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _MAX_PORT = 65535
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     group = parser.add_argument_group("estimators of member clusters")
     for name, text in (
@@ -40,7 +40,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def options_of(args: argparse.Namespace) -> options.EstimatorOptions | None:
+def read_options(args: argparse.Namespace) -> options.EstimatorOptions | None:
     """Return what the options say, None where estimators are not asked.
 
     Raises:
@@ -50,10 +50,10 @@ def options_of(args: argparse.Namespace) -> options.EstimatorOptions | None:
     from policysched.karmada_loop import options  # noqa: PLC0415 - `--help` does without
 
     said = options.EstimatorOptions(
-        timeout_seconds=_timeout_seconds(args.scheduler_estimator_timeout),
+        timeout_seconds=_parse_timeout_seconds(args.scheduler_estimator_timeout),
         service_namespace=args.scheduler_estimator_service_namespace,
         service_prefix=args.scheduler_estimator_service_prefix,
-        port=_port(args.scheduler_estimator_port),
+        port=_parse_port(args.scheduler_estimator_port),
         with_pull_clusters=not args.disable_scheduler_estimator_in_pull_mode,
         ca_file=args.scheduler_estimator_ca_file,
         cert_file=args.scheduler_estimator_cert_file,
@@ -71,7 +71,7 @@ def options_of(args: argparse.Namespace) -> options.EstimatorOptions | None:
     return said
 
 
-def warnings(args: argparse.Namespace) -> list[str]:
+def find_warnings(args: argparse.Namespace) -> list[str]:
     """Return what is said of how estimators are believed."""
     if not args.enable_scheduler_estimator:
         return []
@@ -89,10 +89,10 @@ def warnings(args: argparse.Namespace) -> list[str]:
     return said
 
 
-def _timeout_seconds(text: str) -> float:
+def _parse_timeout_seconds(text: str) -> float:
     from policysched.config import durations  # noqa: PLC0415 - `--help` does without
 
-    seconds = 0.0 if text == "0" else durations.seconds(text)
+    seconds = 0.0 if text == "0" else durations.parse_seconds(text)
     if seconds is None:
         raise errors.UsageError(
             f"--scheduler-estimator-timeout: `{text}` is not a duration such as `3s` or `500ms`"
@@ -100,7 +100,7 @@ def _timeout_seconds(text: str) -> float:
     return seconds
 
 
-def _port(text: str) -> int:
+def _parse_port(text: str) -> int:
     port = int64.parse_digits(text)
     if port is None or port > _MAX_PORT:
         raise errors.UsageError(

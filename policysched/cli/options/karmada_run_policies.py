@@ -16,7 +16,7 @@ _FIELDS = ("policies", "params", "prometheus")
 """What a configuration says to `karmada run`; all else is about pods, or an option here."""
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     group = parser.add_argument_group("cluster policies")
     run_flags.add_followed_policies(group)
@@ -35,7 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def configuration(args: argparse.Namespace) -> config.Config:
+def read_configuration(args: argparse.Namespace) -> config.Config:
     """Return what the options, and the file that they name, say of policies.
 
     Raises:
@@ -47,11 +47,12 @@ def configuration(args: argparse.Namespace) -> config.Config:
     offline_options.refuse_empty(args, "config", "metrics_file")
     if args.metrics_file and args.prometheus:
         raise errors.UsageError("give either --metrics-file or --prometheus")
-    flags = run_flags.given_about_policies(args)
-    said = config_reading.effective(args.config, flags)
+    flags = run_flags.read_policy_flags(args)
+    said = config_reading.read_effective_config(args.config, flags)
     for field in config.Config.__struct_fields__:
         if field not in _FIELDS and getattr(said, field) != getattr(config.Config(), field):
-            problem = f"{_on_the_wire(field)} is not for `karmada run`, which has options for it"
+            name = _convert_to_camel_case(field)
+            problem = f"{name} is not for `karmada run`, which has options for it"
             known = ", ".join(_FIELDS)
             raise errors.ConfigurationError(str(args.config), problem, help=f"leave only {known}")
     has_policies = said.policies.paths or said.policies.config_map
@@ -62,6 +63,6 @@ def configuration(args: argparse.Namespace) -> config.Config:
     return said
 
 
-def _on_the_wire(field: str) -> str:
+def _convert_to_camel_case(field: str) -> str:
     first, *rest = field.split("_")
     return f"`{first}{''.join(word.capitalize() for word in rest)}`"

@@ -33,12 +33,12 @@ profile N. Without policies, and for policies without a profile, there is one pr
 """
 
 
-def add(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
+def add_options(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
     """Add the options; `is_again` for a form of a command that has them already."""
     parser.epilog = _PROFILES
     group = parser.add_argument_group("what to decide on")
     default = argparse.SUPPRESS if is_again else None
-    cluster_options.add(
+    cluster_options.add_options(
         group,
         "what `kubectl get nodes,pods -A -o json` (or yaml) prints, namespaces, services and "
         "workloads too if wanted; `-` reads it from stdin, or JSON lines, one List a line",
@@ -85,13 +85,13 @@ def add_now(group: argparse._ActionsContainer, default: str | None = None) -> No
     group.add_argument(
         "--now",
         metavar="TIME",
-        type=_time,
+        type=_parse_time,
         help="the time that policies go by, such as 2026-03-02T10:00:00+01:00; default: now",
         default=default,
     )
 
 
-def inputs(args: argparse.Namespace) -> sessions.Inputs:
+def read_inputs(args: argparse.Namespace) -> sessions.OfflineInputs:
     """Return what the options ask for.
 
     Raises:
@@ -99,7 +99,7 @@ def inputs(args: argparse.Namespace) -> sessions.Inputs:
     """
     from policysched.offline import sessions  # noqa: PLC0415 - `--help` does without NumPy
 
-    cluster = cluster_options.chosen(args)
+    cluster = cluster_options.choose_cluster(args)
     if cluster is None:
         raise errors.UsageError(
             "--cluster is missing: a file, or `-` for stdin; --live reads a running cluster"
@@ -108,11 +108,11 @@ def inputs(args: argparse.Namespace) -> sessions.Inputs:
     if args.cluster == "-" and "-" in (args.policies or ()):
         raise errors.UsageError("stdin is either the cluster or policies; name a file for one")
     if isinstance(cluster, str):
-        _warn_of_much_yaml(cluster)
-    return sessions.Inputs(
+        _warn_about_large_yaml(cluster)
+    return sessions.OfflineInputs(
         cluster=cluster,
         policies=tuple(args.policies or ()),
-        params=params(args.params or ()),
+        params=parse_params(args.params or ()),
         metrics=args.metrics,
         now=args.now or clocks.SystemClock().now(),
         scheduler_name=args.scheduler_name,
@@ -130,7 +130,7 @@ def refuse_empty(args: argparse.Namespace, *names: str) -> None:
             raise errors.UsageError(f"--{name.replace('_', '-')} is empty")
 
 
-def _warn_of_much_yaml(cluster: str) -> None:
+def _warn_about_large_yaml(cluster: str) -> None:
     path = pathlib.Path(cluster)
     if path.suffix in (".yaml", ".yml"):
         try:
@@ -138,36 +138,36 @@ def _warn_of_much_yaml(cluster: str) -> None:
         except OSError:
             return  # reading it says why
         if megabytes > _MUCH_YAML_MEGABYTES:
-            output.note(f"{megabytes:,.0f} MB of YAML; JSON (`-o json`) is read much faster")
+            output.print_note(f"{megabytes:,.0f} MB of YAML; JSON (`-o json`) is read much faster")
 
 
-def tell_warnings(session: sessions.Session) -> None:
+def print_session_warnings(session: sessions.OfflineSession) -> None:
     """Tell what was found in the policies and is no error."""
-    tell(session.warnings)
+    print_warnings(session.warnings)
 
 
-def tell(warnings: Sequence[str]) -> None:
+def print_warnings(warnings: Sequence[str]) -> None:
     """Tell rendered findings that are no errors."""
     for warning in warnings:
         output.write_findings(warning, sys.stderr)
 
 
-def tell_unmeasured(session: sessions.Session) -> None:
+def note_missing_samples(session: sessions.OfflineSession) -> None:
     """Tell of metrics without any value: rules over them act as in an outage."""
-    tell_names_unmeasured(session.unmeasured)
+    note_metrics_without_samples(session.unmeasured)
 
 
-def tell_names_unmeasured(unmeasured: Sequence[str], what: str = "node") -> None:
+def note_metrics_without_samples(unmeasured: Sequence[str], what: str = "node") -> None:
     """Tell of metrics without any value, by name."""
     if unmeasured:
         names = ", ".join(f"`{name}`" for name in unmeasured)
-        output.note(
+        output.print_note(
             f"no {what} has a sample of {names}: rules over them act as in an outage; "
             f"--metrics FILE gives values"
         )
 
 
-def with_known_names(
+def check_metrics_names(
     clusters: Iterable[_ClusterT],
     names_of: Callable[[_ClusterT], Iterable[str]],
     metrics: metrics_file.MetricsFile | None,
@@ -183,13 +183,13 @@ def with_known_names(
     for cluster in clusters:
         known.update(names_of(cluster))
         if not are_lines:
-            warn_of_unknown(metrics, what, known)
+            warn_about_unknown_names(metrics, what, known)
         yield cluster
     if are_lines:
-        warn_of_unknown(metrics, what, known)
+        warn_about_unknown_names(metrics, what, known)
 
 
-def warn_of_unknown(
+def warn_about_unknown_names(
     metrics: metrics_file.MetricsFile | None, what: str, known: Collection[str]
 ) -> None:
     """Warn of nodes, or clusters, in a file of metrics that are not known."""
@@ -198,16 +198,18 @@ def warn_of_unknown(
     if metrics is not None and unknown:
         advice = spelling.did_you_mean(unknown[0], known)
         first = f"`{unknown[0]}`" + (f" ({advice})" if advice else "")
-        shown = output.names([first, *(f"`{name}`" for name in unknown[1:])])
-        output.warn(f"{metrics.path} names unknown {what}s, which are ignored: {shown}")
+        shown = output.join_names([first, *(f"`{name}`" for name in unknown[1:])])
+        output.print_warning(f"{metrics.path} names unknown {what}s, which are ignored: {shown}")
 
 
-def deciders(
-    session: sessions.Session, args: argparse.Namespace, rng: random.Random | None = None
+def read_deciders(
+    session: sessions.OfflineSession, args: argparse.Namespace, rng: random.Random | None = None
 ) -> Iterator[sessions.Decider]:
     """Yield the decider of each cluster; warn of unknown nodes in --metrics."""
-    found = progress.each(session.deciders(rng), "reading the cluster", [args.cluster])
-    return with_known_names(
+    found = progress.iterate_with_progress(
+        session.make_deciders(rng), "reading the cluster", [args.cluster]
+    )
+    return check_metrics_names(
         found,
         lambda decider: decider.cluster.cache.nodes.names,
         session.metrics,
@@ -215,26 +217,26 @@ def deciders(
     )
 
 
-def tell_left_out(decider: sessions.Decider) -> None:
+def note_pods_without_profile(decider: sessions.Decider) -> None:
     """Tell of pods that no profile serves."""
     left_out = decider.choice.left_out
     if left_out:
         names = ", ".join(f"`{name}` ({count:,})" for name, count in sorted(left_out.items()))
-        output.note(
-            f"{output.count(left_out.total(), 'pod')} left out, no profile serves their "
+        output.print_note(
+            f"{output.format_count(left_out.total(), 'pod')} left out, no profile serves their "
             f"schedulerName: {names}; --scheduler-name selects one profile for all pods"
         )
 
 
-def decided_by(files: Sequence[str], policies: Sequence[str], content_hash: str) -> str:
+def format_decided_by(files: Sequence[str], policies: Sequence[str], content_hash: str) -> str:
     """Return a text that names the policies in force, their files and their hash."""
     if not files:
         return "decided without policies"
-    named = output.names(policies) or "no policy in force"
+    named = output.join_names(policies) or "no policy in force"
     return f"decided by {named} of {', '.join(files)} (hash {content_hash})"
 
 
-def params(given: list[str] | tuple[str, ...]) -> dict[str, str]:
+def parse_params(given: list[str] | tuple[str, ...]) -> dict[str, str]:
     """Return `name=value` texts as a mapping; several may stand in one, joined by commas.
 
     Raises:
@@ -251,7 +253,7 @@ def params(given: list[str] | tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def _time(text: str) -> datetime.datetime:
+def _parse_time(text: str) -> datetime.datetime:
     """Return an ISO time; without an offset it is UTC."""
     time = clocks.parse(text)
     if time is None:

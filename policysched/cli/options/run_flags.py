@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from policysched.config import config_reading
 
 
-def truth(text: str) -> bool:
+def parse_boolean(text: str) -> bool:
     """Return the value of a boolean flag.
 
     Raises:
@@ -31,7 +31,7 @@ def truth(text: str) -> bool:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Option:
+class ConfigurationOption:
     """An option for one field.
 
     Attributes:
@@ -57,32 +57,32 @@ class Option:
         return f"--{self.name.split()[0]}"
 
 
-def _option(name: str, path: str, text: str, **parsing: Any) -> Option:  # noqa: ANN401 - whatever argparse takes
-    return Option(name, path, text, parsing)
+def _make_option(name: str, path: str, text: str, **parsing: Any) -> ConfigurationOption:  # noqa: ANN401 - whatever argparse takes
+    return ConfigurationOption(name, path, text, parsing)
 
 
 SWITCH: dict[str, Any] = {
     "metavar": "true|false",
     "nargs": "?",
     "const": True,
-    "type": truth,
+    "type": parse_boolean,
 }
-OPTIONS: dict[str, list[Option]] = {
+OPTIONS: dict[str, list[ConfigurationOption]] = {
     "policies": [
-        _option(
+        _make_option(
             "policy-configmap",
             "policies.configMap",
             "a ConfigMap that is followed, instead of --policies; its keys ending in .policy count",
             metavar="NAMESPACE/NAME",
         ),
-        _option(
+        _make_option(
             "on-bad-start",
             "policies.onBadStart",
             "with bad policies at the start: refuse to start, or go by the last good version kept "
             "in the cluster; default: refuse",
             choices=("refuse", "lastGood"),
         ),
-        _option(
+        _make_option(
             "lint-errors",
             "policies.lintErrors",
             "a version in which `policysched lint` finds errors: refuse it, or warn; "
@@ -91,23 +91,23 @@ OPTIONS: dict[str, list[Option]] = {
         ),
     ],
     "serving": [
-        _option(
+        _make_option(
             "secure-address",
             "serving.secureAddress",
             "where to serve health, metrics and debugging by TLS, such as 0.0.0.0:10259 "
             "(default: nowhere)",
             metavar="HOST:PORT",
         ),
-        _option(
+        _make_option(
             "cert-file tls-cert-file",
             "serving.certFile",
             "PEM certificate; by default one is made at the start",
             metavar="FILE",
         ),
-        _option(
+        _make_option(
             "key-file tls-private-key-file", "serving.keyFile", "PEM key of it", metavar="FILE"
         ),
-        _option(
+        _make_option(
             "metrics-address",
             "serving.metricsAddress",
             "where to serve metrics of its own in the clear, such as 127.0.0.1:9153 "
@@ -116,14 +116,14 @@ OPTIONS: dict[str, list[Option]] = {
         ),
     ],
     "leader election": [
-        _option(
+        _make_option(
             "leader-elect",
             "leaderElection.leaderElect",
             "schedule only while holding a Lease; default: false",
             **SWITCH,
         ),
         *(
-            _option(f"leader-elect-{name}", f"leaderElection.{field}", text, metavar=metavar)
+            _make_option(f"leader-elect-{name}", f"leaderElection.{field}", text, metavar=metavar)
             for name, field, metavar, text in (
                 (
                     *("lease-duration", "leaseDuration", "15s"),
@@ -153,14 +153,14 @@ OPTIONS: dict[str, list[Option]] = {
         ),
     ],
     "requests to the API server": [
-        _option(
+        _make_option(
             "kube-api-qps",
             "clientConnection.qps",
             "limit of requests a second (default: none)",
             metavar="N",
             type=float,
         ),
-        _option(
+        _make_option(
             "kube-api-burst",
             "clientConnection.burst",
             "how many may come at once; default: twice as many as in a second",
@@ -169,8 +169,8 @@ OPTIONS: dict[str, list[Option]] = {
         ),
     ],
     "logs": [
-        _option("log-level", "logging.level", "default: info", choices=logs.LEVELS),
-        _option("log-format", "logging.format", "default: text", choices=("text", "json")),
+        _make_option("log-level", "logging.level", "default: info", choices=logs.LEVELS),
+        _make_option("log-format", "logging.format", "default: text", choices=("text", "json")),
     ],
 }
 """By group of `--help`."""
@@ -185,7 +185,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         group = parser.add_argument_group(title)
         if title == _OF_POLICIES:
             offline_options.add_policies(group)
-        _add(group, options)
+        _add_options(group, options)
     parser.add_argument(
         "--feature-gates",
         metavar="NAME=true|false",
@@ -198,10 +198,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def add_followed_policies(group: argparse._ActionsContainer) -> None:
     """Add those options that say which policies are followed, and how."""
     offline_options.add_policies(group)
-    _add(group, OPTIONS[_OF_POLICIES])
+    _add_options(group, OPTIONS[_OF_POLICIES])
 
 
-def _add(group: argparse._ActionsContainer, options: Iterable[Option]) -> None:
+def _add_options(group: argparse._ActionsContainer, options: Iterable[ConfigurationOption]) -> None:
     for option in options:
         names = [f"--{name}" for name in option.name.split()]
         group.add_argument(*names, dest=option.dest, help=option.help, **option.parsing)
@@ -218,7 +218,7 @@ def add_prometheus(group: argparse._ActionsContainer) -> None:
     )
 
 
-def given(args: argparse.Namespace) -> list[config_reading.Flag]:
+def read_flags(args: argparse.Namespace) -> list[config_reading.FieldOverride]:
     """Return what the options say.
 
     Raises:
@@ -226,32 +226,34 @@ def given(args: argparse.Namespace) -> list[config_reading.Flag]:
     """
     from policysched.config import config_reading  # noqa: PLC0415 - `--help` does without
 
-    found = given_about_policies(args)
-    for name, switch in _gates(args.feature_gates or ()):
-        value = _switch(name, switch)
-        found.append(config_reading.Flag("--feature-gates", ("features", name), value))
+    found = read_policy_flags(args)
+    for name, switch in _split_feature_gates(args.feature_gates or ()):
+        value = _parse_feature_gate(name, switch)
+        found.append(config_reading.FieldOverride("--feature-gates", ("features", name), value))
     for title, options in OPTIONS.items():
         if title != _OF_POLICIES:
-            found += _said(args, options)
+            found += _read_options(args, options)
     return found
 
 
-def given_about_policies(args: argparse.Namespace) -> list[config_reading.Flag]:
-    """Return what the options say of policies, their params and their metrics; see `given`."""
+def read_policy_flags(args: argparse.Namespace) -> list[config_reading.FieldOverride]:
+    """Return what the options say of policies, their params and their metrics; see `read_flags`."""
     from policysched.config import config_reading  # noqa: PLC0415 - `--help` does without
     from policysched.promapi import settings  # noqa: PLC0415 - as above
 
-    flag = config_reading.Flag
-    found = _source(args)
-    for name, value in offline_options.params(args.params or ()).items():
+    flag = config_reading.FieldOverride
+    found = _read_policy_source(args)
+    for name, value in offline_options.parse_params(args.params or ()).items():
         found.append(flag("--params", ("params", name), value))
     for text in args.prometheus or ():
         name, server = settings.from_option(text)
         found.append(flag("--prometheus", ("prometheus", name), {"url": server.url}))
-    return found + _said(args, OPTIONS[_OF_POLICIES])
+    return found + _read_options(args, OPTIONS[_OF_POLICIES])
 
 
-def _said(args: argparse.Namespace, options: Iterable[Option]) -> list[config_reading.Flag]:
+def _read_options(
+    args: argparse.Namespace, options: Iterable[ConfigurationOption]
+) -> list[config_reading.FieldOverride]:
     from policysched.config import config_reading  # noqa: PLC0415 - `--help` does without
 
     found = []
@@ -261,11 +263,11 @@ def _said(args: argparse.Namespace, options: Iterable[Option]) -> list[config_re
             raise errors.UsageError(f"{option.written} is empty")
         if value is not None:
             path = tuple(option.path.split("."))
-            found.append(config_reading.Flag(option.written, path, value))
+            found.append(config_reading.FieldOverride(option.written, path, value))
     return found
 
 
-def _gates(given: Iterable[str]) -> Iterable[tuple[str, str]]:
+def _split_feature_gates(given: Iterable[str]) -> Iterable[tuple[str, str]]:
     """Yield names and values of switches, as they are joined by commas.
 
     Raises:
@@ -279,14 +281,14 @@ def _gates(given: Iterable[str]) -> Iterable[tuple[str, str]]:
         yield name, value
 
 
-def _switch(name: str, text: str) -> bool:
+def _parse_feature_gate(name: str, text: str) -> bool:
     try:
-        return truth(text)
+        return parse_boolean(text)
     except argparse.ArgumentTypeError as error:
         raise errors.UsageError(f"--feature-gates: {name}: {error}") from error
 
 
-def _source(args: argparse.Namespace) -> list[config_reading.Flag]:
+def _read_policy_source(args: argparse.Namespace) -> list[config_reading.FieldOverride]:
     """Return what takes the place of the policies that a file names.
 
     Raises:
@@ -298,7 +300,7 @@ def _source(args: argparse.Namespace) -> list[config_reading.Flag]:
         raise errors.UsageError("give either --policies or --policy-configmap")
     if "" in (args.policies or ()):
         raise errors.UsageError("a path of policies is empty; `.` is the current folder")
-    flag = config_reading.Flag
+    flag = config_reading.FieldOverride
     if args.policies:
         return [
             flag("--policies", ("policies", "configMap"), None),

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from policysched.profiles import plugin_sets
 
 
-def installed(texts: Sequence[source.SourceText]) -> Collection[str] | None:
+def find_installed_plugins(texts: Sequence[source.SourceText]) -> Collection[str] | None:
     """Return the names of installed plugins, if any text has a profile that could name one."""
     if not any("profile" in text.text for text in texts):
         return None
     from policysched.plugins import registry  # noqa: PLC0415 - only profiles need the plugins
 
-    return registry.with_entry_points().names()
+    return registry.create_installed_registry().names()
 
 
-def tried(
+def check_plugin_arguments(
     result: checker.CheckResult,
     texts: Sequence[source.SourceText],
     params: Mapping[str, str],
@@ -41,20 +41,22 @@ def tried(
     from policysched.profiles import policies  # noqa: PLC0415 - only profiles need NumPy
 
     policy_set = policies.from_sources(texts, params, None, configuration)
-    made = policies.make(policy_set, handles.Handle())
+    made = policies.make_profiles(policy_set, handles.Handle())
     if not isinstance(made, list):
         return result
     profiles = result.program.profiles
     places = [each.span for each in profiles]
     places += [plugin.span for each in profiles for plugin in each.plugins]
     spans = {str(span): span for span in places if span is not None}
-    found = tuple(_diagnostic(each, spans[each.where]) for each in made if each.where in spans)
+    found = tuple(_make_diagnostic(each, spans[each.where]) for each in made if each.where in spans)
     if len(found) < len(made):
-        policies.require(made)
+        policies.require_profiles(made)
     return dataclasses.replace(result, program=None, diagnostics=(*found, *result.diagnostics))
 
 
-def _diagnostic(fault: plugin_sets.Fault, span: source.Span) -> diagnostics.Diagnostic:
+def _make_diagnostic(
+    fault: plugin_sets.PluginSetFault, span: source.Span
+) -> diagnostics.Diagnostic:
     from policysched.lang.diagnostics import diagnostics  # noqa: PLC0415 - only faults need it
 
     return diagnostics.Diagnostic("PS111", fault.problem, span, help=fault.help)

@@ -23,7 +23,7 @@ def add_paths(parser: argparse.ArgumentParser, *, is_required: bool = True) -> N
     )
 
 
-def read(paths: Iterable[str]) -> list[source.SourceText]:
+def read_texts(paths: Iterable[str]) -> list[source.SourceText]:
     """Return the texts at `paths`; see `policy_sources.read`.
 
     Raises:
@@ -35,12 +35,12 @@ def read(paths: Iterable[str]) -> list[source.SourceText]:
     return policy_sources.read(paths)
 
 
-def read_files(paths: Iterable[str]) -> list[policy_sources.PolicyFile]:
-    """Return the files at `paths`; see `read`.
+def read_files(paths: Iterable[str]) -> list[policy_sources.PolicySourceFile]:
+    """Return the files at `paths`; see `read_texts`.
 
     Raises:
-        InputError: as `read`.
-        UsageError: as `read`.
+        InputError: as `read_texts`.
+        UsageError: as `read_texts`.
     """
     from policysched.inputs import policy_sources  # noqa: PLC0415 - `--help` does without
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from policysched.lang.diagnostics import diagnostics
 
 
-class Outcome(Protocol):
+class RewriteResult(Protocol):
     """What became of a text, or why nothing did."""
 
     @property
@@ -42,7 +42,7 @@ class Outcome(Protocol):
 
 
 @dataclasses.dataclass(frozen=True)
-class Rewriting:
+class RewriteCommand:
     """A command that makes one text of another.
 
     Attributes:
@@ -54,30 +54,32 @@ class Rewriting:
 
     command: str
     done: str
-    rewrite: Callable[[source.SourceText], Outcome]
+    rewrite: Callable[[source.SourceText], RewriteResult]
     is_in_place: bool
 
 
-def add_comparisons(mode: argparse._MutuallyExclusiveGroup) -> None:
+def add_comparison_options(mode: argparse._MutuallyExclusiveGroup) -> None:
     """Add the options that change and print nothing."""
     mode.add_argument("--check", action="store_true", help="name the files that would change")
     mode.add_argument("--diff", action="store_true", help="show what would change")
 
 
-def run(rewriting: Rewriting, args: argparse.Namespace) -> int:
+def rewrite_files(rewriting: RewriteCommand, args: argparse.Namespace) -> int:
     """Rewrite each file; one that cannot be rewritten does not keep the others from it."""
-    with progress.reading("reading policies", args.paths):
+    with progress.show_reading("reading policies", args.paths):
         files = policy_texts.read_files(args.paths)
-    with progress.shown(f"{rewriting.command}: files", len(files)) as bar:
+    with progress.show_progress(f"{rewriting.command}: files", len(files)) as bar:
         results = [[rewriting.rewrite(text) for text in file.texts] for file in bar.track(files)]
     exit_codes = [
-        max(_tell(file, outcomes), _deliver(rewriting, file, outcomes, args))
+        max(_print_problems(file, outcomes), _output_file(rewriting, file, outcomes, args))
         for file, outcomes in zip(files, results, strict=True)
     ]
     return max(exit_codes, default=errors.EXIT_OK)
 
 
-def _tell(file: policy_sources.PolicyFile, outcomes: Sequence[Outcome]) -> int:
+def _print_problems(
+    file: policy_sources.PolicySourceFile, outcomes: Sequence[RewriteResult]
+) -> int:
     """Tell why texts are left as they are."""
     from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
 
@@ -86,20 +88,20 @@ def _tell(file: policy_sources.PolicyFile, outcomes: Sequence[Outcome]) -> int:
         for finding in outcome.diagnostics:
             output.write_findings(rendering.render(finding, {text.name: text}) + "\n", sys.stderr)
         if outcome.text is None:
-            tell_unchanged(text.name, outcome.problem or "it has errors")
+            report_unchanged(text.name, outcome.problem or "it has errors")
             exit_code = errors.EXIT_WRONG_INPUT
     return exit_code
 
 
-def tell_unchanged(name: str, reason: str) -> None:
+def report_unchanged(name: str, reason: str) -> None:
     """Tell why a text is left as it is."""
-    output.complain(f"`{name}` is left as it is: {reason}")
+    output.print_error(f"`{name}` is left as it is: {reason}")
 
 
-def _deliver(
-    rewriting: Rewriting,
-    file: policy_sources.PolicyFile,
-    outcomes: Sequence[Outcome],
+def _output_file(
+    rewriting: RewriteCommand,
+    file: policy_sources.PolicySourceFile,
+    outcomes: Sequence[RewriteResult],
     args: argparse.Namespace,
 ) -> int:
     """Compare, print or write the file with its new texts."""
@@ -107,7 +109,7 @@ def _deliver(
     new = {text.name: outcome.text for text, outcome in pairs if outcome.text is not None}
     if not new:
         return errors.EXIT_WRONG_INPUT
-    content, is_whole = with_texts(file, new)
+    content, is_whole = replace_texts(file, new)
     is_changed = content != file.content
     exit_code = errors.EXIT_OK if is_whole else errors.EXIT_WRONG_INPUT
     if args.check:
@@ -115,40 +117,42 @@ def _deliver(
             output.write(file.name)
         return max(exit_code, errors.EXIT_FINDINGS if is_changed else errors.EXIT_OK)
     if args.diff:
-        output.write_diff(diff(file, content, rewriting.done))
+        output.write_diff(make_unified_diff(file, content, rewriting.done))
         return max(exit_code, errors.EXIT_FINDINGS if is_changed else errors.EXIT_OK)
     if not rewriting.is_in_place or file.is_stdin:
         output.write_source(content)
     elif is_changed:
-        write(file.name, file.content, content)
+        replace_file(file.name, file.content, content)
         output.write(f"{rewriting.done} {file.name}")
     return exit_code
 
 
-def with_texts(file: policy_sources.PolicyFile, new: Mapping[str, str]) -> tuple[str, bool]:
+def replace_texts(
+    file: policy_sources.PolicySourceFile, new: Mapping[str, str]
+) -> tuple[str, bool]:
     """Return a file with new texts, and whether it has all of them.
 
     Of a manifest those that are no literal blocks stay as they are, and it is told why.
     """
     try:
-        return file.with_texts(new), True
+        return file.replace_texts(new), True
     except errors.InputError as error:
         if len(file.texts) == 1:
-            tell_unchanged(file.name, str(error))
+            report_unchanged(file.name, str(error))
             return file.content, False
     able: dict[str, str] = {}
     for text in file.texts:
         one = {text.name: new.get(text.name, text.text)}
         try:
-            file.with_texts(one)
+            file.replace_texts(one)
         except errors.InputError as error:
-            tell_unchanged(text.name, str(error))
+            report_unchanged(text.name, str(error))
         else:
             able |= one
-    return file.with_texts(able), False
+    return file.replace_texts(able), False
 
 
-def diff(file: policy_sources.PolicyFile, content: str, how: str) -> list[str]:
+def make_unified_diff(file: policy_sources.PolicySourceFile, content: str, how: str) -> list[str]:
     """Return the lines of a unified diff; `how` says in a word what was done to the file."""
     import difflib  # noqa: PLC0415 - most runs do without
 
@@ -162,7 +166,7 @@ def diff(file: policy_sources.PolicyFile, content: str, how: str) -> list[str]:
     return [line if line.endswith("\n") else line + unended for line in lines]
 
 
-def write(name: str, before: str, content: str) -> None:
+def replace_file(name: str, before: str, content: str) -> None:
     """Replace a file at once: whoever reads it meanwhile sees the old or the new text whole.
 
     `before` is what was read, without a byte order mark, which stays.
@@ -174,10 +178,10 @@ def write(name: str, before: str, content: str) -> None:
 
     target = pathlib.Path(name).resolve()  # a link stays a link
     try:
-        mark = _mark(target, name, before)
+        mark = _read_byte_order_mark(target, name, before)
         descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
-            _fill(descriptor, mark + content, target.stat())
+            _write_copying_owner_and_mode(descriptor, mark + content, target.stat())
             pathlib.Path(temporary).replace(target)
         except BaseException:  # an interrupt leaves nothing behind either
             pathlib.Path(temporary).unlink()
@@ -186,7 +190,7 @@ def write(name: str, before: str, content: str) -> None:
         raise errors.InputError(name, f"cannot be written: {error.strerror}") from error
 
 
-def _mark(target: pathlib.Path, name: str, before: str) -> str:
+def _read_byte_order_mark(target: pathlib.Path, name: str, before: str) -> str:
     """Return the byte order mark that a file begins with, or "".
 
     Raises:
@@ -199,7 +203,7 @@ def _mark(target: pathlib.Path, name: str, before: str) -> str:
     raise errors.InputError(name, "has changed since it was read, so it is not written")
 
 
-def _fill(descriptor: int, content: str, like: os.stat_result) -> None:
+def _write_copying_owner_and_mode(descriptor: int, content: str, like: os.stat_result) -> None:
     """Write a new file that has the owner and mode of the one it replaces.
 
     Raises:

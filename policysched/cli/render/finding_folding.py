@@ -32,39 +32,39 @@ def _count_snippet(lines: Sequence[str]) -> int:
     if gutter is None or not gutter[0].strip(" |"):
         return 0
     count = 1
-    while count < len(lines) and lines[count].startswith(_without_number(gutter[0])):
+    while count < len(lines) and lines[count].startswith(_blank_line_number(gutter[0])):
         count += 1
     return count
 
 
-def _without_number(gutter: str) -> str:
+def _blank_line_number(gutter: str) -> str:
     return " " * (len(gutter) - 2) + "| "
 
 
 def _fold_snippet(lines: Sequence[str], room: int) -> list[str]:
     """Return a source line and its marks, both cut at the same columns."""
     shown = [line.expandtabs() for line in lines]
-    if all(folding.columns(line) <= room for line in shown):
+    if all(folding.count_columns(line) <= room for line in shown):
         return list(lines)
     gutter = _GUTTER.match(shown[0])
     head = gutter[0] if gutter else ""
-    blank = _without_number(head)
+    blank = _blank_line_number(head)
     source, *below = (line[len(head) :] for line in shown)
     marks = [mark for mark in map(_MARK.fullmatch, below) if mark]
     width = max(room - len(head), 1)
-    missing = max((len(mark["signs"]) for mark in marks), default=0) - folding.columns(source)
+    missing = max((len(mark["signs"]) for mark in marks), default=0) - folding.count_columns(source)
     folded: list[str] = []
     start = 0
-    for part in folding.cut(source + " " * missing, width):
-        end = start + folding.columns(part)
+    for part in folding.cut_to_columns(source + " " * missing, width):
+        end = start + folding.count_columns(part)
         folded.append(((blank if start else head) + part).rstrip())
         for mark in marks:
-            folded += [blank + line for line in _mark_lines(mark, start, end, width)]
+            folded += [blank + line for line in _render_mark_lines(mark, start, end, width)]
         start = end
     return folded
 
 
-def _mark_lines(mark: re.Match[str], start: int, end: int, width: int) -> list[str]:
+def _render_mark_lines(mark: re.Match[str], start: int, end: int, width: int) -> list[str]:
     """Return the signs of a mark between two columns, with the label behind the last of them."""
     signs = mark["signs"][start:end]
     if not signs.strip():
@@ -72,6 +72,6 @@ def _mark_lines(mark: re.Match[str], start: int, end: int, width: int) -> list[s
     label = mark["label"]
     if not label or len(mark["signs"]) > end:
         return [signs]
-    if len(signs) + 1 + folding.columns(label) <= width:
+    if len(signs) + 1 + folding.count_columns(label) <= width:
         return [f"{signs} {label}"]
-    return [signs, *folding.fold(label, width)]
+    return [signs, *folding.fold_lines(label, width)]

@@ -30,7 +30,7 @@ def add_option(parser: argparse.ArgumentParser) -> None:
     output.add_option(parser)
 
 
-def chosen(args: argparse.Namespace) -> str:
+def choose_format(args: argparse.Namespace) -> str:
     """Return the format; `-o json` is `--format json`, `-o human` the default.
 
     Raises:
@@ -46,12 +46,12 @@ def chosen(args: argparse.Namespace) -> str:
     return asked or by_output
 
 
-def render(report: linter.Report, form: str) -> str:
+def render(report: linter.LintResult, form: str) -> str:
     """Return a report in one of the formats."""
     name = "json_" if form == JSON else form
     module = importlib.import_module(f"policysched.lint.formats.{name}")
     if hasattr(module, "as_json"):
-        return output.as_json(module.as_json(report))
+        return output.encode_json(module.as_json(report))
     text: str = module.render(report)
     return text
 

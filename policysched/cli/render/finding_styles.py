@@ -13,7 +13,7 @@ _GUTTER = re.compile(r"^( *(?:-->|:::)| *\d* \|| += (?:help|note):)")
 _MARKED = re.compile(r"(?<= \| )(\s*)(\^+.*|-+.*)$")
 
 
-def styled(text: str) -> str:
+def apply_styles(text: str) -> str:
     """Return the text with the styles of findings; other lines stay as they are."""
     lines = []
     severity = styles.BAD
@@ -21,18 +21,18 @@ def styled(text: str) -> str:
         head = _HEAD.match(line)
         if head:
             severity = _SEVERITIES[head[1]]
-            message = styles.styled(head[3], styles.HEADING)
-            lines.append(f"{styles.styled(head[1] + head[2], severity)}: {message}")
+            message = styles.mark_style(head[3], styles.HEADING)
+            lines.append(f"{styles.mark_style(head[1] + head[2], severity)}: {message}")
         else:
-            lines.append(_line(line, severity))
+            lines.append(_style_line(line, severity))
     return "\n".join(lines)
 
 
-def _line(line: str, severity: str) -> str:
+def _style_line(line: str, severity: str) -> str:
     concise = _CONCISE.match(line)
     if concise:
-        word = styles.styled(concise[2], _SEVERITIES[concise[3]])
+        word = styles.mark_style(concise[2], _SEVERITIES[concise[3]])
         return f"{concise[1]}{word}{line[concise.end(2) :]}"
     if line.lstrip().startswith("|"):
-        line = _MARKED.sub(lambda mark: mark[1] + styles.styled(mark[2], severity), line)
-    return _GUTTER.sub(lambda gutter: styles.styled(gutter[1], styles.NOTE), line)
+        line = _MARKED.sub(lambda mark: mark[1] + styles.mark_style(mark[2], severity), line)
+    return _GUTTER.sub(lambda gutter: styles.mark_style(gutter[1], styles.NOTE), line)

@@ -13,9 +13,9 @@ _START = re.compile(r" *(?:- )?")
 _HANGING = 2
 
 
-def columns(text: str) -> int:
+def count_columns(text: str) -> int:
     """Return how many columns of a terminal a text takes."""
-    return display_width.columns(styles.without_marks(text))
+    return display_width.count_columns(styles.remove_marks(text))
 
 
 def fold_text(text: str, room: int) -> str:
@@ -24,22 +24,22 @@ def fold_text(text: str, room: int) -> str:
 
 
 def _fold_line(line: str, room: int) -> list[str]:
-    if columns(line) <= room:
+    if count_columns(line) <= room:
         return [line]
     start = _START.match(line)
     head = start[0] if start else ""
     hang = " " * min(len(head) + (0 if head.endswith("- ") else _HANGING), room // 2)
-    first, *rest = fold(line[len(head) :], max(room - max(len(hang), len(head)), 1))
+    first, *rest = fold_lines(line[len(head) :], max(room - max(len(hang), len(head)), 1))
     return [head + first, *(hang + each for each in rest)]
 
 
-def fold(text: str, room: int) -> list[str]:
+def fold_lines(text: str, room: int) -> list[str]:
     """Return a text as lines of at most `room` columns, without losing anything but blanks."""
     lines: list[str] = []
     line = ""
     for word in text.split(" "):
         together = f"{line} {word}" if line else word
-        if columns(together) <= room:
+        if count_columns(together) <= room:
             line = together
             continue
         if line:
@@ -52,39 +52,39 @@ def fold(text: str, room: int) -> list[str]:
 def _break_word(word: str, room: int) -> list[str]:
     """Return a word in parts that fit, ended behind a sign or before a capital if possible."""
     parts = [""]
-    for piece in _pieces(word, room):
-        if columns(parts[-1] + piece) <= room:
+    for piece in _split_word(word, room):
+        if count_columns(parts[-1] + piece) <= room:
             parts[-1] += piece
         else:
             parts.append(piece)
     return parts
 
 
-def _pieces(word: str, room: int) -> Iterator[str]:
+def _split_word(word: str, room: int) -> Iterator[str]:
     for piece in _PIECE.findall(word):
-        yield from cut(piece, room)
+        yield from cut_to_columns(piece, room)
 
 
-def cut(text: str, room: int) -> Iterator[str]:
+def cut_to_columns(text: str, room: int) -> Iterator[str]:
     """Yield a text in parts of at most `room` columns, each but the last as long as possible."""
-    while columns(text) > room:
-        count = max(_longest_beginning(text, room), 1)
+    while count_columns(text) > room:
+        count = max(_measure_prefix(text, room), 1)
         yield text[:count]
         text = text[count:]
     yield text
 
 
-def _longest_beginning(text: str, room: int) -> int:
+def _measure_prefix(text: str, room: int) -> int:
     """Return how many characters from the beginning fit into `room` columns."""
     taken = 0
     for number, character in enumerate(text):
-        taken += columns(character)
+        taken += count_columns(character)
         if taken > room:
             return number
     return len(text)
 
 
-def longest_piece(text: str) -> int:
+def measure_longest_piece(text: str) -> int:
     """Return the columns of the longest part of a text that folding leaves whole."""
     pieces = (piece for word in text.split(" ") for piece in _PIECE.findall(word))
-    return max(map(columns, pieces), default=0)
+    return max(map(count_columns, pieces), default=0)

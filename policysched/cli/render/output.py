@@ -36,7 +36,7 @@ def add_option(parser: argparse.ArgumentParser, *, is_again: bool = False) -> No
     )
 
 
-def choose(form: str | None) -> None:
+def choose_width(form: str | None) -> None:
     """Fold reports to the terminal's width from now on, unless `form` is `wide`."""
     global _is_wide  # noqa: PLW0603 - the tables of a command are made in many places
     _is_wide = form == WIDE
@@ -49,13 +49,13 @@ def write(text: str, stream: TextIO | None = None) -> None:
     """
     stream = stream or sys.stdout
     text = control_characters.escape(text)
-    shown = styles.with_colours if terminal.has_colours(stream) else styles.without_marks
+    shown = styles.convert_marks_to_colours if terminal.has_colours(stream) else styles.remove_marks
     print(shown(text), file=stream, flush=True)
 
 
 def write_report(text: str, stream: TextIO | None = None) -> None:
     """Print a text for people, its lines folded to the terminal's width."""
-    room = _room(stream)
+    room = _find_width_limit(stream)
     write(text if room is None else folding.fold_text(text, room), stream)
 
 
@@ -64,7 +64,7 @@ def write_findings(text: str, stream: TextIO | None = None) -> None:
 
     The severity, the place and the marks under the source are coloured.
     """
-    room = _room(stream)
+    room = _find_width_limit(stream)
     if room is not None:
         from policysched.cli.render import finding_folding  # noqa: PLC0415 - few runs are at a terminal
 
@@ -72,7 +72,7 @@ def write_findings(text: str, stream: TextIO | None = None) -> None:
     if terminal.has_colours(stream or sys.stdout):
         from policysched.cli.render import finding_styles  # noqa: PLC0415 - as above
 
-        text = finding_styles.styled(text)
+        text = finding_styles.apply_styles(text)
     write(text, stream)
 
 
@@ -94,33 +94,33 @@ def write_diff(lines: Sequence[str]) -> None:
     """Print the lines of a unified diff, each with its line end."""
     if lines and terminal.has_colours(sys.stdout):
         plain = [line.removesuffix("\n").removesuffix("\r") for line in lines]
-        write("\n".join(styles.styled(line, _DIFF_STYLES.get(line[:1], "")) for line in plain))
+        write("\n".join(styles.mark_style(line, _DIFF_STYLES.get(line[:1], "")) for line in plain))
     else:
         write_source("".join(lines))
 
 
-def complain(text: str) -> None:
+def print_error(text: str) -> None:
     """Print an error on stderr, behind the name of the program."""
-    head = styles.styled(f"{program.name()}:", styles.BAD)
-    write_findings(f"{head} {program.rename(text)}", sys.stderr)
+    head = styles.mark_style(f"{program.get_program_name()}:", styles.BAD)
+    write_findings(f"{head} {program.replace_program_name(text)}", sys.stderr)
 
 
-def warn(text: str) -> None:
+def print_warning(text: str) -> None:
     """Print a warning on stderr."""
-    _write_aside(styles.styled("warning:", styles.WARNING), text)
+    _write_to_stderr(styles.mark_style("warning:", styles.WARNING), text)
 
 
-def note(text: str) -> None:
+def print_note(text: str) -> None:
     """Print something on the side, on stderr."""
-    _write_aside(styles.styled("note:", styles.NOTE), text)
+    _write_to_stderr(styles.mark_style("note:", styles.NOTE), text)
 
 
-def _write_aside(kind: str, text: str) -> None:
-    line = f"{program.name()}: {kind} {program.rename(text)}"
+def _write_to_stderr(kind: str, text: str) -> None:
+    line = f"{program.get_program_name()}: {kind} {program.replace_program_name(text)}"
     write_report(line, sys.stderr)
 
 
-def as_json(value: object) -> str:
+def encode_json(value: object) -> str:
     """Return a value as one line of JSON; a name of a file that is no UTF-8 has `?` in it."""
     import orjson  # noqa: PLC0415 - `--help` does without
 
@@ -138,12 +138,12 @@ def write_json_array(values: Iterable[object]) -> None:
     """Print values as one JSON array, each on a line of its own as soon as it is known."""
     before = "["
     for value in values:
-        print(before, as_json(value), sep="", end="", flush=True)
+        print(before, encode_json(value), sep="", end="", flush=True)
         before = ",\n"
     write("[]" if before == "[" else "]")
 
 
-def table(
+def format_table(
     header: Sequence[str],
     rows: Iterable[Sequence[object]],
     indent: str = "",
@@ -153,13 +153,13 @@ def table(
 
     Columns of numbers alone, or of nothing, are aligned to the right.
     """
-    return tables.lay_out(header, rows, indent, _room(), styles_of_rows)
+    return tables.format_table(header, rows, indent, _find_width_limit(), styles_of_rows)
 
 
 @contextlib.contextmanager
-def set_in(indent: str) -> Iterator[None]:
+def indent_tables(indent: str) -> Iterator[None]:
     """Leave room for an indent in front of the tables that are made in the block."""
-    global _indent_columns  # noqa: PLW0603 - as in `choose`
+    global _indent_columns  # noqa: PLW0603 - as in `choose_width`
     _indent_columns += len(indent)
     try:
         yield
@@ -167,17 +167,17 @@ def set_in(indent: str) -> Iterator[None]:
         _indent_columns -= len(indent)
 
 
-def _room(stream: TextIO | None = None) -> int | None:
+def _find_width_limit(stream: TextIO | None = None) -> int | None:
     """Return how many columns reports may take, None for any number."""
-    columns = None if _is_wide else terminal.columns(stream or sys.stdout)
+    columns = None if _is_wide else terminal.get_width(stream or sys.stdout)
     return None if columns is None else max(columns - _indent_columns, 1)
 
 
-def names(listed: Sequence[str]) -> str:
+def join_names(listed: Sequence[str]) -> str:
     """Return names joined by commas, many of them cut short."""
     return spelling.join_names(listed, _MAX_NAMES)
 
 
-def count(number: int, noun: str) -> str:
+def format_count(number: int, noun: str) -> str:
     """Return `1 pod`, `2 pods`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -22,7 +22,7 @@ _Item = TypeVar("_Item")
 DELAY_SECONDS = 1.0
 
 
-class Bar:
+class ProgressBar:
     """How far something is; a thread reads it, so that work never waits for a terminal.
 
     Attributes:
@@ -52,14 +52,16 @@ class Bar:
 
 
 @contextlib.contextmanager
-def shown(what: str, total: int | None = None, *, unless_printing: bool = False) -> Iterator[Bar]:
+def show_progress(
+    what: str, total: int | None = None, *, unless_printing: bool = False
+) -> Iterator[ProgressBar]:
     """Show a bar from the first second on until the block ends, however it ends.
 
     `unless_printing` is for blocks that print to stdout as they go: no bar then if that is a
     terminal, where the output itself shows how far it is.
     """
-    bar = Bar(what, total)
-    if not is_shown() or (unless_printing and sys.stdout.isatty()):
+    bar = ProgressBar(what, total)
+    if not can_show_progress() or (unless_printing and sys.stdout.isatty()):
         yield bar
         return
     over = threading.Event()
@@ -72,19 +74,23 @@ def shown(what: str, total: int | None = None, *, unless_printing: bool = False)
         thread.join()
 
 
-def reading(what: str, paths: Iterable[str] = ()) -> contextlib.AbstractContextManager[Bar]:
+def show_reading(
+    what: str, paths: Iterable[str] = ()
+) -> contextlib.AbstractContextManager[ProgressBar]:
     """Show that input is read, but for what somebody types at the same terminal."""
-    if is_shown() and "-" in paths and sys.stdin.isatty():
-        return contextlib.nullcontext(Bar(what))
-    return shown(what)
+    if can_show_progress() and "-" in paths and sys.stdin.isatty():
+        return contextlib.nullcontext(ProgressBar(what))
+    return show_progress(what)
 
 
-def each(items: Iterable[_Item], what: str, paths: Iterable[str] = ()) -> Iterator[_Item]:
+def iterate_with_progress(
+    items: Iterable[_Item], what: str, paths: Iterable[str] = ()
+) -> Iterator[_Item]:
     """Yield items; show what is going on while one of them is awaited, and only then."""
     listed = tuple(paths)
     iterator = iter(items)
     while True:
-        with reading(what, listed):
+        with show_reading(what, listed):
             try:
                 item = next(iterator)
             except StopIteration:
@@ -92,12 +98,12 @@ def each(items: Iterable[_Item], what: str, paths: Iterable[str] = ()) -> Iterat
         yield item
 
 
-def is_shown() -> bool:
+def can_show_progress() -> bool:
     """Return whether progress can be shown: somebody looks, and a line can be erased again."""
     return sys.stderr.isatty() and not terminal.is_plain()
 
 
-def _draw(bar: Bar, over: threading.Event) -> None:
+def _draw(bar: ProgressBar, over: threading.Event) -> None:
     if over.wait(DELAY_SECONDS):
         return
     from policysched.cli.render import progress_bar  # noqa: PLC0415 - most commands end within a second

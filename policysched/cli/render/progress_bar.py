@@ -11,8 +11,8 @@ from rich import console, progress, progress_bar
 _REDRAW_SECONDS = 0.1
 
 
-class Work(Protocol):
-    """What is drawn; see `policysched.cli.render.progress.Bar`."""
+class ProgressState(Protocol):
+    """What is drawn; see `policysched.cli.render.progress.ProgressBar`."""
 
     what: str
     total: int | None
@@ -44,9 +44,9 @@ class _Count(progress.ProgressColumn):
         return f"{task.completed:,.0f}/{task.total:,.0f}"
 
 
-def draw(work: Work, over: threading.Event) -> None:
+def draw(work: ProgressState, over: threading.Event) -> None:
     """Draw a bar until it is `over`, then erase it."""
-    with contextlib.suppress(OSError), _progress() as drawn:  # a terminal that goes away
+    with contextlib.suppress(OSError), _make_progress() as drawn:  # a terminal that goes away
         task = drawn.add_task(work.what, total=work.total)
         while True:
             if drawn.tasks[0].description != work.what:
@@ -57,7 +57,7 @@ def draw(work: Work, over: threading.Event) -> None:
                 return
 
 
-def _progress() -> progress.Progress:
+def _make_progress() -> progress.Progress:
     return progress.Progress(
         progress.TextColumn("{task.description}", markup=False),
         _Bar(bar_width=30),

@@ -26,17 +26,17 @@ _CODES = {
 _MARKS = re.compile(f"[{''.join(_CODES)}]")
 
 
-def styled(text: str, style: str) -> str:
+def mark_style(text: str, style: str) -> str:
     """Return a text in a style, "" for none."""
     return f"{style}{text}{_END}" if text and style else text
 
 
-def without_marks(text: str) -> str:
+def remove_marks(text: str) -> str:
     """Return a text without styles."""
     return text if text.isascii() else _MARKS.sub("", text)
 
 
-def with_colours(text: str) -> str:
+def convert_marks_to_colours(text: str) -> str:
     """Return a text with the colours of its styles, for a terminal."""
     return text if text.isascii() else _MARKS.sub(lambda mark: _CODES[mark[0]], text)
 

@@ -14,7 +14,7 @@ _LEAST_COLUMNS = (10, 8)
 """To how many columns a column may be folded: rather the first."""
 
 
-def lay_out(
+def format_table(
     header: Sequence[str],
     rows: Iterable[Sequence[object]],
     indent: str,
@@ -28,15 +28,15 @@ def lay_out(
     """
     cells = [[control_characters.escape_line(str(cell)) for cell in row] for row in rows]
     columns = [_Column(title, [row[at] for row in cells]) for at, title in enumerate(header)]
-    widths = _widths(columns, None if room is None else room - len(indent))
+    widths = _compute_widths(columns, None if room is None else room - len(indent))
     if widths is None:
-        return _as_blocks(header, cells, indent, room or 0)
+        return _format_as_blocks(header, cells, indent, room or 0)
     lines = []
     if any(header):
-        lines += _lines(header, columns, widths, indent, styles.HEADING)
+        lines += _render_row(header, columns, widths, indent, styles.HEADING)
     for number, row in enumerate(cells):
         style = styles_of_rows[number] if styles_of_rows else ""
-        lines += _lines(row, columns, widths, indent, style)
+        lines += _render_row(row, columns, widths, indent, style)
     return "\n".join(lines)
 
 
@@ -50,36 +50,36 @@ class _Column:
 
     def __init__(self, title: str, cells: Sequence[str]) -> None:
         self._title = title
-        self._longest_cell = max(map(folding.columns, cells), default=0)
+        self._longest_cell = max(map(folding.count_columns, cells), default=0)
         self.is_number = any(cells) and all(map(_is_number, cells))
-        self.natural = max(folding.columns(title), self._longest_cell)
+        self.natural = max(folding.count_columns(title), self._longest_cell)
 
-    def narrow(self, limit: int) -> int:
+    def compute_narrow_width(self, limit: int) -> int:
         """Return the least width, which is above `limit` only for numbers."""
         if not self.is_number:
             return min(self.natural, limit)
-        return max(self._longest_cell, min(folding.longest_piece(self._title), limit))
+        return max(self._longest_cell, min(folding.measure_longest_piece(self._title), limit))
 
 
 def _is_number(cell: str) -> bool:
     return not cell or _NUMBER.fullmatch(cell) is not None
 
 
-def _widths(columns: Sequence[_Column], room: int | None) -> list[int] | None:
+def _compute_widths(columns: Sequence[_Column], room: int | None) -> list[int] | None:
     """Return how wide columns are; None if they cannot be shown side by side."""
     natural = [column.natural for column in columns]
     gaps = len(_GAP) * (len(columns) - 1)
     if room is None or sum(natural) + gaps <= room:
         return natural
     for limit in _LEAST_COLUMNS:
-        least = [column.narrow(limit) for column in columns]
+        least = [column.compute_narrow_width(limit) for column in columns]
         spare = room - gaps - sum(least)
         if spare >= 0:
-            return _widened(least, natural, spare)
+            return _distribute_spare_width(least, natural, spare)
     return None
 
 
-def _widened(widths: list[int], natural: Sequence[int], spare: int) -> list[int]:
+def _distribute_spare_width(widths: list[int], natural: Sequence[int], spare: int) -> list[int]:
     """Give columns the spare room one by one, always to the narrowest that needs some."""
     for _ in range(spare):
         needy = [at for at, width in enumerate(widths) if width < natural[at]]
@@ -89,31 +89,31 @@ def _widened(widths: list[int], natural: Sequence[int], spare: int) -> list[int]
     return widths
 
 
-def _lines(
+def _render_row(
     row: Sequence[str], columns: Sequence[_Column], widths: Sequence[int], indent: str, style: str
 ) -> list[str]:
     """Return the lines of a row: as many as its longest cell has when it is folded."""
     folded = [
-        [cell] if folding.columns(cell) <= width else folding.fold(cell, width)
+        [cell] if folding.count_columns(cell) <= width else folding.fold_lines(cell, width)
         for cell, width in zip(row, widths, strict=True)
     ]
     lines = []
     for number in range(max(map(len, folded), default=0)):
         padded = [
-            _padded(cell[number] if number < len(cell) else "", width, column)
+            _pad(cell[number] if number < len(cell) else "", width, column)
             for cell, width, column in zip(folded, widths, columns, strict=True)
         ]
         line = _GAP.join(padded).rstrip()
-        lines.append((indent + styles.styled(line, style)).rstrip())
+        lines.append((indent + styles.mark_style(line, style)).rstrip())
     return lines
 
 
-def _padded(cell: str, width: int, column: _Column) -> str:
-    blanks = " " * (width - folding.columns(cell))
+def _pad(cell: str, width: int, column: _Column) -> str:
+    blanks = " " * (width - folding.count_columns(cell))
     return blanks + cell if column.is_number else cell + blanks
 
 
-def _as_blocks(
+def _format_as_blocks(
     header: Sequence[str], cells: Sequence[Sequence[str]], indent: str, room: int
 ) -> str:
     """Return rows below each other, an empty line between any two; empty cells are left out."""

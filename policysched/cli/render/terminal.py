@@ -29,7 +29,7 @@ def has_colours(stream: TextIO) -> bool:
     return variable("CLICOLOR") != "0" and stream.isatty() and not is_plain()
 
 
-def columns(stream: TextIO) -> int | None:
+def get_width(stream: TextIO) -> int | None:
     """Return the width of the terminal; None for a pipe, a file and a terminal of unknown width.
 
     COLUMNS takes precedence, as in other programs.

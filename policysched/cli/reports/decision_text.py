@@ -17,26 +17,35 @@ _INDENT = "  "
 _HASH_LENGTH = 8
 
 
-def text(decision: Decision) -> str:
+def format_decision(decision: Decision) -> str:
     """Return where a pod went and why, or why it went nowhere."""
-    parts = [_head(decision), _INDENT + _provenance(decision), _INDENT + _times(decision)]
+    parts = [
+        _format_head(decision),
+        _INDENT + _format_provenance(decision),
+        _INDENT + _format_times(decision),
+    ]
     fitting = f"{decision['feasible']:,} of {decision['nodes']:,} nodes fit"
     parts.append(_INDENT + fitting)
     if decision["message"]:
         parts.append(_INDENT + decision["message"])
     if decision["nominatedNode"]:
-        victims = output.names(decision["victims"]) or "nobody"
+        victims = output.join_names(decision["victims"]) or "nobody"
         parts.append(f"{_INDENT}room is made on {decision['nominatedNode']}, of {victims}")
     parts += [_INDENT + seen for seen in decision["evidence"]]
     if decision["rejections"]:
-        parts += ["", _rejections(decision)]
+        parts += ["", _format_rejections(decision)]
     if decision["scores"]:
         best, scores = decision["best"], decision["scores"]
-        parts += ["", *_lead(decision), "", explain_text.score_table(scores, best)]
+        parts += [
+            "",
+            *_format_winner_and_runner_up(decision),
+            "",
+            explain_text.format_score_table(scores, best),
+        ]
     return "\n".join(parts)
 
 
-def _head(decision: Decision) -> str:
+def _format_head(decision: Decision) -> str:
     results = {
         "scheduled": f"{decision['pod']} scheduled to {decision['node']}",
         "unschedulable": f"{decision['pod']} does not fit",
@@ -45,52 +54,60 @@ def _head(decision: Decision) -> str:
     return f"{results[decision['result']]} (attempt {decision['attempt']}, {decision['time']})"
 
 
-def _provenance(decision: Decision) -> str:
+def _format_provenance(decision: Decision) -> str:
     if not decision["policyHash"]:
         return f"profile {decision['profile']}, without policies"
-    named = output.names(decision["policies"])
+    named = output.join_names(decision["policies"])
     return f"profile {decision['profile']}: {named} ({decision['policyHash'][:_HASH_LENGTH]})"
 
 
-def _times(decision: Decision) -> str:
-    waited = f"waited {_duration(decision['waitedSeconds'])}"
-    decided = f"decided in {_duration(decision['decidedSeconds'])}"
+def _format_times(decision: Decision) -> str:
+    waited = f"waited {_format_duration(decision['waitedSeconds'])}"
+    decided = f"decided in {_format_duration(decision['decidedSeconds'])}"
     if decision["endedSeconds"] is None:
         return f"{waited}, {decided}, being bound"
     end = "bound" if decision["result"] == "scheduled" else "over"
-    return f"{waited}, {decided}, {end} after {_duration(decision['endedSeconds'])}"
+    return f"{waited}, {decided}, {end} after {_format_duration(decision['endedSeconds'])}"
 
 
-def _duration(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     """Return seconds in the unit in which they are a number of few digits."""
     if seconds >= 1:
         return f"{seconds:,.1f}s"
     return f"{seconds * 1e3:.1f}ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f}µs"  # noqa: PLR2004 - units
 
 
-def _rejections(decision: Decision) -> str:
+def _format_rejections(decision: Decision) -> str:
     rows = [
-        (f"{each['nodes']:,}", explain_text.who(each), reason, _examples(each))
+        (
+            f"{each['nodes']:,}",
+            explain_text.format_rejecting_plugin(each),
+            reason,
+            _format_examples(each),
+        )
         for each in decision["rejections"]
         for reason in each["reasons"]
     ]
-    return output.table(("NODES", "REJECTED BY", "REASON", "WHICH"), rows, _INDENT)
+    return output.format_table(("NODES", "REJECTED BY", "REASON", "WHICH"), rows, _INDENT)
 
 
-def _examples(rejection: Mapping[str, Any]) -> str:
+def _format_examples(rejection: Mapping[str, Any]) -> str:
     shown = ", ".join(rejection["examples"])
     rest = rejection["nodes"] - len(rejection["examples"])
     return f"{shown} and {rest:,} more" if rest else shown
 
 
-def _lead(decision: Decision) -> list[str]:
+def _format_winner_and_runner_up(decision: Decision) -> list[str]:
     """Return lines about the chosen node and the one that came next."""
     chosen, *others = decision["best"]
     scores = decision["scores"]
     lines = [f"{_INDENT}chosen: {chosen} with {scores[chosen]['total']} points"]
     if others:
         following = others[0]
-        lead = explain_text.difference(scores[chosen], scores[following]) or "equal in all rules"
+        lead = (
+            explain_text.format_difference(scores[chosen], scores[following])
+            or "equal in all rules"
+        )
         total = scores[following]["total"]
         lines.append(f"{_INDENT}runner-up: {following} with {total} points ({lead})")
     return lines

@@ -28,26 +28,26 @@ _ADDED = {
 }
 
 
-def text(report: Report) -> str:
+def format_report(report: Report) -> str:
     """Return where a binding goes, what every cluster is told, and the steps."""
-    parts = [*_fate(report), *_now(report), *_policies(report)]
+    parts = [*_format_result(report), *_format_current_clusters(report), *_format_policies(report)]
     attempts = report["attempts"]
     for attempt in attempts:
-        parts += _attempt(attempt, is_one_of_many=len(attempts) > 1)
+        parts += _format_attempt(attempt, is_one_of_many=len(attempts) > 1)
     return "\n".join(parts)
 
 
-def _fate(report: Report) -> list[str]:
+def _format_result(report: Report) -> list[str]:
     if report["error"]:
-        head = styles.styled(f"{report['binding']} goes nowhere", styles.BAD)
+        head = styles.mark_style(f"{report['binding']} goes nowhere", styles.BAD)
         return [head, _INDENT + report["error"]]
-    told = targets(report["clusters"]) or "no cluster, for it has no replicas"
+    told = format_targets(report["clusters"]) or "no cluster, for it has no replicas"
     via = report["observedAffinity"]
     text = f"{report['binding']} goes to {told}" + (f", by {via}" if via else "")
-    return [styles.styled(text, styles.GOOD)]
+    return [styles.mark_style(text, styles.GOOD)]
 
 
-def targets(found: Sequence[Mapping[str, Any]]) -> str:
+def format_targets(found: Sequence[Mapping[str, Any]]) -> str:
     """Return clusters with their replicas."""
     return ", ".join(
         f"{each['name']}:{each['replicas']:,}" if each["replicas"] else each["name"]
@@ -55,13 +55,13 @@ def targets(found: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _now(report: Report) -> list[str]:
+def _format_current_clusters(report: Report) -> list[str]:
     if not report["present"]:
         return []
-    return [f"{_INDENT}it is at {targets(report['present'])} now"]
+    return [f"{_INDENT}it is at {format_targets(report['present'])} now"]
 
 
-def _policies(report: Report) -> list[str]:
+def _format_policies(report: Report) -> list[str]:
     """Return a line about each policy that is about the binding."""
     lines = []
     for policy in report["policies"]:
@@ -74,7 +74,7 @@ def _policies(report: Report) -> list[str]:
 # --- attempts ------------------------------------------------------------------------------------
 
 
-def _attempt(attempt: Report, *, is_one_of_many: bool) -> list[str]:
+def _format_attempt(attempt: Report, *, is_one_of_many: bool) -> list[str]:
     verdicts: Mapping[str, Any] = attempt["verdicts"]
     parts = [""]
     if is_one_of_many:
@@ -82,91 +82,101 @@ def _attempt(attempt: Report, *, is_one_of_many: bool) -> list[str]:
         parts += [f"{_INDENT}{attempt['affinity']} {ending}", ""]
     feasible = attempt["feasible"]
     parts.append(
-        f"{_INDENT}{output.count(len(verdicts), 'cluster')}, {feasible:,} pass all filters"
+        f"{_INDENT}{output.format_count(len(verdicts), 'cluster')}, {feasible:,} pass all filters"
     )
     rejected = {name: verdict for name, verdict in verdicts.items() if not verdict["ok"]}
     if rejected:
-        parts += ["", _reasons(rejected)]
+        parts += ["", _format_reasons(rejected)]
     if attempt["ranking"]:
-        parts += ["", _points(attempt["ranking"])]
-    parts += _steps(attempt)
-    parts += explain_metrics_text.of_pod(_as_nodes(attempt))
+        parts += ["", _format_points(attempt["ranking"])]
+    parts += _format_steps(attempt)
+    parts += explain_metrics_text.format_metrics(_convert_to_node_report(attempt))
     return parts
 
 
-def _reasons(rejected: Mapping[str, Any]) -> str:
+def _format_reasons(rejected: Mapping[str, Any]) -> str:
     which: dict[tuple[str, str, str], list[str]] = {}
     for name, verdict in rejected.items():
         for refusal in verdict["all"]:
-            key = explain_text.who(refusal), refusal["reason"], refusal.get("measured", "")
+            key = (
+                explain_text.format_rejecting_plugin(refusal),
+                refusal["reason"],
+                refusal.get("measured", ""),
+            )
             which.setdefault(key, []).append(name)
     rows = [
         (
             f"{len(names):,}",
             who,
             f"{reason}: {measured}" if measured else reason,
-            output.names(names),
+            output.join_names(names),
         )
         for (who, reason, measured), names in sorted(
             which.items(), key=lambda item: (-len(item[1]), item[0])
         )
     ]
-    return output.table(("CLUSTERS", "REJECTED BY", "REASON", "WHICH"), rows, _INDENT)
+    return output.format_table(("CLUSTERS", "REJECTED BY", "REASON", "WHICH"), rows, _INDENT)
 
 
-def _points(ranking: Sequence[Report]) -> str:
+def _format_points(ranking: Sequence[Report]) -> str:
     """Return points by rule and the room; clusters as columns, the best first."""
     shown = ranking[:_SHOWN_CLUSTERS]
     rows: list[Sequence[object]] = []
     for at, rule in enumerate(shown[0]["rules"]):
         name = rule["rule"] if rule["weight"] == 1 else f"{rule['rule']} × {rule['weight']}"
-        rows.append((name, *(_one(each["rules"][at]) for each in shown)))
+        rows.append((name, *(_format_rule_points(each["rules"][at]) for each in shown)))
     rows.append(("total, in whole points", *(f"{each['total']:,}" for each in shown)))
-    rows.append(("room for replicas", *(_room(each["room"]) for each in shown)))
+    rows.append(
+        ("room for replicas", *(_format_available_replicas(each["room"]) for each in shown))
+    )
     if any(each["present"] for each in shown):
         rows.append(("replicas there now", *(f"{each['present']:,}" for each in shown)))
     if any(each["tier"] for each in shown):
         rows.append(("tier of overflow", *(f"{each['tier']:,}" for each in shown)))
     header = ("POINTS", *(each["cluster"] for each in shown))
-    table = output.table(header, rows, _INDENT)
+    table = output.format_table(header, rows, _INDENT)
     rest = len(ranking) - len(shown)
-    return f"{table}\n{_INDENT}and {output.count(rest, 'more cluster')}" if rest > 0 else table
+    return (
+        f"{table}\n{_INDENT}and {output.format_count(rest, 'more cluster')}" if rest > 0 else table
+    )
 
 
-def _one(rule: Report) -> str:
+def _format_rule_points(rule: Report) -> str:
     """Return the points of a rule, weighted, and the number that they are made of."""
     told = f"{rule['weighted']:,}"
     if "unit" not in rule:
         return told
     raw = rule["raw"]
-    return f"{told} (no data)" if raw is None else f"{told} ({_number(raw, rule['unit'])})"
+    return f"{told} (no data)" if raw is None else f"{told} ({_format_number(raw, rule['unit'])})"
 
 
-def _number(raw: float, unit: str) -> str:
-    return amounts.text(raw, _UNITS[unit]) if unit in _UNITS else f"{raw:,.6g}"
+def _format_number(raw: float, unit: str) -> str:
+    return amounts.format_amount(raw, _UNITS[unit]) if unit in _UNITS else f"{raw:,.6g}"
 
 
-def _room(room: int) -> str:
+def _format_available_replicas(room: int) -> str:
     return "not asked" if room == _NO_LIMIT else f"{room:,}"
 
 
-def _steps(attempt: Report) -> list[str]:
+def _format_steps(attempt: Report) -> list[str]:
     lines = []
     selection, division = attempt["selection"], attempt["division"]
     if selection is not None:
-        names = output.names(selection["clusters"])
+        names = output.join_names(selection["clusters"])
         lines.append(f"{_INDENT}chosen: {names} ({selection['how']})")
     if division is not None:
         replicas = (
-            f"{output.count(division['replicas'], 'replica')} " if division["replicas"] else ""
+            f"{output.format_count(division['replicas'], 'replica')} "
+            if division["replicas"]
+            else ""
         )
-        lines.append(f"{_INDENT}divided: {replicas}{division['how']}{_weights(division)}")
+        lines.append(f"{_INDENT}divided: {replicas}{division['how']}{_format_weights(division)}")
     if attempt["clusters"]:
-        lines.append(f"{_INDENT}result: {targets(attempt['clusters'])}")
+        lines.append(f"{_INDENT}result: {format_targets(attempt['clusters'])}")
     return ["", *lines] if lines else []
 
 
-def _weights(division: Report) -> str:
+def _format_weights(division: Report) -> str:
     weights = division["weights"]
     if not weights:
         return ""
@@ -175,7 +185,7 @@ def _weights(division: Report) -> str:
     return f": {spelling.join_names(shown, _SHOWN_CLUSTERS)}"
 
 
-def _as_nodes(attempt: Report) -> Report:
+def _convert_to_node_report(attempt: Report) -> Report:
     """Return what is told of metrics in the form of pods and nodes."""
     metrics = {
         name: {**metric, "nodes": metric["clusters"]}

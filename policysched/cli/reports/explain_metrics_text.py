@@ -18,30 +18,36 @@ _ABSENT = {"missing": "no sample", "stale": "stale", "outOfRange": "out of range
 _OK = "ok"
 
 
-def of_pod(report: Report) -> list[str]:
+def format_metrics(report: Report) -> list[str]:
     """Return each metric over all nodes, and the rules that an outage takes out."""
     metrics = report.get("metrics", {})
     if not metrics:
         return []
     rows = [
-        (name, _range_of_values(metric), _range_of_ages(metric), _added(metric), _absent(metric))
+        (
+            name,
+            _format_value_range(metric),
+            _format_age_range(metric),
+            _format_added_load(metric),
+            _format_absent_nodes(metric),
+        )
         for name, metric in metrics.items()
     ]
     header = ("MEASURED", "VALUES", "SAMPLES", "JUST PLACED", "WITHOUT A VALUE")
-    return ["", output.table(header, rows, _INDENT), *_outages(report)]
+    return ["", output.format_table(header, rows, _INDENT), *_format_outages(report)]
 
 
-def of_node(report: Report, node: str) -> list[str]:
+def format_node_metrics(report: Report, node: str) -> list[str]:
     """Return each metric on one node."""
     metrics = report.get("metrics", {})
     if not metrics:
         return []
-    rows = [_row(name, metric, metric["nodes"][node]) for name, metric in metrics.items()]
+    rows = [_format_row(name, metric, metric["nodes"][node]) for name, metric in metrics.items()]
     header = ("MEASURED", "VALUE", "SAMPLE", "JUST PLACED")
-    return ["", output.table(header, rows, _INDENT), *_outages(report)]
+    return ["", output.format_table(header, rows, _INDENT), *_format_outages(report)]
 
 
-def _outages(report: Report) -> list[str]:
+def _format_outages(report: Report) -> list[str]:
     """Return a line for each rule that drops out, or for whose sake the pod waits."""
     waits = report["prefilter"] is not None
     return [
@@ -52,56 +58,63 @@ def _outages(report: Report) -> list[str]:
     ]
 
 
-def _row(name: str, metric: Report, reading: Reading) -> tuple[str, str, str, str]:
+def _format_row(name: str, metric: Report, reading: Reading) -> tuple[str, str, str, str]:
     unit = _UNITS[metric["unit"]]
     age = reading["ageSeconds"]
-    sample = "-" if age is None else f"{amounts.age_text(age)} old"
+    sample = "-" if age is None else f"{amounts.format_age(age)} old"
     if reading["state"] == _OK:
-        value = amounts.text(reading["value"], unit)
+        value = amounts.format_amount(reading["value"], unit)
     else:
         value = _ABSENT[reading["state"]]
-    return name, value, sample, _just_placed([reading], unit)
+    return name, value, sample, _format_recent_placements([reading], unit)
 
 
-def _ok(metric: Report) -> list[Reading]:
+def _format_ok(metric: Report) -> list[Reading]:
     return [each for each in metric["nodes"].values() if each["state"] == _OK]
 
 
-def _range_of_values(metric: Report) -> str:
+def _format_value_range(metric: Report) -> str:
     unit = _UNITS[metric["unit"]]
-    return _range([amounts.text(v, unit) for v in _ends(each["value"] for each in _ok(metric))])
+    return _format_range(
+        [
+            amounts.format_amount(v, unit)
+            for v in _find_ends(each["value"] for each in _format_ok(metric))
+        ]
+    )
 
 
-def _range_of_ages(metric: Report) -> str:
-    ages = [amounts.age_text(v) for v in _ends(each["ageSeconds"] for each in _ok(metric))]
-    return f"{_range(ages)} old" if ages else "-"
+def _format_age_range(metric: Report) -> str:
+    ages = [
+        amounts.format_age(v) for v in _find_ends(each["ageSeconds"] for each in _format_ok(metric))
+    ]
+    return f"{_format_range(ages)} old" if ages else "-"
 
 
-def _added(metric: Report) -> str:
-    return _just_placed(_ok(metric), _UNITS[metric["unit"]])
+def _format_added_load(metric: Report) -> str:
+    return _format_recent_placements(_format_ok(metric), _UNITS[metric["unit"]])
 
 
-def _just_placed(readings: Sequence[Reading], unit: units.Unit) -> str:
+def _format_recent_placements(readings: Sequence[Reading], unit: units.Unit) -> str:
     """Return what just-placed pods add at most to a node, and how many they are."""
     pods = sum(each["addedPods"] for each in readings)
     if not pods:
         return "-"
     most = max(each["added"] for each in readings)
-    return f"+{amounts.text(most, unit)} by {output.count(pods, 'pod')}"
+    return f"+{amounts.format_amount(most, unit)} by {output.format_count(pods, 'pod')}"
 
 
-def _absent(metric: Report) -> str:
+def _format_absent_nodes(metric: Report) -> str:
     counts = Counter(each["state"] for each in metric["nodes"].values())
     told = [f"{counts[state]:,} {word}" for state, word in _ABSENT.items() if counts[state]]
     return ", ".join(told) or "-"
 
 
-def _ends(values: Iterable[float]) -> list[float]:
+def _find_ends(values: Iterable[float]) -> list[float]:
     listed = list(values)
     return [min(listed), max(listed)] if listed else []
 
 
-def _range(ends: list[str]) -> str:
+def _format_range(ends: list[str]) -> str:
     if not ends:
         return "-"
     low, high = ends

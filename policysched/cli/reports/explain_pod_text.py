@@ -25,41 +25,41 @@ _NEVER_EDITED = frozenset(
 _UNITS = {str(unit): unit for unit in units.NAMES}
 
 
-def text(report: Report, *, all_nodes: bool = False) -> str:
+def format_report(report: Report, *, all_nodes: bool = False) -> str:
     """Return why each node fits or not, why the best one wins and what would change that.
 
     It is about a page, whatever the size of the cluster; `all_nodes` adds a line about each node.
     """
     nodes: Mapping[str, Any] = report["nodes"]
-    parts = [explain_text.head(report)]
-    parts += _placed(report)
-    parts += explain_text.gate(report)
+    parts = [explain_text.format_head(report)]
+    parts += _format_current_node(report)
+    parts += explain_text.format_gate(report)
     if report["message"]:
         parts.append(_INDENT + report["message"])
     rejected = {name: verdict for name, verdict in nodes.items() if not verdict["ok"]}
     if rejected:
-        parts += ["", explain_text.reasons(rejected, None if all_nodes else _MOST_REASONS)]
+        parts += ["", explain_text.format_reasons(rejected, None if all_nodes else _MOST_REASONS)]
     if report["scores"]:
-        parts += ["", *explain_text.winner(report), "", _points(report["ranking"])]
-        parts += _flips(report)
+        parts += ["", *explain_text.format_winner(report), "", _format_points(report["ranking"])]
+        parts += _format_flips(report)
     else:
-        parts += _help(report)
-    parts += explain_metrics_text.of_pod(report)
-    parts += explain_text.shadows(report)
+        parts += _format_help(report)
+    parts += explain_metrics_text.format_metrics(report)
+    parts += explain_text.format_shadow_policies(report)
     if all_nodes:
-        parts += ["", _every_node(report)]
+        parts += ["", _format_every_node(report)]
     return "\n".join(parts)
 
 
-def node_text(report: Report, node: str) -> str:
+def format_node_report(report: Report, node: str) -> str:
     """Return everything about one pod on one node, and what would let it fit there."""
-    parts = [explain_text.node_text(report, node), *_placed(report)]
+    parts = [explain_text.format_node_report(report, node), *_format_current_node(report)]
     if not report["nodes"][node]["ok"]:
-        parts += _help(report, f"on {node}")
+        parts += _format_help(report, f"on {node}")
     return "\n".join(parts)
 
 
-def _placed(report: Report) -> list[str]:
+def _format_current_node(report: Report) -> list[str]:
     """Return where a pod is, and whether it would be put there again; its own requests aside."""
     placed = report.get("placed")
     if placed is None:
@@ -68,9 +68,11 @@ def _placed(report: Report) -> list[str]:
     if not placed["exists"]:
         said = f"it is on {node}, a node that the cluster does not have"
     elif not placed["fits"]:
-        said = f"it is on {node}, where it would not be put now: {_first_reason(report, node)}"
+        said = (
+            f"it is on {node}, where it would not be put now: {_format_first_reason(report, node)}"
+        )
     elif not placed["best"]:
-        said = f"it is on {node}, where it fits, but it would go to {output.names(best)} now"
+        said = f"it is on {node}, where it fits, but it would go to {output.join_names(best)} now"
     elif len(best) > 1:
         said = f"it is on {node}, and could be put there again: {len(best):,} nodes are as good"
     else:
@@ -78,7 +80,7 @@ def _placed(report: Report) -> list[str]:
     return [f"{_INDENT}{said} (as if it were not there)"]
 
 
-def _first_reason(report: Report, node: str) -> str:
+def _format_first_reason(report: Report, node: str) -> str:
     verdict = report["nodes"].get(node)
     return ", ".join(verdict["reasons"]) if verdict else "see its verdict"
 
@@ -86,7 +88,7 @@ def _first_reason(report: Report, node: str) -> str:
 # --- why there -----------------------------------------------------------------------------------
 
 
-def _points(ranking: Sequence[Report]) -> str:
+def _format_points(ranking: Sequence[Report]) -> str:
     """Return how the points of the winner and the runner-up came about, side by side."""
     header = ["RULE", "WEIGHT"]
     for each in ranking:
@@ -96,44 +98,55 @@ def _points(ranking: Sequence[Report]) -> str:
     for name in sorted(of_rules[0]):
         row: list[object] = [name, of_rules[0][name]["weight"]]
         for rules in of_rules:
-            row += [_raw(rules[name]), rules[name]["normalised"], rules[name]["points"]]
+            row += [
+                _format_raw_score(rules[name]),
+                rules[name]["normalised"],
+                rules[name]["points"],
+            ]
         rows.append(row)
     total: list[object] = ["total", ""]
     for each in ranking:
         total += ["", "", each["total"]]
-    return output.table(header, [*rows, total], _INDENT)
+    return output.format_table(header, [*rows, total], _INDENT)
 
 
-def _raw(rule: Report) -> str:
+def _format_raw_score(rule: Report) -> str:
     raw = rule["raw"]
     if raw is None:
         return "_"
     if "unit" in rule and rule["unit"] in _UNITS:
-        return amounts.text(raw, _UNITS[rule["unit"]])
+        return amounts.format_amount(raw, _UNITS[rule["unit"]])
     return f"{raw:,}" if isinstance(raw, int) else f"{raw:,.6g}"
 
 
-def _flips(report: Report) -> list[str]:
+def _format_flips(report: Report) -> list[str]:
     """Return the smallest changes that make other nodes win."""
     if len(report["scores"]) == len(report["best"]):
         return []
     flips = report["flips"]
     if not flips:
-        return ["", f"{_INDENT}no single change of a weight, a metric or requests {_not(report)}"]
+        return [
+            "",
+            (
+                f"{_INDENT}no single change of a weight, a metric or requests "
+                f"{_describe_missing_flip(report)}"
+            ),
+        ]
     lines = [
-        f"{_ITEM}{flip['text']}: {output.names(flip['winners'])}" for flip in flips[:_MOST_FLIPS]
+        f"{_ITEM}{flip['text']}: {output.join_names(flip['winners'])}"
+        for flip in flips[:_MOST_FLIPS]
     ]
     return ["", f"{_INDENT}the smallest changes by which another node would win:", *lines]
 
 
-def _not(report: Report) -> str:
+def _describe_missing_flip(report: Report) -> str:
     return "flips it" if report["triedAll"] else "was found in time that flips it"
 
 
 # --- what would help -----------------------------------------------------------------------------
 
 
-def _help(report: Report, where: str = "") -> list[str]:
+def _format_help(report: Report, where: str = "") -> list[str]:
     """Return the edits by which the pod would fit, or what stands in the way of all."""
     parts: list[str] = []
     edits = report.get("edits", [])
@@ -141,57 +154,68 @@ def _help(report: Report, where: str = "") -> list[str]:
     if edits:
         parts += ["", f"{_INDENT}it would fit{place} by one of these edits alone:"]
         shown = edits[:_MOST_EDITS]
-        parts += [_ITEM + (each["text"] if where else _edit(each)) for each in shown]
+        parts += [_ITEM + (each["text"] if where else _format_edit(each)) for each in shown]
         rest = len(edits) - _MOST_EDITS
-        parts += [f"{_INDENT}and {output.count(rest, 'more edit')}: -o json"] if rest > 0 else []
+        parts += (
+            [f"{_INDENT}and {output.format_count(rest, 'more edit')}: -o json"] if rest > 0 else []
+        )
     nearest = report.get("nearest")
     if nearest is not None:
-        parts += ["", f"{_INDENT}no single edit of pod, nodes or policies {_helps(report)}{place}"]
+        parts += [
+            "",
+            (
+                f"{_INDENT}no single edit of pod, nodes or policies "
+                f"{_describe_missing_edit(report)}{place}"
+            ),
+        ]
         if any(each["by"] in _NEVER_EDITED for each in nearest["obstacles"]):
             parts[-1] += "; volumes and device claims are not edited"
     if nearest is not None and not where:
-        parts.append(f"{_INDENT}the fewest obstacles are on {_alike(nearest)}:")
+        parts.append(f"{_INDENT}the fewest obstacles are on {_format_nearest_nodes(nearest)}:")
         parts += [
-            f"{_ITEM}{each['by']}: {explain_text.reason_text(each)}"
+            f"{_ITEM}{each['by']}: {explain_text.format_reason(each)}"
             for each in nearest["obstacles"]
         ]
     preemption = report.get("preemption")
     if preemption is not None:
-        victims = output.names(preemption["victims"]) or "nobody"
+        victims = output.join_names(preemption["victims"]) or "nobody"
         parts += ["", f"{_INDENT}preemption would make room on {preemption['node']}: {victims}"]
     return parts
 
 
-def _alike(nearest: Report) -> str:
+def _format_nearest_nodes(nearest: Report) -> str:
     """Return the node with the fewest obstacles and those like it."""
     named = ", ".join([nearest["node"], *nearest["alike"]])
     return f"{named}, and {nearest['more']:,} more like it" if nearest["more"] else named
 
 
-def _helps(report: Report) -> str:
+def _describe_missing_edit(report: Report) -> str:
     return "lets it fit" if report["triedAll"] else "was found in time that lets it fit"
 
 
-def _edit(edit: Report) -> str:
+def _format_edit(edit: Report) -> str:
     nodes: Sequence[str] = edit["nodes"]
     if edit["target"] == "node":
         more = f", and {edit['more']:,} more like it" if edit["more"] else ""
         return f"{edit['text']}: {' or '.join(nodes)}{more}"
-    return f"{edit['text']}: fits on {output.count(len(nodes), 'node')}, {output.names(nodes)}"
+    count = output.format_count(len(nodes), "node")
+    return f"{edit['text']}: fits on {count}, {output.join_names(nodes)}"
 
 
 # --- every node ----------------------------------------------------------------------------------
 
 
-def _every_node(report: Report) -> str:
+def _format_every_node(report: Report) -> str:
     """Return a line about each node: its points, or everything that rejects it."""
     scores: Mapping[str, Any] = report["scores"]
     rows = [
-        (name, scores[name]["total"] if name in scores else "", _verdict(verdict))
+        (name, scores[name]["total"] if name in scores else "", _format_verdict(verdict))
         for name, verdict in report["nodes"].items()
     ]
-    return output.table(("NODE", "POINTS", "REJECTED BY"), rows, _INDENT)
+    return output.format_table(("NODE", "POINTS", "REJECTED BY"), rows, _INDENT)
 
 
-def _verdict(verdict: Report) -> str:
-    return "; ".join(f"{explain_text.who(each)}: {each['reason']}" for each in verdict["all"])
+def _format_verdict(verdict: Report) -> str:
+    return "; ".join(
+        f"{explain_text.format_rejecting_plugin(each)}: {each['reason']}" for each in verdict["all"]
+    )

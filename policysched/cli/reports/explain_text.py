@@ -19,72 +19,80 @@ _SHOWN_NODES = 5
 _INDENT = "  "
 
 
-def pod_text(report: Report) -> str:
+def format_pod_report(report: Report) -> str:
     """Return why each node fits or not, and the points of the best ones."""
     nodes: Mapping[str, Any] = report["nodes"]
-    parts = [head(report)]
-    parts += gate(report)
+    parts = [format_head(report)]
+    parts += format_gate(report)
     if report["message"]:
         parts.append(_INDENT + report["message"])
     rejected = {name: verdict for name, verdict in nodes.items() if not verdict["ok"]}
     if rejected:
-        parts += ["", reasons(rejected)]
+        parts += ["", format_reasons(rejected)]
     if report["scores"]:
-        parts += ["", *winner(report), "", score_table(report["scores"], _ranking(report))]
-    parts += explain_metrics_text.of_pod(report)
-    parts += shadows(report)
+        parts += [
+            "",
+            *format_winner(report),
+            "",
+            format_score_table(report["scores"], _rank_nodes(report)),
+        ]
+    parts += explain_metrics_text.format_metrics(report)
+    parts += format_shadow_policies(report)
     return "\n".join(parts)
 
 
-def head(report: Report) -> str:
+def format_head(report: Report) -> str:
     """Return on how many nodes a pod fits."""
     text = f"{report['pod']} fits on {report['feasible']:,} of {len(report['nodes']):,} nodes"
-    return styles.styled(text, styles.GOOD if report["feasible"] else styles.BAD)
+    return styles.mark_style(text, styles.GOOD if report["feasible"] else styles.BAD)
 
 
-def node_text(report: Report, node: str) -> str:
+def format_node_report(report: Report, node: str) -> str:
     """Return everything about one pod on one node."""
     verdict = report["nodes"][node]
     if verdict["ok"] and not report["scores"]:
-        head = styles.styled(
+        head = styles.mark_style(
             f"{report['pod']} would fit on {node}, but is not placed", styles.WARNING
         )
-        return "\n".join([head, *gate(report), _INDENT + report["message"]])
+        return "\n".join([head, *format_gate(report), _INDENT + report["message"]])
     if verdict["ok"]:
-        ranking = _ranking(report)
+        ranking = _rank_nodes(report)
         rank = ranking.index(node) + 1
         head = f"{report['pod']} fits on {node}: rank {rank:,} of {len(ranking):,} by points"
         shown = [node, *(name for name in ranking if name != node)]
         parts = [
-            styles.styled(head, styles.GOOD),
-            *gate(report),
+            styles.mark_style(head, styles.GOOD),
+            *format_gate(report),
             "",
-            score_table(report["scores"], shown),
+            format_score_table(report["scores"], shown),
         ]
-        return "\n".join([*parts, *explain_metrics_text.of_node(report, node)])
-    rows = [(who(failure), failure["code"], reason_text(failure)) for failure in verdict["all"]]
-    head = styles.styled(f"{report['pod']} does not fit on {node}", styles.BAD)
-    table = output.table(("REJECTED BY", "CODE", "REASON"), rows, _INDENT)
-    measured = explain_metrics_text.of_node(report, node)
-    return "\n".join([head, *gate(report), "", table, *measured])
+        return "\n".join([*parts, *explain_metrics_text.format_node_metrics(report, node)])
+    rows = [
+        (format_rejecting_plugin(failure), failure["code"], format_reason(failure))
+        for failure in verdict["all"]
+    ]
+    head = styles.mark_style(f"{report['pod']} does not fit on {node}", styles.BAD)
+    table = output.format_table(("REJECTED BY", "CODE", "REASON"), rows, _INDENT)
+    measured = explain_metrics_text.format_node_metrics(report, node)
+    return "\n".join([head, *format_gate(report), "", table, *measured])
 
 
-def reason_text(failure: Mapping[str, Any]) -> str:
+def format_reason(failure: Mapping[str, Any]) -> str:
     """Return the reason with the numbers and names behind it."""
     evidence = failure.get("evidence") or failure.get("measured")
     return f"{failure['reason']}: {evidence}" if evidence else failure["reason"]
 
 
-def shadows(report: Report) -> list[str]:
+def format_shadow_policies(report: Report) -> list[str]:
     """Return a line about each shadow policy that has a say about the pod."""
     lines = [
-        f"{_INDENT}shadow policy {each['policy']}: {shadow_text(each)}"
+        f"{_INDENT}shadow policy {each['policy']}: {format_shadow_verdict(each)}"
         for each in report.get("shadow", ())
     ]
     return ["", *lines] if lines else []
 
 
-def shadow_text(verdict: Mapping[str, Any]) -> str:
+def format_shadow_verdict(verdict: Mapping[str, Any]) -> str:
     """Return what a shadow policy would have made of a pod."""
     node, message = verdict["node"], verdict["message"]
     return {
@@ -97,7 +105,7 @@ def shadow_text(verdict: Mapping[str, Any]) -> str:
     }[verdict["outcome"]]
 
 
-def gate(report: Report) -> list[str]:
+def format_gate(report: Report) -> list[str]:
     """Return what holds a pod back, if anything does."""
     gate = report.get("gated")
     if gate is None:
@@ -109,7 +117,7 @@ def gate(report: Report) -> list[str]:
 # --- why not -------------------------------------------------------------------------------------
 
 
-def reasons(rejected: Mapping[str, Any], most: int | None = None) -> str:
+def format_reasons(rejected: Mapping[str, Any], most: int | None = None) -> str:
     """Return a table of every reason and the nodes that it excludes, the most frequent first.
 
     No more than `most` of them are shown, if that is given.
@@ -117,18 +125,18 @@ def reasons(rejected: Mapping[str, Any], most: int | None = None) -> str:
     which: dict[tuple[str, str], list[str]] = {}
     for name, verdict in rejected.items():
         for failure in verdict["all"]:
-            which.setdefault((who(failure), failure["reason"]), []).append(name)
+            which.setdefault((format_rejecting_plugin(failure), failure["reason"]), []).append(name)
     rows = [
-        (f"{len(names):,}", *key, output.names(names))
+        (f"{len(names):,}", *key, output.join_names(names))
         for key, names in sorted(which.items(), key=lambda item: (-len(item[1]), item[0]))
     ]
     shown = rows if most is None else rows[:most]
-    table = output.table(("NODES", "REJECTED BY", "REASON", "WHICH"), shown, _INDENT)
+    table = output.format_table(("NODES", "REJECTED BY", "REASON", "WHICH"), shown, _INDENT)
     rest = len(rows) - len(shown)
-    return f"{table}\n{_INDENT}and {output.count(rest, 'more reason')}" if rest else table
+    return f"{table}\n{_INDENT}and {output.format_count(rest, 'more reason')}" if rest else table
 
 
-def who(failure: Mapping[str, Any]) -> str:
+def format_rejecting_plugin(failure: Mapping[str, Any]) -> str:
     """Return the plugin, for a rule of a policy its name and line."""
     if failure["rule"]:
         return f"{failure['policy']}/{failure['rule']} (line {failure['line']})"
@@ -138,42 +146,42 @@ def who(failure: Mapping[str, Any]) -> str:
 # --- why there -----------------------------------------------------------------------------------
 
 
-def _ranking(report: Report) -> list[str]:
+def _rank_nodes(report: Report) -> list[str]:
     scores: Mapping[str, Points] = report["scores"]
     return sorted(scores, key=lambda name: (-scores[name]["total"], name))
 
 
-def winner(report: Report) -> list[str]:
+def format_winner(report: Report) -> list[str]:
     """Return lines about the best nodes, the runner-up and what makes the difference."""
     best: Sequence[str] = report["best"]
     scores: Mapping[str, Points] = report["scores"]
     total = scores[best[0]]["total"]
     if len(best) > 1:
         head = f"{_INDENT}best: {len(best):,} nodes with {total} points each, one at random"
-        return [f"{head}: {output.names(best)}"]
-    ranking = _ranking(report)
+        return [f"{head}: {output.join_names(best)}"]
+    ranking = _rank_nodes(report)
     if len(ranking) == 1:
         return [f"{_INDENT}best: {best[0]}, the only one that fits"]
     runner_up = ranking[1]
-    lead = difference(scores[best[0]], scores[runner_up])
+    lead = format_difference(scores[best[0]], scores[runner_up])
     return [
         f"{_INDENT}best: {best[0]} with {total} points",
         f"{_INDENT}runner-up: {runner_up} with {scores[runner_up]['total']} points ({lead})",
     ]
 
 
-def difference(winner: Points, other: Points) -> str:
+def format_difference(winner: Points, other: Points) -> str:
     """Return what each rule gives another node more or less, the weightiest first."""
     differences = {rule: round(other[rule] - winner[rule], 2) for rule in winner if rule != "total"}
     ordered = sorted(differences.items(), key=lambda item: (-abs(item[1]), item[0]))
     return ", ".join(f"{rule} {points:+,}" for rule, points in ordered if points)
 
 
-def score_table(scores: Mapping[str, Points], ranking: Sequence[str]) -> str:
+def format_score_table(scores: Mapping[str, Points], ranking: Sequence[str]) -> str:
     """Return the weighted points rule by rule; nodes as columns, in the order of `ranking`."""
     shown = ranking[:_SHOWN_NODES]
     rules = sorted(rule for rule in scores[shown[0]] if rule != "total")
     rows = [(rule, *(scores[name][rule] for name in shown)) for rule in [*rules, "total"]]
-    text = output.table(("POINTS", *shown), rows, _INDENT)
+    text = output.format_table(("POINTS", *shown), rows, _INDENT)
     rest = len(ranking) - len(shown)
-    return f"{text}\n{_INDENT}and {output.count(rest, 'more node')}" if rest > 0 else text
+    return f"{text}\n{_INDENT}and {output.format_count(rest, 'more node')}" if rest > 0 else text

@@ -25,56 +25,58 @@ _HEADS = {
 HEADER = ("BINDING", "NOW", "FROM", "TO", "CAUSE")
 
 
-def text(bindings: Report) -> list[str]:
+def format_bindings(bindings: Report) -> list[str]:
     """Return the parts of a text about bindings, without the sentence."""
     parts = []
     if bindings["edits"]:
         rows = [
-            (each["change"], each["name"], plan_words.edit_words(each, plan_words.WIDTH))
+            (each["change"], each["name"], plan_words.describe_edit(each, plan_words.WIDTH))
             for each in bindings["edits"]
         ]
-        table = output.table(("", "", ""), rows, "  ")
+        table = output.format_table(("", "", ""), rows, "  ")
         parts.append(f"edits of cluster policies\n{table}")
-    for outcome, changed in by_outcome(bindings):
-        shown = [_row(each) for each in changed[: plan_words.SHOWN]]
-        table = output.table(HEADER, shown, "  ")
+    for outcome, changed in group_by_outcome(bindings):
+        shown = [_format_row(each) for each in changed[: plan_words.SHOWN]]
+        table = output.format_table(HEADER, shown, "  ")
         rest = len(changed) - plan_words.SHOWN
         more = [f"  and {rest:,} more; `-o json` tells all"] if rest > 0 else []
-        title = styles.styled(head(outcome, len(changed)), plan_words.STYLES.get(outcome, ""))
+        title = styles.mark_style(
+            format_outcome_head(outcome, len(changed)), plan_words.STYLES.get(outcome, "")
+        )
         parts.append("\n".join([title, table, *more]))
     return parts
 
 
-def numbers(bindings: Report) -> str:
+def format_counts(bindings: Report) -> str:
     """Return what changes for bindings, in numbers."""
     counts = bindings["summary"]
-    said = [head(each, counts[each]) for each in _HEADS if counts[each]]
+    said = [format_outcome_head(each, counts[each]) for each in _HEADS if counts[each]]
     said = said or ["nothing changes for any binding"]
     moving = counts["movesNow"]
     tail = f"; {moving:,} of them at the next attempt already" if moving else ""
     left = counts["unserved"]
-    tail += f"; {output.count(left, 'binding')} of other schedulers left out" if left else ""
-    return f"{output.count(counts['bindings'], 'binding')}: {', '.join(said)}{tail}"
+    tail += f"; {output.format_count(left, 'binding')} of other schedulers left out" if left else ""
+    return f"{output.format_count(counts['bindings'], 'binding')}: {', '.join(said)}{tail}"
 
 
-def by_outcome(bindings: Report) -> list[tuple[str, list[Report]]]:
+def group_by_outcome(bindings: Report) -> list[tuple[str, list[Report]]]:
     """Return the changes by outcome, the gravest first."""
     changes = bindings["changes"]
     found = ((each, [c for c in changes if c["outcome"] == each]) for each in _HEADS)
     return [(outcome, changed) for outcome, changed in found if changed]
 
 
-def head(outcome: str, number: int) -> str:
+def format_outcome_head(outcome: str, number: int) -> str:
     """Return how many bindings have an outcome, in words."""
     return f"{number:,} {_HEADS[outcome][number != 1]}"
 
 
-def _row(change: Report) -> tuple[str, ...]:
-    return (change["binding"], *cells(change), plan_words.cause_words(change["cause"]))
+def _format_row(change: Report) -> tuple[str, ...]:
+    return (change["binding"], *format_cells(change), plan_words.describe_cause(change["cause"]))
 
 
-def cells(change: Report) -> tuple[str, str, str]:
+def format_cells(change: Report) -> tuple[str, str, str]:
     """Return where a binding is, and where it goes by the old and the new policies."""
     places = (change["present"], change["from"]["clusters"], change["to"]["clusters"])
-    now, old, new = (explain_binding_text.targets(each) or "-" for each in places)
+    now, old, new = (explain_binding_text.format_targets(each) or "-" for each in places)
     return now, old, new

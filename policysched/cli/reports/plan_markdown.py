@@ -29,56 +29,56 @@ _FENCES = re.compile("`+")
 _MAX_CELL = 200
 
 
-def text(report: Report) -> str:
+def format_plan(report: Report) -> str:
     """Return what a plan says; the lists of pods are folded, and cut short where they are long."""
     counts = report["summary"]
-    sides = f"{_code(report['from'])} → {_code(report['to'])}"
-    numbers = ". ".join(plan_text.all_numbers(report))
+    sides = f"{_format_code(report['from'])} → {_format_code(report['to'])}"
+    numbers = ". ".join(plan_text.format_all_counts(report))
     blocks = ["## policysched plan", f"{sides}, {numbers}"]
     if "bindings" not in report or any(counts[phase]["pods"] for phase in ("running", "pending")):
-        blocks.append(_counts(counts))
+        blocks.append(_format_counts(counts))
     if report["edits"]:
-        blocks.append(_edits(report["edits"]))
+        blocks.append(_format_edits(report["edits"]))
     for key, words in (("rejects", "newly keep"), ("admits", "no longer keep")):
         if report[key]:
-            blocks.append(_verdicts(report[key], f"Rules that {words} pods off nodes"))
+            blocks.append(_format_verdicts(report[key], f"Rules that {words} pods off nodes"))
     for outcome in plan_text.LISTED:
         changed = [each for each in report["changes"] if each["outcome"] == outcome]
         if changed:
-            blocks.append(_changes(outcome, changed))
+            blocks.append(_format_changes(outcome, changed))
     if "bindings" in report:
-        blocks += _of_bindings(report["bindings"])
-    return _bounded(blocks)
+        blocks += _format_bindings(report["bindings"])
+    return _limit_length(blocks)
 
 
-def _of_bindings(bindings: Report) -> list[str]:
+def _format_bindings(bindings: Report) -> list[str]:
     blocks = []
     if bindings["edits"]:
         rows = [
             (
                 each["change"],
-                _code(each["name"]),
-                _code(plan_words.edit_words(each, _MAX_CELL)),
+                _format_code(each["name"]),
+                _format_code(plan_words.describe_edit(each, _MAX_CELL)),
                 f"{sum(each['bindings'].values()):,}",
             )
             for each in bindings["edits"][:_ROWS]
         ]
-        table = _table(("", "what", "how", "bindings"), rows, len(bindings["edits"]))
+        table = _format_table(("", "what", "how", "bindings"), rows, len(bindings["edits"]))
         blocks.append(f"### Edits of cluster policies\n\n{table}")
-    for outcome, changed in plan_bindings_text.by_outcome(bindings):
-        listed = [_binding(each) for each in changed[:_ROWS]]
-        head = plan_bindings_text.head(outcome, len(changed))
-        table = _table(("binding", "now", "from", "to", "cause"), listed, len(changed))
+    for outcome, changed in plan_bindings_text.group_by_outcome(bindings):
+        listed = [_format_binding(each) for each in changed[:_ROWS]]
+        head = plan_bindings_text.format_outcome_head(outcome, len(changed))
+        table = _format_table(("binding", "now", "from", "to", "cause"), listed, len(changed))
         blocks.append(f"<details><summary>{head}</summary>\n\n{table}\n\n</details>")
     return blocks
 
 
-def _binding(change: Report) -> tuple[str, ...]:
-    places = (_code(each) for each in plan_bindings_text.cells(change))
-    return (_code(change["binding"]), *places, _cause(change["cause"]))
+def _format_binding(change: Report) -> tuple[str, ...]:
+    places = (_format_code(each) for each in plan_bindings_text.format_cells(change))
+    return (_format_code(change["binding"]), *places, _format_cause(change["cause"]))
 
 
-def _bounded(blocks: list[str]) -> str:
+def _limit_length(blocks: list[str]) -> str:
     """Return the blocks that a comment has room for, and how many were left out."""
     shown: list[str] = []
     length = 0
@@ -92,7 +92,7 @@ def _bounded(blocks: list[str]) -> str:
     return "\n\n".join(shown)
 
 
-def _counts(counts: Report) -> str:
+def _format_counts(counts: Report) -> str:
     phases = ("running", "pending")
     names = {
         head: name
@@ -103,80 +103,82 @@ def _counts(counts: Report) -> str:
         (phase, f"{counts[phase]['pods']:,}", *(f"{counts[phase][head]:,}" for head in names))
         for phase in phases
     ]
-    return _table(("", "pods", *names.values()), rows)
+    return _format_table(("", "pods", *names.values()), rows)
 
 
-def _edits(edits: list[Report]) -> str:
+def _format_edits(edits: list[Report]) -> str:
     rows = [
         (
             each["change"],
-            _code(each["name"]),
-            _code(plan_words.edit_words(each, _MAX_CELL)),
+            _format_code(each["name"]),
+            _format_code(plan_words.describe_edit(each, _MAX_CELL)),
             *(f"{each['pods'][outcome]:,}" for outcome in ("unschedulable", "moved")),
         )
         for each in edits[:_ROWS]
     ]
     header = ("", "what", "how", "unschedulable", "moved")
-    return "### Edits\n\n" + _table(header, rows, len(edits))
+    return "### Edits\n\n" + _format_table(header, rows, len(edits))
 
 
-def _verdicts(verdicts: list[Report], head: str) -> str:
+def _format_verdicts(verdicts: list[Report], head: str) -> str:
     rows = [
         (
-            _code(plan_text.rule_name(each)),
-            _code(output.names(each["nodes"])),
+            _format_code(plan_text.format_rule_name(each)),
+            _format_code(output.join_names(each["nodes"])),
             f"{each['pods']:,}",
-            _code(each["reason"]),
+            _format_code(each["reason"]),
         )
         for each in verdicts[:_ROWS]
     ]
-    return f"### {head}\n\n" + _table(("rule", "nodes", "pods", "reason"), rows, len(verdicts))
+    return f"### {head}\n\n" + _format_table(
+        ("rule", "nodes", "pods", "reason"), rows, len(verdicts)
+    )
 
 
-def _changes(outcome: str, changed: list[Report]) -> str:
+def _format_changes(outcome: str, changed: list[Report]) -> str:
     rows = [
         (
-            _code(each["pod"]),
-            _node(each["node"], "pending"),
-            _fate(each["from"]),
-            _fate(each["to"]),
-            _cause(each["cause"]),
+            _format_code(each["pod"]),
+            _format_node(each["node"], "pending"),
+            _format_fate(each["from"]),
+            _format_fate(each["to"]),
+            _format_cause(each["cause"]),
         )
         for each in changed[:_ROWS]
     ]
-    head = f"{len(changed):,} {plan_text.words(outcome, len(changed))}"
-    table = _table(("pod", "now", "from", "to", "cause"), rows, len(changed))
+    head = f"{len(changed):,} {plan_text.describe_outcome(outcome, len(changed))}"
+    table = _format_table(("pod", "now", "from", "to", "cause"), rows, len(changed))
     return f"<details><summary>{head}</summary>\n\n{table}\n\n</details>"
 
 
-def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]], number: int = 0) -> str:
+def _format_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]], number: int = 0) -> str:
     lines = [header, tuple("---" for _ in header), *rows]
     shown = ["| " + " | ".join(cells) + " |" for cells in lines]
     rest = number - len(rows)
     return "\n".join([*shown, *([f"\n*and {rest:,} more*"] if rest > 0 else [])])
 
 
-def _node(name: str | None, otherwise: str = "–") -> str:
-    return otherwise if name is None else _code(name)
+def _format_node(name: str | None, otherwise: str = "–") -> str:
+    return otherwise if name is None else _format_code(name)
 
 
-def _fate(fate: Report) -> str:
+def _format_fate(fate: Report) -> str:
     """Return the node of a pod, and the pods that are evicted for it."""
-    evicted = ", ".join(_code(name) for name in fate["victims"])
-    return _node(fate["node"]) + (f", evicts {evicted}" if evicted else "")
+    evicted = ", ".join(_format_code(name) for name in fate["victims"])
+    return _format_node(fate["node"]) + (f", evicts {evicted}" if evicted else "")
 
 
-def _cause(cause: Report | None) -> str:
+def _format_cause(cause: Report | None) -> str:
     """Return a cause; what is told of a node stands on its own line."""
     if cause is None:
         return ""
-    said = _code(plan_words.cause_words({**cause, "how": ""}))
-    return f"{said}<br>{_code(cause['how'])}" if cause["how"] else said
+    said = _format_code(plan_words.describe_cause({**cause, "how": ""}))
+    return f"{said}<br>{_format_code(cause['how'])}" if cause["how"] else said
 
 
-def _code(words: str) -> str:
+def _format_code(words: str) -> str:
     """Return text as code, in which nothing is a link, a mention or a tag, also within a table."""
-    shown = plan_words.cut(" ".join(words.split()), _MAX_CELL).replace("|", "\\|")
+    shown = plan_words.shorten_line(" ".join(words.split()), _MAX_CELL).replace("|", "\\|")
     longest = max((len(run) for run in _FENCES.findall(shown)), default=0)
     fence = "`" * (longest + 1)
     pad = " " if longest else ""

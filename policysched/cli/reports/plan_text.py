@@ -32,102 +32,108 @@ LISTED = (
 """Outcomes whose pods are listed."""
 
 
-def text(report: Report) -> str:
+def format_plan(report: Report) -> str:
     """Return what a plan says."""
-    parts = [summary(report)]
+    parts = [format_summary(report)]
     if report["edits"]:
         rows = [
-            (each["change"], each["name"], plan_words.edit_words(each, plan_words.WIDTH))
+            (each["change"], each["name"], plan_words.describe_edit(each, plan_words.WIDTH))
             for each in report["edits"]
         ]
-        parts.append("edits\n" + output.table(("", "", ""), rows, "  "))
-    parts += [_verdicts(report[key], words) for key, words in _VERDICTS if report[key]]
+        parts.append("edits\n" + output.format_table(("", "", ""), rows, "  "))
+    parts += [_format_verdicts(report[key], words) for key, words in _VERDICTS if report[key]]
     for outcome in LISTED:
         changed = [each for each in report["changes"] if each["outcome"] == outcome]
         if changed:
-            parts.append(_changes(outcome, changed))
+            parts.append(_format_changes(outcome, changed))
     if "bindings" in report:
-        parts += plan_bindings_text.text(report["bindings"])
+        parts += plan_bindings_text.format_bindings(report["bindings"])
     return "\n\n".join(parts)
 
 
 _VERDICTS = (("rejects", "newly keeps pods off"), ("admits", "no longer keeps pods off"))
 
 
-def summary(report: Report) -> str:
+def format_summary(report: Report) -> str:
     """Return one sentence about both sides."""
-    return f"{report['from']} → {report['to']}, {'. '.join(all_numbers(report))}"
+    return f"{report['from']} → {report['to']}, {'. '.join(format_all_counts(report))}"
 
 
-def all_numbers(report: Report) -> list[str]:
+def format_all_counts(report: Report) -> list[str]:
     """Return what changes for pods, and for bindings where the cluster has any of Karmada."""
     counts, bindings = report["summary"], report.get("bindings")
     has_pods = counts["running"]["pods"] or counts["pending"]["pods"] or counts["unserved"]
-    said = [numbers(report)] if has_pods or bindings is None else []
-    return said if bindings is None else [*said, plan_bindings_text.numbers(bindings)]
+    said = [format_pod_counts(report)] if has_pods or bindings is None else []
+    return said if bindings is None else [*said, plan_bindings_text.format_counts(bindings)]
 
 
-def numbers(report: Report) -> str:
+def format_pod_counts(report: Report) -> str:
     """Return what changes, in numbers."""
     counts = report["summary"]
     looked_at = (
-        f"{output.count(counts['running']['pods'], 'running pod')} and "
+        f"{output.format_count(counts['running']['pods'], 'running pod')} and "
         f"{counts['pending']['pods']:,} pending"
     )
-    said = [f"{number:,} {words(each, number)}" for each, number in _totals(counts)]
+    said = [
+        f"{number:,} {describe_outcome(each, number)}" for each, number in _format_totals(counts)
+    ]
     said = said or ["nothing changes for any pod"]
     lost = counts["nodeLost"]
-    tail = f"; the present node of {output.count(lost, 'pod')} no longer takes it" if lost else ""
+    tail = (
+        f"; the present node of {output.format_count(lost, 'pod')} no longer takes it"
+        if lost
+        else ""
+    )
     left = counts["unserved"]
-    tail += f"; {output.count(left, 'pod')} of other schedulers left out" if left else ""
+    tail += f"; {output.format_count(left, 'pod')} of other schedulers left out" if left else ""
     return f"{looked_at}: {', '.join(said)}{tail}"
 
 
-def words(outcome: str, number: int) -> str:
+def describe_outcome(outcome: str, number: int) -> str:
     """Return what an outcome is called for a number of pods."""
     return _HEADS[outcome][number != 1]
 
 
-def _totals(counts: Report) -> Iterable[tuple[str, int]]:
+def _format_totals(counts: Report) -> Iterable[tuple[str, int]]:
     for outcome in _HEADS:
         number = counts["running"][outcome] + counts["pending"][outcome]
         if number:
             yield outcome, number
 
 
-def rule_name(verdict: Report) -> str:
+def format_rule_name(verdict: Report) -> str:
     """Return who says a verdict."""
     if verdict["rule"] is not None:
         return f"{verdict['policy']}/{verdict['rule']}"
     return str(verdict["plugin"]) or "scheduler"
 
 
-def _verdicts(verdicts: list[Report], head: str) -> str:
+def _format_verdicts(verdicts: list[Report], head: str) -> str:
     lines = [
-        f"  {rule_name(each)} {head} {output.names(each['nodes'])} "
-        f"({output.count(each['pods'], 'pod')}): {each['reason']}"
+        f"  {format_rule_name(each)} {head} {output.join_names(each['nodes'])} "
+        f"({output.format_count(each['pods'], 'pod')}): {each['reason']}"
         for each in verdicts[: plan_words.SHOWN]
     ]
-    return "\n".join(["nodes", *lines, *_more(len(verdicts))])
+    return "\n".join(["nodes", *lines, *_format_remainder(len(verdicts))])
 
 
-def _changes(outcome: str, changed: list[Report]) -> str:
+def _format_changes(outcome: str, changed: list[Report]) -> str:
     rows = [
         (
             each["pod"],
             each["phase"] if each["node"] is None else each["node"],
-            plan_words.fate_words(each["from"]),
-            plan_words.fate_words(each["to"]),
-            plan_words.cause_words(each["cause"]),
+            plan_words.describe_fate(each["from"]),
+            plan_words.describe_fate(each["to"]),
+            plan_words.describe_cause(each["cause"]),
         )
         for each in changed[: plan_words.SHOWN]
     ]
-    head = f"{len(changed):,} {words(outcome, len(changed))}"
-    table = output.table(("POD", "NOW", "FROM", "TO", "CAUSE"), rows, "  ")
-    head = styles.styled(head, plan_words.STYLES.get(outcome, ""))
-    return "\n".join([head, table, *_more(len(changed))])
+    head = f"{len(changed):,} {describe_outcome(outcome, len(changed))}"
+    table = output.format_table(("POD", "NOW", "FROM", "TO", "CAUSE"), rows, "  ")
+    head = styles.mark_style(head, plan_words.STYLES.get(outcome, ""))
+    return "\n".join([head, table, *_format_remainder(len(changed))])
 
 
-def _more(number: int) -> list[str]:
+def _format_remainder(number: int) -> list[str]:
     rest = number - plan_words.SHOWN
     return [f"  and {rest:,} more; `-o json` tells all"] if rest > 0 else []

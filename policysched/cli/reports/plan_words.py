@@ -24,34 +24,36 @@ _CONTEXT = 2
 """Words that are shown before those that differ."""
 
 
-def edit_words(edit: Report, width: int) -> str:
+def describe_edit(edit: Report, width: int) -> str:
     """Return what an edit did and in which profiles; what is long is cut."""
-    profiles = cut(_profile_words(edit.get("profiles", ())), width // 2)
-    return _change_words(edit, width - len(profiles)) + profiles
+    profiles = shorten_line(_describe_profiles(edit.get("profiles", ())), width // 2)
+    return _describe_change(edit, width - len(profiles)) + profiles
 
 
-def _change_words(edit: Report, width: int) -> str:
+def _describe_change(edit: Report, width: int) -> str:
     """Return what an edit did; what is long is cut, but not the words that differ."""
     if edit["note"]:
-        note = cut(f"({edit['note']})", width)
+        note = shorten_line(f"({edit['note']})", width)
         rule = edit["new"] or edit["old"]
-        return f"{cut(rule, max(width - len(note), width // 3))} {note}"
+        return f"{shorten_line(rule, max(width - len(note), width // 3))} {note}"
     if edit["change"] != "changed":
-        return cut(edit["new"] or edit["old"], width)
+        return shorten_line(edit["new"] or edit["old"], width)
     said = _ARROW.join((edit["old"], edit["new"]))
     if len(said) <= width:
         return said
     half = (width - len(_ARROW)) // 2
-    return _ARROW.join(cut(each, half) for each in _differing(edit["old"], edit["new"]))
+    return _ARROW.join(
+        shorten_line(each, half) for each in _find_differing_words(edit["old"], edit["new"])
+    )
 
 
-def _profile_words(names: Sequence[str]) -> str:
+def _describe_profiles(names: Sequence[str]) -> str:
     """Return the profiles of an edit that was not made in all of them."""
     said = ", ".join(f"`{name}`" for name in names)
     return f" (profile{'s'[: len(names) - 1]} {said})" if names else ""
 
 
-def _differing(old: str, new: str) -> tuple[str, str]:
+def _find_differing_words(old: str, new: str) -> tuple[str, str]:
     """Return the words that two texts do not share at their ends, with some before them."""
     before, after = old.split(), new.split()
     shortest = min(len(before), len(after))
@@ -67,7 +69,7 @@ def _differing(old: str, new: str) -> tuple[str, str]:
     return was, now
 
 
-def cause_words(cause: Report | None) -> str:
+def describe_cause(cause: Report | None) -> str:
     """Return a cause in a few words."""
     if cause is None:
         return ""
@@ -88,16 +90,16 @@ def cause_words(cause: Report | None) -> str:
     return f"{said}: {cause['how']}" if cause["how"] else said
 
 
-def fate_words(fate: Report) -> str:
+def describe_fate(fate: Report) -> str:
     """Return the node of a pod, a dash for none, and the pods that are evicted for it."""
-    return f"{fate['node'] or '-'}{eviction_words(fate)}"
+    return f"{fate['node'] or '-'}{describe_evictions(fate)}"
 
 
-def eviction_words(fate: Report) -> str:
+def describe_evictions(fate: Report) -> str:
     """Return the pods that are evicted for a pod; "" for none."""
     return f", evicts {', '.join(fate['victims'])}" if fate["victims"] else ""
 
 
-def cut(line: str, width: int = WIDTH) -> str:
+def shorten_line(line: str, width: int = WIDTH) -> str:
     """Return a line, a long one cut short."""
     return line if len(line) <= width else line[: width - 1] + "…"

@@ -14,27 +14,27 @@ if TYPE_CHECKING:
     from policysched.policytests import running
 
 
-def document(run: running.Run) -> str:
+def render_document(run: running.PolicyTestRun) -> str:
     """Return a testsuite for each file; one that could not be run is a test in error."""
-    root = ElementTree.Element("testsuites", _counts(run.results, len(run.problems)))
+    root = ElementTree.Element("testsuites", _count_results(run.results, len(run.problems)))
     for file, grouped in itertools.groupby(run.results, key=lambda r: r.case.suite.path):
         results = list(grouped)
         suite = ElementTree.SubElement(
-            root, "testsuite", {"name": _clean(file), **_counts(results)}
+            root, "testsuite", {"name": _remove_invalid_characters(file), **_count_results(results)}
         )
         for result in results:
-            _case(suite, result)
+            _render_case(suite, result)
     for file, problem in run.problems.items():
-        name = _clean(file)
-        suite = ElementTree.SubElement(root, "testsuite", {"name": name, **_counts([], 1)})
+        name = _remove_invalid_characters(file)
+        suite = ElementTree.SubElement(root, "testsuite", {"name": name, **_count_results([], 1)})
         case = ElementTree.SubElement(suite, "testcase", {"name": name, "classname": name})
-        _add(case, "error", problem.splitlines()[0], problem)
+        _add_problem(case, "error", problem.splitlines()[0], problem)
     ElementTree.indent(root)
     text = ElementTree.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="utf-8"?>\n{text}'
 
 
-def _counts(results: list[running.Result], further_errors: int = 0) -> dict[str, str]:
+def _count_results(results: list[running.CaseResult], further_errors: int = 0) -> dict[str, str]:
     statuses = [result.status for result in results]
     return {
         "tests": str(len(results) + further_errors),
@@ -44,26 +44,30 @@ def _counts(results: list[running.Result], further_errors: int = 0) -> dict[str,
     }
 
 
-def _case(suite: ElementTree.Element, result: running.Result) -> None:
+def _render_case(suite: ElementTree.Element, result: running.CaseResult) -> None:
     each = result.case
     said = {
-        "name": _clean(each.name),
-        "classname": _clean(each.suite.path),
-        "line": str(each.line()),
+        "name": _remove_invalid_characters(each.name),
+        "classname": _remove_invalid_characters(each.suite.path),
+        "line": str(each.find_line()),
     }
     case = ElementTree.SubElement(suite, "testcase", said)
     if result.status == "skip":
-        ElementTree.SubElement(case, "skipped", {"message": _clean(result.problem)})
+        ElementTree.SubElement(
+            case, "skipped", {"message": _remove_invalid_characters(result.problem)}
+        )
     elif result.status != "pass":
         kind = "failure" if result.status == "fail" else "error"
-        lines = list(policytest_text.details(result))
-        _add(case, kind, " ".join(lines[:2]), "\n".join(lines))
+        lines = list(policytest_text.format_details(result))
+        _add_problem(case, kind, " ".join(lines[:2]), "\n".join(lines))
 
 
-def _add(case: ElementTree.Element, kind: str, message: str, text: str) -> None:
-    ElementTree.SubElement(case, kind, {"message": _clean(message)}).text = _clean(text)
+def _add_problem(case: ElementTree.Element, kind: str, message: str, text: str) -> None:
+    ElementTree.SubElement(
+        case, kind, {"message": _remove_invalid_characters(message)}
+    ).text = _remove_invalid_characters(text)
 
 
-def _clean(text: str) -> str:
+def _remove_invalid_characters(text: str) -> str:
     """Return a text without signs that XML cannot have."""
-    return control_characters.replace_for_xml(styles.without_marks(text))
+    return control_characters.replace_for_xml(styles.remove_marks(text))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from policysched.lang.checking import checker
 
 
-def read(path: str) -> config.Config:
+def read_configuration(path: str) -> config.Config:
     """Return the configuration in a file.
 
     Raises:
@@ -21,22 +21,24 @@ def read(path: str) -> config.Config:
     """
     from policysched.config import config_reading  # noqa: PLC0415 - `--help` does without
 
-    return config_reading.read(path)
+    return config_reading.read_config(path)
 
 
-def params(configuration: config.Config) -> dict[str, str]:
+def get_params(configuration: config.Config) -> dict[str, str]:
     """Return what it says of params of policies."""
     return {name: str(value) for name, value in configuration.params.items()}
 
 
-def judged(result: checker.CheckResult, configuration: config.Config) -> checker.CheckResult:
+def apply_lint_gate(
+    result: checker.CheckResult, configuration: config.Config
+) -> checker.CheckResult:
     """Return what a scheduler with this configuration makes of it: errors of lint count, too."""
     from policysched.profiles import lint_gate  # noqa: PLC0415 - `--help` does without
 
-    return lint_gate.of(configuration.policies.lint_errors)(result)
+    return lint_gate.choose_judge(configuration.policies.lint_errors)(result)
 
 
-def alone(args: argparse.Namespace, configuration: config.Config | None) -> int:
+def check_configuration_alone(args: argparse.Namespace, configuration: config.Config | None) -> int:
     """Check a configuration that names no policies, or a ConfigMap of the cluster.
 
     Raises:
@@ -47,18 +49,18 @@ def alone(args: argparse.Namespace, configuration: config.Config | None) -> int:
         raise errors.UsageError("name a PATH to check, or a configuration by --config")
     from policysched.profiles import policies  # noqa: PLC0415 - `--help` does without NumPy
 
-    policy_set = policies.load((), {}, None, _without_params(configuration))
+    policy_set = policies.load_policy_set((), {}, None, _remove_params(configuration))
     policies.check_profiles(policy_set)
     if args.output == output.JSON:
         nothing = {"files": [], "errors": 0, "warnings": 0, "diagnostics": []}
-        output.write(output.as_json({"ok": True, "hash": None, **nothing}))
+        output.write(output.encode_json({"ok": True, "hash": None, **nothing}))
     else:
-        profiles = output.count(len(policy_set.specs), "profile")
+        profiles = output.format_count(len(policy_set.specs), "profile")
         output.write_report(f"{args.config}: {profiles}, no policies in files")
     return errors.EXIT_OK
 
 
-def _without_params(configuration: config.Config) -> config.Config:
+def _remove_params(configuration: config.Config) -> config.Config:
     """Leave params out: the policies that have them are in the cluster."""
     import msgspec  # noqa: PLC0415 - `--help` does without
 

@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all", dest="all_bindings", action="store_true", help="explain every binding, each alone"
     )
-    karmada_options.add(parser)
+    karmada_options.add_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -54,31 +54,37 @@ def run(args: argparse.Namespace) -> int:
         raise errors.UsageError(
             "say which bindings: `binding [NAMESPACE/]NAME`, or `binding --all`"
         )
-    inputs = _inputs(args)
-    loaded = karmada_options.policies(args)
-    algorithm = karmada_options.algorithm(args, loaded.policies)
-    for warning in karmada_options.warnings(args):
-        output.note(warning)
+    inputs = _read_inputs(args)
+    loaded = karmada_options.load_policies(args)
+    algorithm = karmada_options.make_algorithm(args, loaded.policies)
+    for warning in karmada_options.find_warnings(args):
+        output.print_note(warning)
     from policysched.karmada.state import snapshot  # noqa: PLC0415 - as above
     from policysched.offline import binding_explaining  # noqa: PLC0415 - `--help` does without NumPy
 
     as_json = (args.output or (output.JSON if inputs.is_lines else output.HUMAN)) == output.JSON
-    for plane in karmada_options.planes(inputs, args, loaded):
+    for plane in karmada_options.read_control_planes(inputs, args, loaded):
         if not inputs.is_lines:
-            fast_exit.hold(plane)
-        clusters = snapshot.of(plane.clusters, plane.bindings)
+            fast_exit.keep_until_exit(plane)
+        clusters = snapshot.make_snapshot(plane.clusters, plane.bindings)
         wanted = (
-            plane.bindings if args.all_bindings else [binding_explaining.find(plane, args.binding)]
+            plane.bindings
+            if args.all_bindings
+            else [binding_explaining.find_binding(plane, args.binding)]
         )
-        with progress.shown("explaining bindings", len(wanted), unless_printing=True) as bar:
+        with progress.show_progress(
+            "explaining bindings", len(wanted), unless_printing=True
+        ) as bar:
             reports = bar.track(
-                binding_explaining.report(algorithm, each, clusters) for each in wanted
+                binding_explaining.report_binding(algorithm, each, clusters) for each in wanted
             )
-            _write(reports, as_json=as_json, is_lines=inputs.is_lines)
+            _write_reports(reports, as_json=as_json, is_lines=inputs.is_lines)
     return errors.EXIT_OK
 
 
-def _inputs(args: argparse.Namespace) -> object_lists.Inputs[control_plane_file.ControlPlane]:
+def _read_inputs(
+    args: argparse.Namespace,
+) -> object_lists.InputLists[control_plane_file.ControlPlane]:
     """Return the control planes that the options name.
 
     Raises:
@@ -90,7 +96,7 @@ def _inputs(args: argparse.Namespace) -> object_lists.Inputs[control_plane_file.
         object_lists,
     )
 
-    named = cluster_options.chosen(args)
+    named = cluster_options.choose_cluster(args)
     if named is None:
         raise errors.UsageError(
             "--cluster is missing: a file, or `-` for stdin; --live reads a running control plane"
@@ -99,27 +105,27 @@ def _inputs(args: argparse.Namespace) -> object_lists.Inputs[control_plane_file.
         return control_plane_file.read_all(named)
     from policysched.inputs import live_control_plane  # noqa: PLC0415 - brings HTTP
 
-    return object_lists.Inputs(iter([live_control_plane.read(named)]))
+    return object_lists.InputLists(iter([live_control_plane.read(named)]))
 
 
-def _write(
+def _write_reports(
     reports: Iterator[explain_binding_text.Report], *, as_json: bool, is_lines: bool
 ) -> None:
     """Print reports as they come; one line for a control plane that was a line."""
     if as_json and is_lines:
-        output.write(output.as_json(list(reports)))
+        output.write(output.encode_json(list(reports)))
     elif as_json:
         output.write_json_array(reports)
     else:
-        _write_texts(reports)
+        _print_texts(reports)
 
 
-def _write_texts(reports: Iterator[explain_binding_text.Report]) -> None:
+def _print_texts(reports: Iterator[explain_binding_text.Report]) -> None:
     count = 0
     for report in reports:
         if count:
             output.write("")
-        output.write_report(explain_binding_text.text(report))
+        output.write_report(explain_binding_text.format_report(report))
         count += 1
     if not count:
         output.write("no bindings to explain")

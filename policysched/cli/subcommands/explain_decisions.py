@@ -58,18 +58,18 @@ def run(args: argparse.Namespace) -> int:
 
     offline_options.refuse_empty(args, "decisions", *_ACCESS)
     _refuse_offline_options(args)
-    pod = _key(args.pod) if args.form == "pod" else None
-    access = decision_source.Access(
+    pod = _parse_pod_key(args.pod) if args.form == "pod" else None
+    access = decision_source.DecisionServerCredentials(
         args.token_file, args.ca_file, is_unverified=bool(args.insecure_skip_tls_verify)
     )
-    found = decision_source.read(args.decisions, pod, access)
+    found = decision_source.read_decisions(args.decisions, pod, access)
     if pod is not None and not found:
         advice = "only the latest decisions are kept: `decisions.kept` of the configuration"
         raise errors.InputError(f"`{pod}`", "no decision about such a pod is kept", help=advice)
     if args.output == output.JSON:
         output.write_json_array(found)
     else:
-        text = "\n\n".join(map(decision_text.text, found))
+        text = "\n\n".join(map(decision_text.format_decision, found))
         output.write_report(text or "no decisions are kept")
     return errors.EXIT_OK
 
@@ -82,5 +82,5 @@ def _refuse_offline_options(args: argparse.Namespace) -> None:
             )
 
 
-def _key(pod: str) -> str:
+def _parse_pod_key(pod: str) -> str:
     return pod if "/" in pod else f"default/{pod}"

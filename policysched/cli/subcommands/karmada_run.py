@@ -68,11 +68,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=_DEFAULT_NAME,
         help=f"whose bindings are scheduled (default: {_DEFAULT_NAME})",
     )
-    karmada_options.add(parser)
-    karmada_run_policies.add(parser)
-    karmada_run_estimators.add(parser)
+    karmada_options.add_options(parser)
+    karmada_run_policies.add_options(parser)
+    karmada_run_estimators.add_options(parser)
     _add_election(parser)
-    _add_limits(parser)
+    _add_rate_limits(parser)
     _add_addresses(parser)
     group = parser.add_argument_group("logs")
     group.add_argument("--log-level", choices=logs.LEVELS, default="info", help="default: info")
@@ -106,7 +106,7 @@ def _add_election(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def _add_limits(parser: argparse.ArgumentParser) -> None:
+def _add_rate_limits(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("limits")
     for name, kind, default, text in (
         ("kube-api-qps", float, 40.0, "requests a second; -1 for no limit"),
@@ -161,18 +161,18 @@ def run(args: argparse.Namespace) -> int:
     from policysched.app import karmada_service  # noqa: PLC0415 - as above
 
     offline_options.refuse_empty(args, "kubeconfig", "context", "master")
-    said = options_of(args)
-    algorithm = karmada_options.algorithm(args)
+    said = read_options(args)
+    algorithm = karmada_options.make_algorithm(args)
     clock = clocks.SystemClock()
     level = "debug" if args.v >= _DEBUG_VERBOSITY else args.log_level
     logs.configure(clock, level, form=args.log_format)
-    for warning in warnings(args):
+    for warning in find_warnings(args):
         _log.warning("%s", warning)
-    asyncio.run(karmada_service.Service(said, algorithm, clock).run())
+    asyncio.run(karmada_service.KarmadaSchedulerProcess(said, algorithm, clock).run())
     return errors.EXIT_OK
 
 
-def options_of(args: argparse.Namespace) -> options.Options:
+def read_options(args: argparse.Namespace) -> options.KarmadaSchedulerOptions:
     """Return what the options say.
 
     Raises:
@@ -186,9 +186,9 @@ def options_of(args: argparse.Namespace) -> options.Options:
         raise errors.UsageError(
             f"--scheduler-name `{name}` is no name; use letters, digits, `-`, `_` and `.`"
         )
-    if not _is_server(args.master):
+    if not _is_server_url(args.master):
         raise errors.UsageError(
-            f"--master: {server_urls.quoted(args.master)} is not the address of a server; write https://HOST:PORT"
+            f"--master: {server_urls.quote_url(args.master)} is not the address of a server; write https://HOST:PORT"
         )
     is_rate = math.isfinite(args.kube_api_qps) and args.kube_api_qps != 0.0
     if not is_rate or args.kube_api_burst < 1 or args.writes_at_once < 1:
@@ -196,30 +196,32 @@ def options_of(args: argparse.Namespace) -> options.Options:
             "--kube-api-qps, --kube-api-burst and --writes-at-once must be more than 0; "
             "`--kube-api-qps=-1` is for no limit"
         )
-    return options.Options(
+    return options.KarmadaSchedulerOptions(
         kubeconfig=args.kubeconfig,
         context=args.context,
         master=args.master,
         scheduler_name=name,
-        election=_election(args),
+        election=_read_election(args),
         qps=None if args.kube_api_qps < 0 else args.kube_api_qps,
         burst=args.kube_api_burst,
-        retry=_retry(args),
+        retry=_read_retry_times(args),
         writes_at_once=args.writes_at_once,
-        metrics_address=_address("--metrics-bind-address", args.metrics_bind_address),
-        health_address=_address("--health-probe-bind-address", args.health_probe_bind_address),
-        configuration=karmada_run_policies.configuration(args),
+        metrics_address=_parse_address("--metrics-bind-address", args.metrics_bind_address),
+        health_address=_parse_address(
+            "--health-probe-bind-address", args.health_probe_bind_address
+        ),
+        configuration=karmada_run_policies.read_configuration(args),
         metrics_file=args.metrics_file,
-        estimators=karmada_run_estimators.options_of(args),
+        estimators=karmada_run_estimators.read_options(args),
         by_priority=gates.parse(args.feature_gates).priorities,
     )
 
 
-def _is_server(address: str | None) -> bool:
+def _is_server_url(address: str | None) -> bool:
     return address is None or server_urls.split(address) is not None
 
 
-def _election(args: argparse.Namespace) -> election_config.LeaderElectionConfig:
+def _read_election(args: argparse.Namespace) -> election_config.LeaderElectionConfig:
     from policysched.config import election_config, election_faults  # noqa: PLC0415 - `--help` does without
 
     config = election_config.LeaderElectionConfig(
@@ -237,12 +239,12 @@ def _election(args: argparse.Namespace) -> election_config.LeaderElectionConfig:
     return config
 
 
-def _retry(args: argparse.Namespace) -> work_queue.RetryTimes:
+def _read_retry_times(args: argparse.Namespace) -> work_queue.RetryLimits:
     from policysched.config import durations  # noqa: PLC0415 - `--help` does without
     from policysched.karmada.scheduler import work_queue  # noqa: PLC0415 - as above
 
-    base = durations.seconds(args.rate_limiter_base_delay)
-    longest = durations.seconds(args.rate_limiter_max_delay)
+    base = durations.parse_seconds(args.rate_limiter_base_delay)
+    longest = durations.parse_seconds(args.rate_limiter_max_delay)
     if not base or not longest or base > longest:
         raise errors.UsageError(
             "--rate-limiter-base-delay and --rate-limiter-max-delay are durations such as `5ms` "
@@ -252,12 +254,12 @@ def _retry(args: argparse.Namespace) -> work_queue.RetryTimes:
         raise errors.UsageError(
             "--rate-limiter-qps and --rate-limiter-bucket-size must be more than 0"
         )
-    return work_queue.RetryTimes(
+    return work_queue.RetryLimits(
         base, longest, float(args.rate_limiter_qps), args.rate_limiter_bucket_size
     )
 
 
-def _address(option: str, text: str) -> addresses.Address | None:
+def _parse_address(option: str, text: str) -> addresses.ListenAddress | None:
     from policysched.config import addresses  # noqa: PLC0415 - `--help` does without
 
     if text in ("", _OFF):
@@ -268,9 +270,9 @@ def _address(option: str, text: str) -> addresses.Address | None:
         raise errors.UsageError(f"{option}: {error}") from error
 
 
-def warnings(args: argparse.Namespace) -> list[str]:
+def find_warnings(args: argparse.Namespace) -> list[str]:
     """Return what is said of options that change nothing, or not what they seem to."""
-    given = _given(args)
+    given = _find_given_options(args)
     said = [
         f"--{name} is ignored: karmada-scheduler has not had it since v1.12"
         for name in _REMOVED
@@ -279,8 +281,8 @@ def warnings(args: argparse.Namespace) -> list[str]:
     said += [
         f"--{name} is ignored: it is about the profiler of Go" for name in _OF_GO if name in given
     ]
-    said += karmada_options.warnings(args)
-    said += karmada_run_estimators.warnings(args)
+    said += karmada_options.find_warnings(args)
+    said += karmada_run_estimators.find_warnings(args)
     is_second = args.scheduler_name != _DEFAULT_NAME
     if args.leader_elect and is_second and args.leader_elect_resource_name == _DEFAULT_LEASE:
         said.append(
@@ -290,6 +292,6 @@ def warnings(args: argparse.Namespace) -> list[str]:
     return said
 
 
-def _given(args: argparse.Namespace) -> set[str]:
+def _find_given_options(args: argparse.Namespace) -> set[str]:
     values: dict[str, Any] = vars(args)
     return {name.replace("_", "-") for name, value in values.items() if value is not None}

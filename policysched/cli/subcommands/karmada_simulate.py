@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--scheduler-name", metavar="N", help="profile whose cluster policies are in force"
     )
-    karmada_options.add(parser)
+    karmada_options.add_options(parser)
     output.add_option(parser)
 
 
@@ -53,56 +53,56 @@ def run(args: argparse.Namespace) -> int:
     from policysched.inputs import control_plane_file  # noqa: PLC0415 - slow
     from policysched.offline import binding_simulating  # noqa: PLC0415 - slow
 
-    loaded = karmada_options.policies(args)
-    algorithm = karmada_options.algorithm(args, loaded.policies)
-    for warning in karmada_options.warnings(args):
-        output.note(warning)
+    loaded = karmada_options.load_policies(args)
+    algorithm = karmada_options.make_algorithm(args, loaded.policies)
+    for warning in karmada_options.find_warnings(args):
+        output.print_note(warning)
     inputs = control_plane_file.read_all(args.cluster)
     as_json = (args.output or (output.JSON if inputs.is_lines else output.HUMAN)) == output.JSON
-    for plane in karmada_options.planes(inputs, args, loaded):
-        with progress.shown("placing bindings", len(plane.bindings)) as bar:
+    for plane in karmada_options.read_control_planes(inputs, args, loaded):
+        with progress.show_progress("placing bindings", len(plane.bindings)) as bar:
             outcomes = list(bar.track(binding_simulating.simulate(algorithm, plane)))
         if as_json:
-            output.write(output.as_json([outcome.as_json() for outcome in outcomes]))
+            output.write(output.encode_json([outcome.as_json() for outcome in outcomes]))
         else:
             policies = loaded.policies.in_force if loaded.policies else ()
             files = args.policies or ()
-            decided = offline_options.decided_by(files, policies, loaded.content_hash)
-            output.write_report(_text(outcomes, decided))
+            decided = offline_options.format_decided_by(files, policies, loaded.content_hash)
+            output.write_report(_format_outcomes(outcomes, decided))
     return errors.EXIT_OK
 
 
-def _text(outcomes: Sequence[binding_simulating.Outcome], decided: str) -> str:
+def _format_outcomes(outcomes: Sequence[binding_simulating.SimulatedBinding], decided: str) -> str:
     """Return a line for each binding, how many are placed, and what decided."""
     if not outcomes:
         return "no bindings to schedule"
     placed = sum(outcome.failure is None for outcome in outcomes)
-    summary = f"{placed:,} of {output.count(len(outcomes), 'binding')} placed"
+    summary = f"{placed:,} of {output.format_count(len(outcomes), 'binding')} placed"
     style = styles.GOOD if placed == len(outcomes) else styles.BAD
-    return "\n".join([_table(outcomes), "", styles.styled(summary, style), "", decided])
+    return "\n".join([_format_table(outcomes), "", styles.mark_style(summary, style), "", decided])
 
 
-def _table(outcomes: Sequence[binding_simulating.Outcome]) -> str:
+def _format_table(outcomes: Sequence[binding_simulating.SimulatedBinding]) -> str:
     """Return a row for each binding; with its term of clusterAffinities if any has some."""
     terms = [each.decision.observed_affinity for each in outcomes]
     columns = {
         "BINDING": [each.binding.key for each in outcomes],
-        "CLUSTERS": [_targets(each) or "-" for each in outcomes],
+        "CLUSTERS": [_format_targets(each) or "-" for each in outcomes],
         "AFFINITY": [term or "-" for term in terms],
-        "WHY NOT": [_why(each) for each in outcomes],  # last, for it may be long
+        "WHY NOT": [_format_reason(each) for each in outcomes],  # last, for it may be long
     }
     if not any(terms):
         del columns["AFFINITY"]
     rows = list(zip(*columns.values(), strict=True))
     bad = [styles.BAD * (each.failure is not None) for each in outcomes]
-    return output.table(list(columns), rows, "", bad)
+    return output.format_table(list(columns), rows, "", bad)
 
 
-def _targets(outcome: binding_simulating.Outcome) -> str:
+def _format_targets(outcome: binding_simulating.SimulatedBinding) -> str:
     return ", ".join(
         f"{each.name}:{each.replicas}" if each.replicas else each.name for each in outcome.targets
     )
 
 
-def _why(outcome: binding_simulating.Outcome) -> str:
+def _format_reason(outcome: binding_simulating.SimulatedBinding) -> str:
     return outcome.failure.text if outcome.failure else ""

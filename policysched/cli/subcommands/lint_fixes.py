@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 _HOW = "fixed"
 
 
-def show(files: Iterable[policy_sources.PolicyFile], fixed: Mapping[str, str]) -> int:
+def print_diff(files: Iterable[policy_sources.PolicySourceFile], fixed: Mapping[str, str]) -> int:
     """Print the diff of the fixes; return the exit code, 2 if a text cannot be edited."""
     exit_code = errors.EXIT_OK
     for file in files:
-        content, is_whole = rewriting.with_texts(file, fixed)
+        content, is_whole = rewriting.replace_texts(file, fixed)
         if content != file.content:
             exit_code = max(exit_code, errors.EXIT_FINDINGS)
-            output.write_diff(rewriting.diff(file, content, _HOW))
+            output.write_diff(rewriting.make_unified_diff(file, content, _HOW))
         if not is_whole:
             exit_code = errors.EXIT_WRONG_INPUT
     return exit_code
 
 
-def write(
-    files: Sequence[policy_sources.PolicyFile], fixed: Mapping[str, str]
+def write_fixed_files(
+    files: Sequence[policy_sources.PolicySourceFile], fixed: Mapping[str, str]
 ) -> tuple[list[source.SourceText], int]:
     """Write the files that fixes have changed; return the texts as they are now, and the exit code.
 
@@ -43,21 +43,23 @@ def write(
     texts: list[source.SourceText] = []
     exit_code = errors.EXIT_OK
     for file in files:
-        content, is_whole = rewriting.with_texts(file, fixed)
+        content, is_whole = rewriting.replace_texts(file, fixed)
         is_changed = content != file.content
         if file.is_stdin:
             output.write_source(content)
         elif is_changed:
-            rewriting.write(file.name, file.content, content)
-            output.note(f"fixed {file.name}")
+            rewriting.replace_file(file.name, file.content, content)
+            output.print_note(f"fixed {file.name}")
         if not is_whole:
             exit_code = errors.EXIT_WRONG_INPUT
-        texts += _reread(file, content) if is_changed else file.texts
+        texts += _parse_texts_again(file, content) if is_changed else file.texts
     return texts, exit_code
 
 
-def _reread(file: policy_sources.PolicyFile, content: str) -> tuple[source.SourceText, ...]:
+def _parse_texts_again(
+    file: policy_sources.PolicySourceFile, content: str
+) -> tuple[source.SourceText, ...]:
     """Return the texts of a new content: in a manifest they may stand elsewhere now."""
     from policysched.inputs import policy_sources  # noqa: PLC0415 - `--help` does without
 
-    return policy_sources.parsed(content, file.name).texts
+    return policy_sources.parse_file(content, file.name).texts

@@ -20,7 +20,7 @@ _WRITTEN = "as written"
 _COLUMNS = ("CPU CV", "SPREAD", "MEMORY CV", "SPREAD", "HOT", "PENDING", "BROKEN", "MOVED")
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     group = parser.add_argument_group("what to vary")
     group.add_argument(
@@ -36,11 +36,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         choices=(_ALL, _PENDING),
         help="which pods a sweep places: all, as if created again (the default), or those pending",
     )
-    group.add_argument("--hot", type=_share, metavar="SHARE", help="a node is hot from here (80%%)")
+    group.add_argument(
+        "--hot", type=_parse_share, metavar="SHARE", help="a node is hot from here (80%%)"
+    )
     group.add_argument("--plot", metavar="FILE.svg", help="draw the results of one or two --sweep")
 
 
-def require(args: argparse.Namespace) -> list[axes.Axis]:
+def read_axes(args: argparse.Namespace) -> list[axes.SweepAxis]:
     """Return what is to be varied, before anything is read; nothing without --sweep.
 
     Raises:
@@ -61,16 +63,16 @@ def require(args: argparse.Namespace) -> list[axes.Axis]:
         if given[option]:
             what = "is about plans, not about --sweep" if args.sweep else "goes with --sweep alone"
             raise errors.UsageError(f"{option} {what}")
-    varied = axes.parse(args.sweep or ())
+    varied = axes.parse_axes(args.sweep or ())
     if args.plot is not None:
-        plot.require(varied)
+        plot.check_axes(varied)
     return varied
 
 
 def run(
     args: argparse.Namespace,
-    varied: list[axes.Axis],
-    basis: world.Basis,
+    varied: list[axes.SweepAxis],
+    basis: world.PlanInputs,
     objects: cluster_file.ClusterObjects,
     where: str,
 ) -> int:
@@ -78,36 +80,39 @@ def run(
     from policysched import process  # noqa: PLC0415 - `--help` does without NumPy
     from policysched.planning import axes, plot, sweep  # noqa: PLC0415 - as above
 
-    points = list(axes.points(varied))
-    settings = sweep.Settings(places_all=args.place != _PENDING, hot=args.hot or _HOT)
-    sweeping = sweep.Sweep(basis, objects, where, settings)
-    with progress.shown("sweeping", len(points) + 1) as bar, process.without_collections():
-        results = list(sweeping.results(points, bar.advance))
-    report = _report(settings, basis, where, varied, results)
+    points = list(axes.generate_points(varied))
+    settings = sweep.SweepSettings(places_all=args.place != _PENDING, hot=args.hot or _HOT)
+    sweeping = sweep.SweepSimulation(basis, objects, where, settings)
+    with (
+        progress.show_progress("sweeping", len(points) + 1) as bar,
+        process.pause_garbage_collection(),
+    ):
+        results = list(sweeping.simulate_points(points, bar.advance))
+    report = _make_report(settings, basis, where, varied, results)
     if args.output == output.JSON:
-        output.write(output.as_json(report))
+        output.write(output.encode_json(report))
     elif args.output == _MARKDOWN:
-        output.write(_markdown(report))
+        output.write(_format_markdown(report))
     else:
-        output.write_report(_text(report))
+        output.write_report(_format_text(report))
     if args.plot is not None:
-        _save(args.plot, plot.draw(varied, results))
+        _write_picture(args.plot, plot.draw_sweep(varied, results))
     return errors.EXIT_OK
 
 
-def _save(path: str, picture: str) -> None:
+def _write_picture(path: str, picture: str) -> None:
     try:
         pathlib.Path(path).write_text(picture, encoding="utf-8")
     except OSError as error:
         raise errors.InputError(path, f"cannot be written: {error.strerror}") from error
 
 
-def _report(
-    settings: sweep.Settings,
-    basis: world.Basis,
+def _make_report(
+    settings: sweep.SweepSettings,
+    basis: world.PlanInputs,
     where: str,
-    varied: list[axes.Axis],
-    results: list[sweep.Result],
+    varied: list[axes.SweepAxis],
+    results: list[sweep.SweepResult],
 ) -> dict[str, Any]:
     return {
         "to": basis.new.name,
@@ -116,12 +121,14 @@ def _report(
         "place": _ALL if settings.places_all else _PENDING,
         "hot": settings.hot,
         "axes": [{"name": axis.name, "values": list(axis.values)} for axis in varied],
-        "written": _result(results[0]),
-        "points": [{"values": dict(each.point or {}), **_result(each)} for each in results[1:]],
+        "written": _render_result(results[0]),
+        "points": [
+            {"values": dict(each.point or {}), **_render_result(each)} for each in results[1:]
+        ],
     }
 
 
-def _result(result: sweep.Result) -> dict[str, Any]:
+def _render_result(result: sweep.SweepResult) -> dict[str, Any]:
     return {
         **{
             name: {
@@ -138,32 +145,35 @@ def _result(result: sweep.Result) -> dict[str, Any]:
     }
 
 
-def _markdown(report: dict[str, Any]) -> str:
-    header, rows = _table(report)
+def _format_markdown(report: dict[str, Any]) -> str:
+    header, rows = _make_table(report)
     lines = [header, tuple("---" for _ in header), *rows]
-    return "\n".join("| " + " | ".join(_cell(c) for c in line) + " |" for line in lines)
+    return "\n".join("| " + " | ".join(_format_cell(c) for c in line) + " |" for line in lines)
 
 
-def _text(report: dict[str, Any]) -> str:
-    return output.table(*_table(report))
+def _format_text(report: dict[str, Any]) -> str:
+    return output.format_table(*_make_table(report))
 
 
-def _table(report: dict[str, Any]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def _make_table(report: dict[str, Any]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the header, and a row for the policies as written and for each combination."""
     names = [axis["name"] for axis in report["axes"]]
     written = (_WRITTEN, *("" for _ in names[1:]))
     rows = [
-        (*written, *_cells(report["written"])),
-        *((*(each["values"][name] for name in names), *_cells(each)) for each in report["points"]),
+        (*written, *_format_cells(report["written"])),
+        *(
+            (*(each["values"][name] for name in names), *_format_cells(each))
+            for each in report["points"]
+        ),
     ]
     return (*names, *_COLUMNS), rows
 
 
-def _cell(words: str) -> str:
+def _format_cell(words: str) -> str:
     return words.replace("|", "\\|")
 
 
-def _cells(result: dict[str, Any]) -> tuple[str, ...]:
+def _format_cells(result: dict[str, Any]) -> tuple[str, ...]:
     return (
         f"{result['cpu']['variation']:.3f}",
         f"{result['cpu']['spread']:.1%}",
@@ -173,7 +183,7 @@ def _cells(result: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _share(text: str) -> float:
+def _parse_share(text: str) -> float:
     """Return a share such as 80% or 0.8."""
     try:
         number = float(text.removesuffix("%"))

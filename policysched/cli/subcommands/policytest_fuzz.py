@@ -25,10 +25,10 @@ def run(args: argparse.Namespace) -> int:
         raise errors.UsageError("--fuzz prints counterexamples as text; it has no other --format")
     if any(getattr(args, each) for each in _OF_TESTS) or args.threshold is not None:
         raise errors.UsageError("--fuzz runs no tests; it goes with --seed alone")
-    seed = seeds.draw() if args.seed is None else args.seed
-    paths = suite.discover(args.paths)
+    seed = seeds.draw_seed() if args.seed is None else args.seed
+    paths = suite.discover_files(args.paths)
     found = []
-    with progress.shown("generated clusters", len(paths) * args.fuzz) as bar:
+    with progress.show_progress("generated clusters", len(paths) * args.fuzz) as bar:
         for path in paths:
             example = fuzzing.fuzz(path, args.fuzz, seed, bar.advance)
             found += [example] if example is not None else []
@@ -36,6 +36,10 @@ def run(args: argparse.Namespace) -> int:
         output.write(f"FAIL {example.path}: {example.problem}")
         if example.test:
             output.write(f"# seed {seed}: {example.problem}\n{example.test}")
-    tried = f"{output.count(len(paths), 'file')}, {output.count(args.fuzz, 'cluster')} each"
-    output.write(f"{tried}, seed {seed}: {output.count(len(found), 'counterexample')}")
+    files, clusters = (
+        output.format_count(len(paths), "file"),
+        output.format_count(args.fuzz, "cluster"),
+    )
+    tried = f"{files}, {clusters} each"
+    output.write(f"{tried}, seed {seed}: {output.format_count(len(found), 'counterexample')}")
     return errors.EXIT_FINDINGS if found or not paths else errors.EXIT_OK

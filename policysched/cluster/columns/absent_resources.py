@@ -32,7 +32,7 @@ class AbsentResources:
             if not by_row:
                 del self._requested[name]
 
-    def take(self, name: str) -> dict[int, int]:
+    def pop_resource(self, name: str) -> dict[int, int]:
         """Forget a resource that a node has from now on; return what is requested of it, by row.
 
         Sums are cut to int64 as in columns, and in Go.
@@ -40,7 +40,7 @@ class AbsentResources:
         found = self._requested.pop(name, {})
         return {row: _as_int64(amount) for row, amount in found.items()}
 
-    def on_row(self, row: int) -> dict[str, int]:
+    def get_amounts(self, row: int) -> dict[str, int]:
         """Return what is requested on one row, by resource."""
         return {name: rows[row] for name, rows in self._requested.items() if row in rows}
 

@@ -229,7 +229,9 @@ class NodeColumns:
         vector = self._request_vectors.get(shape.index)
         if vector is None:
             width = self.requested.shape[1]
-            vector = request_vectors.RequestVector.of(shape.requests, self.resources, width)
+            vector = request_vectors.RequestVector.from_requests(
+                shape.requests, self.resources, width
+            )
             if len(self._request_vectors) > _MAX_REQUEST_VECTORS:
                 self._request_vectors.clear()
             self._request_vectors[shape.index] = vector
@@ -284,7 +286,7 @@ class NodeColumns:
             self.allocatable = _widened(self.allocatable)
             self.requested = _widened(self.requested)
         self._request_vectors.clear()
-        for row, amount in self.absent_resources.take(name).items():
+        for row, amount in self.absent_resources.pop_resource(name).items():
             self.requested[row, column] = amount
             self.usage_changes.touch(row)
         return column

@@ -63,7 +63,7 @@ class PortColumns:
         for port in ports:
             for address, column in self._columns.get((port.protocol, port.port), {}).items():
                 if ANY_ADDRESS in (address, port.ip) or address == port.ip:
-                    claimed = column.by_row(size) > 0
+                    claimed = column.get_counts(size) > 0
                     free = self.supposed_free.get((address, port.protocol, port.port))
                     if free:
                         claimed[list(free)] = False

@@ -13,7 +13,7 @@ from policysched.cluster.pods import pod_requests
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Change:
+class RequestDelta:
     """What is added to a row.
 
     Attributes:
@@ -34,13 +34,16 @@ class RequestVector:
         absent: amounts of resources that no node has.
     """
 
-    added: Change
-    removed: Change
+    added: RequestDelta
+    removed: RequestDelta
     absent: dict[str, int]
 
     @classmethod
-    def of(
-        cls, requests: pod_requests.Requests, resources: interning.Interner[str], width: int
+    def from_requests(
+        cls,
+        requests: pod_requests.PodResourceRequests,
+        resources: interning.Interner[str],
+        width: int,
     ) -> Self:
         """Return `requests` by the numbers that `resources` have now, R = `width` in all."""
         numbers = {name: resources.find(name) for name in requests.amounts}
@@ -51,4 +54,4 @@ class RequestVector:
         least = (requests.nonzero_cpu_milli, requests.nonzero_memory_bytes)
         nonzero = np.array(least, np.int64)
         absent = {n: a for n, a in requests.amounts.items() if a and numbers[n] is None}
-        return cls(Change(requested, nonzero), Change(-requested, -nonzero), absent)
+        return cls(RequestDelta(requested, nonzero), RequestDelta(-requested, -nonzero), absent)

@@ -32,10 +32,10 @@ class PlacedPods:
         self.nodes = nodes
         self.counts = counts
         self.storage = stored
-        self.recent = recent_placements.JustPlaced(nodes.usage_changes)
+        self.recent = recent_placements.RecentPlacements(nodes.usage_changes)
         self._on: dict[int, dict[str, pod_shape.PodInfo]] = {}
 
-    def on(self, row: int) -> Collection[pod_shape.PodInfo]:
+    def get_pods(self, row: int) -> Collection[pod_shape.PodInfo]:
         """Return the pods of a row, in the order in which they came."""
         return self._on.get(row, {}).values()
 

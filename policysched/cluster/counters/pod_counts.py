@@ -211,7 +211,7 @@ class PodCounts:
                 placement = self._place_shape(shape)
             placement.shift(rows, change, is_terminating=is_terminating)
             for column in placement.supposed(is_terminating=is_terminating):
-                column.add_at(rows, change)
+                column.add_to_rows(rows, change)
 
     def settle(self, shape: pod_shape.PodShape) -> None:
         """Forget a shape if no pod of it is placed, now that nothing is supposed any more."""
@@ -249,7 +249,7 @@ class PodCounts:
 
     # --- queries ----------------------------------------------------------------------------------
 
-    def matching(self, query: PodQuery) -> count_column.CountColumn:
+    def get_column(self, query: PodQuery) -> count_column.CountColumn:
         """Return the column of the pods that `query` selects; counted on first use, then kept."""
         column = self._queries.get(query)
         if column is not None:

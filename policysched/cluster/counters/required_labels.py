@@ -70,6 +70,6 @@ class RequiredLabels(Generic[ConditionT]):
 
 def _labels_of(requirement: selectors.Requirement) -> tuple[_Label, ...]:
     """Return the labels of which a requirement wants one, none where others will do."""
-    if requirement.operator is not selectors.Operator.IN:
+    if requirement.operator is not selectors.LabelOperator.IN:
         return ()
     return tuple((requirement.key, value) for value in sorted(requirement.values))

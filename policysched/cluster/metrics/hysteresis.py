@@ -13,7 +13,7 @@ import numpy.typing as npt
 _Bools = npt.NDArray[np.bool_]
 
 
-class Latches:
+class HysteresisState:
     """Names of nodes by key; what the keys are is the business of whoever moves them."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Latches:
             kept = self._columns[key] = (version, column)
         return kept[1]
 
-    def move(self, key: str, names: Sequence[str], holds: _Bools, lets_go: _Bools) -> None:
+    def update(self, key: str, names: Sequence[str], holds: _Bools, lets_go: _Bools) -> None:
         """Hold and let go; all (N,). A node that neither names stays as it is."""
         held = self._held.setdefault(key, set())
         held.difference_update(names[row] for row in np.flatnonzero(lets_go).tolist())

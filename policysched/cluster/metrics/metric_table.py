@@ -55,7 +55,7 @@ class MetricTable:
         self.generation = 0
         self.looks = 0
         self.moment: datetime.datetime | None = None
-        self.latches = hysteresis.Latches()
+        self.hysteresis = hysteresis.HysteresisState()
         self.listeners: list[Callable[[str], None]] = []
 
     def keep_histories(self, needs: Mapping[str, metric_windows.HistoryNeed]) -> None:
@@ -102,7 +102,7 @@ class MetricTable:
         """Return the newest samples of a metric by node."""
         return self._samples.get(metric, {})
 
-    def begin_anew(self, metric: str, samples: Mapping[str, Sample]) -> None:
+    def restart_metric(self, metric: str, samples: Mapping[str, Sample]) -> None:
         """Replace all samples of a metric, those behind windows too, as if there had been no other.
 
         What hysteresis remembers goes by every refresh, so it is not as if nothing had been.
@@ -152,9 +152,9 @@ class MetricTable:
         """Forget samples and latches of a node that is gone; another may come under its name."""
         self._first_seconds.pop(name, None)
         self._drop(name, math.inf)
-        self.latches.forget(name)
+        self.hysteresis.forget(name)
 
-    def look(self, moment: datetime.datetime) -> None:
+    def set_moment(self, moment: datetime.datetime) -> None:
         """Note that the age of samples is looked at."""
         self.moment = moment
         self.looks += 1
@@ -168,7 +168,7 @@ class MetricTable:
         metric: str,
         names: list[str],
         nodes_generation: int,
-        aggregate: metric_windows.Aggregate | None = None,
+        aggregate: metric_windows.WindowAggregate | None = None,
     ) -> MetricColumn:
         """Return the samples of `metric` for the rows that `names` (N) labels.
 
@@ -219,7 +219,7 @@ class MetricTable:
 
 
 _NONE = Sample(0.0, -math.inf)
-_ColumnKey = tuple[str, metric_windows.Aggregate | None]
+_ColumnKey = tuple[str, metric_windows.WindowAggregate | None]
 
 
 def _counts_same(one: metric_windows.HistoryNeed, other: metric_windows.HistoryNeed) -> bool:

@@ -30,7 +30,7 @@ class Sample:
     measured_at_seconds: float
 
 
-class Aggregate(NamedTuple):
+class WindowAggregate(NamedTuple):
     """How the samples of a window become one value.
 
     Attributes:
@@ -63,7 +63,7 @@ class HistoryNeed:
     low: float | None = None
     high: float | None = None
 
-    def is_taken(self, times: _Floats, values: _Floats) -> _Bools:
+    def select_valid(self, times: _Floats, values: _Floats) -> _Bools:
         """Return which samples count at all, in the form of the arrays."""
         is_taken: _Bools = np.isfinite(times) & np.isfinite(values)
         if self.low is not None:
@@ -113,7 +113,7 @@ class SampleHistory:
         """Take in a refresh; samples that are not newer than those of their node are known."""
         if samples and len(self._index) > _SPARE_NODES + 2 * len(samples):
             self._compact()
-        self._take_in(samples)
+        self._add_nodes(samples)
         layer = self._layer(samples)
         is_reset = layer.times < self._newest - self.need.max_age_seconds
         is_reset &= np.isfinite(layer.times)
@@ -128,15 +128,15 @@ class SampleHistory:
 
     def add_older(self, older: OlderSamples) -> None:
         """Take in samples from before those that are known; a scrape that is seen twice is one."""
-        self._take_in(older.names)
+        self._add_nodes(older.names)
         places = np.array([self._index[name] for name in older.names], np.intp)
-        is_older = self.need.is_taken(older.times, older.values) & (
+        is_older = self.need.select_valid(older.times, older.values) & (
             older.times < self._oldest[places]
         )
         times = np.where(is_older, older.times, -np.inf)
         known = np.maximum.accumulate(times, axis=0)[:-1]
         times[1:][times[1:] <= known] = -np.inf
-        all_times, all_values = _nothing(len(times), len(self._newest))
+        all_times, all_values = _make_empty_arrays(len(times), len(self._newest))
         all_times[:, places], all_values[:, places] = times, older.values
         layers = [_Layer(*both) for both in zip(all_times, all_values, strict=True)]
         self._layers = [layer for layer in layers if np.isfinite(layer.times).any()] + self._layers
@@ -163,7 +163,7 @@ class SampleHistory:
         return is_dropped
 
     def values(
-        self, aggregate: Aggregate, names: Sequence[str]
+        self, aggregate: WindowAggregate, names: Sequence[str]
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Return for each of N nodes the value and when its newest sample was measured.
 
@@ -172,7 +172,7 @@ class SampleHistory:
         size = len(self._newest)
         times, values = self._stacked()
         newest = np.append(self._newest, -np.inf)
-        found = aggregated(aggregate, values, times > newest - aggregate.seconds)
+        found = aggregate_window(aggregate, values, times > newest - aggregate.seconds)
         places = np.array([self._index.get(name, size) for name in names], np.intp)
         return found[places], newest[places]
 
@@ -191,7 +191,7 @@ class SampleHistory:
         oldest: _Floats = np.where(np.isfinite(times), times, np.inf).min(axis=0, initial=np.inf)
         return oldest[:-1]
 
-    def _take_in(self, names: Iterable[str]) -> None:
+    def _add_nodes(self, names: Iterable[str]) -> None:
         """Make room for nodes."""
         for name in names:
             self._index.setdefault(name, len(self._index))
@@ -199,11 +199,11 @@ class SampleHistory:
         self._newest = np.append(self._newest, np.full(new, -np.inf))
 
     def _layer(self, samples: Mapping[str, Sample]) -> _Layer:
-        times, values = _nothing(len(self._index))
+        times, values = _make_empty_arrays(len(self._index))
         places = [self._index[name] for name in samples]
         times[places] = [sample.measured_at_seconds for sample in samples.values()]
         values[places] = [sample.value for sample in samples.values()]
-        return _Layer(np.where(self.need.is_taken(times, values), times, -np.inf), values)
+        return _Layer(np.where(self.need.select_valid(times, values), times, -np.inf), values)
 
     def _forget(self, is_reset: _Bools) -> None:
         self._newest[is_reset] = -np.inf
@@ -222,7 +222,7 @@ class SampleHistory:
     def _compact(self) -> None:
         """Forget nodes without samples in any refresh that is kept."""
         places = np.flatnonzero(np.isfinite(self._newest))
-        self._layers = [self._at(layer, places) for layer in self._layers]
+        self._layers = [self._select_nodes(layer, places) for layer in self._layers]
         is_kept = np.isfinite([layer.times for layer in self._layers]).any(axis=0)
         self._layers = [_Layer(*(each[is_kept] for each in layer)) for layer in self._layers]
         places = places[is_kept]
@@ -230,25 +230,25 @@ class SampleHistory:
         self._newest = self._newest[places]
         self._index = {names[place]: number for number, place in enumerate(places.tolist())}
 
-    def _at(self, layer: _Layer, places: npt.NDArray[np.intp]) -> _Layer:
+    def _select_nodes(self, layer: _Layer, places: npt.NDArray[np.intp]) -> _Layer:
         missing = len(self._newest) - len(layer.times)
         times = np.append(layer.times, np.full(missing, -np.inf))
         return _Layer(times[places], np.append(layer.values, np.zeros(missing))[places])
 
     def _stacked(self) -> tuple[_Floats, _Floats]:
         """Return times and values of all refreshes, (K, M + 1), the last node without any."""
-        times, values = _nothing(len(self._layers), len(self._newest) + 1)
+        times, values = _make_empty_arrays(len(self._layers), len(self._newest) + 1)
         for number, layer in enumerate(self._layers):
             times[number, : len(layer.times)] = layer.times
             values[number, : len(layer.values)] = layer.values
         return times, values
 
 
-def _nothing(*shape: int) -> tuple[_Floats, _Floats]:
+def _make_empty_arrays(*shape: int) -> tuple[_Floats, _Floats]:
     return np.full(shape, -np.inf), np.zeros(shape)
 
 
-def aggregated(aggregate: Aggregate, values: _Floats, is_in: _Bools) -> _Floats:
+def aggregate_window(aggregate: WindowAggregate, values: _Floats, is_in: _Bools) -> _Floats:
     """Return float64 (M,): one value for the samples (K, M) of each node that are in its window.
 
     Undefined for a node without any. Example: the 0.5-quantile of 1, 2, 3, 4 is 2.5.

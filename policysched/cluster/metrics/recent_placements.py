@@ -26,16 +26,16 @@ def scheduled_at_seconds(pod: objects.Pod) -> float:
         if c.type == "PodScheduled" and c.status == "True"
     )
     said = (next(scheduled, None), pod.status.start_time, pod.metadata.creation_timestamp)
-    return next((time_text.seconds(text) for text in said if text), float("-inf"))
+    return next((time_text.parse_seconds(text) for text in said if text), float("-inf"))
 
 
-class JustPlaced:
+class RecentPlacements:
     """The pods that count, by how long they do and by row."""
 
     def __init__(self, usage_changes: change_log.ChangeLog[int]) -> None:
         """Note rows on which a pod ceases to count in `usage_changes`; follow no time yet."""
         self._changes = usage_changes
-        self._counting: dict[float, _Counting] = {}
+        self._counting: dict[float, _PlacementWindow] = {}
 
     @property
     def is_followed(self) -> bool:
@@ -46,7 +46,7 @@ class JustPlaced:
         """Follow these times and no others, beginning without pods."""
         for counting in self._counting.values():
             self._changes.touch_all(counting.rows)
-        self._counting = {each: _Counting(each) for each in seconds}
+        self._counting = {each: _PlacementWindow(each) for each in seconds}
 
     def add(
         self, info: pod_shape.PodInfo, row: int, placed_at_seconds: float, now_seconds: float
@@ -81,18 +81,18 @@ class JustPlaced:
         counting = self._counting.get(seconds)
         return counting.rows if counting else ()
 
-    def on(self, seconds: float, row: int) -> Mapping[str, pod_shape.PodShape]:
+    def get_pods(self, seconds: float, row: int) -> Mapping[str, pod_shape.PodShape]:
         """Return the pods that count on a row for a time: uid → shape."""
         counting = self._counting.get(seconds)
-        return counting.on(row) if counting else {}
+        return counting.get_pods(row) if counting else {}
 
-    def shapes_on(self, seconds: float, row: int) -> Mapping[pod_shape.PodShape, int]:
+    def count_shapes(self, seconds: float, row: int) -> Mapping[pod_shape.PodShape, int]:
         """Return how many pods of each shape count on a row for a time."""
         counting = self._counting.get(seconds)
-        return counting.shapes_on(row) if counting else {}
+        return counting.count_shapes(row) if counting else {}
 
 
-class _Counting:
+class _PlacementWindow:
     """The pods that count for one length of time."""
 
     def __init__(self, seconds: float) -> None:
@@ -112,10 +112,10 @@ class _Counting:
             heapq.heappop(self._ends)
         return self._ends[0][0] if self._ends else None
 
-    def on(self, row: int) -> Mapping[str, pod_shape.PodShape]:
+    def get_pods(self, row: int) -> Mapping[str, pod_shape.PodShape]:
         return self._on.get(row, {})
 
-    def shapes_on(self, row: int) -> Mapping[pod_shape.PodShape, int]:
+    def count_shapes(self, row: int) -> Mapping[pod_shape.PodShape, int]:
         return self._shapes_on.get(row, {})
 
     def add(self, info: pod_shape.PodInfo, row: int, at_seconds: float) -> None:

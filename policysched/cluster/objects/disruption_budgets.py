@@ -71,7 +71,7 @@ class DisruptionBudgets:
         """Return a budget, None when there is none of that name."""
         return self._by_namespace.get(namespace, {}).get(name)
 
-    def in_namespace(self, namespace: str) -> Collection[DisruptionBudget]:
+    def list_in_namespace(self, namespace: str) -> Collection[DisruptionBudget]:
         """Return the budgets of a namespace; they guard pods of no other."""
         return tuple(self._by_namespace.get(namespace, {}).values())
 

@@ -77,21 +77,21 @@ class NodeNames:
         if text in self._nodes:
             return frozenset((text,))
         host = text.strip().lower()
-        found = self._named(host)
+        found = self._find_by_full_name(host)
         if found:
             return found
         matched = _WITH_PORT.fullmatch(host)
         if matched:
             host = matched["ipv6"] or matched["host"]
-            found = self._named(host)
-        return found or self._by_short_name(host)
+            found = self._find_by_full_name(host)
+        return found or self._find_by_short_name(host)
 
-    def _named(self, host: str) -> frozenset[str]:
+    def _find_by_full_name(self, host: str) -> frozenset[str]:
         if host in self._nodes:
             return frozenset((host,))
         return frozenset(self._aliases.get(_canonical(host), ()))
 
-    def _by_short_name(self, host: str) -> frozenset[str]:
+    def _find_by_short_name(self, host: str) -> frozenset[str]:
         """Compare a name with a domain with names without one; two different domains differ."""
         short = host.partition(".")[0]
         if not short or _is_ip(host):

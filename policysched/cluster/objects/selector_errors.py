@@ -28,39 +28,39 @@ _NO_VALUE = (
 )
 
 
-def of_requirement(requirement: objects.SelectorRequirement, where: str = "") -> list[str]:
+def find_requirement_errors(requirement: objects.SelectorRequirement, where: str = "") -> list[str]:
     """Return all errors of one label requirement with a known operator, found at `where`."""
     path = f"{where}.values" if where else "values"
     return [
-        *_of_count(requirement.operator, requirement.values, path),
-        *_of_values(requirement.key, requirement.values, path),
+        *_find_value_count_errors(requirement.operator, requirement.values, path),
+        *_find_label_value_errors(requirement.key, requirement.values, path),
     ]
 
 
-def of_label_selector(selector: objects.LabelSelector | None) -> str:
+def find_label_selector_error(selector: objects.LabelSelector | None) -> str:
     """Return the first error of a selector of pods or namespaces, "" for none."""
     if selector is None:
         return ""
     for key, value in selector.match_labels.items():
-        errors = list(_of_values(key, (value,), "values"))
+        errors = list(_find_label_value_errors(key, (value,), "values"))
         if errors:
             return aggregate(errors)
     for expression in selector.match_expressions:
         if expression.operator not in _POD_OPERATORS:
             return f'"{expression.operator}" is not a valid label selector operator'
-        errors = of_requirement(expression)
+        errors = find_requirement_errors(expression)
         if errors:
             return aggregate(errors)
     return ""
 
 
-def of_node_term(term: objects.NodeSelectorTerm, where: str = "") -> list[str]:
+def find_node_term_errors(term: objects.NodeSelectorTerm, where: str = "") -> list[str]:
     """Return all errors of a node selector term, found at `where`."""
     errors = []
     for i, expression in enumerate(term.match_expressions):
         path = f"{where}.matchExpressions[{i}]"
         if expression.operator in NODE_OPERATORS:
-            errors += of_requirement(expression, path)
+            errors += find_requirement_errors(expression, path)
         else:
             errors.append(_unsupported(path, expression.operator, NODE_OPERATORS))
     for i, field in enumerate(term.match_fields):
@@ -78,7 +78,7 @@ def aggregate(errors: Iterable[str]) -> str:
     return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
 
 
-def _of_count(operator: str, values: Sequence[str], path: str) -> Iterator[str]:
+def _find_value_count_errors(operator: str, values: Sequence[str], path: str) -> Iterator[str]:
     match operator:
         case "In" | "NotIn" if not values:
             detail = "for 'in', 'notin' operators, values set can't be empty"
@@ -97,7 +97,7 @@ def _of_count(operator: str, values: Sequence[str], path: str) -> Iterator[str]:
             pass
 
 
-def _of_values(key: str, values: Sequence[str], path: str) -> Iterator[str]:
+def _find_label_value_errors(key: str, values: Sequence[str], path: str) -> Iterator[str]:
     for i, value in enumerate(values):
         problems = []
         if len(value.encode()) > _MAX_VALUE_BYTES:

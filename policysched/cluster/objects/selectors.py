@@ -15,7 +15,7 @@ from policysched import int64
 from policysched.cluster.objects import objects, selector_errors
 
 
-class Operator(enum.StrEnum):
+class LabelOperator(enum.StrEnum):
     """The label operators of Kubernetes."""
 
     IN = "In"
@@ -31,7 +31,7 @@ class Requirement:
     """One condition on the label `key`; `values` is empty for Exists and DoesNotExist."""
 
     key: str
-    operator: Operator
+    operator: LabelOperator
     values: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
@@ -42,15 +42,15 @@ class Requirement:
     def matches_value(self, value: str | None) -> bool:
         """Return whether a label with this value (None: the label is absent) satisfies it."""
         match self.operator:
-            case Operator.IN:
+            case LabelOperator.IN:
                 return value is not None and value in self.values
-            case Operator.NOT_IN:
+            case LabelOperator.NOT_IN:
                 return value is None or value not in self.values
-            case Operator.EXISTS:
+            case LabelOperator.EXISTS:
                 return value is not None
-            case Operator.DOES_NOT_EXIST:
+            case LabelOperator.DOES_NOT_EXIST:
                 return value is None
-            case Operator.GT | Operator.LT:
+            case LabelOperator.GT | LabelOperator.LT:
                 return value is not None and self._compares(value)
 
     def _compares(self, value: str) -> bool:
@@ -58,7 +58,7 @@ class Requirement:
         wanted = self.threshold
         if actual is None or wanted is None:
             return False
-        return actual > wanted if self.operator is Operator.GT else actual < wanted
+        return actual > wanted if self.operator is LabelOperator.GT else actual < wanted
 
     @property
     def threshold(self) -> int | None:
@@ -101,7 +101,7 @@ def from_label_selector(selector: objects.LabelSelector | None) -> Selector:
     if selector is None:
         return NOTHING
     from_labels = [
-        Requirement(key, Operator.IN, frozenset((value,)))
+        Requirement(key, LabelOperator.IN, frozenset((value,)))
         for key, value in selector.match_labels.items()
     ]
     from_expressions = [from_requirement(e) for e in selector.match_expressions]
@@ -114,17 +114,17 @@ def from_label_selector(selector: objects.LabelSelector | None) -> Selector:
 def from_match_labels(labels: Mapping[str, str]) -> Selector:
     """Return the selector for exact `key: value` pairs (`spec.nodeSelector`)."""
     return Selector(
-        _canonical(Requirement(k, Operator.IN, frozenset((v,))) for k, v in labels.items())
+        _canonical(Requirement(k, LabelOperator.IN, frozenset((v,))) for k, v in labels.items())
     )
 
 
 def from_requirement(requirement: objects.SelectorRequirement) -> Requirement | None:
     """Return the canonical requirement, or None when Kubernetes would refuse it."""
     try:
-        operator = Operator(requirement.operator)
+        operator = LabelOperator(requirement.operator)
     except ValueError:
         return None
-    if selector_errors.of_requirement(requirement):
+    if selector_errors.find_requirement_errors(requirement):
         return None
     return Requirement(requirement.key, operator, frozenset(requirement.values))
 

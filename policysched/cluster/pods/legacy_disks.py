@@ -70,5 +70,5 @@ class DiskColumns:
             for other in (Disk(disk.identity, mode) for mode in (True, False)):
                 column = self._columns.get(other)
                 if column is not None and disk.conflicts(other):
-                    taken |= column.by_row(size) > 0
+                    taken |= column.get_counts(size) > 0
         return taken

@@ -62,7 +62,7 @@ class NominatedPods:
         """Return the pods nominated to a node, oldest nomination first."""
         return list(self._pods_on.get(node_name, {}).values())
 
-    def with_nomination(self, info: pod_shape.PodInfo) -> pod_shape.PodInfo:
+    def apply_nomination(self, info: pod_shape.PodInfo) -> pod_shape.PodInfo:
         """Return a waiting pod as it will be once the API server shows its nomination.
 
         Else a pod that is tried again soon would make room for itself on a second node.
@@ -73,7 +73,9 @@ class NominatedPods:
         told = msgspec.structs.replace(info.pod.status, nominated_node_name=node_name)
         return pod_shape.PodInfo(msgspec.structs.replace(info.pod, status=told), info.shape)
 
-    def before(self, info: pod_shape.PodInfo) -> Iterator[tuple[str, list[pod_shape.PodInfo]]]:
+    def list_taking_precedence(
+        self, info: pod_shape.PodInfo
+    ) -> Iterator[tuple[str, list[pod_shape.PodInfo]]]:
         """Yield the nodes on which others have precedence over a pod, and those others.
 
         They are the nominated pods of the same priority or more, the pod itself aside

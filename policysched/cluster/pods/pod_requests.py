@@ -40,7 +40,7 @@ _NATIVE_DOMAIN = "kubernetes.io/"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Requests:
+class PodResourceRequests:
     """A pod's requests.
 
     Attributes:
@@ -81,7 +81,7 @@ def is_scalar_resource(name: str) -> bool:
     )
 
 
-def pod_requests(pod: objects.Pod) -> Requests:
+def pod_requests(pod: objects.Pod) -> PodResourceRequests:
     """Return what the pod requests: containers, init containers, pod level and overhead."""
     pod_level = _pod_level(pod)
     exact = _sum_with_overhead(pod, {}, pod_level)
@@ -90,7 +90,7 @@ def pod_requests(pod: objects.Pod) -> Requests:
         defaults = {r: v for r, v in _DEFAULTS.items() if r not in exact}
     nonzero = _sum_with_overhead(pod, defaults, pod_level)
     scored = _sum_with_overhead(pod, _DEFAULTS, {})
-    return Requests(
+    return PodResourceRequests(
         amounts=_rounded(exact),
         nonzero_cpu_milli=_rounded(nonzero).get(CPU, 0),
         nonzero_memory_bytes=_rounded(nonzero).get(MEMORY, 0),

@@ -332,11 +332,11 @@ class PodShapes:
         self._annotation_keys = keys
         return changed
 
-    def info(self, pod: objects.Pod) -> PodInfo:
+    def make_info(self, pod: objects.Pod) -> PodInfo:
         """Return `pod` with its shape."""
-        return PodInfo(pod, self.of(pod))
+        return PodInfo(pod, self.intern(pod))
 
-    def of(self, pod: objects.Pod) -> PodShape:
+    def intern(self, pod: objects.Pod) -> PodShape:
         """Return the shape of `pod`, the same object for all equal pods."""
         annotations = self._read_annotations(pod)
         signature = self._signature(pod, annotations)
@@ -412,7 +412,7 @@ def _is_readable(term: objects.PodAffinityTerm) -> bool:
     Source: `k8s.io/kube-scheduler/framework`, GetAffinityTerms.
     """
     selected = (term.label_selector, term.namespace_selector)
-    return not any(selector_errors.of_label_selector(s) for s in selected)
+    return not any(selector_errors.find_label_selector_error(s) for s in selected)
 
 
 def node_term(term: objects.NodeSelectorTerm) -> NodeTerm:

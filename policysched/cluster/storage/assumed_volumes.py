@@ -22,7 +22,7 @@ ObjectT = TypeVar(
 ToldT_co = TypeVar("ToldT_co", covariant=True)
 
 
-class Store(Protocol[ToldT_co]):
+class ObservedObjects(Protocol[ToldT_co]):
     """What the API server has told; `storage.ObjectStore` is one."""
 
     changes: change_log.ChangeLog[tuple[str, str]]
@@ -31,7 +31,7 @@ class Store(Protocol[ToldT_co]):
         """Return an object, None when there is none of that name."""
         ...
 
-    def in_group(self, key: str) -> tuple[ToldT_co, ...]:
+    def list_group(self, key: str) -> tuple[ToldT_co, ...]:
         """Return the objects of one group."""
         ...
 
@@ -39,7 +39,7 @@ class Store(Protocol[ToldT_co]):
 class AssumedObjects(Generic[ObjectT]):
     """The objects of one store, with assumptions in place of what they are about."""
 
-    def __init__(self, store: Store[ObjectT]) -> None:
+    def __init__(self, store: ObservedObjects[ObjectT]) -> None:
         """Assume nothing about the objects of `store` yet."""
         self._store = store
         self._assumed: dict[tuple[str, str], ObjectT] = {}
@@ -56,19 +56,22 @@ class AssumedObjects(Generic[ObjectT]):
         told = self._store.get(name, namespace)
         return None if told is None else self._newest(told)
 
-    def in_group(self, key: str) -> Sequence[ObjectT]:
+    def list_group(self, key: str) -> Sequence[ObjectT]:
         """Return the objects of one group of the store, as they are assumed to be."""
-        told = self._store.in_group(key)
+        told = self._store.list_group(key)
         return [self._newest(item) for item in told] if self._assumed else told
 
     @property
-    def moment(self) -> tuple[int, int]:
+    def cursor(self) -> tuple[int, int]:
         """What `changed_since` takes."""
         return self._store.changes.generation, self._changes.generation
 
     def changed_since(self, moment: tuple[int, int]) -> set[tuple[str, str]] | None:
         """Return (namespace, name) of what was told or assumed since; None when unknown by now."""
-        told, assumed = self._store.changes.since(moment[0]), self._changes.since(moment[1])
+        told, assumed = (
+            self._store.changes.list_changes_since(moment[0]),
+            self._changes.list_changes_since(moment[1]),
+        )
         return None if told is None or assumed is None else {*told, *assumed}
 
     def assume(self, item: ObjectT) -> None:
@@ -106,8 +109,8 @@ class AssumedVolumes:
 
     def __init__(
         self,
-        volumes: Store[storage_objects.PersistentVolume],
-        claims: Store[storage_objects.PersistentVolumeClaim],
+        volumes: ObservedObjects[storage_objects.PersistentVolume],
+        claims: ObservedObjects[storage_objects.PersistentVolumeClaim],
     ) -> None:
         """Assume nothing about what is stored yet."""
         self.volumes = AssumedObjects(volumes)

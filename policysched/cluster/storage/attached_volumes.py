@@ -49,7 +49,7 @@ class _Row:
     has_csi_node: bool = False
     limits: Mapping[str, int] = dataclasses.field(default_factory=dict)
     counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    held: frozenset[csi_migration.CSIVolume] = frozenset()
+    held: frozenset[csi_migration.CSIVolumeIdentity] = frozenset()
     problem: str = ""
     counted_from: frozenset[csi_volumes.Dependency] = frozenset()
 
@@ -74,28 +74,28 @@ class AttachedVolumes:
         self._limited_drivers = count_column.CountColumn()
         self._limits = _ColumnsByDriver()
         self._counts = _ColumnsByDriver()
-        self._holders: _RowIndex[csi_migration.CSIVolume] = _RowIndex()
+        self._holders: _RowIndex[csi_migration.CSIVolumeIdentity] = _RowIndex()
         self._dependents: _RowIndex[csi_volumes.Dependency] = _RowIndex()
         self._row_news = [
-            change_log.Follower(nodes.node_changes),
-            change_log.Follower(stored.pods.changes),
+            change_log.ChangeLogReader(nodes.node_changes),
+            change_log.ChangeLogReader(stored.pods.changes),
         ]
         self._object_news = {
-            kind: change_log.Follower(stored.of_kind(kind).changes) for kind in _WATCHED
+            kind: change_log.ChangeLogReader(stored.get_store(kind).changes) for kind in _WATCHED
         }
 
     # --- answers ---------------------------------------------------------------------------------
 
     def has_csi_node(self) -> columns.BoolArray:
         """Return bool (N,): the nodes that have a CSINode."""
-        return self._has_csi_node.by_row(self._nodes.size) > 0
+        return self._has_csi_node.get_counts(self._nodes.size) > 0
 
     def has_limits(self) -> columns.BoolArray:
         """Return bool (N,): the nodes with a limit for any driver."""
-        return self._limited_drivers.by_row(self._nodes.size) > 0
+        return self._limited_drivers.get_counts(self._nodes.size) > 0
 
     def would_exceed(
-        self, driver: str, volumes: Iterable[csi_migration.CSIVolume]
+        self, driver: str, volumes: Iterable[csi_migration.CSIVolumeIdentity]
     ) -> columns.BoolArray:
         """Return bool (N,): the nodes for which `volumes`, all of `driver`, are too many.
 
@@ -107,8 +107,8 @@ class AttachedVolumes:
         added = np.full(size, len(new), np.int64)
         for volume in new:
             added[list(self._holders.rows(volume))] -= 1
-        limit = self._limits.by_row(driver, size)
-        after = self._counts.by_row(driver, size) + added
+        limit = self._limits.get_counts(driver, size)
+        after = self._counts.get_counts(driver, size) + added
         return (limit > 0) & (added > 0) & (after >= limit)
 
     # --- counting --------------------------------------------------------------------------------
@@ -122,8 +122,10 @@ class AttachedVolumes:
 
     def _stale_rows(self) -> set[int] | None:
         """Return the rows to be counted, None for all."""
-        row_news = [follower.news() for follower in self._row_news]
-        object_news = {kind: follower.news() for kind, follower in self._object_news.items()}
+        row_news = [follower.read_changes() for follower in self._row_news]
+        object_news = {
+            kind: follower.read_changes() for kind, follower in self._object_news.items()
+        }
         if None in row_news or None in object_news.values():
             return None
         stale = {row for rows in row_news for row in rows or ()}
@@ -158,28 +160,30 @@ class AttachedVolumes:
         }
         if not limits:
             return _Row(has_csi_node=True)
-        lookup = csi_volumes.Lookup(self.stored)
+        lookup = csi_volumes.RecordingLookup(self.stored)
         held, problem = self._held(row, lookup)
         counts = Counter(v.driver for v in held | self._attached(name, lookup))
         return _Row(True, limits, counts, held, problem, frozenset(lookup.looked_for))
 
     def _held(
-        self, row: int, lookup: csi_volumes.Lookup
-    ) -> tuple[frozenset[csi_migration.CSIVolume], str]:
+        self, row: int, lookup: csi_volumes.RecordingLookup
+    ) -> tuple[frozenset[csi_migration.CSIVolumeIdentity], str]:
         """Return the volumes of the row's pods, and the first problem with them."""
-        held: set[csi_migration.CSIVolume] = set()
-        for pod in self.stored.pods.on_row(row):
-            for found in csi_volumes.volumes_of(pod, lookup, has_csi_node=True):
-                if isinstance(found, csi_migration.CSIVolume):
+        held: set[csi_migration.CSIVolumeIdentity] = set()
+        for pod in self.stored.pods.get_pods(row):
+            for found in csi_volumes.resolve_volumes(pod, lookup, has_csi_node=True):
+                if isinstance(found, csi_migration.CSIVolumeIdentity):
                     held.add(found)
                 elif not found.is_missing_claim:
                     return frozenset(held), found.text
         return frozenset(held), ""
 
-    def _attached(self, node_name: str, lookup: csi_volumes.Lookup) -> set[csi_migration.CSIVolume]:
+    def _attached(
+        self, node_name: str, lookup: csi_volumes.RecordingLookup
+    ) -> set[csi_migration.CSIVolumeIdentity]:
         """Return the volumes that attachments to the node name."""
         attached = set()
-        for attachment in self.stored.attachments.in_group(node_name):
+        for attachment in self.stored.attachments.list_group(node_name):
             lookup.note(attachment)
             spec = attachment.spec
             if not spec.attacher or spec.source.persistent_volume_name is None:
@@ -187,7 +191,7 @@ class AttachedVolumes:
             volume = lookup.volume(spec.source.persistent_volume_name)
             if volume is not None and volume.spec.csi is not None:
                 handle = volume.spec.csi.volume_handle
-                attached.add(csi_migration.CSIVolume(spec.attacher, handle))
+                attached.add(csi_migration.CSIVolumeIdentity(spec.attacher, handle))
         return attached
 
     def _set(self, row: int, new: _Row) -> None:
@@ -214,10 +218,10 @@ class _ColumnsByDriver:
     def __init__(self) -> None:
         self._columns: dict[str, count_column.CountColumn] = {}
 
-    def by_row(self, driver: str, size: int) -> columns.IntArray:
+    def get_counts(self, driver: str, size: int) -> columns.IntArray:
         """Return int64 (size,)."""
         column = self._columns.get(driver)
-        return np.zeros(size, np.int64) if column is None else column.by_row(size)
+        return np.zeros(size, np.int64) if column is None else column.get_counts(size)
 
     def change(self, row: int, old: Mapping[str, int], new: Mapping[str, int]) -> None:
         """Put the numbers of `new` in the place of those of `old`."""

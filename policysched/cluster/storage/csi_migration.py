@@ -47,7 +47,7 @@ _PLUGIN_OF = {
 }
 
 
-class CSIVolume(NamedTuple):
+class CSIVolumeIdentity(NamedTuple):
     """A volume as a driver knows it; one that is still to be made has a claim and no handle."""
 
     driver: str
@@ -56,7 +56,7 @@ class CSIVolume(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Untranslatable:
+class UntranslatableVolume:
     """Why an in-tree volume has no CSI volume, in kube-scheduler's words."""
 
     problem: str
@@ -70,19 +70,23 @@ def plugin_of(source: objects.Volume | storage_objects.PersistentVolumeSpec) -> 
     return None
 
 
-def inline_volume(volume: objects.Volume) -> CSIVolume | Untranslatable | None:
+def inline_volume(volume: objects.Volume) -> CSIVolumeIdentity | UntranslatableVolume | None:
     """Return what a volume of a pod is attached as; None when it is not counted."""
     plugin = plugin_of(volume)
     if plugin not in COUNTED:
         return None
     disk = volume.gce_persistent_disk
     handle = _gce_handle(disk.pd_name, "") if disk is not None else _handle(volume)
-    return handle if isinstance(handle, Untranslatable) else CSIVolume(DRIVERS[plugin], handle)
+    return (
+        handle
+        if isinstance(handle, UntranslatableVolume)
+        else CSIVolumeIdentity(DRIVERS[plugin], handle)
+    )
 
 
 def persistent_volume(
     volume: storage_objects.PersistentVolume,
-) -> CSIVolume | Untranslatable | None:
+) -> CSIVolumeIdentity | UntranslatableVolume | None:
     """Return what an in-tree PersistentVolume is attached as; None when it is not counted."""
     plugin = plugin_of(volume.spec)
     if plugin not in COUNTED:
@@ -92,12 +96,16 @@ def persistent_volume(
         handle = _gce_handle(disk.pd_name, labels.get(_BETA_ZONE) or labels.get(_ZONE, ""))
     else:
         handle = _handle(volume.spec)
-    return handle if isinstance(handle, Untranslatable) else CSIVolume(DRIVERS[plugin], handle)
+    return (
+        handle
+        if isinstance(handle, UntranslatableVolume)
+        else CSIVolumeIdentity(DRIVERS[plugin], handle)
+    )
 
 
 def _handle(
     source: objects.Volume | storage_objects.PersistentVolumeSpec,
-) -> str | Untranslatable:
+) -> str | UntranslatableVolume:
     """Return the handle where it depends on the source alone."""
     if source.aws_elastic_block_store is not None:
         return _ebs_handle(source.aws_elastic_block_store.volume_id)
@@ -108,7 +116,7 @@ def _handle(
     return source.portworx_volume.volume_id if source.portworx_volume is not None else ""
 
 
-def _gce_handle(name: str, zone_label: str) -> str | Untranslatable:
+def _gce_handle(name: str, zone_label: str) -> str | UntranslatableVolume:
     """Return the handle of a disk in a zone, of one that is in several, or of unknown whereabouts.
 
     Source: `gce_pd.go`, TranslateInTreePVToCSI.
@@ -117,27 +125,29 @@ def _gce_handle(name: str, zone_label: str) -> str | Untranslatable:
     if len(zones) == 1:
         return f"projects/{_UNKNOWN}/zones/{zone_label or _UNKNOWN}/disks/{name}"
     region = _gce_region(zones)
-    if isinstance(region, Untranslatable):
-        return Untranslatable(f"failed to get region from zones: {region.problem}")
+    if isinstance(region, UntranslatableVolume):
+        return UntranslatableVolume(f"failed to get region from zones: {region.problem}")
     return f"projects/{_UNKNOWN}/regions/{region}/disks/{name}"
 
 
-def _gce_region(zones: list[str]) -> str | Untranslatable:
+def _gce_region(zones: list[str]) -> str | UntranslatableVolume:
     """Return the region that all of the zones are in; `us-east1-b` is in `us-east1`."""
     regions = set()
     for zone in zones:
         region = zone.rpartition("-")[0]
         if region.count("-") != 1:
             expected = "zone in unexpected format, expected: {locale}-{region}-{zone}"
-            return Untranslatable(f"{expected}, got: {zone}")
+            return UntranslatableVolume(f"{expected}, got: {zone}")
         regions.add(region)
     if len(regions) > 1:
         spelled = " ".join(f"{region}:{{}}" for region in sorted(regions))
-        return Untranslatable(f"multiple or no regions gotten from zones, got: map[{spelled}]")
+        return UntranslatableVolume(
+            f"multiple or no regions gotten from zones, got: map[{spelled}]"
+        )
     return regions.pop()
 
 
-def _ebs_handle(volume_id: str) -> str | Untranslatable:
+def _ebs_handle(volume_id: str) -> str | UntranslatableVolume:
     """Return the volume of `aws://zone/vol-1`, or what is not such an address as it is."""
     if not volume_id.startswith(_EBS_SCHEME):
         return volume_id
@@ -145,10 +155,10 @@ def _ebs_handle(volume_id: str) -> str | Untranslatable:
     if _EBS_VOLUME.fullmatch(path):
         return path
     problem = f"Invalid format for AWS volume ({volume_id})"
-    return Untranslatable(f"failed to translate Kubernetes ID to EBS Volume ID {problem}")
+    return UntranslatableVolume(f"failed to translate Kubernetes ID to EBS Volume ID {problem}")
 
 
-def _azure_handle(disk: volume_sources.AzureDisk) -> str | Untranslatable:
+def _azure_handle(disk: volume_sources.AzureDisk) -> str | UntranslatableVolume:
     if disk.kind is not None and disk.kind.lower() != "managed":
-        return Untranslatable(f"kind({disk.kind}) is not supported in csi migration")
+        return UntranslatableVolume(f"kind({disk.kind}) is not supported in csi migration")
     return disk.disk_uri

@@ -19,7 +19,7 @@ Dependency: TypeAlias = tuple[type[storage_objects.StorageObject], tuple[str, st
 """The type of an object and its (namespace, name)."""
 
 
-class Lookup:
+class RecordingLookup:
     """Finds objects, and notes which ones were looked for, whether there are any or not."""
 
     def __init__(self, stored: storage.Storage) -> None:
@@ -48,16 +48,16 @@ class Lookup:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Problem:
+class UnresolvedVolume:
     """Why it cannot be told what a volume of a pod is, in kube-scheduler's words."""
 
     text: str
     is_missing_claim: bool = False
 
 
-def volumes_of(
-    pod: pod_shape.PodInfo, lookup: Lookup, *, has_csi_node: bool
-) -> Iterator[csi_migration.CSIVolume | Problem]:
+def resolve_volumes(
+    pod: pod_shape.PodInfo, lookup: RecordingLookup, *, has_csi_node: bool
+) -> Iterator[csi_migration.CSIVolumeIdentity | UnresolvedVolume]:
     """Return what is attached, or wrong, for each volume of a pod, in order.
 
     `has_csi_node` says whether the node in question has a CSINode.
@@ -65,60 +65,66 @@ def volumes_of(
     uses = iter(pod.shape.claims)
     for volume in pod.shape.spec.volumes:
         if volume.persistent_volume_claim is not None or volume.ephemeral is not None:
-            found = _of_claim_use(pod, next(uses), lookup, has_csi_node=has_csi_node)
+            found = _resolve_claim_use(pod, next(uses), lookup, has_csi_node=has_csi_node)
         else:
-            found = _of_inline(volume) if has_csi_node else None
+            found = _resolve_inline(volume) if has_csi_node else None
         if found is not None:
             yield found
 
 
-def _of_inline(volume: objects.Volume) -> csi_migration.CSIVolume | Problem | None:
+def _resolve_inline(
+    volume: objects.Volume,
+) -> csi_migration.CSIVolumeIdentity | UnresolvedVolume | None:
     found = csi_migration.inline_volume(volume)
-    if isinstance(found, csi_migration.Untranslatable):
-        return Problem(f"converting volume({volume.name}) from inline to csi: {found.problem}")
+    if isinstance(found, csi_migration.UntranslatableVolume):
+        return UnresolvedVolume(
+            f"converting volume({volume.name}) from inline to csi: {found.problem}"
+        )
     return found
 
 
-def _of_claim_use(
-    pod: pod_shape.PodInfo, use: pod_shape.ClaimUse, lookup: Lookup, *, has_csi_node: bool
-) -> csi_migration.CSIVolume | Problem | None:
+def _resolve_claim_use(
+    pod: pod_shape.PodInfo, use: pod_shape.ClaimUse, lookup: RecordingLookup, *, has_csi_node: bool
+) -> csi_migration.CSIVolumeIdentity | UnresolvedVolume | None:
     name, namespace = use.claim_name, pod.shape.namespace
     if not name:
-        return Problem("PersistentVolumeClaim had no name")
+        return UnresolvedVolume("PersistentVolumeClaim had no name")
     claim = lookup.claim(namespace, name)
     if claim is None:
         missing = f'persistentvolumeclaim "{name}" not found'
-        return Problem(f"looking up PVC {namespace}/{name}: {missing}", is_missing_claim=True)
+        return UnresolvedVolume(
+            f"looking up PVC {namespace}/{name}: {missing}", is_missing_claim=True
+        )
     if use.is_ephemeral and not claim.is_owned_by(pod.pod.metadata.uid):
         problem = f"PVC {namespace}/{name} was not created for pod {pod.key} (pod is not owner)"
-        return Problem(problem)
-    return _of_claim(claim, lookup, has_csi_node=has_csi_node)
+        return UnresolvedVolume(problem)
+    return _resolve_claim(claim, lookup, has_csi_node=has_csi_node)
 
 
-def _of_claim(
-    claim: storage_objects.PersistentVolumeClaim, lookup: Lookup, *, has_csi_node: bool
-) -> csi_migration.CSIVolume | None:
+def _resolve_claim(
+    claim: storage_objects.PersistentVolumeClaim, lookup: RecordingLookup, *, has_csi_node: bool
+) -> csi_migration.CSIVolumeIdentity | None:
     name = claim.spec.volume_name
     volume = lookup.volume(name) if name else None
     if volume is None:
-        return _to_be_made(claim, lookup, has_csi_node=has_csi_node)
-    found = _of_persistent_volume(volume, has_csi_node=has_csi_node)
+        return _resolve_unprovisioned(claim, lookup, has_csi_node=has_csi_node)
+    found = _resolve_persistent_volume(volume, has_csi_node=has_csi_node)
     return found if found is not None and found.driver and found.handle else None
 
 
-def _of_persistent_volume(
+def _resolve_persistent_volume(
     volume: storage_objects.PersistentVolume, *, has_csi_node: bool
-) -> csi_migration.CSIVolume | None:
+) -> csi_migration.CSIVolumeIdentity | None:
     csi = volume.spec.csi
     if csi is not None:
-        return csi_migration.CSIVolume(csi.driver, csi.volume_handle)
+        return csi_migration.CSIVolumeIdentity(csi.driver, csi.volume_handle)
     found = csi_migration.persistent_volume(volume) if has_csi_node else None
-    return None if isinstance(found, csi_migration.Untranslatable) else found
+    return None if isinstance(found, csi_migration.UntranslatableVolume) else found
 
 
-def _to_be_made(
-    claim: storage_objects.PersistentVolumeClaim, lookup: Lookup, *, has_csi_node: bool
-) -> csi_migration.CSIVolume | None:
+def _resolve_unprovisioned(
+    claim: storage_objects.PersistentVolumeClaim, lookup: RecordingLookup, *, has_csi_node: bool
+) -> csi_migration.CSIVolumeIdentity | None:
     """Return the volume that a claim will get, so far as its class says by which driver."""
     found = lookup.storage_class(claim.class_name) if claim.class_name else None
     if found is None:
@@ -130,4 +136,4 @@ def _to_be_made(
         driver = csi_migration.DRIVERS[driver]
     meta = claim.metadata
     claimed = f"{meta.namespace}/{meta.name}"
-    return csi_migration.CSIVolume(driver, "", claimed) if driver else None
+    return csi_migration.CSIVolumeIdentity(driver, "", claimed) if driver else None

@@ -47,7 +47,7 @@ class ObjectStore(Generic[ObjectT]):
         """Return an object, None when there is none of that name."""
         return self._objects.get((namespace, name))
 
-    def in_group(self, key: str) -> tuple[ObjectT, ...]:
+    def list_group(self, key: str) -> tuple[ObjectT, ...]:
         """Return the objects of one group."""
         return tuple(self._groups.get(key, {}).values())
 
@@ -126,7 +126,7 @@ class Storage:
         """Grows with every change of any object; not with pods, see `VolumePods.generation`."""
         return sum(store.generation for store in self._stores.values())
 
-    def of_kind(self, kind: type[ObjectT]) -> ObjectStore[ObjectT]:
+    def get_store(self, kind: type[ObjectT]) -> ObjectStore[ObjectT]:
         """Return the store of the objects of one type."""
         return self._stores[kind]
 

@@ -36,7 +36,7 @@ class VolumePods:
         """The rows that have such pods."""
         return self._on_row.keys()
 
-    def on_row(self, row: int) -> Collection[pod_shape.PodInfo]:
+    def get_pods(self, row: int) -> Collection[pod_shape.PodInfo]:
         """Return the pods with volumes on a row."""
         return self._on_row.get(row, {}).values()
 

@@ -18,7 +18,7 @@ def rewrite(expr: checked_expr.TypedExpr) -> checked_expr.TypedExpr:
 
 def _fold(expr: checked_expr.TypedExpr) -> checked_expr.TypedExpr:
     match expr:
-        case checked_expr.Arithmetic(
+        case checked_expr.ArithmeticOperation(
             operator=operator,
             left=checked_expr.Const(value=left),
             right=checked_expr.Const(value=right),
@@ -28,7 +28,7 @@ def _fold(expr: checked_expr.TypedExpr) -> checked_expr.TypedExpr:
                     column.constant(left), column.constant(right)
                 )
             return _constant(expr, result)
-        case checked_expr.Call(function=function, arguments=arguments):
+        case checked_expr.NumberFunctionCall(function=function, arguments=arguments):
             values = [each.value for each in arguments if isinstance(each, checked_expr.Const)]
             if len(values) < len(arguments):
                 return expr
@@ -40,7 +40,7 @@ def _fold(expr: checked_expr.TypedExpr) -> checked_expr.TypedExpr:
 
 
 def _constant(
-    expr: checked_expr.Arithmetic | checked_expr.Call, result: column.Numbers
+    expr: checked_expr.ArithmeticOperation | checked_expr.NumberFunctionCall, result: column.Numbers
 ) -> checked_expr.TypedExpr:
     if not result.is_valid:
         return expr

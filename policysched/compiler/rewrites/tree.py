@@ -14,16 +14,16 @@ def bottom_up(
 ) -> checked_expr.TypedExpr:
     """Return the expression with `change` applied to every node, operands first."""
     match expr:
-        case checked_expr.Arithmetic(left=left, right=right):
+        case checked_expr.ArithmeticOperation(left=left, right=right):
             left, right = bottom_up(left, change), bottom_up(right, change)
             return change(dataclasses.replace(expr, left=left, right=right))
         case checked_expr.Compare(left=left, right=right):
             left, right = bottom_up(left, change), bottom_up(right, change)
             return change(dataclasses.replace(expr, left=left, right=right))
-        case checked_expr.Else(value=value, fallback=fallback):
+        case checked_expr.ValueWithFallback(value=value, fallback=fallback):
             value, fallback = bottom_up(value, change), bottom_up(fallback, change)
             return change(dataclasses.replace(expr, value=value, fallback=fallback))
-        case checked_expr.Call(arguments=arguments):
+        case checked_expr.NumberFunctionCall(arguments=arguments):
             rebuilt = tuple(bottom_up(each, change) for each in arguments)
             return change(dataclasses.replace(expr, arguments=rebuilt))
         case checked_expr.And(operands=parts) | checked_expr.Or(operands=parts):

@@ -31,7 +31,7 @@ class Hysteresis:
         lower: lowering.Lowering,
     ) -> None:
         """Hold from `when` on `until` the other; neither reads the incoming pod."""
-        self.latch = repr((when, until, lower.queries(when), lower.queries(until)))
+        self.hysteresis_key = repr((when, until, lower.queries(when), lower.queries(until)))
         self.metrics = frozenset((*checked_expr.metrics_of(when), *checked_expr.metrics_of(until)))
         measured = lower.measured()
         self._when = measured.condition(when)
@@ -41,7 +41,7 @@ class Hysteresis:
         """Return bool (n,): the nodes that are held."""
         snap = nodes.snapshot
         generation = snap.nodes.node_changes.generation
-        held = snap.metrics.latches.is_held(self.latch, snap.nodes.names, generation)
+        held = snap.metrics.hysteresis.is_held(self.hysteresis_key, snap.nodes.names, generation)
         return held[nodes.rows]
 
     def refreshed(self, snap: snapshot.Snapshot) -> None:
@@ -49,12 +49,12 @@ class Hysteresis:
 
         Where both are true the node is held; where neither is, for lack of data too, it stays.
         """
-        batch = physical.Batch(snap.all_rows(), _NO_POD, cycle_state.CycleState(), keeps=False)
+        batch = physical.Batch(snap.view_all_rows(), _NO_POD, cycle_state.CycleState(), keeps=False)
         holds = column.on_each(physical.evaluate(self._when, batch).is_true, snap.size)
         ends = column.on_each(physical.evaluate(self._until, batch).is_true, snap.size)
         alive = snap.is_alive
-        snap.metrics.latches.move(
-            self.latch, snap.nodes.names, holds & alive, ends & ~holds & alive
+        snap.metrics.hysteresis.update(
+            self.hysteresis_key, snap.nodes.names, holds & alive, ends & ~holds & alive
         )
 
 

@@ -93,7 +93,7 @@ class PreferredNodeAffinity(base.ScoreRule):
 
 
 def _lowered(rule: checked.NodeAffinityRule, lower: lowering.Lowering) -> physical.TruthExpr:
-    return lower.condition(checked_expr.NodeTest(rule.selector, rule.head.span))
+    return lower.condition(checked_expr.NodeMatch(rule.selector, rule.head.span))
 
 
 if TYPE_CHECKING:

@@ -51,11 +51,11 @@ class Term:
         None where no domain holds any, which is cheap to find out.
         """
         snap = nodes.snapshot
-        counted = snap.counts.matching(query)
+        counted = snap.counts.get_column(query)
         if counted.total == 0:
             return None
         found = self._domains(snap)
-        totals = found.sums(counted.by_row(snap.size))
+        totals = found.sums(counted.get_counts(snap.size))
         return totals[found.slots[nodes.rows]] if totals.any() else None
 
     def by_domain(self, query: pod_counts.PodQuery) -> domain_counts.DomainCounts:
@@ -71,7 +71,7 @@ class Term:
 
     def counted(self, query: pod_counts.PodQuery, snap: snapshot.Snapshot) -> domains.Counted:
         """Return the pods that `query` selects, before anything is supposed."""
-        counts = snap.counts.matching(query).by_row(snap.size)
+        counts = snap.counts.get_column(query).get_counts(snap.size)
         return domains.Counted(self._domains(snap), counts)
 
     def lacks_label(self, nodes: snapshot.NodeView) -> columns.NodeMask:
@@ -138,7 +138,7 @@ class RequiredPodAffinity(base.PolicyRule):
         """Return one answer for each of the n nodes, as if only its own pods had changed."""
         snap, rows = nodes.snapshot, nodes.rows
         kept = state.read(self.kept_under, domains.Counted)
-        now = snap.counts.matching(self.query(pod.shape)).by_row(snap.size)
+        now = snap.counts.get_column(self.query(pod.shape)).get_counts(snap.size)
         is_alone = kept.here(now, rows) == 0
         if self._belongs(pod.shape, snap):
             is_alone &= kept.by_domain.sum() + kept.change(now, rows) > 0
@@ -214,7 +214,7 @@ class _RejectingOccupied(base.PolicyRule):
     ) -> status.NodeStatuses:
         """Return one answer for each of the n nodes, as if only its own pods had changed."""
         snap = nodes.snapshot
-        now = snap.counts.matching(self.query(pod.shape)).by_row(snap.size)
+        now = snap.counts.get_column(self.query(pod.shape)).get_counts(snap.size)
         here = state.read(self.kept_under, domains.Counted).here(now, nodes.rows)
         return status.NodeStatuses.where(here > 0, self._rejected)
 

@@ -76,7 +76,9 @@ class Reject(base.PolicyRule):
         """Return whether the rule acts on pods of `shape` now and can reject anything."""
         if not super().applies_to(state, shape, snap):
             return False
-        return not self._guards or self._may_hold(physical.Batch(snap.all_rows(), shape, state))
+        return not self._guards or self._may_hold(
+            physical.Batch(snap.view_all_rows(), shape, state)
+        )
 
     @base.evaluates
     def _may_hold(self, batch: physical.Batch) -> bool:
@@ -101,7 +103,7 @@ class Reject(base.PolicyRule):
         truth = self.condition.at(physical.OneNode(node, pod.shape, state))
         is_rejecting = truth is True or (truth is None and self._rejects_unknown)
         if truth is False and self.hysteresis is not None:
-            nodes = node.snapshot.at_rows(np.array([node.row]))
+            nodes = node.snapshot.view_rows(np.array([node.row]))
             is_rejecting = bool(self.hysteresis.is_held(nodes)[0])
         return self._rejected if is_rejecting else status.SUCCESS
 
@@ -128,7 +130,7 @@ class Reject(base.PolicyRule):
         rows = np.flatnonzero(np.isin(diagnosis.ids, own))
         if not len(rows):
             return ""
-        nodes = snap.at_rows(rows)
+        nodes = snap.view_rows(rows)
         return self.told.on_nodes(nodes, self._only_held(nodes, pod.shape))
 
     def evidence_on(

@@ -25,8 +25,10 @@ from policysched.compiler.rules import base, reject
 from policysched.framework import comparing, cycle_state, interface
 from policysched.lang.checked import checked
 
-PointwiseNormalization: TypeAlias = checked.Linear | checked.Shape
-RelativeNormalization: TypeAlias = checked.MinMax | checked.Rank | checked.Max
+PointwiseNormalization: TypeAlias = checked.LinearNormalization | checked.ShapeNormalization
+RelativeNormalization: TypeAlias = (
+    checked.MinMaxNormalization | checked.RankNormalization | checked.MaxNormalization
+)
 
 
 class ConditionScore(base.ScoreRule):
@@ -34,7 +36,7 @@ class ConditionScore(base.ScoreRule):
 
     def __init__(
         self,
-        rule: checked.ScoreRule,
+        rule: checked.ExpressionScoreRule,
         rule_scope: scope.RuleScope,
         lower: lowering.Lowering,
         programs: row_programs.RowPrograms,
@@ -92,7 +94,7 @@ class NumberScore(base.ScoreRule):
 
     def __init__(
         self,
-        rule: checked.ScoreRule,
+        rule: checked.ExpressionScoreRule,
         rule_scope: scope.RuleScope,
         lower: lowering.Lowering,
         programs: row_programs.RowPrograms,
@@ -127,7 +129,7 @@ class PointwiseScore(NumberScore):
 
     def __init__(
         self,
-        rule: checked.ScoreRule,
+        rule: checked.ExpressionScoreRule,
         normalization: PointwiseNormalization,
         rule_scope: scope.RuleScope,
         lower: lowering.Lowering,
@@ -166,7 +168,7 @@ class PointwiseScore(NumberScore):
         lost = code.outage(self.outage)
         value = code.of(self.value)
         match self._normalization:
-            case checked.Linear(low=low, high=high) if low / 2 != high / 2:
+            case checked.LinearNormalization(low=low, high=high) if low / 2 != high / 2:
                 found = code.share(value, low / 2, high / 2 - low / 2, points.FULL)
                 found = f"{points.FULL} - ({found})" if self._prefers_low else f"({found})"
             case _:
@@ -177,20 +179,20 @@ class PointwiseScore(NumberScore):
 
     def _points_of(self, value: float) -> int:
         match self._normalization:
-            case checked.Linear(low=low, high=high):
+            case checked.LinearNormalization(low=low, high=high):
                 hundredths = scalar.linear(value, low, high)
                 return points.FULL - hundredths if self._prefers_low else hundredths
-            case checked.Shape(points=corners):
+            case checked.ShapeNormalization(points=corners):
                 return scalar.shape(value, corners)
             case _:
                 assert_never(self._normalization)
 
     def _points(self, values: columns.FloatArray) -> columns.IntArray:
         match self._normalization:
-            case checked.Linear(low=low, high=high):
+            case checked.LinearNormalization(low=low, high=high):
                 hundredths = points.linear(values, low, high)
                 return points.FULL - hundredths if self._prefers_low else hundredths
-            case checked.Shape(points=corners):
+            case checked.ShapeNormalization(points=corners):
                 return points.shape(values, corners)
             case _:
                 assert_never(self._normalization)
@@ -201,7 +203,7 @@ class RelativeScore(NumberScore):
 
     def __init__(
         self,
-        rule: checked.ScoreRule,
+        rule: checked.ExpressionScoreRule,
         normalization: RelativeNormalization,
         rule_scope: scope.RuleScope,
         lower: lowering.Lowering,
@@ -256,28 +258,28 @@ class RelativeScore(NumberScore):
     def frame(self) -> comparing.Frame:
         """Return what numbers are compared with."""
         match self._normalization:
-            case checked.MinMax(floor=floor):
+            case checked.MinMaxNormalization(floor=floor):
                 return bound_frames.MinMax(floor, self._missing, prefer_low=self._prefers_low)
-            case checked.Rank():
+            case checked.RankNormalization():
                 return rank_frame.Rank(self._missing, prefer_low=self._prefers_low)
-            case checked.Max():
+            case checked.MaxNormalization():
                 return bound_frames.Largest(self._missing, prefer_low=self._prefers_low)
             case _:
                 assert_never(self._normalization)
 
     def _points(self, values: columns.FloatArray) -> columns.IntArray:
         match self._normalization:
-            case checked.MinMax(floor=floor):
+            case checked.MinMaxNormalization(floor=floor):
                 return points.minmax(values, floor, prefer_low=self._prefers_low)
-            case checked.Rank():
+            case checked.RankNormalization():
                 return points.rank(values, prefer_low=self._prefers_low)
-            case checked.Max():
+            case checked.MaxNormalization():
                 return points.by_largest(values, prefer_low=self._prefers_low)
             case _:
                 assert_never(self._normalization)
 
 
-def _missing_hundredths(rule: checked.ScoreRule) -> int:
+def _missing_hundredths(rule: checked.ExpressionScoreRule) -> int:
     return points.FULL * (rule.missing_points or 0) // interface.MAX_NODE_SCORE
 
 

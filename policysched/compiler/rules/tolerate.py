@@ -18,7 +18,7 @@ _MAX_SHAPES = 4096
 class TolerateRule:
     """What one rule grants to the pods of its scope."""
 
-    def __init__(self, rule: checked.TolerateRule, rule_scope: scope.RuleScope) -> None:
+    def __init__(self, rule: checked.TolerationRule, rule_scope: scope.RuleScope) -> None:
         """Grant the patterns of `rule`."""
         self.head = rule.head
         self.scope = rule_scope

@@ -100,7 +100,7 @@ class EligibleNodes:
                 found &= table.at(nodes) == 0
             return column.definite(found)
 
-        all_rows = snap.all_rows()
+        all_rows = snap.view_all_rows()
         return eligible.kept.on(all_rows, state, compute).is_true & snap.is_alive
 
     def has_keys(
@@ -198,7 +198,7 @@ class Spread:
 
     def counts(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> columns.IntArray:
         """Return int64 (N,): the pods of the set by row."""
-        return snap.counts.matching(self.query(shape)).by_row(snap.size)
+        return snap.counts.get_column(self.query(shape)).get_counts(snap.size)
 
 
 class HardSpread(base.PolicyRule):
@@ -388,7 +388,7 @@ class SoftSpread(base.ScoreRule):
 
         def slots(snap: snapshot.Snapshot) -> npt.NDArray[np.intp]:
             own = self.spread.slots(snap)
-            has_keys = self.spread.eligible.has_keys(state, shape, snap.all_rows())
+            has_keys = self.spread.eligible.has_keys(state, shape, snap.view_all_rows())
             without = ~has_keys & (own > 0)
             return np.where(without, 0, own) if without.any() else own
 

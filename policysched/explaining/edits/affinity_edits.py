@@ -27,32 +27,34 @@ class _Correction:
     effort: int
 
 
-class _PlacedPods:
+class _PlacedPodVocabulary:
     """The words of the pods on nodes."""
 
-    def __init__(self, tried: trials.Trials) -> None:
+    def __init__(self, tried: trials.PodTrials) -> None:
         placed = [info.pod for info in tried.decider.cluster.placed.values()]
         self._labels = [(pod.metadata.namespace, pod.metadata.labels) for pod in placed]
-        self.words = vocabularies.Vocabulary(placed)
+        self.words = vocabularies.LabelVocabulary(placed)
         self.namespaces = sorted({pod.metadata.namespace for pod in placed})
 
-    def similar_labels(self, key: str, value: str) -> Iterator[tuple[_Correction, str, str]]:
+    def correct_label(self, key: str, value: str) -> Iterator[tuple[_Correction, str, str]]:
         """Yield corrections of a label, with its key and value then."""
-        for near in self.words.keys_like(key):
+        for near in self.words.find_similar_keys(key):
             text = f"label {key}: did you mean {near}? no pod has the label {key}"
             yield _Correction(text, key, near, edit.CORRECTS), near, value
-        for other in self.words.values_like(key, value):
+        for other in self.words.find_other_values(key, value):
             if self.words.is_similar(key, value, other):
                 text = f"label {key}={value}: did you mean {other}? no pod has {key}={value}"
                 yield _Correction(text, value, other, edit.CORRECTS), key, other
 
-    def similar_namespaces(self, name: str) -> Iterator[_Correction]:
+    def correct_namespace(self, name: str) -> Iterator[_Correction]:
         """Yield corrections of the name of a namespace that has no pods."""
-        for near in edit.similar(name, self.namespaces) if name not in self.namespaces else ():
+        for near in (
+            edit.find_similar_names(name, self.namespaces) if name not in self.namespaces else ()
+        ):
             text = f"namespace {name}: did you mean {near}? {name} has no pods"
             yield _Correction(text, name, near, edit.CORRECTS)
 
-    def other_namespaces(self, labels: Mapping[str, str]) -> Iterator[_Correction]:
+    def find_other_namespaces(self, labels: Mapping[str, str]) -> Iterator[_Correction]:
         """Yield namespaces that have pods with the labels."""
         having = {name for name, each in self._labels if labels.items() <= each.items()}
         for name in sorted(having)[:_MOST_NAMESPACES]:
@@ -62,43 +64,47 @@ class _PlacedPods:
 # --- terms of the pod ----------------------------------------------------------------------------
 
 
-def of_term(
-    tried: trials.Trials, term: objects.PodAffinityTerm
-) -> Iterator[tuple[edit.Edit, objects.PodAffinityTerm]]:
+def correct_term(
+    tried: trials.PodTrials, term: objects.PodAffinityTerm
+) -> Iterator[tuple[edit.SuggestedEdit, objects.PodAffinityTerm]]:
     """Yield corrections of a required term of the pod, and the term as it would be."""
-    pods = _PlacedPods(tried)
+    pods = _PlacedPodVocabulary(tried)
     selector = term.label_selector or objects.LabelSelector()
     for key, value in selector.match_labels.items():
         others = {k: v for k, v in selector.match_labels.items() if k != key}
-        for said, near_key, near_value in pods.similar_labels(key, value):
+        for said, near_key, near_value in pods.correct_label(key, value):
             changed = structs.replace(selector, match_labels={**others, near_key: near_value})
-            yield _of_pod(said), structs.replace(term, label_selector=changed)
+            yield _make_pod_edit(said), structs.replace(term, label_selector=changed)
     for name in term.namespaces:
-        for said in pods.similar_namespaces(name):
+        for said in pods.correct_namespace(name):
             several = (*(each for each in term.namespaces if each != name), said.after)
-            yield _of_pod(said), structs.replace(term, namespaces=several)
-    for near in selector_edits.vocabulary(tried).keys_like(term.topology_key):
+            yield _make_pod_edit(said), structs.replace(term, namespaces=several)
+    for near in selector_edits.build_label_vocabulary(tried).find_similar_keys(term.topology_key):
         text = f"topologyKey {term.topology_key}: did you mean {near}? no node has that label"
         correction = _Correction(text, term.topology_key, near, edit.CORRECTS)
-        yield _of_pod(correction), structs.replace(term, topology_key=near)
+        yield _make_pod_edit(correction), structs.replace(term, topology_key=near)
     if not term.namespaces and term.namespace_selector is None:
-        for said in pods.other_namespaces(selector.match_labels):
-            yield _of_pod(said), structs.replace(term, namespaces=(said.after,))
+        for said in pods.find_other_namespaces(selector.match_labels):
+            yield _make_pod_edit(said), structs.replace(term, namespaces=(said.after,))
 
 
-def _of_pod(said: _Correction) -> edit.Edit:
+def _make_pod_edit(said: _Correction) -> edit.SuggestedEdit:
     text = f"required podAffinity: {said.text}"
     what = "spec.affinity.podAffinity"
-    return edit.Edit("pod", "podAffinity", what, said.before, said.after, text, said.effort)
+    return edit.SuggestedEdit(
+        "pod", "podAffinity", what, said.before, said.after, text, said.effort
+    )
 
 
 # --- rules ---------------------------------------------------------------------------------------
 
 
-def of_rule(tried: trials.Trials, rule: checked.PodAffinityRule) -> Iterator[edit.Edit]:
+def correct_rule(
+    tried: trials.PodTrials, rule: checked.PodAffinityRule
+) -> Iterator[edit.SuggestedEdit]:
     """Yield the corrections of a required podAffinity rule by which the pod fits."""
-    for said, pods in _other_sets(_PlacedPods(tried), rule.pods):
-        nodes = rule_trials.fits_with(tried, rule, dataclasses.replace(rule, pods=pods))
+    for said, pods in _correct_pod_set(_PlacedPodVocabulary(tried), rule.pods):
+        nodes = rule_trials.find_nodes_with_rule(tried, rule, dataclasses.replace(rule, pods=pods))
         if nodes:
             before = said.before or rule.head.text
             words = (
@@ -107,12 +113,12 @@ def of_rule(tried: trials.Trials, rule: checked.PodAffinityRule) -> Iterator[edi
                 said.text,
                 said.effort if said.effort == edit.CORRECTS else edit.RELAXES_RULE,
             )
-            yield rule_trials.edit_of(rule, "podAffinity", *words).helping(nodes)
+            yield rule_trials.make_rule_edit(rule, "podAffinity", *words).add_nodes(nodes)
 
 
-def _other_sets(
-    known: _PlacedPods, pods: checked_selector.PodSet
-) -> Iterator[tuple[_Correction, checked_selector.PodSet]]:
+def _correct_pod_set(
+    known: _PlacedPodVocabulary, pods: checked_selector.PodSelection
+) -> Iterator[tuple[_Correction, checked_selector.PodSelection]]:
     labels: dict[str, str] = {}
     whole = checked_selector.EVERYTHING if pods.selector is None else pods.selector
     for each in checked_selector.walk_requirements(whole):
@@ -120,21 +126,21 @@ def _other_sets(
             continue
         labels[each.key] = each.values[0]
         for value in each.values:
-            for said, key, other in known.similar_labels(each.key, value):
+            for said, key, other in known.correct_label(each.key, value):
                 values = tuple(sorted({*each.values, other}))
                 new = dataclasses.replace(each, key=key, values=values)
-                selector = pod_requirements.with_requirement(whole, each, new)
+                selector = pod_requirements.replace_requirement(whole, each, new)
                 yield said, dataclasses.replace(pods, selector=selector)
     if pods.namespaces is None:
-        for said in known.other_namespaces(labels):
-            yield said, dataclasses.replace(pods, namespaces=_only(said.after))
+        for said in known.find_other_namespaces(labels):
+            yield said, dataclasses.replace(pods, namespaces=_make_namespace_set(said.after))
         return
     for name in pods.namespaces.names:
-        for said in known.similar_namespaces(name):
+        for said in known.correct_namespace(name):
             names = tuple(sorted({*pods.namespaces.names, said.after} - {name}))
             several = dataclasses.replace(pods.namespaces, names=names)
             yield said, dataclasses.replace(pods, namespaces=several)
 
 
-def _only(name: str) -> checked_selector.NamespaceSet:
+def _make_namespace_set(name: str) -> checked_selector.NamespaceSet:
     return checked_selector.NamespaceSet((name,), None)

@@ -29,134 +29,154 @@ Supposing = Callable[[str], AbstractContextManager[None]]
 """Supposes the edit of the node with a name."""
 
 
-def find(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
+def find_edits(
+    tried: trials.PodTrials, known: obstacles.PodRejections
+) -> Iterator[edit.SuggestedEdit]:
     """Yield the single edits of single nodes by which the pod fits there."""
     yield from _uncordon(tried, known)
     yield from _untaint(tried, known)
-    yield from _label(tried, known)
+    yield from _add_labels(tried, known)
 
 
-def helped(
-    tried: trials.Trials, said: edit.Edit, nodes: Sequence[str], suppose: Supposing
-) -> Iterator[edit.Edit]:
+def try_edit(
+    tried: trials.PodTrials, said: edit.SuggestedEdit, nodes: Sequence[str], suppose: Supposing
+) -> Iterator[edit.SuggestedEdit]:
     """Yield the edit with the nodes on which it lets the pod fit, if there are any."""
     able = []
     for node in nodes[:MOST_NODES]:
         if tried.is_over:
             break
         with suppose(node):
-            if node in tried.fits():
+            if node in tried.find_feasible_nodes():
                 able.append(node)
     if able:
-        yield said.helping(able, max(0, len(nodes) - MOST_NODES))
+        yield said.add_nodes(able, max(0, len(nodes) - MOST_NODES))
 
 
-def _edit(kind: str, what: str, before: str | None, after: str | None, text: str) -> edit.Edit:
-    return edit.Edit("node", kind, what, before, after, text, edit.CHANGES_NODE)
+def _make_node_edit(
+    kind: str, what: str, before: str | None, after: str | None, text: str
+) -> edit.SuggestedEdit:
+    return edit.SuggestedEdit("node", kind, what, before, after, text, edit.CHANGES_NODE)
 
 
-def _uncordon(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
+def _uncordon(
+    tried: trials.PodTrials, known: obstacles.PodRejections
+) -> Iterator[edit.SuggestedEdit]:
     """Uncordon nodes; the taint that says the same goes with it."""
     cordoned = [
         node
-        for node in known.of_nodes(names.NODE_UNSCHEDULABLE, names.TAINT_TOLERATION)
-        if tried.node(node).spec.unschedulable
+        for node in known.find_nodes_to_edit(names.NODE_UNSCHEDULABLE, names.TAINT_TOLERATION)
+        if tried.get_node(node).spec.unschedulable
     ]
 
     def uncordoned(name: str) -> AbstractContextManager[None]:
-        node = tried.node(name)
+        node = tried.get_node(name)
         taints = tuple(taint for taint in node.spec.taints if taint.key != _CORDON_TAINT)
         spec = structs.replace(node.spec, unschedulable=False, taints=taints)
-        return tried.nodes([structs.replace(node, spec=spec)])
+        return tried.suppose_nodes([structs.replace(node, spec=spec)])
 
-    said = _edit("uncordon", "spec.unschedulable", "true", None, "uncordon a node")
-    yield from helped(tried, said, cordoned, uncordoned)
+    said = _make_node_edit("uncordon", "spec.unschedulable", "true", None, "uncordon a node")
+    yield from try_edit(tried, said, cordoned, uncordoned)
 
 
-def _untaint(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
+def _untaint(
+    tried: trials.PodTrials, known: obstacles.PodRejections
+) -> Iterator[edit.SuggestedEdit]:
     """Remove the only taint that the pod does not tolerate."""
-    own = tried.framework.profile.tolerations(tried.info.shape, tried.snapshot())
+    own = tried.framework.profile.tolerations(tried.info.shape, tried.take_snapshot())
     having: defaultdict[objects.Taint, list[str]] = defaultdict(list)
-    for name in known.of_nodes(names.TAINT_TOLERATION):
-        repelling = [t for t in tried.node(name).spec.taints if tolerations.repels((t,), own)]
+    for name in known.find_nodes_to_edit(names.TAINT_TOLERATION):
+        repelling = [t for t in tried.get_node(name).spec.taints if tolerations.repels((t,), own)]
         if len(repelling) == 1 and repelling[0].key != _CORDON_TAINT:
             having[repelling[0]].append(name)
     for taint, nodes in having.items():
-        yield from _without_taint(tried, nodes, taint)
+        yield from _remove_taint(tried, nodes, taint)
 
 
-def untainted(tried: trials.Trials, nodes: Sequence[str], key: str) -> Iterator[edit.Edit]:
+def try_removing_taints(
+    tried: trials.PodTrials, nodes: Sequence[str], key: str
+) -> Iterator[edit.SuggestedEdit]:
     """Yield the edits that remove one taint with a key of one of the nodes, if they help."""
     having: defaultdict[objects.Taint, list[str]] = defaultdict(list)
     for name in nodes:
-        for taint in tried.node(name).spec.taints:
+        for taint in tried.get_node(name).spec.taints:
             if taint.key == key:
                 having[taint].append(name)
     for taint, tainted in having.items():
-        yield from _without_taint(tried, tainted, taint)
+        yield from _remove_taint(tried, tainted, taint)
 
 
-def _without_taint(
-    tried: trials.Trials, nodes: Sequence[str], taint: objects.Taint
-) -> Iterator[edit.Edit]:
+def _remove_taint(
+    tried: trials.PodTrials, nodes: Sequence[str], taint: objects.Taint
+) -> Iterator[edit.SuggestedEdit]:
     def without(name: str) -> AbstractContextManager[None]:
-        node = tried.node(name)
+        node = tried.get_node(name)
         taints = tuple(each for each in node.spec.taints if each != taint)
         spec = structs.replace(node.spec, taints=taints)
-        return tried.nodes([structs.replace(node, spec=spec)])
+        return tried.suppose_nodes([structs.replace(node, spec=spec)])
 
     written = str(taint)
-    said = _edit("taint", "spec.taints", written, None, f"remove the taint {written} of a node")
-    yield from helped(tried, said, nodes, without)
+    said = _make_node_edit(
+        "taint", "spec.taints", written, None, f"remove the taint {written} of a node"
+    )
+    yield from try_edit(tried, said, nodes, without)
 
 
-def _label(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
+def _add_labels(
+    tried: trials.PodTrials, known: obstacles.PodRejections
+) -> Iterator[edit.SuggestedEdit]:
     """Add a label that the pod's node selection or its topologies ask for."""
-    alone = known.of_nodes(names.NODE_AFFINITY)
-    for key, value in list(dict.fromkeys(_asked_labels(tried.info.pod)))[:_MOST_LABELS]:
-        yield from labelled(tried, alone, key, value)
-    for key in _topology_keys(tried.info.pod):
-        yield from in_a_domain(tried, known.only(names.INTER_POD_AFFINITY), key)
+    alone = known.find_nodes_to_edit(names.NODE_AFFINITY)
+    for key, value in list(dict.fromkeys(_list_required_labels(tried.info.pod)))[:_MOST_LABELS]:
+        yield from try_label(tried, alone, key, value)
+    for key in _collect_topology_keys(tried.info.pod):
+        yield from try_joining_domain(
+            tried, known.find_nodes_rejected_only_by(names.INTER_POD_AFFINITY), key
+        )
 
 
-def in_a_domain(tried: trials.Trials, nodes: Sequence[str], key: str) -> Iterator[edit.Edit]:
+def try_joining_domain(
+    tried: trials.PodTrials, nodes: Sequence[str], key: str
+) -> Iterator[edit.SuggestedEdit]:
     """Yield the edits that help of nodes in no domain: a label that puts one into a domain."""
-    outside = [name for name in nodes if key not in tried.node(name).metadata.labels]
+    outside = [name for name in nodes if key not in tried.get_node(name).metadata.labels]
     if outside:
-        for value in selector_edits.vocabulary(tried).common_values(key)[:_MOST_VALUES]:
-            yield from labelled(tried, outside, key, value)
+        for value in selector_edits.build_label_vocabulary(tried).list_common_values(key)[
+            :_MOST_VALUES
+        ]:
+            yield from try_label(tried, outside, key, value)
 
 
-def labelled(
-    tried: trials.Trials, alone: Sequence[str], key: str, value: str | None
-) -> Iterator[edit.Edit]:
+def try_label(
+    tried: trials.PodTrials, alone: Sequence[str], key: str, value: str | None
+) -> Iterator[edit.SuggestedEdit]:
     """Yield the edits that help of a label of one of the nodes `alone`; None removes it."""
     if value is not None and value.startswith("-"):
         return  # values of labels begin with a letter or a digit
     having: defaultdict[str | None, list[str]] = defaultdict(list)
     for name in alone:
-        having[tried.node(name).metadata.labels.get(key)].append(name)
+        having[tried.get_node(name).metadata.labels.get(key)].append(name)
 
     def relabelled(name: str) -> AbstractContextManager[None]:
-        return tried.nodes([trials.relabelled(tried.node(name), {key: value})])
+        return tried.suppose_nodes([trials.replace_labels(tried.get_node(name), {key: value})])
 
     written = None if value is None else f"{key}={value}"
     without = having.pop(None, [])
     if written is not None:
         text = f"add the label {written} to a node"
-        said = _edit("label", "metadata.labels", None, written, text)
-        yield from helped(tried, said, without, relabelled)
+        said = _make_node_edit("label", "metadata.labels", None, written, text)
+        yield from try_edit(tried, said, without, relabelled)
     if key.rpartition("/")[0] in _OF_KUBELETS:
         return
     for before in sorted(set(having) - {value}, key=str)[:_MOST_VALUES]:
         text = f"change the label {key} of a node from {before} to {value}"
         if value is None:
             text = f"remove the label {key}={before} of a node"
-        said = _edit("label", "metadata.labels", f"{key}={before}", written, text)
-        yield from helped(tried, said, having[before], relabelled)
+        said = _make_node_edit("label", "metadata.labels", f"{key}={before}", written, text)
+        yield from try_edit(tried, said, having[before], relabelled)
 
 
-def satisfying_value(operator: str, values: Sequence[str]) -> str | None:
+def choose_satisfying_value(operator: str, values: Sequence[str]) -> str | None:
     """Return a value of a label that satisfies a requirement, None if it must not be there."""
     match operator:
         case "In" if values:
@@ -169,13 +189,15 @@ def satisfying_value(operator: str, values: Sequence[str]) -> str | None:
             return None
 
 
-def values_to_try(operator: str, values: Sequence[str]) -> list[str | None]:
+def list_values_to_try(operator: str, values: Sequence[str]) -> list[str | None]:
     """Return values of a label of which one satisfies a requirement and another does not."""
     present = ["true"] if operator == "DoesNotExist" else []
-    return list(dict.fromkeys((satisfying_value(operator, values), *values[:1], *present, None)))
+    return list(
+        dict.fromkeys((choose_satisfying_value(operator, values), *values[:1], *present, None))
+    )
 
 
-def _topology_keys(pod: objects.Pod) -> list[str]:
+def _collect_topology_keys(pod: objects.Pod) -> list[str]:
     """Return the labels that a node needs for required terms and constraints of the pod."""
     affinity = pod.spec.affinity or objects.Affinity()
     near = affinity.pod_affinity or objects.PodAffinity()
@@ -185,11 +207,11 @@ def _topology_keys(pod: objects.Pod) -> list[str]:
     return list(dict.fromkeys([*(term.topology_key for term in terms), *hard]))
 
 
-def _asked_labels(pod: objects.Pod) -> Iterator[tuple[str, str | None]]:
+def _list_required_labels(pod: objects.Pod) -> Iterator[tuple[str, str | None]]:
     """Yield labels of which each satisfies one requirement of the pod; None for no such label."""
     yield from pod.spec.node_selector.items()
     affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
     required = affinity and affinity.required_during_scheduling_ignored_during_execution
     for term in required.node_selector_terms if required else ():
         for each in term.match_expressions:
-            yield each.key, satisfying_value(each.operator, each.values)
+            yield each.key, choose_satisfying_value(each.operator, each.values)

@@ -21,30 +21,32 @@ _MOST_LABELS = 10
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Proposal:
+class ProposedPodEdit:
     """An edit that is to be tried, and the pod as it would be."""
 
-    said: edit.Edit
+    said: edit.SuggestedEdit
     pod: objects.Pod
 
 
-def find(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
+def find_edits(
+    tried: trials.PodTrials, known: obstacles.PodRejections
+) -> Iterator[edit.SuggestedEdit]:
     """Yield the single edits of the pod by which it fits."""
-    yield from request_edits.find(tried, known)
-    if known.may_help(names.POD_TOPOLOGY_SPREAD):
-        yield from _spreads(tried)
+    yield from request_edits.find_edits(tried, known)
+    if known.may_resolve(names.POD_TOPOLOGY_SPREAD):
+        yield from _relax_spread_constraints(tried)
     for plugin, propose in _PROPOSING.items():
-        if not known.may_help(plugin):
+        if not known.may_resolve(plugin):
             continue
         for proposal in propose(tried, known):
             if tried.is_over:
                 return
-            nodes = tried.fits(proposal.pod)
+            nodes = tried.find_feasible_nodes(proposal.pod)
             if nodes:
-                yield proposal.said.helping(nodes)
+                yield proposal.said.add_nodes(nodes)
 
 
-def respecified(pod: objects.Pod, **changes: object) -> objects.Pod:
+def replace_spec(pod: objects.Pod, **changes: object) -> objects.Pod:
     """Return a pod with another spec."""
     return structs.replace(pod, spec=structs.replace(pod.spec, **changes))
 
@@ -52,44 +54,48 @@ def respecified(pod: objects.Pod, **changes: object) -> objects.Pod:
 # --- node selection ------------------------------------------------------------------------------
 
 
-def _node_selection(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[Proposal]:
+def _propose_node_selection(
+    tried: trials.PodTrials, known: obstacles.PodRejections
+) -> Iterator[ProposedPodEdit]:
     del known
     pod = tried.info.pod
-    words = selector_edits.vocabulary(tried)
-    for said, selector in selector_edits.of_node_selector(pod.spec.node_selector, words):
-        yield Proposal(said, respecified(pod, node_selector=selector))
+    words = selector_edits.build_label_vocabulary(tried)
+    for said, selector in selector_edits.edit_node_selector(pod.spec.node_selector, words):
+        yield ProposedPodEdit(said, replace_spec(pod, node_selector=selector))
     affinity = pod.spec.affinity or objects.Affinity()
     node_affinity = affinity.node_affinity or objects.NodeAffinity()
     required = node_affinity.required_during_scheduling_ignored_during_execution
     if required is None:
         return
-    for said, other in selector_edits.of_required(
-        required, words, selector_edits.node_names(tried)
+    for said, other in selector_edits.edit_required_affinity(
+        required, words, selector_edits.list_node_names(tried)
     ):
         changed = structs.replace(
             node_affinity, required_during_scheduling_ignored_during_execution=other
         )
         edited = structs.replace(affinity, node_affinity=changed)
-        yield Proposal(said, respecified(pod, affinity=edited))
+        yield ProposedPodEdit(said, replace_spec(pod, affinity=edited))
 
 
 # --- taints --------------------------------------------------------------------------------------
 
 
-def _tolerations(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[Proposal]:
+def _propose_tolerations(
+    tried: trials.PodTrials, known: obstacles.PodRejections
+) -> Iterator[ProposedPodEdit]:
     """Propose tolerations of the taints that most nodes have without another obstacle."""
     pod = tried.info.pod
-    own = tried.framework.profile.tolerations(tried.info.shape, tried.snapshot())
+    own = tried.framework.profile.tolerations(tried.info.shape, tried.take_snapshot())
     several = [
-        [taint for taint in tried.node(node).spec.taints if tolerations.repels((taint,), own)]
-        for node in known.only(names.TAINT_TOLERATION)
+        [taint for taint in tried.get_node(node).spec.taints if tolerations.repels((taint,), own)]
+        for node in known.find_nodes_rejected_only_by(names.TAINT_TOLERATION)
     ]
     counts = Counter(taint for taints in several for taint in taints)
     ordered = sorted(counts, key=lambda taint: (-counts[taint], taint.key, taint.value))
     for taint in ordered[:_MOST_TAINTS]:
         operator = "Equal" if taint.value else "Exists"
         added = objects.Toleration(taint.key, operator, taint.value, taint.effect)
-        said = edit.Edit(
+        said = edit.SuggestedEdit(
             "pod",
             "toleration",
             "spec.tolerations",
@@ -99,30 +105,32 @@ def _tolerations(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[P
             edit.ADJUSTS_POD,
         )
         more = (*pod.spec.tolerations, added)
-        yield Proposal(said, respecified(pod, tolerations=more))
-    yield from _wide_tolerations(pod, several)
+        yield ProposedPodEdit(said, replace_spec(pod, tolerations=more))
+    yield from _propose_wide_tolerations(pod, several)
 
 
-def _wide_tolerations(
+def _propose_wide_tolerations(
     pod: objects.Pod, several: Sequence[Sequence[objects.Taint]]
-) -> Iterator[Proposal]:
+) -> Iterator[ProposedPodEdit]:
     """Propose single tolerations of several taints, for nodes that have more than one."""
     keys = [{taint.key for taint in taints} for taints in several if len(taints) > 1]
     wide = [(key, "with the key ") for key in sorted(set[str]().union(*keys))[:_MOST_TAINTS]]
     for key, place in [*wide, ("", "")] if keys else []:
         written = f"{{key: {key}, operator: Exists}}" if key else "{operator: Exists}"
         text = f"add a toleration of all taints {place}{key}".rstrip() + " to the pod"
-        said = edit.Edit(
+        said = edit.SuggestedEdit(
             "pod", "toleration", "spec.tolerations", None, written, text, edit.DROPS_OF_POD
         )
         added = (*pod.spec.tolerations, objects.Toleration(key, "Exists", "", ""))
-        yield Proposal(said, respecified(pod, tolerations=added))
+        yield ProposedPodEdit(said, replace_spec(pod, tolerations=added))
 
 
 # --- ports, affinity, spread ---------------------------------------------------------------------
 
 
-def _host_ports(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[Proposal]:
+def _propose_host_ports(
+    tried: trials.PodTrials, known: obstacles.PodRejections
+) -> Iterator[ProposedPodEdit]:
     del known
     pod = tried.info.pod
     for field, containers in (
@@ -134,22 +142,24 @@ def _host_ports(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[Pr
                 if not port.host_port:
                     continue
                 others = tuple(each for each in container.ports if each != port)
-                changed = _with(containers, at, structs.replace(container, ports=others))
-                said = _dropped(
+                changed = _replace_item(containers, at, structs.replace(container, ports=others))
+                said = _make_drop_edit(
                     "hostPort",
                     f"container {container.name}",
                     f"{port.host_port}/{port.protocol}",
                     f"drop host port {port.host_port}/{port.protocol} of container "
                     f"{container.name}",
                 )
-                yield Proposal(said, respecified(pod, **{field: changed}))
+                yield ProposedPodEdit(said, replace_spec(pod, **{field: changed}))
 
 
-def _with(items: Sequence[objects.Container], at: int, item: objects.Container) -> object:
+def _replace_item(items: Sequence[objects.Container], at: int, item: objects.Container) -> object:
     return (*items[:at], item, *items[at + 1 :])
 
 
-def _pod_affinity(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[Proposal]:
+def _propose_pod_affinity(
+    tried: trials.PodTrials, known: obstacles.PodRejections
+) -> Iterator[ProposedPodEdit]:
     pod = tried.info.pod
     affinity = pod.spec.affinity or objects.Affinity()
     for field, written in (
@@ -167,45 +177,47 @@ def _pod_affinity(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[
                 ),
             )
             for corrected, other in (
-                affinity_edits.of_term(tried, term) if field == "pod_affinity" else ()
+                affinity_edits.correct_term(tried, term) if field == "pod_affinity" else ()
             ):
                 several = (*terms[:at], other, *terms[at + 1 :])
                 near = structs.replace(
                     held, required_during_scheduling_ignored_during_execution=several
                 )
                 edited = structs.replace(affinity, **{field: near})
-                yield Proposal(corrected, respecified(pod, affinity=edited))
+                yield ProposedPodEdit(corrected, replace_spec(pod, affinity=edited))
             place = f"required {written} term {at + 1} (topologyKey {term.topology_key})"
-            said = _dropped(written, f"spec.affinity.{written}", place, f"drop the {place}")
+            said = _make_drop_edit(written, f"spec.affinity.{written}", place, f"drop the {place}")
             edited = structs.replace(affinity, **{field: left})
-            yield Proposal(said, respecified(pod, affinity=edited))
+            yield ProposedPodEdit(said, replace_spec(pod, affinity=edited))
 
     if any(
         inter_pod_affinity.REASON_EXISTING in answer.reasons
         for answers in known.answers.values()
         for answer in answers
     ):
-        yield from _labels(pod)
+        yield from _propose_dropping_labels(pod)
 
 
-def _labels(pod: objects.Pod) -> Iterator[Proposal]:
+def _propose_dropping_labels(pod: objects.Pod) -> Iterator[ProposedPodEdit]:
     """Propose to drop labels, by which placed pods may know the pods that they keep away."""
     for key, value in list(pod.metadata.labels.items())[:_MOST_LABELS]:
         others = {each: v for each, v in pod.metadata.labels.items() if each != key}
         metadata = structs.replace(pod.metadata, labels=others)
-        said = _dropped("label", f"metadata.labels[{key}]", value, f"drop the label {key}={value}")
-        yield Proposal(said, structs.replace(pod, metadata=metadata))
+        said = _make_drop_edit(
+            "label", f"metadata.labels[{key}]", value, f"drop the label {key}={value}"
+        )
+        yield ProposedPodEdit(said, structs.replace(pod, metadata=metadata))
 
 
-def _dropped(kind: str, what: str, before: str, text: str) -> edit.Edit:
-    return edit.Edit("pod", kind, what, before, None, text, edit.DROPS_OF_POD)
+def _make_drop_edit(kind: str, what: str, before: str, text: str) -> edit.SuggestedEdit:
+    return edit.SuggestedEdit("pod", kind, what, before, None, text, edit.DROPS_OF_POD)
 
 
-def _spreads(tried: trials.Trials) -> Iterator[edit.Edit]:
+def _relax_spread_constraints(tried: trials.PodTrials) -> Iterator[edit.SuggestedEdit]:
     """Yield for each hard spread constraint the fields that let the pod fit."""
     pod = tried.info.pod
     constraints = pod.spec.topology_spread_constraints
-    words = selector_edits.vocabulary(tried)
+    words = selector_edits.build_label_vocabulary(tried)
     for at, constraint in enumerate(constraints):
         if constraint.when_unsatisfiable != "DoNotSchedule":
             continue
@@ -217,34 +229,36 @@ def _spreads(tried: trials.Trials) -> Iterator[edit.Edit]:
         ) -> tuple[str, ...]:
             other = structs.replace(constraint, **fields)
             several = (*constraints[:at], other, *constraints[at + 1 :])
-            edited = respecified(pod, topology_spread_constraints=several)
-            return () if tried.is_over else tried.fits(edited)
+            edited = replace_spec(pod, topology_spread_constraints=several)
+            return () if tried.is_over else tried.find_feasible_nodes(edited)
 
         what = f"spec.topologySpreadConstraints[{at}] ({constraint.topology_key})"
-        for near in words.keys_like(constraint.topology_key):
+        for near in words.find_similar_keys(constraint.topology_key):
             nodes = fits({"topology_key": near})
             if nodes:
                 before = constraint.topology_key
                 text = f"topologyKey of {what}: did you mean {near}? no node has the label {before}"
-                said = edit.Edit("pod", "topologySpread", what, before, near, text, edit.CORRECTS)
-                yield said.helping(nodes)
-        yield from _relaxed(tried, constraint, what, fits)
+                said = edit.SuggestedEdit(
+                    "pod", "topologySpread", what, before, near, text, edit.CORRECTS
+                )
+                yield said.add_nodes(nodes)
+        yield from _relax_spread_constraint(tried, constraint, what, fits)
 
 
-def _relaxed(
-    tried: trials.Trials,
+def _relax_spread_constraint(
+    tried: trials.PodTrials,
     constraint: objects.TopologySpreadConstraint,
     what: str,
     fits: spread_edits.Fits,
-) -> Iterator[edit.Edit]:
+) -> Iterator[edit.SuggestedEdit]:
     found = [(each, edit.ADJUSTS_POD) for each in spread_edits.find_relaxations(constraint, fits)]
     for key in constraint.match_label_keys:
         others = tuple(each for each in constraint.match_label_keys if each != key)
         without = ("matchLabelKeys", key, "", fits({"match_label_keys": others}))
-        found.append((spread_edits.Relaxation(*without), edit.DROPS_OF_POD))
+        found.append((spread_edits.SpreadRelaxation(*without), edit.DROPS_OF_POD))
     soft = fits({"when_unsatisfiable": "ScheduleAnyway"})
     said = ("whenUnsatisfiable", "DoNotSchedule", "ScheduleAnyway", soft)
-    found.append((spread_edits.Relaxation(*said), edit.DROPS_OF_POD))
+    found.append((spread_edits.SpreadRelaxation(*said), edit.DROPS_OF_POD))
     for each, effort in found:
         if not each.nodes or tried.is_over:
             continue
@@ -252,13 +266,15 @@ def _relaxed(
         if not each.after:
             text = f"drop {each.before} from the {each.field} of {what}"
         after = each.after or None
-        edited = edit.Edit("pod", "topologySpread", what, each.before, after, text, effort)
-        yield edited.helping(each.nodes)
+        edited = edit.SuggestedEdit("pod", "topologySpread", what, each.before, after, text, effort)
+        yield edited.add_nodes(each.nodes)
 
 
-_PROPOSING: dict[str, Callable[[trials.Trials, obstacles.Obstacles], Iterator[Proposal]]] = {
-    names.NODE_AFFINITY: _node_selection,
-    names.TAINT_TOLERATION: _tolerations,
-    names.NODE_PORTS: _host_ports,
-    names.INTER_POD_AFFINITY: _pod_affinity,
+_PROPOSING: dict[
+    str, Callable[[trials.PodTrials, obstacles.PodRejections], Iterator[ProposedPodEdit]]
+] = {
+    names.NODE_AFFINITY: _propose_node_selection,
+    names.TAINT_TOLERATION: _propose_tolerations,
+    names.NODE_PORTS: _propose_host_ports,
+    names.INTER_POD_AFFINITY: _propose_pod_affinity,
 }

@@ -19,21 +19,23 @@ from policysched.lang.checked import checked
 from policysched.plugins import names
 
 
-def find(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
+def find_edits(
+    tried: trials.PodTrials, known: obstacles.PodRejections
+) -> Iterator[edit.SuggestedEdit]:
     """Yield the single edits of policies by which the pod fits."""
     program = tried.decider.policy_set.program
     if program is None:
         return
     profile = tried.framework.profile.scheduler_name
-    for name in sorted(known.everyone()):
-        rule = _rule(program, name, profile)
-        if rule is None or not known.may_help(name) or tried.is_over:
+    for name in sorted(known.list_rejecting_plugins()):
+        rule = _find_rule(program, name, profile)
+        if rule is None or not known.may_resolve(name) or tried.is_over:
             continue
-        yield from _relaxed(tried, known, rule)
-        nodes = rule_trials.fits_with(tried, rule, None)
+        yield from _relax_rule(tried, known, rule)
+        nodes = rule_trials.find_nodes_with_rule(tried, rule, None)
         if nodes:
             written = f"{rule.head.name} (line {rule.head.span.line})"
-            said = edit.Edit(
+            said = edit.SuggestedEdit(
                 "policy",
                 "rule",
                 rule.head.name,
@@ -42,38 +44,38 @@ def find(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit
                 f"leave out rule {written}",
                 edit.DROPS_RULE,
             )
-            yield said.helping(nodes)
+            yield said.add_nodes(nodes)
 
 
-def _rule(program: checked.CheckedProgram, name: str, profile: str) -> checked.Rule | None:
+def _find_rule(program: checked.CheckedProgram, name: str, profile: str) -> checked.Rule | None:
     """Return a rule in the form that it has in a profile, or in another if it has none there."""
     profiles = sorted(program.profiles, key=lambda each: each.name != profile)
     every = (rule for each in profiles for policy in each.policies for rule in policy.rules)
     return next((rule for rule in every if rule.head.name == name), None)
 
 
-def _relaxed(
-    tried: trials.Trials, known: obstacles.Obstacles, rule: checked.Rule
-) -> Iterator[edit.Edit]:
+def _relax_rule(
+    tried: trials.PodTrials, known: obstacles.PodRejections, rule: checked.Rule
+) -> Iterator[edit.SuggestedEdit]:
     match rule:
         case checked.RejectRule(until=None):
-            yield from threshold_edits.find(tried, known, rule)
-            alone = known.of_nodes(rule.head.name)
-            yield from rule_node_edits.find(tried, rule, alone)
-            yield from rule_node_edits.find_label_numbers(tried, rule, alone)
+            yield from threshold_edits.find_edits(tried, known, rule)
+            alone = known.find_nodes_to_edit(rule.head.name)
+            yield from rule_node_edits.find_edits(tried, rule, alone)
+            yield from rule_node_edits.find_label_number_edits(tried, rule, alone)
         case checked.NodeAffinityRule(weight=None):
-            alone = known.of_nodes(rule.head.name, names.NODE_AFFINITY)
-            yield from rule_node_edits.find(tried, rule, alone)
+            alone = known.find_nodes_to_edit(rule.head.name, names.NODE_AFFINITY)
+            yield from rule_node_edits.find_edits(tried, rule, alone)
         case checked.TopologySpreadRule(when_unsatisfiable="DoNotSchedule"):
-            yield from _less_even(tried, rule)
-            yield from _other_topology(tried, rule)
-            nodes = known.only(rule.head.name)
-            yield from node_edits.in_a_domain(tried, nodes, rule.topology_key)
+            yield from _relax_spread_rule(tried, rule)
+            yield from _correct_topology_key(tried, rule)
+            nodes = known.find_nodes_rejected_only_by(rule.head.name)
+            yield from node_edits.try_joining_domain(tried, nodes, rule.topology_key)
         case checked.PodAffinityRule(weight=None, anti=False):
-            nodes = known.only(rule.head.name)
-            yield from node_edits.in_a_domain(tried, nodes, rule.topology_key)
-            yield from _other_topology(tried, rule)
-            yield from affinity_edits.of_rule(tried, rule)
+            nodes = known.find_nodes_rejected_only_by(rule.head.name)
+            yield from node_edits.try_joining_domain(tried, nodes, rule.topology_key)
+            yield from _correct_topology_key(tried, rule)
+            yield from affinity_edits.correct_rule(tried, rule)
         case _:
             pass
 
@@ -81,25 +83,29 @@ def _relaxed(
 # --- spread and topologies -----------------------------------------------------------------------
 
 
-def _less_even(tried: trials.Trials, rule: checked.TopologySpreadRule) -> Iterator[edit.Edit]:
+def _relax_spread_rule(
+    tried: trials.PodTrials, rule: checked.TopologySpreadRule
+) -> Iterator[edit.SuggestedEdit]:
     def fits(fields: Mapping[str, object]) -> tuple[str, ...]:
-        return rule_trials.fits_with(tried, rule, dataclasses.replace(rule, **fields))  # type: ignore[arg-type]  # fields of the rule by name
+        return rule_trials.find_nodes_with_rule(tried, rule, dataclasses.replace(rule, **fields))  # type: ignore[arg-type]  # fields of the rule by name
 
     for each in spread_edits.find_relaxations(rule, fits):
         if not tried.is_over:
             text = f"{each.field} from {each.before} to {each.after}"
             said = (each.before, each.after, text, edit.RELAXES_RULE)
-            yield rule_trials.edit_of(rule, "topologySpread", *said).helping(each.nodes)
+            yield rule_trials.make_rule_edit(rule, "topologySpread", *said).add_nodes(each.nodes)
 
 
-def _other_topology(
-    tried: trials.Trials, rule: checked.TopologySpreadRule | checked.PodAffinityRule
-) -> Iterator[edit.Edit]:
+def _correct_topology_key(
+    tried: trials.PodTrials, rule: checked.TopologySpreadRule | checked.PodAffinityRule
+) -> Iterator[edit.SuggestedEdit]:
     """Yield corrections of a topologyKey that no node has."""
     before = rule.topology_key
-    for near in selector_edits.vocabulary(tried).keys_like(before):
-        nodes = rule_trials.fits_with(tried, rule, dataclasses.replace(rule, topology_key=near))
+    for near in selector_edits.build_label_vocabulary(tried).find_similar_keys(before):
+        nodes = rule_trials.find_nodes_with_rule(
+            tried, rule, dataclasses.replace(rule, topology_key=near)
+        )
         if nodes:
             text = f"topologyKey {before}: did you mean {near}? no node has that label"
             said = (before, near, text, edit.CORRECTS)
-            yield rule_trials.edit_of(rule, rule.head.kind, *said).helping(nodes)
+            yield rule_trials.make_rule_edit(rule, rule.head.kind, *said).add_nodes(nodes)

@@ -59,13 +59,13 @@ class _ContainerAmount:
         container: objects.Container = getattr(self.pod.spec, self.field)[self.at]
         return container.resources
 
-    def _amounts(self, kind: _Kind) -> objects.ResourceList:
+    def _get_amounts(self, kind: _Kind) -> objects.ResourceList:
         return self._resources.requests if kind == "requests" else self._resources.limits
 
     @property
     def written(self) -> str | None:
         """The amount as the pod has it, None for nothing."""
-        found = self._amounts(self.kind).get(self.resource)
+        found = self._get_amounts(self.kind).get(self.resource)
         return None if found is None else str(found)
 
     @property
@@ -81,9 +81,9 @@ class _ContainerAmount:
     def allows(self, amount: int) -> bool:
         """Return whether the request does not exceed the limit with another amount."""
         if self.kind == "requests":
-            limit = self._amounts("limits").get(self.resource)
+            limit = self._get_amounts("limits").get(self.resource)
             return limit is None or amount <= pod_requests.amount(self.resource, limit)
-        request = self._amounts("requests").get(self.resource, 0)
+        request = self._get_amounts("requests").get(self.resource, 0)
         return amount >= max(1, pod_requests.amount(self.resource, request))
 
     @property
@@ -93,10 +93,10 @@ class _ContainerAmount:
             return "the pod"
         return f"container {getattr(self.pod.spec, self.field)[self.at].name}"
 
-    def with_amount(self, amount: int) -> objects.Pod:
+    def set_amount(self, amount: int) -> objects.Pod:
         """Return a pod that has another amount."""
-        text = amounts.quantity_text(self.resource, amount)
-        changes = {self.kind: {**self._amounts(self.kind), self.resource: text}}
+        text = amounts.format_quantity(self.resource, amount)
+        changes = {self.kind: {**self._get_amounts(self.kind), self.resource: text}}
         resources = structs.replace(self._resources, **changes)
         changed: object = resources
         if self.field != "resources":
@@ -108,7 +108,7 @@ class _ContainerAmount:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Readings:
+class _RejectingRuleReads:
     """The rules in the way that read requests, or limits.
 
     Attributes:
@@ -125,9 +125,9 @@ class _Readings:
 
     def reads(self, resource: str) -> bool:
         """Return whether a rule in the way reads the amount of a resource."""
-        return resource in self.resources()
+        return resource in self.list_resources()
 
-    def resources(self) -> list[str]:
+    def list_resources(self) -> list[str]:
         """Return the resources that the rules read."""
         every = (each for compare in self.compares for each in checked_expr.walk(compare))
         reader = _READERS[self.kind]
@@ -135,17 +135,21 @@ class _Readings:
         return list(dict.fromkeys([*read, *(n.resource for n in self.numbers if n.resource)]))
 
 
-def find(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
+def find_edits(
+    tried: trials.PodTrials, known: obstacles.PodRejections
+) -> Iterator[edit.SuggestedEdit]:
     """Yield for each resource the nearest request, and limit, with which the pod fits."""
     for kind in _READERS:
         found = _find_readings(tried, known, kind)
         asked = tried.info.shape.requests.amounts if kind == "requests" else ()
-        for resource in dict.fromkeys((*asked, *found.resources())) if found.nodes else ():
+        for resource in dict.fromkeys((*asked, *found.list_resources())) if found.nodes else ():
             yield from _find_edits(tried, found, resource)
 
 
-def _find_readings(tried: trials.Trials, known: obstacles.Obstacles, kind: _Kind) -> _Readings:
-    rules = known.readers(_READERS[kind])
+def _find_readings(
+    tried: trials.PodTrials, known: obstacles.PodRejections, kind: _Kind
+) -> _RejectingRuleReads:
+    rules = known.find_rules_reading(_READERS[kind])
     numbers = {
         name: [
             each
@@ -158,7 +162,7 @@ def _find_readings(tried: trials.Trials, known: obstacles.Obstacles, kind: _Kind
     }
     whom = {rule.head.name for rule in rules} | {name for name, has in numbers.items() if has}
     fit = {names.NODE_RESOURCES_FIT} if kind == "requests" else set[str]()
-    nodes = known.only(*whom, *fit) if whom | fit else []
+    nodes = known.find_nodes_rejected_only_by(*whom, *fit) if whom | fit else []
     compares = (
         each
         for rule in rules
@@ -166,38 +170,46 @@ def _find_readings(tried: trials.Trials, known: obstacles.Obstacles, kind: _Kind
         if isinstance(each, checked_expr.Compare) and checked_expr.reads_pod(each)
     )
     every = tuple(dict.fromkeys(each for has in numbers.values() for each in has))
-    return _Readings(kind, tuple(compares), every, nodes)
+    return _RejectingRuleReads(kind, tuple(compares), every, nodes)
 
 
-def _find_edits(tried: trials.Trials, found: _Readings, resource: str) -> Iterator[edit.Edit]:
+def _find_edits(
+    tried: trials.PodTrials, found: _RejectingRuleReads, resource: str
+) -> Iterator[edit.SuggestedEdit]:
     """Yield the edits of single containers, the one with the largest amount first."""
-    wanted = _total(tried.info.shape, found.kind, resource) or 0
+    wanted = _compute_pod_total(tried.info.shape, found.kind, resource) or 0
     totals: list[int] | None = None
-    for asked in _editable(tried.info.pod, found.kind, resource)[:_MOST_CONTAINERS]:
+    for asked in _list_editable_amounts(tried.info.pod, found.kind, resource)[:_MOST_CONTAINERS]:
         if tried.is_over:
             return
         if totals is None:
             totals = [
-                *(_free(tried, found.nodes, resource) if found.kind == "requests" else ()),
-                *_threshold_totals(tried, found, asked),
+                *(
+                    _list_free_amounts(tried, found.nodes, resource)
+                    if found.kind == "requests"
+                    else ()
+                ),
+                *_find_threshold_totals(tried, found, asked),
             ]
         others = wanted - asked.amount
         proposals = [0, *(max(0, total - others) for total in totals)]
-        probes = amount_search.probes_near(resource, wanted) if found.reads(resource) else []
+        probes = amount_search.list_probes(resource, wanted) if found.reads(resource) else []
         amount = _find_amount(tried, asked, proposals, [each - others for each in probes])
         if amount is not None:
             totals.append(others + amount)
-            yield _edit_of(asked, amount).helping(tried.fits(asked.with_amount(amount)))
+            yield _make_edit(asked, amount).add_nodes(
+                tried.find_feasible_nodes(asked.set_amount(amount))
+            )
 
 
-def _total(shape: pod_shape.PodShape, kind: _Kind, resource: str) -> int | None:
+def _compute_pod_total(shape: pod_shape.PodShape, kind: _Kind, resource: str) -> int | None:
     """Return the request of the whole pod, or its limit; None for no limit."""
     if kind == "requests":
         return shape.requests.amounts.get(resource, 0)
     return pod_requests.limit(shape.limits, resource)
 
 
-def _editable(pod: objects.Pod, kind: _Kind, resource: str) -> list[_ContainerAmount]:
+def _list_editable_amounts(pod: objects.Pod, kind: _Kind, resource: str) -> list[_ContainerAmount]:
     """Return the amounts that may be edited, the largest first; one of 0 if there is none."""
     of_pod = _ContainerAmount(pod, kind, "resources", 0, resource)
     if of_pod.written is not None:
@@ -214,22 +226,25 @@ def _editable(pod: objects.Pod, kind: _Kind, resource: str) -> list[_ContainerAm
 
 
 def _find_amount(
-    tried: trials.Trials, asked: _ContainerAmount, proposals: Sequence[int], probes: Sequence[int]
+    tried: trials.PodTrials,
+    asked: _ContainerAmount,
+    proposals: Sequence[int],
+    probes: Sequence[int],
 ) -> int | None:
     def fits(amount: int) -> bool:
         return (
             asked.allows(amount)
             and not tried.is_over
-            and bool(tried.fits(asked.with_amount(amount)))
+            and bool(tried.find_feasible_nodes(asked.set_amount(amount)))
         )
 
-    step = amount_search.step_of(asked.resource, max(asked.amount, *proposals))
+    step = amount_search.get_search_step(asked.resource, max(asked.amount, *proposals))
     amount = amount_search.find_nearest(fits, asked.present, proposals, step, probes)
     return None if tried.is_over else amount
 
 
-def _edit_of(asked: _ContainerAmount, amount: int) -> edit.Edit:
-    before, after = asked.written, amounts.quantity_text(asked.resource, amount)
+def _make_edit(asked: _ContainerAmount, amount: int) -> edit.SuggestedEdit:
+    before, after = asked.written, amounts.format_quantity(asked.resource, amount)
     noun = asked.kind.removesuffix("s")
     verb = "lower" if amount < asked.present else "raise"
     if asked.kind == "limits" and before is None:
@@ -237,13 +252,13 @@ def _edit_of(asked: _ContainerAmount, amount: int) -> edit.Edit:
     change = f"of {asked.owner}" + (f" from {before}" if before is not None else "")
     text = f"{verb} the {asked.resource} {noun} {change} to {after}"
     what = f"{asked.owner}: resources.{asked.kind}[{asked.resource}]"
-    return edit.Edit("pod", asked.kind, what, before, after, text, edit.ADJUSTS_POD)
+    return edit.SuggestedEdit("pod", asked.kind, what, before, after, text, edit.ADJUSTS_POD)
 
 
 # --- amounts at which something changes ----------------------------------------------------------
 
 
-def _free(tried: trials.Trials, nodes: list[str], resource: str) -> list[int]:
+def _list_free_amounts(tried: trials.PodTrials, nodes: list[str], resource: str) -> list[int]:
     """Return the free amounts of a resource on the nodes, the largest first."""
     columns = tried.decider.cluster.cache.nodes
     rows = np.array([columns.row_of[name] for name in nodes], np.intp)
@@ -252,7 +267,9 @@ def _free(tried: trials.Trials, nodes: list[str], resource: str) -> list[int]:
     return [int(amount) for amount in free[free > 0][::-1]]
 
 
-def _threshold_totals(tried: trials.Trials, found: _Readings, asked: _ContainerAmount) -> list[int]:
+def _find_threshold_totals(
+    tried: trials.PodTrials, found: _RejectingRuleReads, asked: _ContainerAmount
+) -> list[int]:
     """Return the amounts of the whole pod at which comparisons of rules change, by their slope.
 
     A comparison that is linear in the amount turns exactly there, others somewhere near.
@@ -261,10 +278,10 @@ def _threshold_totals(tried: trials.Trials, found: _Readings, asked: _ContainerA
     bases = [start, start // 2 if start > 1 else _OTHER_AMOUNT]
     if asked.kind == "requests":
         bases[0] = asked.amount
-    step = amount_search.step_of(asked.resource, max(bases))
+    step = amount_search.get_search_step(asked.resource, max(bases))
     turns: set[float] = {each.value for each in found.numbers if each.resource == asked.resource}
     for compare in found.compares:
-        turns.update(_turns(tried, found, asked, compare, bases))
+        turns.update(_find_crossings(tried, found, asked, compare, bases))
     several: set[int] = set()
     for turn in turns:
         several.update((math.floor(turn) - step, math.floor(turn), math.ceil(turn)))
@@ -272,26 +289,28 @@ def _threshold_totals(tried: trials.Trials, found: _Readings, asked: _ContainerA
     return sorted(several, reverse=True)
 
 
-def _turns(
-    tried: trials.Trials,
-    found: _Readings,
+def _find_crossings(
+    tried: trials.PodTrials,
+    found: _RejectingRuleReads,
     asked: _ContainerAmount,
     compare: checked_expr.Compare,
     bases: Sequence[int],
 ) -> Iterator[float]:
     """Yield the amounts of the whole pod at which both sides of a comparison are equal."""
-    shapes = [tried.decider.cluster.shapes.info(asked.with_amount(base)).shape for base in bases]
-    here, there = (_total(shape, asked.kind, asked.resource) for shape in shapes)
+    shapes = [
+        tried.decider.cluster.shapes.make_info(asked.set_amount(base)).shape for base in bases
+    ]
+    here, there = (_compute_pod_total(shape, asked.kind, asked.resource) for shape in shapes)
     if here is None or there is None or here == there:
         return
-    before, after = (_difference(tried, compare, found.nodes, shape) for shape in shapes)
+    before, after = (_compute_difference(tried, compare, found.nodes, shape) for shape in shapes)
     with np.errstate(divide="ignore", invalid="ignore"):
         roots = here - before * (there - here) / (after - before)
     yield from np.unique(roots[np.abs(roots) < _LARGEST]).tolist()
 
 
-def _difference(
-    tried: trials.Trials,
+def _compute_difference(
+    tried: trials.PodTrials,
     compare: checked_expr.Compare,
     nodes: list[str],
     shape: pod_shape.PodShape,

@@ -20,22 +20,26 @@ _NodeRule = checked.RejectRule | checked.NodeAffinityRule
 _Requirement = checked_selector.Requirement
 
 
-def find(tried: trials.Trials, rule: _NodeRule, alone: Sequence[str]) -> Iterator[edit.Edit]:
+def find_edits(
+    tried: trials.PodTrials, rule: _NodeRule, alone: Sequence[str]
+) -> Iterator[edit.SuggestedEdit]:
     """Yield corrections of a rule, and labels and taints of the nodes `alone`."""
-    words = selector_edits.vocabulary(tried)
-    for each in dict.fromkeys(_requirements(rule)):
-        for said, corrected in _corrections(tried, rule, each, words):
-            nodes = rule_trials.fits_with(tried, rule, _with_requirement(rule, each, corrected))
+    words = selector_edits.build_label_vocabulary(tried)
+    for each in dict.fromkeys(_list_requirements(rule)):
+        for said, corrected in _correct_requirement(tried, rule, each, words):
+            nodes = rule_trials.find_nodes_with_rule(
+                tried, rule, _replace_requirement(rule, each, corrected)
+            )
             if nodes:
-                yield said.helping(nodes)
+                yield said.add_nodes(nodes)
         if isinstance(each, checked_selector.LabelRequirement):
-            yield from _other_bound(tried, rule, each, words)
-        yield from _other_nodes(tried, alone, each)
+            yield from _replace_bound(tried, rule, each, words)
+        yield from _edit_nodes(tried, alone, each)
 
 
-def find_label_numbers(
-    tried: trials.Trials, rule: checked.RejectRule, alone: Sequence[str]
-) -> Iterator[edit.Edit]:
+def find_label_number_edits(
+    tried: trials.PodTrials, rule: checked.RejectRule, alone: Sequence[str]
+) -> Iterator[edit.SuggestedEdit]:
     """Yield values of labels that a condition reads as numbers, and their removal."""
     nodes = list(alone)
     for compare in checked_expr.walk(rule.condition) if nodes else ():
@@ -43,47 +47,47 @@ def find_label_numbers(
             continue
         for each in checked_expr.walk(compare):
             if isinstance(each, checked_expr.NodeLabelNumber):
-                turns = threshold_edits.turning_values(tried, compare, each, nodes)
-                yield from _other_number(tried, nodes, each.key, turns)
+                turns = threshold_edits.find_crossing_values(tried, compare, each, nodes)
+                yield from _try_numbers(tried, nodes, each.key, turns)
 
 
-def _other_number(
-    tried: trials.Trials, nodes: Sequence[str], key: str, turns: Sequence[float]
-) -> Iterator[edit.Edit]:
+def _try_numbers(
+    tried: trials.PodTrials, nodes: Sequence[str], key: str, turns: Sequence[float]
+) -> Iterator[edit.SuggestedEdit]:
     """Yield the nearest whole number as the value of a label that helps, and no label."""
-    present = tried.node(nodes[0]).metadata.labels.get(key, "")
+    present = tried.get_node(nodes[0]).metadata.labels.get(key, "")
     before = label_numbers.parse_decimal(present) or 0.0
     nearest = sorted(turns, key=lambda turn: abs(turn - before))[:_MOST_TURNS]
     wholes = {n for turn in nearest for n in (math.floor(turn), math.ceil(turn))}
     values = {n + more for n in wholes for more in (-1, 0, 1)}
     for value in sorted(values, key=lambda value: (abs(value - before), value)):
-        found = list(node_edits.labelled(tried, nodes, key, str(value)))
+        found = list(node_edits.try_label(tried, nodes, key, str(value)))
         if found:
             yield from found
             break
-    yield from node_edits.labelled(tried, nodes, key, None)
+    yield from node_edits.try_label(tried, nodes, key, None)
 
 
-def _requirements(rule: _NodeRule) -> Iterator[_Requirement]:
+def _list_requirements(rule: _NodeRule) -> Iterator[_Requirement]:
     """Yield the requirements of a rule on nodes."""
     if isinstance(rule, checked.NodeAffinityRule):
         yield from checked_selector.walk_requirements(rule.selector)
         return
     for each in checked_expr.walk(rule.condition):
-        if isinstance(each, checked_expr.NodeTest):
+        if isinstance(each, checked_expr.NodeMatch):
             yield from checked_selector.walk_requirements(each.selector)
 
 
-def _other_nodes(
-    tried: trials.Trials, alone: Sequence[str], each: _Requirement
-) -> Iterator[edit.Edit]:
+def _edit_nodes(
+    tried: trials.PodTrials, alone: Sequence[str], each: _Requirement
+) -> Iterator[edit.SuggestedEdit]:
     """Yield labels and taints of nodes by which a rule rejects them no more."""
     match each:
         case checked_selector.LabelRequirement(key=key, operator=operator, values=values):
-            for value in node_edits.values_to_try(operator, values):
-                yield from node_edits.labelled(tried, alone, key, value)
+            for value in node_edits.list_values_to_try(operator, values):
+                yield from node_edits.try_label(tried, alone, key, value)
         case checked_selector.TaintRequirement(pattern=pattern):
-            yield from node_edits.untainted(tried, alone, pattern.key)
+            yield from node_edits.try_removing_taints(tried, alone, pattern.key)
         case _:
             pass
 
@@ -91,28 +95,33 @@ def _other_nodes(
 # --- corrections ---------------------------------------------------------------------------------
 
 
-def _corrections(
-    tried: trials.Trials, rule: _NodeRule, each: _Requirement, words: vocabularies.Vocabulary
-) -> Iterator[tuple[edit.Edit, _Requirement]]:
+def _correct_requirement(
+    tried: trials.PodTrials,
+    rule: _NodeRule,
+    each: _Requirement,
+    words: vocabularies.LabelVocabulary,
+) -> Iterator[tuple[edit.SuggestedEdit, _Requirement]]:
     """Yield the requirement with a misspelt word corrected."""
     match each:
         case checked_selector.LabelRequirement(key=key):
-            for near in words.keys_like(key):
-                said = _did_you_mean(rule, f"label {key}", key, near, "no node has that label")
+            for near in words.find_similar_keys(key):
+                said = _make_correction(rule, f"label {key}", key, near, "no node has that label")
                 yield said, dataclasses.replace(each, key=near)
-            yield from _other_values(rule, each, words)
+            yield from _replace_values(rule, each, words)
         case checked_selector.FieldRequirement(field="nodeName", values=values):
-            known = selector_edits.node_names(tried)
+            known = selector_edits.list_node_names(tried)
             for value in (value for value in values if value not in known):
-                for near in edit.similar(value, known):
+                for near in edit.find_similar_names(value, known):
                     fact = "no node has that name"
-                    said = _did_you_mean(rule, f"nodeName {value}", value, near, fact)
+                    said = _make_correction(rule, f"nodeName {value}", value, near, fact)
                     yield said, dataclasses.replace(each, values=tuple(sorted({*values, near})))
         case checked_selector.TaintRequirement(pattern=pattern):
-            keys = _taint_keys(tried)
-            for near in edit.similar(pattern.key, keys) if pattern.key not in keys else ():
+            keys = _collect_taint_keys(tried)
+            for near in (
+                edit.find_similar_names(pattern.key, keys) if pattern.key not in keys else ()
+            ):
                 fact = "no node has that taint"
-                said = _did_you_mean(rule, f"taint {pattern.key}", pattern.key, near, fact)
+                said = _make_correction(rule, f"taint {pattern.key}", pattern.key, near, fact)
                 yield (
                     said,
                     dataclasses.replace(each, pattern=dataclasses.replace(pattern, key=near)),
@@ -121,43 +130,47 @@ def _corrections(
             pass
 
 
-def _other_values(
-    rule: _NodeRule, each: checked_selector.LabelRequirement, words: vocabularies.Vocabulary
-) -> Iterator[tuple[edit.Edit, _Requirement]]:
+def _replace_values(
+    rule: _NodeRule, each: checked_selector.LabelRequirement, words: vocabularies.LabelVocabulary
+) -> Iterator[tuple[edit.SuggestedEdit, _Requirement]]:
     for value in each.values if each.operator == "In" else ():
-        for other in words.values_like(each.key, value):
+        for other in words.find_other_values(each.key, value):
             if words.is_similar(each.key, value, other):
                 place = f"label {each.key}={value}"
-                said = _did_you_mean(rule, place, value, other, "no node has that value")
+                said = _make_correction(rule, place, value, other, "no node has that value")
                 yield said, dataclasses.replace(each, values=tuple(sorted({*each.values, other})))
 
 
-def _did_you_mean(rule: _NodeRule, place: str, before: str, after: str, fact: str) -> edit.Edit:
+def _make_correction(
+    rule: _NodeRule, place: str, before: str, after: str, fact: str
+) -> edit.SuggestedEdit:
     text = f"{place}: did you mean {after}? {fact}"
-    return rule_trials.edit_of(rule, "selector", before, after, text, edit.CORRECTS)
+    return rule_trials.make_rule_edit(rule, "selector", before, after, text, edit.CORRECTS)
 
 
-def _other_bound(
-    tried: trials.Trials,
+def _replace_bound(
+    tried: trials.PodTrials,
     rule: _NodeRule,
     each: checked_selector.LabelRequirement,
-    words: vocabularies.Vocabulary,
-) -> Iterator[edit.Edit]:
+    words: vocabularies.LabelVocabulary,
+) -> Iterator[edit.SuggestedEdit]:
     """Yield the nearest number for `Gt` or `Lt` that lets the pod fit."""
     if each.operator not in ("Gt", "Lt"):
         return
     before = each.values[0]
-    for bound in selector_edits.bounds_near(each.operator, int(before), words, each.key):
+    for bound in selector_edits.find_nearest_bounds(each.operator, int(before), words, each.key):
         other = dataclasses.replace(each, values=(str(bound),))
-        nodes = rule_trials.fits_with(tried, rule, _with_requirement(rule, each, other))
+        nodes = rule_trials.find_nodes_with_rule(
+            tried, rule, _replace_requirement(rule, each, other)
+        )
         if nodes:
             text = f"label {each.key} {each.operator} {before}: compare with {bound}"
             said = (before, str(bound), text, edit.RELAXES_RULE)
-            yield rule_trials.edit_of(rule, "threshold", *said).helping(nodes)
+            yield rule_trials.make_rule_edit(rule, "threshold", *said).add_nodes(nodes)
             return
 
 
-def _taint_keys(tried: trials.Trials) -> frozenset[str]:
+def _collect_taint_keys(tried: trials.PodTrials) -> frozenset[str]:
     nodes = tried.decider.cluster.cache.nodes.nodes
     several = (node.spec.taints for node in nodes if node is not None)
     return frozenset(taint.key for taints in several for taint in taints)
@@ -166,17 +179,17 @@ def _taint_keys(tried: trials.Trials) -> frozenset[str]:
 # --- rules with another requirement --------------------------------------------------------------
 
 
-def _with_requirement(rule: _NodeRule, old: _Requirement, new: _Requirement) -> checked.Rule:
+def _replace_requirement(rule: _NodeRule, old: _Requirement, new: _Requirement) -> checked.Rule:
     if isinstance(rule, checked.NodeAffinityRule):
         return dataclasses.replace(
-            rule, selector=pod_requirements.with_requirement(rule.selector, old, new)
+            rule, selector=pod_requirements.replace_requirement(rule.selector, old, new)
         )
 
     def with_selector(each: checked_expr.TypedExpr) -> checked_expr.TypedExpr:
-        if not isinstance(each, checked_expr.NodeTest):
+        if not isinstance(each, checked_expr.NodeMatch):
             return each
         return dataclasses.replace(
-            each, selector=pod_requirements.with_requirement(each.selector, old, new)
+            each, selector=pod_requirements.replace_requirement(each.selector, old, new)
         )
 
     return dataclasses.replace(rule, condition=tree.bottom_up(rule.condition, with_selector))

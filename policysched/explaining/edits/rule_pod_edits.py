@@ -24,30 +24,32 @@ _HIGHEST_PRIORITY = 1_000_000_000
 _Pair = checked_selector.LabelRequirement | checked_selector.AnnotationRequirement
 
 
-def find(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
+def find_edits(
+    tried: trials.PodTrials, known: obstacles.PodRejections
+) -> Iterator[edit.SuggestedEdit]:
     """Yield the single edits of what rules read of the pod by which it fits."""
     by_rule = pod_requirements.find_by_rule(tried, known)
     read = dict.fromkeys(
         each
         for name, requirements in by_rule.items()
-        if known.may_help(name)
+        if known.may_resolve(name)
         for each in requirements
     )
     pairs = [each for each in read if isinstance(each, _Pair)]
-    for change in dict.fromkeys(_changes(tried.info.pod, pairs[:_MOST_KEYS])):
-        nodes = () if tried.is_over else tried.fits(change.apply_to(tried.info.pod))
+    for change in dict.fromkeys(_list_changes(tried.info.pod, pairs[:_MOST_KEYS])):
+        nodes = () if tried.is_over else tried.find_feasible_nodes(change.apply_to(tried.info.pod))
         if nodes:
-            yield change.edit_of(tried.info.pod).helping(nodes)
+            yield change.make_edit(tried.info.pod).add_nodes(nodes)
     numbers = (each for each in read if isinstance(each, checked_selector.NumberRequirement))
     turns = {each.value for each in numbers if each.resource is None}
-    yield from _other_priority(tried, turns | set(_turns_of_rules(tried, known)))
+    yield from _try_priorities(tried, turns | set(_find_rule_crossings(tried, known)))
 
 
 # --- labels and annotations ----------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Change:
+class _MetadataChange:
     """Another value of a label or annotation, None to drop it."""
 
     noun: Literal["label", "annotation"]
@@ -58,7 +60,7 @@ class _Change:
     def _field(self) -> Literal["labels", "annotations"]:
         return "labels" if self.noun == "label" else "annotations"
 
-    def value_in(self, pod: objects.Pod) -> str | None:
+    def get_value(self, pod: objects.Pod) -> str | None:
         """Return the value that a pod has, None for none."""
         having: dict[str, str] = getattr(pod.metadata, self._field)
         return having.get(self.key)
@@ -72,9 +74,9 @@ class _Change:
         metadata = structs.replace(pod.metadata, **{self._field: changed})
         return structs.replace(pod, metadata=metadata)
 
-    def edit_of(self, pod: objects.Pod) -> edit.Edit:
+    def make_edit(self, pod: objects.Pod) -> edit.SuggestedEdit:
         """Return the edit of a pod."""
-        before, what = self.value_in(pod), f"metadata.{self._field}[{self.key}]"
+        before, what = self.get_value(pod), f"metadata.{self._field}[{self.key}]"
         effort = edit.DROPS_OF_POD if self.value is None else edit.ADJUSTS_POD
         if self.value is None:
             text = f"drop the {self.noun} {self.key}={before}"
@@ -82,36 +84,38 @@ class _Change:
             text = f"add the {self.noun} {self.key}={self.value} to the pod"
         else:
             text = f"change the {self.noun} {self.key} of the pod from {before} to {self.value}"
-        return edit.Edit("pod", self.noun, what, before, self.value, text, effort)
+        return edit.SuggestedEdit("pod", self.noun, what, before, self.value, text, effort)
 
 
-def _changes(pod: objects.Pod, pairs: list[_Pair]) -> Iterator[_Change]:
+def _list_changes(pod: objects.Pod, pairs: list[_Pair]) -> Iterator[_MetadataChange]:
     for each in pairs:
         is_label = isinstance(each, checked_selector.LabelRequirement)
         noun: Literal["label", "annotation"] = "label" if is_label else "annotation"
-        for value in node_edits.values_to_try(each.operator, each.values):
-            change = _Change(noun, each.key, value)
-            if change.value_in(pod) != value:
+        for value in node_edits.list_values_to_try(each.operator, each.values):
+            change = _MetadataChange(noun, each.key, value)
+            if change.get_value(pod) != value:
                 yield change
 
 
 # --- priority ------------------------------------------------------------------------------------
 
 
-def _turns_of_rules(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[float]:
+def _find_rule_crossings(
+    tried: trials.PodTrials, known: obstacles.PodRejections
+) -> Iterator[float]:
     """Yield the priorities at which comparisons of conditions change, by their slope."""
-    for rule in known.readers(checked_expr.PodPriority):
-        nodes = known.only(rule.head.name)
+    for rule in known.find_rules_reading(checked_expr.PodPriority):
+        nodes = known.find_nodes_rejected_only_by(rule.head.name)
         for compare in checked_expr.walk(rule.condition.source):
             if isinstance(compare, checked_expr.Compare):
-                yield from _turns(tried, compare, nodes)
+                yield from _find_crossings(tried, compare, nodes)
 
 
-def _turns(
-    tried: trials.Trials, compare: checked_expr.Compare, nodes: list[str]
+def _find_crossings(
+    tried: trials.PodTrials, compare: checked_expr.Compare, nodes: list[str]
 ) -> Iterator[float]:
     shapes = [
-        tried.decider.cluster.shapes.info(_with_priority(tried.info.pod, priority)).shape
+        tried.decider.cluster.shapes.make_info(_set_priority(tried.info.pod, priority)).shape
         for priority in (0, 1)
     ]
     at_zero, at_one = (
@@ -124,7 +128,7 @@ def _turns(
     yield from np.unique(roots[np.isfinite(roots)]).tolist()
 
 
-def _other_priority(tried: trials.Trials, turns: set[float]) -> Iterator[edit.Edit]:
+def _try_priorities(tried: trials.PodTrials, turns: set[float]) -> Iterator[edit.SuggestedEdit]:
     """Yield the nearest priority at which the pod fits."""
     before = tried.info.pod.spec.priority or 0
     wholes = {n for turn in turns for n in (math.floor(turn), math.ceil(turn))}
@@ -135,14 +139,14 @@ def _other_priority(tried: trials.Trials, turns: set[float]) -> Iterator[edit.Ed
             return
         if abs(after) > _HIGHEST_PRIORITY:
             continue
-        nodes = tried.fits(_with_priority(tried.info.pod, after))
+        nodes = tried.find_feasible_nodes(_set_priority(tried.info.pod, after))
         if nodes:
             verb = "raise" if after > before else "lower"
             text = f"{verb} the priority of the pod from {before} to {after} (priorityClassName)"
             said = (str(before), str(after), text, edit.ADJUSTS_POD)
-            yield edit.Edit("pod", "priority", "spec.priority", *said).helping(nodes)
+            yield edit.SuggestedEdit("pod", "priority", "spec.priority", *said).add_nodes(nodes)
             return
 
 
-def _with_priority(pod: objects.Pod, priority: int) -> objects.Pod:
+def _set_priority(pod: objects.Pod, priority: int) -> objects.Pod:
     return structs.replace(pod, spec=structs.replace(pod.spec, priority=priority))

@@ -16,159 +16,175 @@ _MOST_BOUNDS = 3
 _NODE_AFFINITY = "spec.affinity.nodeAffinity"
 
 
-def vocabulary(tried: trials.Trials) -> vocabularies.Vocabulary:
+def build_label_vocabulary(tried: trials.PodTrials) -> vocabularies.LabelVocabulary:
     """Return the labels of the nodes of the cluster."""
     nodes = tried.decider.cluster.cache.nodes.nodes
-    return vocabularies.Vocabulary(node for node in nodes if node is not None)
+    return vocabularies.LabelVocabulary(node for node in nodes if node is not None)
 
 
-def node_names(tried: trials.Trials) -> frozenset[str]:
+def list_node_names(tried: trials.PodTrials) -> frozenset[str]:
     """Return the names of the nodes of the cluster."""
     nodes = tried.decider.cluster.cache.nodes.nodes
     return frozenset(node.name for node in nodes if node is not None)
 
 
-def of_node_selector(
-    selector: dict[str, str], words: vocabularies.Vocabulary
-) -> Iterator[tuple[edit.Edit, dict[str, str]]]:
+def edit_node_selector(
+    selector: dict[str, str], words: vocabularies.LabelVocabulary
+) -> Iterator[tuple[edit.SuggestedEdit, dict[str, str]]]:
     """Yield edits of one label each, and the selector as it would be."""
     for key, value in selector.items():
         others = {k: v for k, v in selector.items() if k != key}
         what = f"spec.nodeSelector[{key}]"
-        for near in words.keys_like(key):
+        for near in words.find_similar_keys(key):
             text = f"nodeSelector {key}: did you mean {near}? no node has the label {key}"
-            said = edit.Edit("pod", "nodeSelector", what, key, near, text, edit.CORRECTS)
+            said = edit.SuggestedEdit("pod", "nodeSelector", what, key, near, text, edit.CORRECTS)
             yield said, {**others, near: value}
-        for other in words.values_like(key, value):
-            yield _other_value(words, key, value, other), {**others, key: other}
+        for other in words.find_other_values(key, value):
+            yield _replace_value(words, key, value, other), {**others, key: other}
         text = f"drop {key}={value} from the nodeSelector"
-        said = edit.Edit("pod", "nodeSelector", what, value, None, text, edit.DROPS_OF_POD)
+        said = edit.SuggestedEdit("pod", "nodeSelector", what, value, None, text, edit.DROPS_OF_POD)
         yield said, others
 
 
-def _other_value(words: vocabularies.Vocabulary, key: str, value: str, other: str) -> edit.Edit:
+def _replace_value(
+    words: vocabularies.LabelVocabulary, key: str, value: str, other: str
+) -> edit.SuggestedEdit:
     what = f"spec.nodeSelector[{key}]"
     if words.is_similar(key, value, other):
         text = f"nodeSelector {key}={value}: did you mean {other}? no node has {key}={value}"
-        return edit.Edit("pod", "nodeSelector", what, value, other, text, edit.CORRECTS)
+        return edit.SuggestedEdit("pod", "nodeSelector", what, value, other, text, edit.CORRECTS)
     text = f"nodeSelector {key} from {value} to {other}"
-    return edit.Edit("pod", "nodeSelector", what, value, other, text, edit.ADJUSTS_POD)
+    return edit.SuggestedEdit("pod", "nodeSelector", what, value, other, text, edit.ADJUSTS_POD)
 
 
-def of_required(
-    required: objects.NodeSelector, words: vocabularies.Vocabulary, known: Collection[str]
-) -> Iterator[tuple[edit.Edit, objects.NodeSelector | None]]:
+def edit_required_affinity(
+    required: objects.NodeSelector, words: vocabularies.LabelVocabulary, known: Collection[str]
+) -> Iterator[tuple[edit.SuggestedEdit, objects.NodeSelector | None]]:
     """Yield edits of one requirement each, and the affinity as it would be; None for without.
 
     `known` are the names of the nodes.
     """
     for at, term in enumerate(required.node_selector_terms):
-        for said, expressions in _of_expressions(term.match_expressions, words):
-            yield said, _with_term(required, at, match_expressions=expressions)
-        for said, fields in _corrected_names(term.match_fields, known):
-            yield said, _with_term(required, at, match_fields=fields)
-        for field, left in _without_each(term.match_fields):
-            yield _dropped(field), _with_term(required, at, match_fields=left)
+        for said, expressions in _edit_expressions(term.match_expressions, words):
+            yield said, _replace_term(required, at, match_expressions=expressions)
+        for said, fields in _correct_names(term.match_fields, known):
+            yield said, _replace_term(required, at, match_fields=fields)
+        for field, left in _drop_each(term.match_fields):
+            yield _make_drop_edit(field), _replace_term(required, at, match_fields=left)
 
 
-def _of_expressions(
-    expressions: Sequence[objects.SelectorRequirement], words: vocabularies.Vocabulary
-) -> Iterator[tuple[edit.Edit, tuple[objects.SelectorRequirement, ...]]]:
+def _edit_expressions(
+    expressions: Sequence[objects.SelectorRequirement], words: vocabularies.LabelVocabulary
+) -> Iterator[tuple[edit.SuggestedEdit, tuple[objects.SelectorRequirement, ...]]]:
     for at, each in enumerate(expressions):
         if each.operator in ("In", "Exists", "Gt", "Lt"):
-            for said, other in _corrected(each, words):
+            for said, other in _correct_expression(each, words):
                 yield said, (*expressions[:at], other, *expressions[at + 1 :])
-    for each, left in _without_each(expressions):
-        yield _dropped(each), left
+    for each, left in _drop_each(expressions):
+        yield _make_drop_edit(each), left
 
 
-def _corrected(
-    each: objects.SelectorRequirement, words: vocabularies.Vocabulary
-) -> Iterator[tuple[edit.Edit, objects.SelectorRequirement]]:
-    written = expression_text(each)
-    for near in words.keys_like(each.key):
+def _correct_expression(
+    each: objects.SelectorRequirement, words: vocabularies.LabelVocabulary
+) -> Iterator[tuple[edit.SuggestedEdit, objects.SelectorRequirement]]:
+    written = format_expression(each)
+    for near in words.find_similar_keys(each.key):
         text = f"node affinity {written}: did you mean {near}? no node has the label {each.key}"
-        said = edit.Edit("pod", "nodeAffinity", _NODE_AFFINITY, each.key, near, text, edit.CORRECTS)
+        said = edit.SuggestedEdit(
+            "pod", "nodeAffinity", _NODE_AFFINITY, each.key, near, text, edit.CORRECTS
+        )
         yield said, structs.replace(each, key=near)
     if each.operator in ("Gt", "Lt"):
-        yield from _other_bounds(each, words)
+        yield from _replace_bound(each, words)
     if each.operator != "In":
         return
-    offered = dict.fromkeys(o for value in each.values for o in words.values_like(each.key, value))
+    offered = dict.fromkeys(
+        o for value in each.values for o in words.find_other_values(each.key, value)
+    )
     for other in (o for o in offered if o not in each.values):
         is_similar = any(words.is_similar(each.key, value, other) for value in each.values)
         hint = "did you mean" if is_similar else "add the value"
         after = structs.replace(each, values=(*each.values, other))
         text = f"node affinity {written}: {hint} {other}" + ("?" if is_similar else "")
         effort = edit.CORRECTS if is_similar else edit.ADJUSTS_POD
-        said = edit.Edit(
-            "pod", "nodeAffinity", _NODE_AFFINITY, written, expression_text(after), text, effort
+        said = edit.SuggestedEdit(
+            "pod", "nodeAffinity", _NODE_AFFINITY, written, format_expression(after), text, effort
         )
         yield said, after
 
 
-def _other_bounds(
-    each: objects.SelectorRequirement, words: vocabularies.Vocabulary
-) -> Iterator[tuple[edit.Edit, objects.SelectorRequirement]]:
+def _replace_bound(
+    each: objects.SelectorRequirement, words: vocabularies.LabelVocabulary
+) -> Iterator[tuple[edit.SuggestedEdit, objects.SelectorRequirement]]:
     """Yield the bounds that the values of nodes satisfy just so, the nearest first."""
     if not each.values or not _INT.fullmatch(each.values[0]):
         return
     step = -1 if each.operator == "Gt" else 1
-    numbers = (int(value) for value in words.common_values(each.key) if _INT.fullmatch(value))
+    numbers = (int(value) for value in words.list_common_values(each.key) if _INT.fullmatch(value))
     bounds = {number + step for number in numbers}
     before = int(each.values[0])
     looser = [bound for bound in bounds if (bound - before) * step > 0]
     for bound in sorted(looser, key=lambda bound: abs(bound - before))[:_MOST_BOUNDS]:
         after = structs.replace(each, values=(str(bound),))
-        was, now = expression_text(each), expression_text(after)
+        was, now = format_expression(each), format_expression(after)
         text = f"node affinity {was}: compare with {bound}"
         yield (
-            edit.Edit("pod", "nodeAffinity", _NODE_AFFINITY, was, now, text, edit.ADJUSTS_POD),
+            edit.SuggestedEdit(
+                "pod", "nodeAffinity", _NODE_AFFINITY, was, now, text, edit.ADJUSTS_POD
+            ),
             after,
         )
 
 
-def _corrected_names(
+def _correct_names(
     fields: Sequence[objects.SelectorRequirement], known: Collection[str]
-) -> Iterator[tuple[edit.Edit, tuple[objects.SelectorRequirement, ...]]]:
+) -> Iterator[tuple[edit.SuggestedEdit, tuple[objects.SelectorRequirement, ...]]]:
     for at, each in enumerate(fields):
         unknown = [v for v in each.values if v not in known] if each.operator == "In" else []
-        for before, near in ((v, near) for v in unknown for near in edit.similar(v, known)):
+        for before, near in (
+            (v, near) for v in unknown for near in edit.find_similar_names(v, known)
+        ):
             values = tuple(near if v == before else v for v in each.values)
             other = structs.replace(each, values=values)
-            was, now = expression_text(each), expression_text(other)
+            was, now = format_expression(each), format_expression(other)
             text = f"node affinity {was}: did you mean {near}? no node is called {before}"
-            said = edit.Edit("pod", "nodeAffinity", _NODE_AFFINITY, was, now, text, edit.CORRECTS)
+            said = edit.SuggestedEdit(
+                "pod", "nodeAffinity", _NODE_AFFINITY, was, now, text, edit.CORRECTS
+            )
             yield said, (*fields[:at], other, *fields[at + 1 :])
 
 
-def bounds_near(operator: str, before: int, words: vocabularies.Vocabulary, key: str) -> list[int]:
+def find_nearest_bounds(
+    operator: str, before: int, words: vocabularies.LabelVocabulary, key: str
+) -> list[int]:
     """Return the bounds nearest to `before` at which a value of nodes is just within, or not."""
-    numbers = [int(value) for value in words.common_values(key) if _INT.fullmatch(value)]
+    numbers = [int(value) for value in words.list_common_values(key) if _INT.fullmatch(value)]
     within = -1 if operator == "Gt" else 1
     bounds = {number + more for number in numbers for more in (0, within)} - {before}
     return sorted(bounds, key=lambda bound: (abs(bound - before), bound))[:_MOST_BOUNDS]
 
 
-def _without_each(
+def _drop_each(
     expressions: Sequence[objects.SelectorRequirement],
 ) -> Iterator[tuple[objects.SelectorRequirement, tuple[objects.SelectorRequirement, ...]]]:
     for at, each in enumerate(expressions):
         yield each, (*expressions[:at], *expressions[at + 1 :])
 
 
-def _dropped(each: objects.SelectorRequirement) -> edit.Edit:
-    written = expression_text(each)
+def _make_drop_edit(each: objects.SelectorRequirement) -> edit.SuggestedEdit:
+    written = format_expression(each)
     text = f"drop {written} from the required node affinity"
-    return edit.Edit("pod", "nodeAffinity", _NODE_AFFINITY, written, None, text, edit.DROPS_OF_POD)
+    return edit.SuggestedEdit(
+        "pod", "nodeAffinity", _NODE_AFFINITY, written, None, text, edit.DROPS_OF_POD
+    )
 
 
-def expression_text(each: objects.SelectorRequirement) -> str:
+def format_expression(each: objects.SelectorRequirement) -> str:
     """Return a requirement as a person would write it."""
     return f"{each.key} {each.operator}" + (f" ({', '.join(each.values)})" if each.values else "")
 
 
-def _with_term(
+def _replace_term(
     required: objects.NodeSelector, at: int, **changes: object
 ) -> objects.NodeSelector | None:
     """Return the affinity with another term; a term without anything left would match no node."""

@@ -12,7 +12,7 @@ _MOST_SKEW = 1_000
 _HONOR, _IGNORE = "Honor", "Ignore"
 
 
-class Spread(Protocol):
+class EffectiveSpreadConstraint(Protocol):
     """A constraint, with the defaults of Kubernetes for fields that are None."""
 
     @property
@@ -41,7 +41,7 @@ Fits: TypeAlias = Callable[[Mapping[str, object]], tuple[str, ...]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Relaxation:
+class SpreadRelaxation:
     """A field with another value, and the nodes on which the pod fits then."""
 
     field: str
@@ -50,29 +50,29 @@ class Relaxation:
     nodes: tuple[str, ...]
 
 
-def find_relaxations(spread: Spread, fits: Fits) -> Iterator[Relaxation]:
+def find_relaxations(spread: EffectiveSpreadConstraint, fits: Fits) -> Iterator[SpreadRelaxation]:
     """Yield single fields that let the pod fit: policies, and the nearest numbers."""
-    yield from _number(fits, "maxSkew", "max_skew", spread.max_skew, 1, _MOST_SKEW)
+    yield from _relax_number(fits, "maxSkew", "max_skew", spread.max_skew, 1, _MOST_SKEW)
     least = spread.min_domains or 1
-    yield from _number(fits, "minDomains", "min_domains", least, -1, least - 1)
+    yield from _relax_number(fits, "minDomains", "min_domains", least, -1, least - 1)
     affinity, taints = spread.node_affinity_policy or _HONOR, spread.node_taints_policy or _IGNORE
     yield from _toggle_policy(fits, "nodeAffinityPolicy", "node_affinity_policy", affinity)
     yield from _toggle_policy(fits, "nodeTaintsPolicy", "node_taints_policy", taints)
 
 
-def _number(
+def _relax_number(
     fits: Fits, field: str, name: str, before: int, sign: int, most: int
-) -> Iterator[Relaxation]:
-    steps = search.fewest_steps(lambda count: bool(fits({name: before + sign * count})), most)
+) -> Iterator[SpreadRelaxation]:
+    steps = search.find_fewest_steps(lambda count: bool(fits({name: before + sign * count})), most)
     if steps is not None:
         after = before + sign * steps
         nodes = fits({name: after})
         if nodes:
-            yield Relaxation(field, str(before), str(after), nodes)
+            yield SpreadRelaxation(field, str(before), str(after), nodes)
 
 
-def _toggle_policy(fits: Fits, field: str, name: str, before: str) -> Iterator[Relaxation]:
+def _toggle_policy(fits: Fits, field: str, name: str, before: str) -> Iterator[SpreadRelaxation]:
     after = _IGNORE if before == _HONOR else _HONOR
     nodes = fits({name: after})
     if nodes:
-        yield Relaxation(field, before, after, nodes)
+        yield SpreadRelaxation(field, before, after, nodes)

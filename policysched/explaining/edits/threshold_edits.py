@@ -36,55 +36,59 @@ class _Threshold:
     constant: checked_expr.Const
     is_term: bool
 
-    def with_value(self, value: float) -> checked.RejectRule:
+    def replace_value(self, value: float) -> checked.RejectRule:
         """Return the rule with another threshold."""
         changed = dataclasses.replace(self.constant, value=value)
-        condition = _replaced(self.rule.condition, self.constant, changed)
+        condition = _replace_constant(self.rule.condition, self.constant, changed)
         return dataclasses.replace(self.rule, condition=condition)
 
-    def step_at(self, value: float) -> float:
+    def get_step(self, value: float) -> float:
         """Return the distance of numbers of three digits around a value; of counts 1 at least."""
-        step = amounts_text.step(value, self.constant.unit)
+        step = amounts_text.get_written_step(value, self.constant.unit)
         is_count = self.is_term and value.is_integer() and self.constant.value.is_integer()
         return max(step, 1.0) if is_count and not self.constant.unit.is_ratio else step
 
-    def near(self, value: float) -> list[float]:
+    def list_values_near(self, value: float) -> list[float]:
         """Return numbers of three digits around a value, the nearest to the constant first."""
-        step = self.step_at(value)
+        step = self.get_step(value)
         count = round(value / step, 6)  # 8Gi in steps of 0.01Gi are 800 of them
         counts = {math.floor(count) - 1, math.floor(count), math.ceil(count), math.ceil(count) + 1}
-        found = [_rounded(count * step, self.constant.unit) for count in counts]
+        found = [_round_to_written(count * step, self.constant.unit) for count in counts]
         return sorted(found, key=lambda number: abs(number - self.constant.value))
 
-    def step_nearer(self, value: float) -> float:
+    def move_nearer(self, value: float) -> float:
         """Return the number next to a threshold that is nearer to the one that there is."""
-        step = math.copysign(self.step_at(value), self.constant.value - value)
-        return _rounded(value + step, self.constant.unit)
+        step = math.copysign(self.get_step(value), self.constant.value - value)
+        return _round_to_written(value + step, self.constant.unit)
 
-    def edit_to(self, value: float) -> edit.Edit:
+    def make_edit(self, value: float) -> edit.SuggestedEdit:
         """Return the edit that sets another threshold."""
         unit = self.constant.unit
-        before, after = (amounts_text.canonical(v, unit) for v in (self.constant.value, value))
+        before, after = (
+            amounts_text.format_canonical_value(v, unit) for v in (self.constant.value, value)
+        )
         text = f"threshold from {before} to {after}"
-        return rule_trials.edit_of(self.rule, "threshold", before, after, text, edit.RELAXES_RULE)
+        return rule_trials.make_rule_edit(
+            self.rule, "threshold", before, after, text, edit.RELAXES_RULE
+        )
 
 
-def find(
-    tried: trials.Trials, known: obstacles.Obstacles, rule: checked.RejectRule
-) -> Iterator[edit.Edit]:
+def find_edits(
+    tried: trials.PodTrials, known: obstacles.PodRejections, rule: checked.RejectRule
+) -> Iterator[edit.SuggestedEdit]:
     """Yield the nearest threshold for each constant of a condition, if one lets the pod fit."""
-    nodes = known.only(rule.head.name)
+    nodes = known.find_nodes_rejected_only_by(rule.head.name)
     for compare in checked_expr.walk(rule.condition):
         if not isinstance(compare, checked_expr.Compare) or compare.comparator in ("=", "!="):
             continue
-        for constant in _written_constants(compare):
+        for constant in _collect_written_constants(compare):
             is_term = any(_is_term(side, constant) for side in (compare.left, compare.right))
-            values = turning_values(tried, compare, constant, nodes)
-            yield from _relaxed(tried, _Threshold(rule, constant, is_term), values)
+            values = find_crossing_values(tried, compare, constant, nodes)
+            yield from _relax_threshold(tried, _Threshold(rule, constant, is_term), values)
 
 
-def turning_values(
-    tried: trials.Trials, compare: checked_expr.Compare, leaf: _Leaf, nodes: list[str]
+def find_crossing_values(
+    tried: trials.PodTrials, compare: checked_expr.Compare, leaf: _Leaf, nodes: list[str]
 ) -> list[float]:
     """Return the values of a constant or label at which both sides are equal on nodes.
 
@@ -94,7 +98,7 @@ def turning_values(
 
     def difference(value: float) -> columns.FloatArray:
         other = checked_expr.Const(value, leaf.unit, leaf.span)
-        sides = (_replaced(side, leaf, other) for side in (compare.left, compare.right))
+        sides = (_replace_constant(side, leaf, other) for side in (compare.left, compare.right))
         left, right = (
             rule_values.evaluate_on_nodes(tried, side, nodes, tried.info.shape) for side in sides
         )
@@ -107,27 +111,29 @@ def turning_values(
     return [float(value) for value in np.unique(turns[np.isfinite(turns)])]
 
 
-def _relaxed(
-    tried: trials.Trials, threshold: _Threshold, values: list[float]
-) -> Iterator[edit.Edit]:
+def _relax_threshold(
+    tried: trials.PodTrials, threshold: _Threshold, values: list[float]
+) -> Iterator[edit.SuggestedEdit]:
     """Yield the nearest threshold, in three digits, that lets the pod fit."""
 
     def fits(value: float) -> tuple[str, ...]:
-        return rule_trials.fits_with(tried, threshold.rule, threshold.with_value(value))
+        return rule_trials.find_nodes_with_rule(
+            tried, threshold.rule, threshold.replace_value(value)
+        )
 
     present = threshold.constant.value
     for value in sorted(values, key=lambda v: abs(v - present))[:_MOST_THRESHOLDS]:
-        for candidate in threshold.near(value):
+        for candidate in threshold.list_values_near(value):
             nodes = fits(candidate)
             if not nodes:
                 continue
-            closest, gained = _closer(threshold, candidate, nodes, fits)
+            closest, gained = _move_closer(threshold, candidate, nodes, fits)
             if not tried.is_over:
-                yield threshold.edit_to(closest).helping(gained)
+                yield threshold.make_edit(closest).add_nodes(gained)
             return
 
 
-def _closer(
+def _move_closer(
     threshold: _Threshold,
     value: float,
     nodes: tuple[str, ...],
@@ -135,7 +141,7 @@ def _closer(
 ) -> tuple[float, tuple[str, ...]]:
     """Go step by step towards the threshold as it is, as long as the pod fits."""
     for _ in range(_MOST_CLOSER):
-        nearer = threshold.step_nearer(value)
+        nearer = threshold.move_nearer(value)
         found = fits(nearer)
         if not found:
             break
@@ -143,31 +149,31 @@ def _closer(
     return value, nodes
 
 
-def _rounded(value: float, unit: units.Unit) -> float:
+def _round_to_written(value: float, unit: units.Unit) -> float:
     """Return the number that is read if a value is written out."""
-    scale = amounts_text.scale(value, unit)
+    scale = amounts_text.get_scale(value, unit)
     return float(f"{value / scale:.9g}") * scale
 
 
-def _written_constants(expr: checked_expr.TypedExpr) -> Iterator[checked_expr.Const]:
+def _collect_written_constants(expr: checked_expr.TypedExpr) -> Iterator[checked_expr.Const]:
     """Yield the constants of the text; those of conversions share the place of their parent."""
     for child in checked_expr.children(expr):
         if isinstance(child, checked_expr.Const):
             if child.span != expr.span:
                 yield child
         else:
-            yield from _written_constants(child)
+            yield from _collect_written_constants(child)
 
 
 def _is_term(expr: checked_expr.TypedExpr, constant: checked_expr.Const) -> bool:
     match expr:
-        case checked_expr.Arithmetic(operator="+" | "-", left=left, right=right):
+        case checked_expr.ArithmeticOperation(operator="+" | "-", left=left, right=right):
             return _is_term(left, constant) or _is_term(right, constant)
         case _:
             return expr is constant
 
 
-def _replaced(
+def _replace_constant(
     expr: checked_expr.TypedExpr, old: _Leaf, new: checked_expr.Const
 ) -> checked_expr.TypedExpr:
     """Return an expression with a constant at the place of `old`."""

@@ -12,13 +12,13 @@ from policysched.offline import pod_report
 from policysched.plugins import names
 
 
-def who(answer: status.Status) -> str:
+def get_rejecting_plugin(answer: status.Status) -> str:
     """Return who rejected a node: a plugin, or `POLICY/RULE`."""
     return f"{answer.rule.policy}/{answer.rule.rule}" if answer.rule else answer.plugin
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Obstacles:
+class PodRejections:
     """The rejections of one pod.
 
     Attributes:
@@ -37,13 +37,13 @@ class Obstacles:
     node_readers: frozenset[str]
 
     @classmethod
-    def of(
+    def from_explanation(
         cls, found: explanation.Explanation, prof: profile.Profile, node: str | None = None
-    ) -> Obstacles:
+    ) -> PodRejections:
         """Return the rejections that an explanation tells of, those of one node if it is given."""
         failed = (each for each in found.verdicts if not each.first.is_success)
         meant = (each for each in failed if node is None or each.name == node)
-        answers = {each.name: pod_report.failures_of(each) for each in meant}
+        answers = {each.name: pod_report.list_failures(each) for each in meant}
         hard = (p.head.name for p in prof.plugins if isinstance(p, topology_spread.HardSpread))
         following = frozenset((names.POD_TOPOLOGY_SPREAD, *hard))
         kept: dict[tuple[int, ...], frozenset[str]] = {}
@@ -52,52 +52,58 @@ class Obstacles:
             key = tuple(map(id, given))
             if key not in kept:
                 # What PreFilter says of nodes that it leaves out has no plugin; Filter's has.
-                kept[key] = frozenset(filter(None, map(who, given))) or frozenset(("",))
+                kept[key] = frozenset(filter(None, map(get_rejecting_plugin, given))) or frozenset(
+                    ("",)
+                )
             by_node[name] = kept[key]
         everyone = frozenset[str]().union(*set(by_node.values()))
         rules = (p for p in prof.plugins if isinstance(p, reject.Reject))
         rejects = tuple(rule for rule in rules if rule.head.name in everyone)
         required = (p for p in prof.plugins if isinstance(p, node_affinity.RequiredNodeAffinity))
-        reading = _reading(rejects, checked_expr.NodeTest, checked_expr.NodeLabelNumber)
+        reading = _select_rules_reading(
+            rejects, checked_expr.NodeMatch, checked_expr.NodeLabelNumber
+        )
         node_readers = frozenset(rule.head.name for rule in (*required, *reading))
         return cls(answers, by_node, following, rejects, node_readers)
 
-    def everyone(self) -> frozenset[str]:
+    def list_rejecting_plugins(self) -> frozenset[str]:
         """Return who rejects any node."""
         return frozenset().union(*set(self.by_node.values()))
 
-    def only(self, *whom: str) -> list[str]:
+    def find_nodes_rejected_only_by(self, *whom: str) -> list[str]:
         """Return the nodes on which nobody else stands in the way."""
         allowed = self.following.union(whom)
         fine = {each for each in set(self.by_node.values()) if each <= allowed}
         return [node for node, each in self.by_node.items() if each in fine]
 
-    def may_help(self, whom: str) -> bool:
+    def may_resolve(self, whom: str) -> bool:
         """Return whether an edit about one alone may let the pod fit on some node."""
         allowed = self.following | {whom}
-        return whom in self.everyone() and any(
+        return whom in self.list_rejecting_plugins() and any(
             each <= allowed for each in set(self.by_node.values())
         )
 
-    def readers(self, *kinds: type[checked_expr.TypedExpr]) -> list[reject.Reject]:
+    def find_rules_reading(self, *kinds: type[checked_expr.TypedExpr]) -> list[reject.Reject]:
         """Return the `reject` rules in the way whose condition has an expression of some kind."""
-        return _reading(self.rejects, *kinds)
+        return _select_rules_reading(self.rejects, *kinds)
 
-    def resources_read(
+    def list_resources_read(
         self, kind: type[checked_expr.NodeResource | checked_expr.PodRequests]
     ) -> list[str]:
         """Return the resources that the `reject` rules in the way read by expressions of a kind."""
         every = (each for rule in self.rejects for each in checked_expr.walk(rule.condition.source))
         return list(dict.fromkeys(each.resource for each in every if isinstance(each, kind)))
 
-    def of_nodes(self, *whom: str) -> list[str]:
+    def find_nodes_to_edit(self, *whom: str) -> list[str]:
         """Return the nodes whose edits may remove the obstacles of `whom` and of rules.
 
         Those on which nobody but `whom` stands in the way, if there are any.
         """
-        return self.only(*whom) or self.only(*whom, *self.node_readers)
+        return self.find_nodes_rejected_only_by(*whom) or self.find_nodes_rejected_only_by(
+            *whom, *self.node_readers
+        )
 
-    def nearest(self) -> tuple[list[str], Collection[status.Status]] | None:
+    def find_nearest_nodes(self) -> tuple[list[str], Collection[status.Status]] | None:
         """Return the nodes with the fewest obstacles, which are the same, and these; by name."""
         if not self.by_node:
             return None
@@ -106,7 +112,7 @@ class Obstacles:
         return sorted(name for name, each in self.answers.items() if each == answers), answers
 
 
-def _reading(
+def _select_rules_reading(
     rules: Iterable[reject.Reject], *kinds: type[checked_expr.TypedExpr]
 ) -> list[reject.Reject]:
     return [

@@ -11,7 +11,7 @@ from policysched.lang.checked import checked, checked_expr, checked_selector
 
 
 def find_by_rule(
-    tried: trials.Trials, known: obstacles.Obstacles
+    tried: trials.PodTrials, known: obstacles.PodRejections
 ) -> dict[str, tuple[checked_selector.Requirement, ...]]:
     """Return for each rule in the way its requirements on the pod, if it has any.
 
@@ -20,13 +20,13 @@ def find_by_rule(
     program = tried.decider.policy_set.program
     if program is None:
         return {}
-    whom = known.everyone()
+    whom = known.list_rejecting_plugins()
     policies = [policy for each in program.profiles for policy in each.policies]
     found: dict[str, dict[checked_selector.Requirement, None]] = {}
     for policy in policies:
         for rule in policy.rules:
             if rule.head.name in whom:
-                scopes = (policy.scope.where, *_disabling(policies, rule))
+                scopes = (policy.scope.where, *_collect_disable_selectors(policies, rule))
                 numbers = (
                     leaf
                     for scope in scopes
@@ -35,42 +35,45 @@ def find_by_rule(
                 )
                 several = (
                     leaf
-                    for each in _selectors(policy, rule)
+                    for each in _collect_selectors(policy, rule)
                     for leaf in checked_selector.walk_requirements(each)
                 )
                 found.setdefault(rule.head.name, {}).update(dict.fromkeys((*numbers, *several)))
     return {name: tuple(several) for name, several in found.items() if several}
 
 
-def with_requirement(
+def replace_requirement(
     selector: checked_selector.Selector,
     old: checked_selector.Requirement,
     new: checked_selector.Requirement,
 ) -> checked_selector.Selector:
     """Return a selector with another requirement at the place of `old`."""
     match selector:
-        case checked_selector.AllOf(operands=operands) | checked_selector.AnyOf(operands=operands):
-            several = tuple(with_requirement(each, old, new) for each in operands)
+        case (
+            checked_selector.SelectorConjunction(operands=operands)
+            | checked_selector.SelectorDisjunction(operands=operands)
+        ):
+            several = tuple(replace_requirement(each, old, new) for each in operands)
             return dataclasses.replace(selector, operands=several)
-        case checked_selector.Negation(operand=operand):
-            return dataclasses.replace(selector, operand=with_requirement(operand, old, new))
+        case checked_selector.SelectorNegation(operand=operand):
+            return dataclasses.replace(selector, operand=replace_requirement(operand, old, new))
         case _:
             return new if selector == old else selector
 
 
-def _selectors(
+def _collect_selectors(
     policy: checked.CheckedPolicy, rule: checked.Rule
 ) -> Iterator[checked_selector.Selector]:
     if isinstance(rule, checked.PodAffinityRule) and rule.anti:
         # Placed pods repel the pods of the set.
         yield policy.scope.where if rule.pods.selector is None else rule.pods.selector
-    for expr in checked.expressions(rule):
+    for expr in checked.list_expressions(rule):
         for each in checked_expr.walk(expr):
-            if isinstance(each, checked_expr.PodTest):
+            if isinstance(each, checked_expr.PodMatch):
                 yield each.selector
 
 
-def _disabling(
+def _collect_disable_selectors(
     policies: list[checked.CheckedPolicy], rule: checked.Rule
 ) -> Iterator[checked_selector.Selector]:
     """Yield the selectors of the pods for which other policies disable a rule."""

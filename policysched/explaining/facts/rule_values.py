@@ -16,17 +16,17 @@ from policysched.lang.checked import checked_expr
 
 
 def evaluate_on_nodes(
-    tried: trials.Trials,
+    tried: trials.PodTrials,
     expr: checked_expr.TypedExpr,
     nodes: Sequence[str],
     shape: pod_shape.PodShape,
 ) -> columns.FloatArray:
     """Return float64 (n,): a number for pods of `shape` on n nodes, NaN if it is missing."""
-    snap = tried.snapshot()
+    snap = tried.take_snapshot()
     rows = np.array([snap.nodes.row_of[name] for name in nodes], np.intp)
     parts = metric_parts.MetricParts(tried.decider.policy_set.metrics)
     number = lowering.Lowering(parts, keeps=False).number(expr)
-    batch = physical.Batch(snap.at_rows(rows), shape, cycle_state.CycleState(), keeps=False)
+    batch = physical.Batch(snap.view_rows(rows), shape, cycle_state.CycleState(), keeps=False)
     with arithmetic.quiet():
         found = number.evaluate(batch)
     return np.where(np.broadcast_to(found.is_valid, len(rows)), found.values, np.nan)

@@ -12,7 +12,7 @@ _MOST_VALUES = 5
 """Of a label that has more values, such as the host name, none is proposed but similar ones."""
 
 
-class Vocabulary:
+class LabelVocabulary:
     """Keys of labels and their values, by how many nodes or pods have them."""
 
     def __init__(self, having: Iterable[objects.Node | objects.Pod]) -> None:
@@ -22,22 +22,22 @@ class Vocabulary:
             for key, value in each.metadata.labels.items():
                 self._values[key][value] += 1
 
-    def keys_like(self, key: str) -> list[str]:
+    def find_similar_keys(self, key: str) -> list[str]:
         """Return keys that `key` may be meant to be; none if nodes have it."""
-        return [] if key in self._values else edit.similar(key, self._values)
+        return [] if key in self._values else edit.find_similar_names(key, self._values)
 
-    def common_values(self, key: str) -> list[str]:
+    def list_common_values(self, key: str) -> list[str]:
         """Return the values of a key, those of most nodes first."""
         return [value for value, _ in self._values.get(key, Counter()).most_common()]
 
-    def values_like(self, key: str, value: str) -> list[str]:
+    def find_other_values(self, key: str, value: str) -> list[str]:
         """Return other values of a key: similar ones first, then all where they are few."""
         found = self._values.get(key, Counter())
-        near = edit.similar(value, found) if value not in found else []
-        common = self.common_values(key) if len(found) <= _MOST_VALUES else []
+        near = edit.find_similar_names(value, found) if value not in found else []
+        common = self.list_common_values(key) if len(found) <= _MOST_VALUES else []
         return [each for each in dict.fromkeys([*near, *common]) if each != value]
 
     def is_similar(self, key: str, value: str, other: str) -> bool:
         """Return whether a value that no node has is probably a misspelt `other`."""
         found = self._values.get(key, Counter())
-        return value not in found and other in edit.similar(value, found)
+        return value not in found and other in edit.find_similar_names(value, found)

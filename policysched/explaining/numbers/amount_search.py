@@ -13,18 +13,18 @@ _MOST_PROPOSALS = 16
 _MOST_DOUBLINGS = 3
 
 
-def step_of(resource: str, amount: int) -> int:
+def get_search_step(resource: str, amount: int) -> int:
     """Return how finely an amount is searched: of bytes whole mebibytes, which people write."""
-    is_large = units.of_resource(resource) == units.BYTES and amount >= _MEBIBYTE
+    is_large = units.find_resource_unit(resource) == units.BYTES and amount >= _MEBIBYTE
     return _MEBIBYTE if is_large else 1
 
 
-def probes_near(resource: str, present: int) -> list[int]:
+def list_probes(resource: str, present: int) -> list[int]:
     """Return whole cores, gibibytes or pieces near an amount, and its halves and doubles.
 
     They are asked about if the answer may change more than once, such as by `floor`.
     """
-    unit = units.of_resource(resource)
+    unit = units.find_resource_unit(resource)
     whole = {units.CORES: _CORE, units.BYTES: _GIBIBYTE}.get(unit, 1)
     below, above = (present - 1) // whole, present // whole + 1
     wholes = (count * whole for count in (below - 1, below, above, above + 1))
@@ -55,21 +55,21 @@ def find_nearest(
     probed = {each - each % step for each in probes}
     found = []
     for sign in (-1, 1):
-        side = _nearest_and_last(_on_side(rounded, present, sign))
-        amounts = _on_side({*side, *probed}, present, sign)
+        side = _select_nearest_and_last(_select_one_side(rounded, present, sign))
+        amounts = _select_one_side({*side, *probed}, present, sign)
         amount = _find_on_side(fits, present, amounts, step)
         if amount is not None:
             found.append(amount)
     return min(found, key=lambda amount: abs(amount - present), default=None)
 
 
-def _on_side(amounts: Iterable[int], present: int, sign: int) -> list[int]:
+def _select_one_side(amounts: Iterable[int], present: int, sign: int) -> list[int]:
     """Return the amounts of 0 or more below `present` (or above), the nearest first."""
     side = (each for each in amounts if each >= 0 and (each - present) * sign > 0)
     return sorted(side, key=lambda each: abs(each - present))
 
 
-def _nearest_and_last(amounts: list[int]) -> list[int]:
+def _select_nearest_and_last(amounts: list[int]) -> list[int]:
     """Return the nearest proposals, and the last one, which is the farthest."""
     return amounts if len(amounts) <= _MOST_PROPOSALS else [*amounts[:_MOST_PROPOSALS], amounts[-1]]
 

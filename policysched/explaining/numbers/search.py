@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 
-def fewest_steps(holds: Callable[[int], bool], most: int) -> int | None:
+def find_fewest_steps(holds: Callable[[int], bool], most: int) -> int | None:
     """Return a number of steps k in 1..most such that it holds after k and not after k - 1.
 
     Steps are doubled until it holds, then halved back, so where it holds from some step on that is

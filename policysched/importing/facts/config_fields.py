@@ -19,7 +19,7 @@ def refusal(fields: dict[str, Any]) -> str | None:
     have is imported from then on.
     """
     try:
-        config_reading.parse(as_yaml(fields), "config.yaml")
+        config_reading.parse_config(as_yaml(fields), "config.yaml")
     except errors.InputError as error:
         return error.problem.split("\n", maxsplit=1)[0]
     return None

@@ -46,7 +46,7 @@ _NAMES_FILE = "import it too; what is here holds for the default profile"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Files:
+class ReferencedFiles:
     """Files and ConfigMaps that a command line refers to.
 
     Attributes:
@@ -55,21 +55,21 @@ class Files:
         scheduler_name: what a legacy Policy's profile is called.
     """
 
-    configs: tuple[flags.Flag, ...]
-    config_maps: tuple[flags.Flag, ...]
+    configs: tuple[flags.CommandLineFlag, ...]
+    config_maps: tuple[flags.CommandLineFlag, ...]
     scheduler_name: str
 
 
-def is_one(words: Sequence[str]) -> bool:
+def is_kube_scheduler(words: Sequence[str]) -> bool:
     """Return whether words are a command line of kube-scheduler."""
     bases = [word.rsplit("/", 1)[-1] for word in words[:2]]
     return PROGRAM in bases or bases == [_MULTI_CALL, "scheduler"]
 
 
-def files(found: Sequence[flags.Flag]) -> Files:
+def files(found: Sequence[flags.CommandLineFlag]) -> ReferencedFiles:
     """Return what the command line refers to."""
     names = [flag.value for flag in found if flag.name == "scheduler-name"]
-    return Files(
+    return ReferencedFiles(
         tuple(flag for flag in found if flag.name in ("config", "policy-config-file")),
         tuple(flag for flag in found if flag.name == "policy-configmap"),
         names[-1] if names else kube_scheduler_config.DEFAULT_NAME,
@@ -77,7 +77,11 @@ def files(found: Sequence[flags.Flag]) -> Files:
 
 
 def read(
-    found: Sequence[flags.Flag], at: findings.Place, made: outcome.Outcome, *, has_files: bool
+    found: Sequence[flags.CommandLineFlag],
+    at: findings.ValueLocation,
+    made: outcome.ImportDraft,
+    *,
+    has_files: bool,
 ) -> None:
     """Add what the flags say; files that they name are read by who calls.
 
@@ -93,8 +97,8 @@ def read(
         if name not in _OVERRIDES_FILE:
             in_file = made.config.get(name, {})
             group = {field: given for field, given in group.items() if field not in in_file}
-        made.offer_group(name, group)
-    serving.from_flags(found, made)
+        made.set_config_group(name, group)
+    serving.add_serving_flags(found, made)
     for flag in found:
         _flag(flag, made)
     provider = _last(found, "algorithm-provider")
@@ -106,7 +110,7 @@ def read(
                 made.report.note(ignored.at, problem, "kube-scheduler goes by the file")
         return
     version = "v1beta1" if provider or hard_weight else "v1"
-    plan = profile_plan.Plan(names, version, at)
+    plan = profile_plan.ProfilePlan(names, version, at)
     _provide(plan, provider, made)
     if hard_weight is not None:
         affinity = plan.choices["InterPodAffinity"]
@@ -115,11 +119,15 @@ def read(
     made.add_plan(plan)
 
 
-def _last(found: Sequence[flags.Flag], name: str) -> flags.Flag | None:
+def _last(found: Sequence[flags.CommandLineFlag], name: str) -> flags.CommandLineFlag | None:
     return next((flag for flag in reversed(found) if flag.name == name), None)
 
 
-def _provide(plan: profile_plan.Plan, provider: flags.Flag | None, made: outcome.Outcome) -> None:
+def _provide(
+    plan: profile_plan.ProfilePlan,
+    provider: flags.CommandLineFlag | None,
+    made: outcome.ImportDraft,
+) -> None:
     if provider is None:
         return
     strategy = _PROVIDERS.get(provider.value)
@@ -134,10 +142,10 @@ def _provide(plan: profile_plan.Plan, provider: flags.Flag | None, made: outcome
 
 
 def _group(
-    found: Sequence[flags.Flag], fields: Mapping[str, str]
-) -> dict[str, tuple[findings.Place, object]]:
+    found: Sequence[flags.CommandLineFlag], fields: Mapping[str, str]
+) -> dict[str, tuple[findings.ValueLocation, object]]:
     """Return what flags say about a group of the configuration."""
-    group: dict[str, tuple[findings.Place, object]] = {}
+    group: dict[str, tuple[findings.ValueLocation, object]] = {}
     for flag in found:
         field = fields.get(flag.name)
         if field is not None:
@@ -146,7 +154,7 @@ def _group(
     return group
 
 
-def _flag(flag: flags.Flag, made: outcome.Outcome) -> None:
+def _flag(flag: flags.CommandLineFlag, made: outcome.ImportDraft) -> None:
     report = made.report
     match flag.name:
         case "kubeconfig":
@@ -154,9 +162,9 @@ def _flag(flag: flags.Flag, made: outcome.Outcome) -> None:
         case "feature-gates":
             feature_gates.read(flag.value, flag.at, made)
         case name if name in _OWN_LEASE:
-            kube_scheduler_config.tell_own_lease(f"--{name}={flag.value}", flag.at, report)
+            kube_scheduler_config.report_own_lease(f"--{name}={flag.value}", flag.at, report)
         case "pod-max-in-unschedulable-pods-duration":
-            made.offer("podMaxInUnschedulablePodsSeconds", flag.at, _seconds(flag.value))
+            made.set_config_field("podMaxInUnschedulablePodsSeconds", flag.at, _seconds(flag.value))
         case "master":
             problem = f"`--master {flag.value}` cannot be given"
             report.warn(flag.at, problem, "name the server in a kubeconfig")
@@ -194,10 +202,10 @@ def _number(text: str) -> int | float | str:
 
 def _seconds(text: str) -> float | str:
     """Return the seconds of a Go duration of one or more parts, the text if it is none."""
-    found = durations.seconds(text)
+    found = durations.parse_seconds(text)
     return text if found is None else found
 
 
-def tell_unread(flag: flags.Flag, report: findings.Report) -> None:
+def report_unread(flag: flags.CommandLineFlag, report: findings.FindingCollector) -> None:
     """Tell of a file or ConfigMap that is named and not part of the input."""
     report.warn(flag.at, f"`--{flag.name}` names `{flag.value}`, which is not read", _NAMES_FILE)

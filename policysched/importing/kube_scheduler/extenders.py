@@ -10,7 +10,7 @@ _ADVICE = "write as a policy what it decides, or as a plugin in Python"
 _TAS_ADVICE = "import its TASPolicy objects, they say what it decides"
 
 
-def read(given: fields.Fields, report: findings.Report) -> list[str]:
+def read(given: fields.StrictFields, report: findings.FindingCollector) -> list[str]:
     """Report each extender, and return the resources that only extenders know about.
 
     Pods request these resources although no node has them, so NodeResourcesFit has to overlook
@@ -25,7 +25,7 @@ def read(given: fields.Fields, report: findings.Report) -> list[str]:
         verbs = [
             verb.removesuffix("Verb")
             for verb in ("filterVerb", "prioritizeVerb", "preemptVerb", "bindVerb")
-            if extender.take(verb)
+            if extender.read_value(verb)
         ]
         for resource in extender.objects("managedResources"):
             name = resource.text("name")
@@ -39,14 +39,14 @@ def read(given: fields.Fields, report: findings.Report) -> list[str]:
     return list(dict.fromkeys(ignored))
 
 
-def _address(extender: fields.Fields) -> str:
+def _address(extender: fields.StrictFields) -> str:
     """Return the URL of an extender for messages, without a password."""
     url = extender.text("urlPrefix")
     if not url:
         return "without an address"
     if server_urls.split(url) is None:
-        place = extender.at("urlPrefix")
+        place = extender.locate_field("urlPrefix")
         wanted = "the URL of a server, `http[s]://HOST[:PORT][/PATH]`"
-        problem = f"`{place.name}` must be {wanted}, not {server_urls.quoted(url)}"
+        problem = f"`{place.name}` must be {wanted}, not {server_urls.quote_url(url)}"
         raise findings.MalformedFieldError(place, problem)
-    return server_urls.quoted(url)
+    return server_urls.quote_url(url)

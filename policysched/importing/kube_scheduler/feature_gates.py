@@ -11,7 +11,7 @@ from policysched import booleans, errors
 from policysched.config import config
 from policysched.importing.result import findings, outcome
 
-_SWITCHES: dict[str, bool] = msgspec.to_builtins(config.Features())
+_SWITCHES: dict[str, bool] = msgspec.to_builtins(config.FeatureGates())
 """Those that are switches here too, with their defaults."""
 
 _ALWAYS_ON = frozenset(
@@ -37,7 +37,7 @@ _NO_MATTER = frozenset({"SchedulerAsyncAPICalls"})
 _ADVICE = "make sure that no pod depends on it"
 
 
-def read(text: str, at: findings.Place, made: outcome.Outcome) -> None:
+def read(text: str, at: findings.ValueLocation, made: outcome.ImportDraft) -> None:
     """Set switches, and report other gates whose value differs from the behaviour of policysched.
 
     Raises:
@@ -62,6 +62,6 @@ def read(text: str, at: findings.Place, made: outcome.Outcome) -> None:
             report.warn(at, f"the feature {name} cannot be switched off", _ADVICE)
         else:
             report.warn(at, f"the feature gate {name}={value} has no counterpart", _ADVICE)
-    made.offer_group(
+    made.set_config_group(
         "features", {name: each for name, each in switches.items() if each[1] != _SWITCHES[name]}
     )

@@ -19,7 +19,7 @@ _SCORES_ALL = "policysched always considers and scores every node; expect the be
 _AT_ONCE = "policysched computes all nodes at once"
 
 
-def read(given: fields.Fields, made: outcome.Outcome) -> None:
+def read(given: fields.StrictFields, made: outcome.ImportDraft) -> None:
     """Add the profiles and the configuration.
 
     Raises:
@@ -33,19 +33,19 @@ def read(given: fields.Fields, made: outcome.Outcome) -> None:
     for profile in profiles:
         _profile(profile, version, ignored, made)
     if not profiles:
-        plan = profile_plan.Plan(DEFAULT_NAME, version, given.place)
+        plan = profile_plan.ProfilePlan(DEFAULT_NAME, version, given.place)
         _plugins(plan, None, ignored, made)
         made.add_plan(plan)
     _configuration(given, made)
     given.finish()
 
 
-def _version(given: fields.Fields) -> str:
+def _version(given: fields.StrictFields) -> str:
     api_version = given.text("apiVersion")
     given.skip("kind")
     version = api_version.removeprefix(GROUP)
     if version not in plugin_facts.VERSIONS:
-        where = f"{given.place.where}:{given.at('apiVersion').line}"
+        where = f"{given.place.where}:{given.locate_field('apiVersion').line}"
         known = ", ".join(plugin_facts.VERSIONS)
         problem = f"`{api_version}` is no version that can be read"
         raise errors.InputError(where, problem, help=f"there are {known} of {GROUP[:-1]}")
@@ -56,20 +56,20 @@ def _version(given: fields.Fields) -> str:
 
 
 def _profile(
-    profile: fields.Fields, version: str, ignored: list[str], made: outcome.Outcome
+    profile: fields.StrictFields, version: str, ignored: list[str], made: outcome.ImportDraft
 ) -> None:
     name = profile.text("schedulerName", DEFAULT_NAME)
     _note_percentage(profile, profile.whole("percentageOfNodesToScore"))
-    plan = profile_plan.Plan(name, version, profile.place)
+    plan = profile_plan.ProfilePlan(name, version, profile.place)
     _plugins(plan, profile, ignored, made)
     made.add_plan(plan)
 
 
 def _plugins(
-    plan: profile_plan.Plan,
-    profile: fields.Fields | None,
+    plan: profile_plan.ProfilePlan,
+    profile: fields.StrictFields | None,
     ignored: list[str],
-    made: outcome.Outcome,
+    made: outcome.ImportDraft,
 ) -> None:
     args = plugin_arguments.read(profile, plan.version) if profile is not None else {}
     given = profile.object("plugins") if profile is not None else None
@@ -82,20 +82,23 @@ def _plugins(
             plan.choices[name].comment = plan.choices[name].comment or settings.place.comment
             plan.choices[name].args_at = settings.place
     _resource_scores(plan, points, args)
-    _strangers(plan, points, args, made)
-    _gone(points, made)
+    _add_out_of_tree_plugins(plan, points, args, made)
+    _report_removed_plugins(points, made)
     if ignored:
         plan.ignore_resources(ignored, "resources of extenders")
 
 
 def _choose(
-    plan: profile_plan.Plan, name: str, points: plugin_points.PluginPoints, made: outcome.Outcome
+    plan: profile_plan.ProfilePlan,
+    name: str,
+    points: plugin_points.PluginPoints,
+    made: outcome.ImportDraft,
 ) -> None:
     """Set whether a built-in plugin is on and whether it scores; report other combinations."""
     wanted = plugin_facts.DECIDES[name]
     if name == "NodeResourcesFit" and plan.version == "v1beta1":
         wanted = frozenset({"filter"})
-    enabled = points.of(name)
+    enabled = points.find_points(name)
     deciding = enabled & wanted
     choice = plan.choices[name]
     if name in points.places or deciding != wanted:
@@ -106,7 +109,7 @@ def _choose(
     if name in ("PrioritySort", "DefaultBinder") and not choice.is_on:
         _keep(plan, name, points, made)
     elif deciding and wanted - deciding - {"score"}:
-        _tell_half(plan, name, points, made)
+        _report_partial_plugin(plan, name, points, made)
     prepares = "preFilter" in plugin_facts.POINTS[name] and name in _NEED_PRE_FILTER
     if prepares and "filter" in enabled and "preFilter" not in enabled:
         problem = f"`{name}` filters without its preFilter, at which kube-scheduler fails pods"
@@ -121,33 +124,39 @@ _NEED_PRE_FILTER = frozenset({"NodePorts", "NodeResourcesFit", "PodTopologySprea
 
 
 def _keep(
-    plan: profile_plan.Plan, name: str, points: plugin_points.PluginPoints, made: outcome.Outcome
+    plan: profile_plan.ProfilePlan,
+    name: str,
+    points: plugin_points.PluginPoints,
+    made: outcome.ImportDraft,
 ) -> None:
     plan.choices[name].is_on = True
     problem = f"`{name}` is disabled, but every profile needs it; it stays on"
     made.report.warn(points.place(name, plan.at), problem, "install a plugin that takes its place")
 
 
-def _tell_half(
-    plan: profile_plan.Plan, name: str, points: plugin_points.PluginPoints, made: outcome.Outcome
+def _report_partial_plugin(
+    plan: profile_plan.ProfilePlan,
+    name: str,
+    points: plugin_points.PluginPoints,
+    made: outcome.ImportDraft,
 ) -> None:
-    missing = sorted(plugin_facts.DECIDES[name] - points.of(name) - {"score"})
+    missing = sorted(plugin_facts.DECIDES[name] - points.find_points(name) - {"score"})
     problem = f"`{name}` is on without {' and '.join(missing)}; here it is on as a whole"
     advice = f"write `disable {name}` if what it filters is not wanted either"
     made.report.warn(points.place(name, plan.at), problem, advice)
 
 
 def _resource_scores(
-    plan: profile_plan.Plan,
+    plan: profile_plan.ProfilePlan,
     points: plugin_points.PluginPoints,
-    args: dict[str, plugin_arguments.Given],
+    args: dict[str, plugin_arguments.PluginArguments],
 ) -> None:
     scores = [
-        profile_plan.ResourceScore(
+        profile_plan.ResourceStrategyScore(
             plugin_facts.RESOURCE_STRATEGIES[name],
             weight,
             points.comment(name),
-            plugin_arguments.as_strategy(args.get(name)),
+            plugin_arguments.convert_to_strategy(args.get(name)),
             points.place(name, plan.at),
         )
         for name, weight in points.weights["score"].items()
@@ -158,20 +167,20 @@ def _resource_scores(
         profile_plan.add_resource_scores(plan, scores, replaces_fit=not has_own)
 
 
-def _strangers(
-    plan: profile_plan.Plan,
+def _add_out_of_tree_plugins(
+    plan: profile_plan.ProfilePlan,
     points: plugin_points.PluginPoints,
-    args: dict[str, plugin_arguments.Given],
-    made: outcome.Outcome,
+    args: dict[str, plugin_arguments.PluginArguments],
+    made: outcome.ImportDraft,
 ) -> None:
     """Add plugins of other packages that are installed here, and tell of those that are not."""
-    installed = registry.with_entry_points().names()
-    for name, place in points.strangers.items():
+    installed = registry.create_installed_registry().names()
+    for name, place in points.out_of_tree.items():
         if name in installed:
             weight = points.weights["score"].get(name, 1)
             settings = args.get(name)
             own = dict(settings.value) if settings else None
-            plan.others[name] = profile_plan.Choice(
+            plan.others[name] = profile_plan.PluginChoice(
                 weight, args=own, comment=place.comment, at=place
             )
             continue
@@ -186,15 +195,15 @@ def _strangers(
             made.report.warn(settings.place, problem, advice)
 
 
-def _gone(points: plugin_points.PluginPoints, made: outcome.Outcome) -> None:
+def _report_removed_plugins(points: plugin_points.PluginPoints, made: outcome.ImportDraft) -> None:
     """Tell of plugins that the source names and Kubernetes has removed."""
     for name, advice in plugin_facts.GONE.items():
         place = points.places.get(name)
         if place is None:
             continue
-        if points.of(name):
+        if points.find_points(name):
             problem = f"Kubernetes has removed the plugin `{name}`"
-        elif name in plugin_facts.IN_TREE_LIMITS and points.of("NodeVolumeLimits"):
+        elif name in plugin_facts.IN_TREE_LIMITS and points.find_points("NodeVolumeLimits"):
             problem = f"`{name}` cannot be off by itself"
         else:
             continue
@@ -204,50 +213,54 @@ def _gone(points: plugin_points.PluginPoints, made: outcome.Outcome) -> None:
 # ---------------------------------------------------------------------------- everything else
 
 
-def _note_percentage(given: fields.Fields, percentage: int | None) -> None:
+def _note_percentage(given: fields.StrictFields, percentage: int | None) -> None:
     if percentage is not None and percentage != _ALL_NODES:
         problem = f"`percentageOfNodesToScore: {percentage}` has no counterpart"
-        given.report.note(given.at("percentageOfNodesToScore"), problem, _SCORES_ALL)
+        given.report.note(given.locate_field("percentageOfNodesToScore"), problem, _SCORES_ALL)
 
 
-def _configuration(given: fields.Fields, made: outcome.Outcome) -> None:
+def _configuration(given: fields.StrictFields, made: outcome.ImportDraft) -> None:
     backoffs = {
-        name: (given.at(name), given.whole(name))
+        name: (given.locate_field(name), given.whole(name))
         for name in ("podInitialBackoffSeconds", "podMaxBackoffSeconds")
     }
-    made.offer_all({name: said for name, said in backoffs.items() if said[1] is not None})
+    made.set_config_fields({name: said for name, said in backoffs.items() if said[1] is not None})
     if "parallelism" in given:
         problem = f"`parallelism: {given.whole('parallelism')}` has no counterpart"
-        given.report.note(given.at("parallelism"), problem, _AT_ONCE)
+        given.report.note(given.locate_field("parallelism"), problem, _AT_ONCE)
     for name in ("leaderElection", "clientConnection"):
         inner = given.object(name)
         if inner is not None:
-            _offer_each(name, inner, made)
-    serving.from_fields(given, made)
+            _set_group_fields(name, inner, made)
+    serving.add_serving_fields(given, made)
     if "delayCacheUntilActive" in given and given.flag("delayCacheUntilActive", default=False):
         problem = "`delayCacheUntilActive: true` has no counterpart"
         given.report.warn(
-            given.at("delayCacheUntilActive"), problem, "a standby of policysched keeps its cache"
+            given.locate_field("delayCacheUntilActive"),
+            problem,
+            "a standby of policysched keeps its cache",
         )
 
 
-def _offer_each(name: str, inner: fields.Fields, made: outcome.Outcome) -> None:
+def _set_group_fields(name: str, inner: fields.StrictFields, made: outcome.ImportDraft) -> None:
     """Pass on the fields of a group that the configuration has too."""
-    group: dict[str, tuple[findings.Place, Any]] = {}
+    group: dict[str, tuple[findings.ValueLocation, Any]] = {}
     for key in inner.keys():  # noqa: SIM118 - Fields is no mapping
-        value: Any = inner.flag(key, default=False) if key in _BOOLEANS else inner.take(key)
-        at = inner.at(key)
+        value: Any = inner.flag(key, default=False) if key in _BOOLEANS else inner.read_value(key)
+        at = inner.locate_field(key)
         if (name, key) == ("clientConnection", "kubeconfig"):
             if value:
                 made.run_options["--kubeconfig"] = str(value)
         elif (name, key) in _OWN_LEASE:
-            tell_own_lease(f"{name}.{key}: {value}", at, made.report)
+            report_own_lease(f"{name}.{key}: {value}", at, made.report)
         elif value != "":
             group[key] = (at, value)
-    made.offer_group(name, group)
+    made.set_config_group(name, group)
 
 
-def tell_own_lease(what: str, at: findings.Place, report: findings.Report) -> None:
+def report_own_lease(
+    what: str, at: findings.ValueLocation, report: findings.FindingCollector
+) -> None:
     """Tell that the lease of kube-scheduler is not taken over."""
     problem = f"`{what}` is left out: policysched has a lease of its own"
     report.note(at, problem, "schedulers that share a lease take turns, and pods stay Pending")

@@ -28,21 +28,25 @@ class _Reading:
         resource_scores: scores by requests.
     """
 
-    plan: profile_plan.Plan
-    made: outcome.Outcome
+    plan: profile_plan.ProfilePlan
+    made: outcome.ImportDraft
     filters: dict[str, str] = dataclasses.field(default_factory=dict)
-    scores: dict[str, tuple[int, str, findings.Place]] = dataclasses.field(default_factory=dict)
-    resource_scores: list[profile_plan.ResourceScore] = dataclasses.field(default_factory=list)
+    scores: dict[str, tuple[int, str, findings.ValueLocation]] = dataclasses.field(
+        default_factory=dict
+    )
+    resource_scores: list[profile_plan.ResourceStrategyScore] = dataclasses.field(
+        default_factory=list
+    )
 
 
-def read(given: fields.Fields, made: outcome.Outcome, scheduler_name: str) -> None:
+def read(given: fields.StrictFields, made: outcome.ImportDraft, scheduler_name: str) -> None:
     """Add a profile of this name, and a policy for what no plugin does.
 
     Raises:
         InputError: a field has the wrong type.
     """
     given.skip("kind", "apiVersion")
-    plan = profile_plan.Plan(scheduler_name, "v1beta1", given.place)
+    plan = profile_plan.ProfilePlan(scheduler_name, "v1beta1", given.place)
     reading = _Reading(plan, made)
     _predicates(given, reading)
     _priorities(given, reading)
@@ -51,13 +55,13 @@ def read(given: fields.Fields, made: outcome.Outcome, scheduler_name: str) -> No
     affinity = plan.choices["InterPodAffinity"]
     if hard_weight is not None and affinity.is_on:
         affinity.args = {"hardPodAffinityWeight": hard_weight}
-        affinity.args_at = given.at("hardPodAffinitySymmetricWeight")
+        affinity.args_at = given.locate_field("hardPodAffinitySymmetricWeight")
         affinity.comment = affinity.args_at.comment
     ignored = extenders.read(given, made.report)
     if ignored:
         plan.ignore_resources(ignored, "resources of extenders")
     if given.flag("alwaysCheckAllPredicates", default=False):
-        at = given.at("alwaysCheckAllPredicates")
+        at = given.locate_field("alwaysCheckAllPredicates")
         made.report.note(at, "`alwaysCheckAllPredicates` changes nothing", _ALWAYS_ALL)
     given.finish()
     made.add_plan(plan)
@@ -66,7 +70,7 @@ def read(given: fields.Fields, made: outcome.Outcome, scheduler_name: str) -> No
 # ---------------------------------------------------------------------------- predicates
 
 
-def _predicates(given: fields.Fields, reading: _Reading) -> None:
+def _predicates(given: fields.StrictFields, reading: _Reading) -> None:
     for plugin in legacy_facts.MANDATORY:
         reading.filters[plugin] = ""
     if "predicates" not in given:
@@ -76,7 +80,7 @@ def _predicates(given: fields.Fields, reading: _Reading) -> None:
         _predicate(predicate, reading)
 
 
-def _predicate(predicate: fields.Fields, reading: _Reading) -> None:
+def _predicate(predicate: fields.StrictFields, reading: _Reading) -> None:
     name = predicate.text("name")
     argument = predicate.object("argument")
     plugins = legacy_facts.PREDICATES.get(name)
@@ -89,7 +93,7 @@ def _predicate(predicate: fields.Fields, reading: _Reading) -> None:
         _unknown("predicate", name, predicate.place, tuple(legacy_facts.PREDICATES), reading)
 
 
-def _custom_predicate(name: str, argument: fields.Fields, reading: _Reading) -> None:
+def _custom_predicate(name: str, argument: fields.StrictFields, reading: _Reading) -> None:
     presence = argument.object("labelsPresence")
     if presence is not None:
         labels = presence.texts("labels")
@@ -98,11 +102,13 @@ def _custom_predicate(name: str, argument: fields.Fields, reading: _Reading) -> 
             node = syntax.NodeAffinity(
                 policy_text.SPAN,
                 "required",
-                policy_text.every([policy_text.requirement(each, operator) for each in labels]),
+                policy_text.join_by_and(
+                    [policy_text.requirement(each, operator) for each in labels]
+                ),
                 (),
             )
             comment = f"{presence.place.comment}, {name}"
-            rule = profile_plan.Rule(node, comment, at=presence.place)
+            rule = profile_plan.ReplacementRule(node, comment, at=presence.place)
             reading.plan.rules.append(rule)
     affinity = argument.object("serviceAffinity")
     if affinity is not None:
@@ -114,7 +120,7 @@ def _custom_predicate(name: str, argument: fields.Fields, reading: _Reading) -> 
 # ---------------------------------------------------------------------------- priorities
 
 
-def _priorities(given: fields.Fields, reading: _Reading) -> None:
+def _priorities(given: fields.StrictFields, reading: _Reading) -> None:
     if "priorities" not in given:
         for name, weight in legacy_facts.DEFAULT_PRIORITIES.items():
             _known_priority(name, weight, "", given.place, reading)
@@ -135,13 +141,13 @@ def _priorities(given: fields.Fields, reading: _Reading) -> None:
 
 
 def _known_priority(
-    name: str, weight: int, comment: str, place: findings.Place, reading: _Reading
+    name: str, weight: int, comment: str, place: findings.ValueLocation, reading: _Reading
 ) -> bool:
     if name in legacy_facts.STRATEGIES:
         strategy = legacy_facts.STRATEGIES[name]
         args = _RATIO_DEFAULT if strategy == "RequestedToCapacityRatio" else {}
         reading.resource_scores.append(
-            profile_plan.ResourceScore(strategy, weight, comment, dict(args), place)
+            profile_plan.ResourceStrategyScore(strategy, weight, comment, dict(args), place)
         )
         return True
     plugin = legacy_facts.PRIORITIES.get(name)
@@ -158,7 +164,9 @@ _RATIO_DEFAULT = {
 """Without arguments it prefers empty nodes (`requested_to_capacity_ratio.go` of 1.17)."""
 
 
-def _other_priority(name: str, place: findings.Place, weight: int, reading: _Reading) -> None:
+def _other_priority(
+    name: str, place: findings.ValueLocation, weight: int, reading: _Reading
+) -> None:
     report = reading.made.report
     if name == legacy_facts.CONSTANT:
         report.note(place, f"`{name}` gives every node the same", "it is left out")
@@ -183,8 +191,8 @@ def _other_priority(name: str, place: findings.Place, weight: int, reading: _Rea
 def _custom_priority(
     name: str,
     weight: int,
-    argument: fields.Fields,
-    place: findings.Place,
+    argument: fields.StrictFields,
+    place: findings.ValueLocation,
     reading: _Reading,
 ) -> None:
     preference = argument.object("labelPreference")
@@ -194,7 +202,7 @@ def _custom_priority(
         test = syntax_expr.NodeTest(policy_text.SPAN, policy_text.requirement(label, operator))
         comment = f"{preference.place.comment}, {name}"
         node = syntax.Score(policy_text.SPAN, test, ())
-        reading.plan.rules.append(profile_plan.Rule(node, comment, weight, place))
+        reading.plan.rules.append(profile_plan.ReplacementRule(node, comment, weight, place))
     spread = argument.object("serviceAntiAffinity")
     if spread is not None:
         problem = f"`{name}` spreads the pods of a service by `{spread.text('label')}`"
@@ -204,7 +212,9 @@ def _custom_priority(
         _ratio(ratio, weight, place, reading)
 
 
-def _ratio(ratio: fields.Fields, weight: int, place: findings.Place, reading: _Reading) -> None:
+def _ratio(
+    ratio: fields.StrictFields, weight: int, place: findings.ValueLocation, reading: _Reading
+) -> None:
     shape = [
         {"utilization": point.whole("utilization") or 0, "score": point.whole("score") or 0}
         for point in ratio.objects("shape")
@@ -216,7 +226,7 @@ def _ratio(ratio: fields.Fields, weight: int, place: findings.Place, reading: _R
     args: dict[str, Any] = {"resources": resources} if resources else {}
     args |= {"requestedToCapacityRatio": {"shape": shape}}
     reading.resource_scores.append(
-        profile_plan.ResourceScore(
+        profile_plan.ResourceStrategyScore(
             "RequestedToCapacityRatio", weight, ratio.place.comment, args, place
         )
     )
@@ -225,7 +235,7 @@ def _ratio(ratio: fields.Fields, weight: int, place: findings.Place, reading: _R
 def _unknown(
     kind: str,
     name: str,
-    place: findings.Place,
+    place: findings.ValueLocation,
     known: tuple[str, ...],
     reading: _Reading,
 ) -> None:
@@ -248,7 +258,7 @@ def _choose(reading: _Reading) -> None:
             choice.weight, comment, place = reading.scores[name]
             choice.comment, choice.at = comment or choice.comment, place
             if not is_filter and name in _FILTERS:
-                _tell_filter(name, place, reading)
+                _report_filter(name, place, reading)
         choice.is_on = is_filter or is_score
         choice.scores = is_score or "score" not in decides
         if not choice.is_on:
@@ -258,7 +268,7 @@ def _choose(reading: _Reading) -> None:
     profile_plan.add_resource_scores(reading.plan, reading.resource_scores, replaces_fit=True)
 
 
-def _tell_filter(name: str, place: findings.Place, reading: _Reading) -> None:
+def _report_filter(name: str, place: findings.ValueLocation, reading: _Reading) -> None:
     problem = f"`{name}` only scores here; policysched's filters too"
     advice = f"write `disable {name}` if pods must go where it does not let them"
     reading.made.report.warn(place, problem, advice)

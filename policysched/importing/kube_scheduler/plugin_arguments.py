@@ -31,11 +31,11 @@ _ADVICE = "leave it out, or write as a policy what it is for"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Given:
+class PluginArguments:
     """Arguments of one plugin, without what policysched's does not take."""
 
     name: str
-    place: findings.Place
+    place: findings.ValueLocation
     value: Mapping[str, Any]
 
     @property
@@ -44,7 +44,7 @@ class Given:
         return self.name in plugin_facts.RESOURCE_STRATEGIES
 
 
-def read(profile: fields.Fields, version: str) -> dict[str, Given]:
+def read(profile: fields.StrictFields, version: str) -> dict[str, PluginArguments]:
     """Return the arguments by plugin.
 
     Raises:
@@ -59,23 +59,23 @@ def read(profile: fields.Fields, version: str) -> dict[str, Given]:
         args.skip("apiVersion", "kind")
         known = _KNOWN.get(name)
         value = (
-            {key: args.take(key) for key in known if key in args}
+            {key: args.read_value(key) for key in known if key in args}
             if known is not None
             else dict(args.plain())
         )
         args.finish(_NOT_HERE, _ADVICE)
         _refuse_long_numbers(value, args.place)
         if value:
-            found[name] = Given(name, args.place, _adapted(name, value, version))
+            found[name] = PluginArguments(name, args.place, _adapted(name, value, version))
     return found
 
 
-def _refuse_long_numbers(value: plain_yaml.Value, place: findings.Place) -> None:
+def _refuse_long_numbers(value: plain_yaml.Value, place: findings.ValueLocation) -> None:
     """Refuse numbers of more digits than a policy may have."""
     if isinstance(value, dict | list):
         items = value.items() if isinstance(value, dict) else enumerate(value)
         for key, inner in items:
-            _refuse_long_numbers(inner, place.at(key))
+            _refuse_long_numbers(inner, place.locate_child(key))
         return
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if is_number and len(policy_text.number_text(value)) > numerals.MAX_DIGITS:
@@ -83,7 +83,7 @@ def _refuse_long_numbers(value: plain_yaml.Value, place: findings.Place) -> None
         raise errors.InputError(f"{place.where}:{place.line}", problem)
 
 
-def as_strategy(given: Given | None) -> dict[str, Any]:
+def convert_to_strategy(given: PluginArguments | None) -> dict[str, Any]:
     """Return the arguments of a former plugin as part of a `scoringStrategy`."""
     if given is None:
         return {}

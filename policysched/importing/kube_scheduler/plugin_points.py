@@ -34,14 +34,14 @@ class PluginPoints:
     """
 
     weights: dict[str, dict[str, int]] = dataclasses.field(default_factory=dict)
-    places: dict[str, findings.Place] = dataclasses.field(default_factory=dict)
-    strangers: dict[str, findings.Place] = dataclasses.field(default_factory=dict)
+    places: dict[str, findings.ValueLocation] = dataclasses.field(default_factory=dict)
+    out_of_tree: dict[str, findings.ValueLocation] = dataclasses.field(default_factory=dict)
 
-    def of(self, name: str) -> frozenset[str]:
+    def find_points(self, name: str) -> frozenset[str]:
         """Return the points at which a plugin is enabled."""
         return frozenset(point for point, plugins in self.weights.items() if name in plugins)
 
-    def place(self, name: str, default: findings.Place) -> findings.Place:
+    def place(self, name: str, default: findings.ValueLocation) -> findings.ValueLocation:
         """Return where the source says something about a plugin."""
         return self.places.get(name) or self.places.get(ALL) or default
 
@@ -59,7 +59,7 @@ class _Set:
     disabled: set[str] = dataclasses.field(default_factory=set)
 
 
-def resolve(plugins: fields.Fields | None, version: str) -> PluginPoints:
+def resolve(plugins: fields.StrictFields | None, version: str) -> PluginPoints:
     """Return what is enabled in a profile of a version.
 
     Raises:
@@ -88,7 +88,7 @@ def _merged(own: _Set, version: str) -> dict[str, int]:
     return kept | own.enabled
 
 
-def _read(plugins: fields.Fields, found: PluginPoints) -> dict[str, _Set]:
+def _read(plugins: fields.StrictFields, found: PluginPoints) -> dict[str, _Set]:
     sets = {}
     for point in (MULTI, *_POINTS):
         given = plugins.object(point)
@@ -105,7 +105,7 @@ def _read(plugins: fields.Fields, found: PluginPoints) -> dict[str, _Set]:
             each.enabled[name] = entry.whole("weight") or 1
             found.places[name] = entry.place
             if name not in plugin_facts.POINTS and not plugin_facts.points(name, "v1beta1"):
-                found.strangers.setdefault(name, entry.place)
+                found.out_of_tree.setdefault(name, entry.place)
     for point in _GROUP_POINTS:
         group = plugins.object(point)
         if group is not None:

@@ -29,9 +29,9 @@ _CACHES: Mapping[str, str] = {
 _LOG_FORMAT = "logging-format"
 
 FLAGS = frozenset({*_FIELDS, *_CACHES, _BIND, _PORT, _OLD_BIND, _OLD_PORT, _PATHS, _LOG_FORMAT})
-"""What `from_flags` takes."""
+"""What `add_serving_flags` takes."""
 
-_Group = dict[str, tuple[findings.Place, Any]]
+_Group = dict[str, tuple[findings.ValueLocation, Any]]
 
 
 def address(host: str, port: str) -> str:
@@ -45,7 +45,7 @@ def address(host: str, port: str) -> str:
     return f"[{host}]:{port}" if is_v6 else f"{host}:{port}"
 
 
-def from_flags(found: Sequence[flags.Flag], made: outcome.Outcome) -> None:
+def add_serving_flags(found: Sequence[flags.CommandLineFlag], made: outcome.ImportDraft) -> None:
     """Add what the flags of a command line say of it."""
     by_name = {flag.name: flag for flag in found}
     group: _Group = {}
@@ -67,32 +67,34 @@ def from_flags(found: Sequence[flags.Flag], made: outcome.Outcome) -> None:
     if _PATHS in by_name:
         paths = [path for path in by_name[_PATHS].value.split(",") if path]
         _put_into(group, "authorization", "alwaysAllowPaths", by_name[_PATHS], paths)
-    made.offer_group("serving", group)
+    made.set_config_group("serving", group)
     if _LOG_FORMAT in by_name:
         flag = by_name[_LOG_FORMAT]
-        made.offer_group("logging", {"format": (flag.at, flag.value)})
+        made.set_config_group("logging", {"format": (flag.at, flag.value)})
 
 
 def _seconds(text: str) -> float | str:
-    found = durations.seconds(text)
+    found = durations.parse_seconds(text)
     return text if found is None else found
 
 
-def _put(group: _Group, field: str, at: findings.Place, value: str) -> None:
+def _put(group: _Group, field: str, at: findings.ValueLocation, value: str) -> None:
     if value:
         group[field] = (at, value)
 
 
-def _put_into(group: _Group, name: str, field: str, flag: flags.Flag, value: object) -> None:
+def _put_into(
+    group: _Group, name: str, field: str, flag: flags.CommandLineFlag, value: object
+) -> None:
     _, inner = group.get(name, (flag.at, {}))
     group[name] = (flag.at, {**inner, field: value})
 
 
-def from_fields(given: fields.Fields, made: outcome.Outcome) -> None:
+def add_serving_fields(given: fields.StrictFields, made: outcome.ImportDraft) -> None:
     """Add what a KubeSchedulerConfiguration says: addresses without TLS, until v1beta1."""
     group: _Group = {}
     for name in ("metricsBindAddress", "healthzBindAddress"):
-        value = str(given.take(name) or "")
+        value = str(given.read_value(name) or "")
         host, _, port = value.rpartition(":")
         if not port or port == "0":
             continue
@@ -100,14 +102,14 @@ def from_fields(given: fields.Fields, made: outcome.Outcome) -> None:
             problem = f"`{name}: {value}` is left out"
             advice = "one address serves health and metrics"
             if group["metricsAddress"][1] != address(_host(host), port):
-                given.report.note(given.at(name), problem, advice)
+                given.report.note(given.locate_field(name), problem, advice)
             continue
-        _put(group, "metricsAddress", given.at(name), address(_host(host), port))
-    made.offer_group("serving", group)
+        _put(group, "metricsAddress", given.locate_field(name), address(_host(host), port))
+    made.set_config_group("serving", group)
     for name in ("enableProfiling", "enableContentionProfiling"):
         if name in given:
             is_on = given.flag(name, default=False)
-            given.report.note(given.at(name), f"`{name}: {is_on}` is left out", _SERVING)
+            given.report.note(given.locate_field(name), f"`{name}: {is_on}` is left out", _SERVING)
 
 
 def _host(text: str) -> str:

@@ -12,7 +12,7 @@ from policysched.inputs import plain_yaml
 _T = TypeVar("_T")
 
 
-class Fields:
+class StrictFields:
     """The fields of a mapping, taken one by one.
 
     Attributes:
@@ -21,7 +21,10 @@ class Fields:
     """
 
     def __init__(
-        self, value: plain_yaml.Value, place: findings.Place, report: findings.Report
+        self,
+        value: plain_yaml.Value,
+        place: findings.ValueLocation,
+        report: findings.FindingCollector,
     ) -> None:
         """Read `value`.
 
@@ -34,19 +37,19 @@ class Fields:
             raise self._wrong(place, "a mapping")
         self._value = value
         self._taken: set[str] = set()
-        self._inner: list[Fields] = []
+        self._inner: list[StrictFields] = []
 
     def __contains__(self, key: str) -> bool:
         """Return whether the field is there and is not null."""
         return self._value.get(key) is not None
 
-    def at(self, key: str) -> findings.Place:
+    def locate_field(self, key: str) -> findings.ValueLocation:
         """Return the place of a field."""
-        return self.place.at(key)
+        return self.place.locate_child(key)
 
     # ------------------------------------------------------------------------ taking
 
-    def take(self, key: str) -> plain_yaml.Value:
+    def read_value(self, key: str) -> plain_yaml.Value:
         """Return a field, None if it is not there; it will not be reported."""
         self._taken.add(key)
         return self._value.get(key)
@@ -69,19 +72,22 @@ class Fields:
 
     def whole(self, key: str) -> int | None:
         """Return a field that is a whole number; see `text`."""
-        value = self.take(key)
+        value = self.read_value(key)
         if value is None:
             return None
         if not isinstance(value, int) or isinstance(value, bool):
-            raise self._wrong(self.at(key), "a whole number")
+            raise self._wrong(self.locate_field(key), "a whole number")
         if not int64.fits(value):
-            raise self._wrong(self.at(key), "a number of at most 64 bits")
+            raise self._wrong(self.locate_field(key), "a number of at most 64 bits")
         return value
 
-    def items(self, key: str) -> list[tuple[plain_yaml.Value, findings.Place]]:
+    def items(self, key: str) -> list[tuple[plain_yaml.Value, findings.ValueLocation]]:
         """Return the elements of a list with their places; see `text`."""
         listed: list[plain_yaml.Value] = self._typed(key, list, "a list", [])
-        return [(value, self.at(key).at(index)) for index, value in enumerate(listed)]
+        return [
+            (value, self.locate_field(key).locate_child(index))
+            for index, value in enumerate(listed)
+        ]
 
     def texts(self, key: str) -> list[str]:
         """Return a list of texts; see `text`."""
@@ -91,14 +97,14 @@ class Fields:
                 raise self._wrong(place, "text")
         return [value for value, _ in found]
 
-    def objects(self, key: str) -> list[Fields]:
+    def objects(self, key: str) -> list[StrictFields]:
         """Return a list of mappings; see `text`."""
         return [self._child(value, place) for value, place in self.items(key)]
 
-    def object(self, key: str) -> Fields | None:
+    def object(self, key: str) -> StrictFields | None:
         """Return a field that is a mapping, None if it is not there; see `text`."""
-        value = self.take(key)
-        return None if value is None else self._child(value, self.at(key))
+        value = self.read_value(key)
+        return None if value is None else self._child(value, self.locate_field(key))
 
     def labels(self, key: str) -> dict[str, str]:
         """Return a mapping of texts; see `text`."""
@@ -123,23 +129,25 @@ class Fields:
         for key in self.keys():
             if key not in self._taken:
                 self._taken.add(key)  # told once
-                self.report.warn(self.at(key), f"`{self.at(key).name}` {problem}", advice)
+                self.report.warn(
+                    self.locate_field(key), f"`{self.locate_field(key).name}` {problem}", advice
+                )
         for inner in self._inner:
             inner.finish(problem, advice)
 
-    def _child(self, value: plain_yaml.Value, place: findings.Place) -> Fields:
-        inner = Fields(value, place, self.report)
+    def _child(self, value: plain_yaml.Value, place: findings.ValueLocation) -> StrictFields:
+        inner = StrictFields(value, place, self.report)
         self._inner.append(inner)
         return inner
 
     def _typed(self, key: str, kind: type[_T], wanted: str, default: _T) -> _T:
-        value = self.take(key)
+        value = self.read_value(key)
         if value is None:
             return default
         if not isinstance(value, kind):
-            raise self._wrong(self.at(key), wanted)
+            raise self._wrong(self.locate_field(key), wanted)
         return value
 
-    def _wrong(self, place: findings.Place, wanted: str) -> findings.MalformedFieldError:
+    def _wrong(self, place: findings.ValueLocation, wanted: str) -> findings.MalformedFieldError:
         name = f"`{place.name}`" if place.path else "it"
         return findings.MalformedFieldError(place, f"{name} must be {wanted}")

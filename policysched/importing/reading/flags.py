@@ -24,12 +24,12 @@ BOOLEANS = SWITCHES - {"version"}  # which also takes `raw`
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Flag:
+class CommandLineFlag:
     """`--name=value`, or `--name value`; without dashes, value "true" for a switch alone."""
 
     name: str
     value: str
-    at: findings.Place
+    at: findings.ValueLocation
 
     @property
     def is_on(self) -> bool | None:
@@ -37,13 +37,13 @@ class Flag:
         return booleans.parse(self.value)
 
 
-def read(words: Sequence[tuple[str, findings.Place]]) -> list[Flag]:
+def read(words: Sequence[tuple[str, findings.ValueLocation]]) -> list[CommandLineFlag]:
     """Return the flags among the words of a command line, what comes before them apart.
 
     Raises:
         InputError: a flag has a value that kube-scheduler refuses.
     """
-    found: list[Flag] = []
+    found: list[CommandLineFlag] = []
     rest = list(words)
     while rest:
         text, at = rest.pop(0)
@@ -52,14 +52,16 @@ def read(words: Sequence[tuple[str, findings.Place]]) -> list[Flag]:
         name, equals, value = text.lstrip("-").partition("=")
         if not equals and name not in SWITCHES and rest and not rest[0][0].startswith("-"):
             value = rest.pop(0)[0]
-        flag = Flag(name, value if equals or value else "true", at)
+        flag = CommandLineFlag(name, value if equals or value else "true", at)
         _check_boolean(flag, text, rest)
         _check_type(flag)
         found.append(flag)
     return found
 
 
-def _check_boolean(flag: Flag, text: str, following: Sequence[tuple[str, findings.Place]]) -> None:
+def _check_boolean(
+    flag: CommandLineFlag, text: str, following: Sequence[tuple[str, findings.ValueLocation]]
+) -> None:
     """Refuse a boolean flag that kube-scheduler does not start with."""
     if flag.name not in BOOLEANS:
         return
@@ -75,7 +77,7 @@ def _check_boolean(flag: Flag, text: str, following: Sequence[tuple[str, finding
         raise errors.InputError(where, problem, help=f"write `{text}={following[0][0]}`")
 
 
-def _check_type(flag: Flag) -> None:
+def _check_type(flag: CommandLineFlag) -> None:
     """Refuse a flag of another type that kube-scheduler does not start with."""
     wanted = flag_values.TYPES.get(flag.name)
     if wanted is None or wanted.takes(flag.value):

@@ -44,7 +44,7 @@ class _Refusal(NamedTuple):
 
 
 def keep_accepted(
-    items: Sequence[policy_text.Item], report: findings.Report
+    items: Sequence[policy_text.Item], report: findings.FindingCollector
 ) -> list[policy_text.Item]:
     """Return the items of a policy, and warn of those left out.
 
@@ -63,25 +63,25 @@ def keep_accepted(
 def _argument_error(item: policy_text.Item, refusal: _Refusal) -> errors.InputError:
     """Return the error for arguments of a plugin; kube-scheduler would not start with them."""
     at = item.at
-    if isinstance(item, policy_text.Block) and refusal.statement is not None:
+    if isinstance(item, policy_text.CommentedBlock) and refusal.statement is not None:
         at = item.statements[refusal.statement].at or at
     problem = f"`{at.name}`: {refusal.problem}" if at.path else refusal.problem
     return errors.InputError(f"{at.where}:{at.line}", problem)
 
 
-def _warn(item: policy_text.Item, refusal: _Refusal, report: findings.Report) -> None:
+def _warn(item: policy_text.Item, refusal: _Refusal, report: findings.FindingCollector) -> None:
     at, advice = item.at, _LEFT_OUT
-    if isinstance(item, policy_text.Block) and refusal.statement is not None:
+    if isinstance(item, policy_text.CommentedBlock) and refusal.statement is not None:
         statement = item.statements[refusal.statement]
         at = statement.at or at
         advice = _NO_SCOPE if isinstance(statement.node, syntax.Scope) else _LEFT_OUT
     exact = _find_leaf(at, refusal.word, refusal.option) or at
-    owner = item.owner if isinstance(item, policy_text.Block) else "a metric"
+    owner = item.owner if isinstance(item, policy_text.CommentedBlock) else "a metric"
     name = f"`{exact.name}` of {owner}" if exact.path else owner
     report.warn(exact, f"{name}: {refusal.problem}", advice)
 
 
-def _find_leaf(at: findings.Place, word: str, option: str) -> findings.Place | None:
+def _find_leaf(at: findings.ValueLocation, word: str, option: str) -> findings.ValueLocation | None:
     """Return the place of a key or scalar under `at` that is the word, None for none.
 
     Of several it is the first one in a field that is called like the option, else the first one.
@@ -97,7 +97,7 @@ def _find_leaf(at: findings.Place, word: str, option: str) -> findings.Place | N
                 return None
     paths = [path for path, text in _leaves(value, ()) if text == word]
     in_option = [path for path in paths if option in path]
-    return next((at.at(*path) for path in (*in_option, *paths)), None)
+    return next((at.locate_child(*path) for path in (*in_option, *paths)), None)
 
 
 def _leaves(
@@ -129,7 +129,7 @@ def _without(
         left = _left_of(item, number, gone)
         if left is not None:
             kept.append(left)
-        elif isinstance(item, policy_text.Block):
+        elif isinstance(item, policy_text.CommentedBlock):
             dropped.add(item.name)
     return [_without_names(each, dropped) for each in kept]
 
@@ -139,7 +139,7 @@ def _left_of(
 ) -> policy_text.Item | None:
     if (number, None) in gone:
         return None
-    if not isinstance(item, policy_text.Block):
+    if not isinstance(item, policy_text.CommentedBlock):
         return item
     lost = [each for n, each in enumerate(item.statements) if (number, n) in gone]
     left = tuple(each for n, each in enumerate(item.statements) if (number, n) not in gone)
@@ -151,7 +151,7 @@ def _left_of(
 
 def _without_names(item: policy_text.Item, dropped: set[str]) -> policy_text.Item:
     """Return a profile that no longer lists policies that are gone."""
-    if not isinstance(item, policy_text.Block) or not dropped:
+    if not isinstance(item, policy_text.CommentedBlock) or not dropped:
         return item
     statements = []
     for each in item.statements:
@@ -186,7 +186,7 @@ def _find_refusals(items: Sequence[policy_text.Item]) -> list[_Refusal]:
             for each in error.result.diagnostics
             if each.severity is diagnostics.Severity.ERROR
         ]
-    made = policies.make(policy_set, handles.Handle())
+    made = policies.make_profiles(policy_set, handles.Handle())
     if not isinstance(made, list):
         return []
     refusal = _Located(items, checker.check([checked])).refusal_of_fault(made[0])
@@ -196,7 +196,7 @@ def _find_refusals(items: Sequence[policy_text.Item]) -> list[_Refusal]:
 def _find_unreadable(items: Sequence[policy_text.Item]) -> Iterator[_Refusal]:
     """Yield the statements whose trees make no text that reads as they do."""
     for number, item in enumerate(items):
-        if not isinstance(item, policy_text.Block):
+        if not isinstance(item, policy_text.CommentedBlock):
             if not _is_readable(item):
                 yield _Refusal(number, None, _UNREADABLE)
             continue
@@ -245,7 +245,7 @@ class _Located:
                 return _Refusal(item, statement, problem, _unquoted(word), self._option(span))
         raise self._unplaced(problem)
 
-    def refusal_of_fault(self, fault: plugin_sets.Fault) -> _Refusal:
+    def refusal_of_fault(self, fault: plugin_sets.PluginSetFault) -> _Refusal:
         """Return the error of a plugin, which names its place as text."""
         for item, statement, around in self._spans:
             if str(around) == fault.where:

@@ -10,7 +10,7 @@ from policysched import control_characters, errors
 from policysched.inputs import plain_yaml
 
 
-class Severity(enum.StrEnum):
+class FindingSeverity(enum.StrEnum):
     """A warning is a decision that may differ; a note is not."""
 
     WARNING = "warning"
@@ -18,7 +18,7 @@ class Severity(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Finding:
+class ImportFinding:
     """One thing that the result does not say, or says in another way.
 
     Attributes:
@@ -28,7 +28,7 @@ class Finding:
         help: what to do about it.
     """
 
-    severity: Severity
+    severity: FindingSeverity
     where: str
     line: int
     problem: str
@@ -36,16 +36,16 @@ class Finding:
 
     def __str__(self) -> str:
         """Return it on one line, with its place."""
-        return f"{self.where}:{self.line}: {self.severity}: {self.told}"
+        return f"{self.where}:{self.line}: {self.severity}: {self.description}"
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The problem and what to do about it, without the place."""
         return f"{self.problem} ({self.help})"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Place:
+class ValueLocation:
     """A value in a document.
 
     Attributes:
@@ -56,7 +56,7 @@ class Place:
     """
 
     where: str
-    document: plain_yaml.Document
+    document: plain_yaml.YamlDocument
     path: plain_yaml.Path = ()
     offset: int = 0
 
@@ -76,7 +76,7 @@ class Place:
         """The place as a comment tells it."""
         return f"line {self.line}: {self.name}" if self.path else f"line {self.line}"
 
-    def at(self, *keys: str | int) -> Place:
+    def locate_child(self, *keys: str | int) -> ValueLocation:
         """Return the place of a value within this one."""
         return dataclasses.replace(self, path=(*self.path, *keys))
 
@@ -88,40 +88,40 @@ class MalformedFieldError(errors.InputError):
         at: the field.
     """
 
-    def __init__(self, at: Place, problem: str) -> None:
+    def __init__(self, at: ValueLocation, problem: str) -> None:
         super().__init__(f"{at.where}:{at.line}", problem)
         self.at = at
 
 
-def place(where: str, value: Any) -> Place:  # noqa: ANN401 - any YAML value
+def place(where: str, value: Any) -> ValueLocation:  # noqa: ANN401 - any YAML value
     """Return the place of a value that has no lines of its own."""
-    return Place(where, plain_yaml.Document(value, {}))
+    return ValueLocation(where, plain_yaml.YamlDocument(value, {}))
 
 
-class Report:
+class FindingCollector:
     """Collects findings, each once."""
 
     def __init__(self) -> None:
-        self._found: dict[Finding, None] = {}
+        self._found: dict[ImportFinding, None] = {}
 
-    def warn(self, at: Place, problem: str, advice: str) -> None:
+    def warn(self, at: ValueLocation, problem: str, advice: str) -> None:
         """Tell what cannot be expressed."""
-        self._add(Severity.WARNING, at, problem, advice)
+        self._add(FindingSeverity.WARNING, at, problem, advice)
 
-    def note(self, at: Place, problem: str, advice: str) -> None:
+    def note(self, at: ValueLocation, problem: str, advice: str) -> None:
         """Tell what is worth knowing but changes no decision."""
-        self._add(Severity.NOTE, at, problem, advice)
+        self._add(FindingSeverity.NOTE, at, problem, advice)
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[ImportFinding, ...]:
         """All findings, in the order of the lines."""
         return tuple(sorted(self._found, key=lambda each: (each.where, each.line)))
 
     @property
     def has_warnings(self) -> bool:
         """Whether a decision may differ."""
-        return any(each.severity is Severity.WARNING for each in self._found)
+        return any(each.severity is FindingSeverity.WARNING for each in self._found)
 
-    def _add(self, severity: Severity, at: Place, problem: str, advice: str) -> None:
+    def _add(self, severity: FindingSeverity, at: ValueLocation, problem: str, advice: str) -> None:
         text = control_characters.blank_line(problem)
-        self._found[Finding(severity, at.where, at.line, text, advice)] = None
+        self._found[ImportFinding(severity, at.where, at.line, text, advice)] = None

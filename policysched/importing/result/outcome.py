@@ -12,12 +12,12 @@ from policysched.importing.result import findings, policy_text, profile_plan
 IMPLIED = "policysched"
 """Name of a profile that no source names: what `run` takes where nothing is said."""
 
-Offered: TypeAlias = tuple[findings.Place, object]
+Offered: TypeAlias = tuple[findings.ValueLocation, object]
 """A value of a field, and where it stands."""
 
 
 @dataclasses.dataclass(slots=True)
-class Outcome:
+class ImportDraft:
     """Collects policies, profiles, configuration and options of `run`.
 
     Attributes:
@@ -31,21 +31,21 @@ class Outcome:
         report: what is not expressed.
     """
 
-    report: findings.Report = dataclasses.field(default_factory=findings.Report)
-    metrics: dict[str, policy_text.MetricItem] = dataclasses.field(default_factory=dict)
-    policies: list[policy_text.Block] = dataclasses.field(default_factory=list)
-    plans: dict[str, profile_plan.Plan] = dataclasses.field(default_factory=dict)
+    report: findings.FindingCollector = dataclasses.field(default_factory=findings.FindingCollector)
+    metrics: dict[str, policy_text.CommentedMetric] = dataclasses.field(default_factory=dict)
+    policies: list[policy_text.CommentedBlock] = dataclasses.field(default_factory=list)
+    plans: dict[str, profile_plan.ProfilePlan] = dataclasses.field(default_factory=dict)
     ignored_resources: list[str] = dataclasses.field(default_factory=list)
     config: dict[str, Any] = dataclasses.field(default_factory=dict)
     run_options: dict[str, str] = dataclasses.field(default_factory=dict)
-    names: policy_text.Names = dataclasses.field(default_factory=policy_text.Names)
+    names: policy_text.UniqueNames = dataclasses.field(default_factory=policy_text.UniqueNames)
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to write."""
         return not (self.policies or self.plans or self.config or self.run_options)
 
-    def add_plan(self, plan: profile_plan.Plan) -> None:
+    def add_plan(self, plan: profile_plan.ProfilePlan) -> None:
         """Add a profile; of two with one name the first stays, and that is told."""
         if plan.name in self.plans:
             problem = f"the profile `{plan.name}` is already there; this one is left out"
@@ -53,7 +53,7 @@ class Outcome:
             return
         self.plans[plan.name] = plan
 
-    def items(self, at: findings.Place) -> list[policy_text.Item]:
+    def items(self, at: findings.ValueLocation) -> list[policy_text.Item]:
         """Return everything that stands in the policy text.
 
         Where there are profiles, or one is needed for `ignored_resources`, all policies act in
@@ -63,20 +63,20 @@ class Outcome:
             at: the place of a profile that nobody wrote.
         """
         if self.ignored_resources and not self.plans:
-            self.add_plan(profile_plan.Plan(IMPLIED, plugin_facts.NEWEST, at))
+            self.add_plan(profile_plan.ProfilePlan(IMPLIED, plugin_facts.NEWEST, at))
         acting = [block.name for block in self.policies]
-        blocks: list[policy_text.Block] = []
+        blocks: list[policy_text.CommentedBlock] = []
         for plan in self.plans.values():
             if self.ignored_resources:
                 plan.ignore_resources(self.ignored_resources, "no node has this resource")
             blocks += plan.blocks(acting, self.names, self.report)
         return [*self.metrics.values(), *self.policies, *blocks]
 
-    def offer(self, name: str, at: findings.Place, value: object) -> None:
+    def set_config_field(self, name: str, at: findings.ValueLocation, value: object) -> None:
         """Set a field of the configuration, or tell that it does not take the value."""
-        self.offer_all({name: (at, value)})
+        self.set_config_fields({name: (at, value)})
 
-    def offer_all(self, given: Mapping[str, Offered]) -> None:
+    def set_config_fields(self, given: Mapping[str, Offered]) -> None:
         """Set fields of the configuration, and tell of those that it does not take."""
         fitting, problems = _fit(given, lambda fields: fields)
         self.config |= fitting
@@ -85,7 +85,7 @@ class Outcome:
             told = f"`{name}: {value}` cannot be set: {problem}"
             self.report.warn(at, told, config_fields.ADVICE)
 
-    def offer_group(self, name: str, group: Mapping[str, Offered]) -> None:
+    def set_config_group(self, name: str, group: Mapping[str, Offered]) -> None:
         """Add fields to a group of the configuration, and note which it does not take."""
         known = self.config.get(name, {})
         fitting, problems = _fit(group, lambda fields: {name: known | fields})

@@ -64,13 +64,13 @@ def number(text: object) -> syntax_expr.Number:
     return syntax_expr.Number(SPAN, numeral(text))
 
 
-class Names:
+class UniqueNames:
     """Names of policies, profiles' rules and metrics, each given once."""
 
     def __init__(self) -> None:
         self._given: set[str] = set()
 
-    def take(self, wanted: str, fallback: str = "imported") -> str:
+    def reserve(self, wanted: str, fallback: str = "imported") -> str:
         """Return a DNS label like `wanted` that nobody else has."""
         base = _NOT_IN_NAMES.sub("-", wanted.lower()).strip("-")[:_MAX_NAME].strip("-") or fallback
         name, number_ = base, 1
@@ -113,7 +113,7 @@ def _requirement(
     )
 
 
-def every(operands: Sequence[syntax_expr.Selector]) -> syntax_expr.Selector:
+def join_by_and(operands: Sequence[syntax_expr.Selector]) -> syntax_expr.Selector:
     """Join one or more selectors by `and`."""
     flat: list[syntax_expr.Selector] = []
     for each in operands:
@@ -121,7 +121,7 @@ def every(operands: Sequence[syntax_expr.Selector]) -> syntax_expr.Selector:
     return flat[0] if len(flat) == 1 else syntax_expr.SelectorAnd(SPAN, tuple(flat))
 
 
-def some(operands: Sequence[syntax_expr.Selector]) -> syntax_expr.Selector:
+def join_by_or(operands: Sequence[syntax_expr.Selector]) -> syntax_expr.Selector:
     """Join one or more selectors by `or`."""
     return operands[0] if len(operands) == 1 else syntax_expr.SelectorOr(SPAN, tuple(operands))
 
@@ -159,7 +159,7 @@ def missing(action: str, points: int | None = None) -> syntax_clause.MissingClau
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Statement:
+class CommentedStatement:
     """A statement and, if not empty, the comment before it.
 
     Attributes:
@@ -168,11 +168,11 @@ class Statement:
 
     node: syntax.Statement | syntax.ProfileStatement
     comment: str = ""
-    at: findings.Place | None = None
+    at: findings.ValueLocation | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Block:
+class CommentedBlock:
     """A policy or a profile.
 
     Attributes:
@@ -182,14 +182,14 @@ class Block:
 
     keyword: Literal["policy", "profile"]
     name: str
-    statements: tuple[Statement, ...]
+    statements: tuple[CommentedStatement, ...]
     comment: str
-    at: findings.Place
+    at: findings.ValueLocation
     owner: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class MetricItem:
+class CommentedMetric:
     """A metric and the comment before it.
 
     Attributes:
@@ -198,10 +198,10 @@ class MetricItem:
 
     node: syntax.Metric
     comment: str
-    at: findings.Place
+    at: findings.ValueLocation
 
 
-Item: TypeAlias = Block | MetricItem
+Item: TypeAlias = CommentedBlock | CommentedMetric
 
 
 def render(header: Iterable[str], items: Sequence[Item], footer: Iterable[str] = ()) -> str:
@@ -225,7 +225,7 @@ def render(header: Iterable[str], items: Sequence[Item], footer: Iterable[str] =
 
 def _tree(item: Item) -> syntax.Item:
     """Return what the parser has to find."""
-    if isinstance(item, MetricItem):
+    if isinstance(item, CommentedMetric):
         return item.node
     nodes = tuple(each.node for each in item.statements)
     if item.keyword == "profile":
@@ -239,16 +239,16 @@ def _comment(text: str) -> str:
 
 def _item_lines(item: Item) -> list[str]:
     before = [_comment(item.comment)] if item.comment else []
-    if isinstance(item, MetricItem):
+    if isinstance(item, CommentedMetric):
         return [*before, *layout.item_lines(item.node)]
     return [*before, f"{item.keyword} {_block_name(item)} {{", *_body(item), "}"]
 
 
-def _block_name(block: Block) -> str:
+def _block_name(block: CommentedBlock) -> str:
     return printing.value(word(block.name) if block.keyword == "profile" else keyword(block.name))
 
 
-def _body(block: Block) -> list[str]:
+def _body(block: CommentedBlock) -> list[str]:
     lines = []
     for each in block.statements:
         if each.comment:

@@ -19,7 +19,7 @@ _TOO_HEAVY = "weigh the others less, so that none needs more than 100"
 
 
 @dataclasses.dataclass(slots=True)
-class Choice:
+class PluginChoice:
     """What a profile says about one plugin.
 
     Attributes:
@@ -34,12 +34,12 @@ class Choice:
     scores: bool = True
     args: dict[str, Any] | None = None
     comment: str = ""
-    at: findings.Place | None = None
-    args_at: findings.Place | None = None
+    at: findings.ValueLocation | None = None
+    args_at: findings.ValueLocation | None = None
 
 
 @dataclasses.dataclass(slots=True)
-class Rule:
+class ReplacementRule:
     """A rule that stands for a plugin that policysched does not have.
 
     Attributes:
@@ -51,11 +51,11 @@ class Rule:
     node: syntax.Score | syntax.NodeAffinity
     comment: str
     weight: int | None = None
-    at: findings.Place | None = None
+    at: findings.ValueLocation | None = None
 
 
 @dataclasses.dataclass(slots=True)
-class Plan:
+class ProfilePlan:
     """One profile.
 
     Attributes:
@@ -69,15 +69,15 @@ class Plan:
 
     name: str
     version: str
-    at: findings.Place
-    choices: dict[str, Choice] = dataclasses.field(default_factory=dict)
-    others: dict[str, Choice] = dataclasses.field(default_factory=dict)
-    rules: list[Rule] = dataclasses.field(default_factory=list)
+    at: findings.ValueLocation
+    choices: dict[str, PluginChoice] = dataclasses.field(default_factory=dict)
+    others: dict[str, PluginChoice] = dataclasses.field(default_factory=dict)
+    rules: list[ReplacementRule] = dataclasses.field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Start with the default plugins and the weights of the version."""
         weights = defaults.DEFAULT_WEIGHTS | plugin_facts.score_weights(self.version)
-        self.choices = {name: Choice(weights[name]) for name in plugin_facts.POINTS}
+        self.choices = {name: PluginChoice(weights[name]) for name in plugin_facts.POINTS}
 
     def ignore_resources(self, names: Iterable[str], comment: str) -> None:
         """Let NodeResourcesFit overlook resources that pods ask for and no node has."""
@@ -88,8 +88,11 @@ class Plan:
         fit.comment = (f"{fit.comment}; " if fit.comment else "") + comment
 
     def blocks(
-        self, policies: Iterable[str], names: policy_text.Names, report: findings.Report
-    ) -> list[policy_text.Block]:
+        self,
+        policies: Iterable[str],
+        names: policy_text.UniqueNames,
+        report: findings.FindingCollector,
+    ) -> list[policy_text.CommentedBlock]:
         """Return the policy that holds the rules, if there are any, and the profile.
 
         Args:
@@ -100,17 +103,19 @@ class Plan:
         self._scale(report)
         acting, found = list(policies), []
         if self.rules:
-            acting.append(names.take(f"{self.name}-rules"))
+            acting.append(names.reserve(f"{self.name}-rules"))
             found.append(self._policy(acting[-1]))
         statements = tuple(self._statements(acting))
         comment = f"from {self.at.comment}"
         owner = f"the profile {self.name}"
-        block = policy_text.Block("profile", self.name, statements, comment, self.at, owner)
+        block = policy_text.CommentedBlock(
+            "profile", self.name, statements, comment, self.at, owner
+        )
         return [*found, block]
 
     # ------------------------------------------------------------------------ weights
 
-    def _scale(self, report: findings.Report) -> None:
+    def _scale(self, report: findings.FindingCollector) -> None:
         """Divide all weights by what they have in common if one is more than a policy may say."""
         scoring = [
             choice
@@ -119,7 +124,10 @@ class Plan:
             and choice.scores
             and (name in self.others or plugin_facts.is_scorer(name))
         ]
-        weighted: list[Choice | Rule] = [*scoring, *(r for r in self.rules if r.weight)]
+        weighted: list[PluginChoice | ReplacementRule] = [
+            *scoring,
+            *(r for r in self.rules if r.weight),
+        ]
         if max((each.weight or 1 for each in weighted), default=1) <= clauses.MAX_WEIGHT:
             return
         common = functools.reduce(math.gcd, (each.weight or 1 for each in weighted))
@@ -129,17 +137,19 @@ class Plan:
                 each.comment = f"{each.comment or 'default'}; all weights divided by {common}"
             if each.weight > clauses.MAX_WEIGHT:
                 problem = f"the weight {each.weight * common} is too much; 100 is written"
-                at = each.at.at("weight") if each.at else self.at
+                at = each.at.locate_child("weight") if each.at else self.at
                 report.warn(at, problem, _TOO_HEAVY)
                 each.weight = clauses.MAX_WEIGHT
 
     # ------------------------------------------------------------------------ text
 
-    def _statements(self, policies: list[str]) -> list[policy_text.Statement]:
+    def _statements(self, policies: list[str]) -> list[policy_text.CommentedStatement]:
         found = []
         if policies:
             names = tuple(policy_text.keyword(name) for name in policies)
-            found.append(policy_text.Statement(syntax.ProfilePolicies(policy_text.SPAN, names)))
+            found.append(
+                policy_text.CommentedStatement(syntax.ProfilePolicies(policy_text.SPAN, names))
+            )
         off: dict[tuple[str, bool], list[str]] = {}
         for name, choice in (*self.choices.items(), *self.others.items()):
             found += self._plugin(name, choice)
@@ -148,7 +158,7 @@ class Plan:
                 off.setdefault((choice.comment, choice.is_on), []).append(name)
         return [*found, *(_disabled(*key, listed) for key, listed in off.items())]
 
-    def _plugin(self, name: str, choice: Choice) -> list[policy_text.Statement]:
+    def _plugin(self, name: str, choice: PluginChoice) -> list[policy_text.CommentedStatement]:
         if not choice.is_on:
             return []
         can_score = plugin_facts.is_scorer(name)
@@ -162,33 +172,39 @@ class Plan:
         args = (policy_text.arguments(choice.args),) if choice.args else ()
         use = syntax.UsePlugin(policy_text.SPAN, policy_text.keyword(name), weights, args)
         at = choice.args_at or choice.at
-        return [policy_text.Statement(use, choice.comment or _OLD_DEFAULT, at)]
+        return [policy_text.CommentedStatement(use, choice.comment or _OLD_DEFAULT, at)]
 
-    def _policy(self, name: str) -> policy_text.Block:
+    def _policy(self, name: str) -> policy_text.CommentedBlock:
         scope = syntax.Scope(policy_text.SPAN, "pods", None, None)
-        statements = [policy_text.Statement(scope)]
+        statements = [policy_text.CommentedStatement(scope)]
         for rule in self.rules:
             node = rule.node
             if rule.weight is not None:
                 weight = policy_text.amount("weight", rule.weight)
                 node = dataclasses.replace(node, clauses=(*node.clauses, weight))
-            statements.append(policy_text.Statement(node, rule.comment, rule.at))
+            statements.append(policy_text.CommentedStatement(node, rule.comment, rule.at))
         comment = f"rules of `{self.name}`"
         owner = f"the profile {self.name}"
-        return policy_text.Block("policy", name, tuple(statements), comment, self.at, owner)
+        return policy_text.CommentedBlock(
+            "policy", name, tuple(statements), comment, self.at, owner
+        )
 
 
-def _disabled(comment: str, scores_only: bool, names: Iterable[str]) -> policy_text.Statement:  # noqa: FBT001 - half of a key
+def _disabled(
+    comment: str,
+    scores_only: bool,  # noqa: FBT001 - half of a key
+    names: Iterable[str],
+) -> policy_text.CommentedStatement:
     listed = tuple(policy_text.keyword(name) for name in names)
     node = syntax.DisablePlugins(policy_text.SPAN, listed, scores_only=scores_only)
-    return policy_text.Statement(node, comment)
+    return policy_text.CommentedStatement(node, comment)
 
 
 # ---------------------------------------------------------------------------- resource strategies
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ResourceScore:
+class ResourceStrategyScore:
     """A score by requested resources, as a plugin of its own.
 
     Attributes:
@@ -201,14 +217,14 @@ class ResourceScore:
     weight: int
     comment: str
     args: dict[str, Any] = dataclasses.field(default_factory=dict)
-    at: findings.Place | None = None
+    at: findings.ValueLocation | None = None
 
     @property
-    def as_args(self) -> dict[str, Any]:
+    def build_args(self) -> dict[str, Any]:
         """The same as `scoringStrategy` of NodeResourcesFit."""
         return {"type": self.strategy, **self.args}
 
-    def as_rule(self) -> Rule:
+    def build_rule(self) -> ReplacementRule:
         """The same as a `score` rule."""
         resources = self.args.get("resources") or []
         arguments = [_pair(_resource(each["name"]), each.get("weight") or 1) for each in resources]
@@ -224,10 +240,12 @@ class ResourceScore:
             policy_text.SPAN, policy_text.keyword(self.strategy), tuple(arguments)
         )
         node = syntax.Score(policy_text.SPAN, call, ())
-        return Rule(node, self.comment, self.weight, self.at)
+        return ReplacementRule(node, self.comment, self.weight, self.at)
 
 
-def add_resource_scores(plan: Plan, scores: list[ResourceScore], *, replaces_fit: bool) -> None:
+def add_resource_scores(
+    plan: ProfilePlan, scores: list[ResourceStrategyScore], *, replaces_fit: bool
+) -> None:
     """Score by resources: the first strategy is NodeResourcesFit's own, others become rules.
 
     Args:
@@ -243,8 +261,8 @@ def add_resource_scores(plan: Plan, scores: list[ResourceScore], *, replaces_fit
             own = rest.pop(0)
             fit.scores, fit.weight, fit.comment, fit.at = True, own.weight, own.comment, own.at
             if own.strategy != "LeastAllocated" or own.args:
-                fit.args = (fit.args or {}) | {"scoringStrategy": own.as_args}
-    plan.rules += [each.as_rule() for each in rest]
+                fit.args = (fit.args or {}) | {"scoringStrategy": own.build_args}
+    plan.rules += [each.build_rule() for each in rest]
 
 
 def _pair(key: syntax_expr.Expr, value: object) -> syntax_expr.Argument:

@@ -22,17 +22,17 @@ _TOGETHER = (
 )
 
 
-def of_selector(spec: fields.Fields) -> list[policy_text.Statement]:
+def convert_node_selector(spec: fields.StrictFields) -> list[policy_text.CommentedStatement]:
     """Return the rule of `nodeSelector`."""
     required = label_terms.labels(spec.labels("nodeSelector"))
     if not required:
         return []
-    node = syntax.NodeAffinity(policy_text.SPAN, "required", policy_text.every(required), ())
-    at = spec.at("nodeSelector")
-    return [policy_text.Statement(node, at.comment, at)]
+    node = syntax.NodeAffinity(policy_text.SPAN, "required", policy_text.join_by_and(required), ())
+    at = spec.locate_field("nodeSelector")
+    return [policy_text.CommentedStatement(node, at.comment, at)]
 
 
-def of_affinity(given: fields.Fields) -> list[policy_text.Statement]:
+def convert_node_affinity(given: fields.StrictFields) -> list[policy_text.CommentedStatement]:
     """Return the rules of `nodeAffinity`."""
     found = []
     required = given.object(REQUIRED)
@@ -41,42 +41,44 @@ def of_affinity(given: fields.Fields) -> list[policy_text.Statement]:
     preferred = given.objects(PREFERRED)
     weights = proportion([weight_of(each) for each in preferred])
     if len(preferred) > 1:
-        tell_proportion(given, PREFERRED)
+        report_proportion(given, PREFERRED)
     for term, weight in zip(preferred, weights, strict=True):
         inner = term.object("preference")
         if inner is None:
             continue
         selector = label_terms.node_term(inner)
-        if isinstance(selector, label_terms.Match):
+        if isinstance(selector, label_terms.TrivialSelector):
             inner.report.warn(inner.place, "the preference matches nothing", "it is left out")
             continue
         clause = (policy_text.amount("weight", weight),)
         node = syntax.NodeAffinity(policy_text.SPAN, "preferred", selector, clause)
-        found.append(policy_text.Statement(node, term.place.comment, term.place))
+        found.append(policy_text.CommentedStatement(node, term.place.comment, term.place))
     return found
 
 
-def _required(required: fields.Fields) -> list[policy_text.Statement]:
+def _required(required: fields.StrictFields) -> list[policy_text.CommentedStatement]:
     selectors = []
     for term in required.objects("nodeSelectorTerms"):
         selector = label_terms.node_term(term)
-        if isinstance(selector, label_terms.Match):
+        if isinstance(selector, label_terms.TrivialSelector):
             term.report.warn(term.place, _NOTHING, "write what nodes are wanted")
         else:
             selectors.append(selector)
     if not selectors:
         return []
-    node = syntax.NodeAffinity(policy_text.SPAN, "required", policy_text.some(selectors), ())
-    return [policy_text.Statement(node, required.place.comment, required.place)]
+    node = syntax.NodeAffinity(policy_text.SPAN, "required", policy_text.join_by_or(selectors), ())
+    return [policy_text.CommentedStatement(node, required.place.comment, required.place)]
 
 
-def weight_of(term: fields.Fields) -> int:
+def weight_of(term: fields.StrictFields) -> int:
     """Return the weight of a preferred term, and warn of one that no API server would accept."""
     given = term.whole("weight")
     weight = 1 if given is None else min(max(given, 1), _MAX_WEIGHT)
     if given not in (None, weight):
         problem = f"the weight {given} is not from 1 to {_MAX_WEIGHT}; {weight} is taken"
-        term.report.warn(term.at("weight"), problem, "give the term a weight in this range")
+        term.report.warn(
+            term.locate_field("weight"), problem, "give the term a weight in this range"
+        )
     return weight
 
 
@@ -92,27 +94,29 @@ def proportion(weights: list[int]) -> list[int]:
     return [weight // common for weight in weights]
 
 
-def tell_proportion(given: fields.Fields, name: str) -> None:
+def report_proportion(given: fields.StrictFields, name: str) -> None:
     """Tell that several preferred terms weigh more than in a pod."""
     problem = "several preferred terms weigh more in a policy"
-    given.report.warn(given.at(name), problem, _TOGETHER)
+    given.report.warn(given.locate_field(name), problem, _TOGETHER)
 
 
 # ---------------------------------------------------------------------------- tolerations
 
 
-def of_tolerations(spec: fields.Fields) -> list[policy_text.Statement]:
+def convert_tolerations(spec: fields.StrictFields) -> list[policy_text.CommentedStatement]:
     """Return the rules of `tolerations`, one for each."""
     found = []
     for toleration in spec.objects("tolerations"):
         pattern = _pattern(toleration)
         if pattern is not None:
             node = syntax.Tolerate(policy_text.SPAN, (pattern,), ())
-            found.append(policy_text.Statement(node, toleration.place.comment, toleration.place))
+            found.append(
+                policy_text.CommentedStatement(node, toleration.place.comment, toleration.place)
+            )
     return found
 
 
-def _pattern(given: fields.Fields) -> syntax_expr.Toleration | None:
+def _pattern(given: fields.StrictFields) -> syntax_expr.Toleration | None:
     key, effect = given.text("key"), given.text("effect")
     operator, value = given.text("operator", "Equal"), given.text("value")
     given.skip("tolerationSeconds")  # of NoExecute, which is told
@@ -129,7 +133,7 @@ def _pattern(given: fields.Fields) -> syntax_expr.Toleration | None:
     unknown += [("effect", effect)] if effect not in _EFFECTS else []
     for field, written in unknown:
         problem = f"`{written}` is no {field} of tolerations"
-        given.report.warn(given.at(field), problem, "the toleration is left out")
+        given.report.warn(given.locate_field(field), problem, "the toleration is left out")
     return None if unknown else _toleration(key, operator, value, effect)
 
 

@@ -61,7 +61,7 @@ _NEUTRAL = (
 _STAYS = "it stays in the pod and acts as before"
 
 
-def report_left(spec: fields.Fields, *, is_running: bool, served: frozenset[str]) -> None:
+def report_left(spec: fields.StrictFields, *, is_running: bool, served: frozenset[str]) -> None:
     """Report the fields of a pod that nothing is written for.
 
     Args:
@@ -75,10 +75,10 @@ def report_left(spec: fields.Fields, *, is_running: bool, served: frozenset[str]
     _report_node(spec, is_running=is_running)
     _report_scheduler(spec, served)
     if spec.text("preemptionPolicy", _PREEMPTS) != _PREEMPTS:
-        _note(spec, spec.at("preemptionPolicy"), "the preemption policy of a pod")
+        _note(spec, spec.locate_field("preemptionPolicy"), "the preemption policy of a pod")
     for name, what in _WHOLE.items():
-        if spec.take(name):
-            _note(spec, spec.at(name), what)
+        if spec.read_value(name):
+            _note(spec, spec.locate_field(name), what)
     for place in _storage_places(spec):
         _note(spec, place, "storage")
     for place in _host_port_places(spec):
@@ -87,42 +87,46 @@ def report_left(spec: fields.Fields, *, is_running: bool, served: frozenset[str]
     spec.finish()
 
 
-def report_claim_templates(owner: fields.Fields) -> None:
+def report_claim_templates(owner: fields.StrictFields) -> None:
     """Report the claims that a StatefulSet makes for each of its pods."""
-    if owner.take("volumeClaimTemplates"):
-        _note(owner, owner.at("volumeClaimTemplates"), "storage")
+    if owner.read_value("volumeClaimTemplates"):
+        _note(owner, owner.locate_field("volumeClaimTemplates"), "storage")
 
 
-def _report_node(spec: fields.Fields, *, is_running: bool) -> None:
+def _report_node(spec: fields.StrictFields, *, is_running: bool) -> None:
     node = spec.text("nodeName")
     if node and not is_running:
-        problem = f"`{spec.at('nodeName').name}` puts the pods on `{node}` without a scheduler"
+        problem = (
+            f"`{spec.locate_field('nodeName').name}` puts the pods on `{node}` without a scheduler"
+        )
         advice = f"remove it, and write `nodeAffinity required nodeName = {node}`"
-        spec.report.warn(spec.at("nodeName"), problem, advice)
+        spec.report.warn(spec.locate_field("nodeName"), problem, advice)
 
 
-def _report_scheduler(spec: fields.Fields, served: frozenset[str]) -> None:
+def _report_scheduler(spec: fields.StrictFields, served: frozenset[str]) -> None:
     name = spec.text("schedulerName")
     if name not in _SERVED and name not in served:
-        problem = f"`{spec.at('schedulerName').name}` leaves the pods to the scheduler `{name}`"
+        problem = (
+            f"`{spec.locate_field('schedulerName').name}` leaves the pods to the scheduler `{name}`"
+        )
         advice = f"give a profile this name, or run with `--scheduler-name {name}`"
-        spec.report.warn(spec.at("schedulerName"), problem, advice)
+        spec.report.warn(spec.locate_field("schedulerName"), problem, advice)
 
 
-def _storage_places(spec: fields.Fields) -> Iterator[findings.Place]:
+def _storage_places(spec: fields.StrictFields) -> Iterator[findings.ValueLocation]:
     for volume in spec.objects("volumes"):
         if any(kind in volume.plain() for kind in _STORAGE):
             yield volume.place
 
 
-def _host_port_places(spec: fields.Fields) -> Iterator[findings.Place]:
+def _host_port_places(spec: fields.StrictFields) -> Iterator[findings.ValueLocation]:
     for kind in _CONTAINERS:
         for container in spec.objects(kind):
             for port in container.objects("ports"):
                 if port.plain().get("hostPort"):
-                    yield port.at("hostPort")
+                    yield port.locate_field("hostPort")
             container.plain()
 
 
-def _note(given: fields.Fields, place: findings.Place, what: str) -> None:
+def _note(given: fields.StrictFields, place: findings.ValueLocation, what: str) -> None:
     given.report.note(place, f"`{place.name}`: no policy can express {what}", _STAYS)

@@ -17,19 +17,21 @@ _SPREAD_HELP = (
 _NONE_HELP = "write a labelSelector"
 
 
-def of_affinity(kind: _Kind, given: fields.Fields) -> list[policy_text.Statement]:
+def convert_pod_affinity(
+    kind: _Kind, given: fields.StrictFields
+) -> list[policy_text.CommentedStatement]:
     """Return the rules of `podAffinity` or `podAntiAffinity`."""
     found = []
     required = given.objects(node_rules.REQUIRED)
     if kind == "podAffinity" and len(required) > 1:
         problem = "each term of podAffinity is a rule of its own here"
         advice = "kube-scheduler counts only pods that match all of the terms"
-        given.report.warn(given.at(node_rules.REQUIRED), problem, advice)
+        given.report.warn(given.locate_field(node_rules.REQUIRED), problem, advice)
     for term in required:
         found += _rule(kind, "required", term, term, None)
     preferred = given.objects(node_rules.PREFERRED)
     if len(preferred) > 1:
-        node_rules.tell_proportion(given, node_rules.PREFERRED)
+        node_rules.report_proportion(given, node_rules.PREFERRED)
     weights = node_rules.proportion([node_rules.weight_of(each) for each in preferred])
     for weighted, weight in zip(preferred, weights, strict=True):
         inner = weighted.object("podAffinityTerm")
@@ -41,10 +43,10 @@ def of_affinity(kind: _Kind, given: fields.Fields) -> list[policy_text.Statement
 def _rule(
     kind: _Kind,
     strength: Literal["required", "preferred"],
-    term: fields.Fields,
-    whole: fields.Fields,
+    term: fields.StrictFields,
+    whole: fields.StrictFields,
     weight: int | None,
-) -> list[policy_text.Statement]:
+) -> list[policy_text.CommentedStatement]:
     pods = _pods(term)
     clauses = [
         policy_text.option("topologyKey", term.text("topologyKey")),
@@ -56,37 +58,37 @@ def _rule(
     if pods is None:
         return []
     node = syntax.PodAffinity(policy_text.SPAN, kind, strength, pods, tuple(clauses))
-    return [policy_text.Statement(node, whole.place.comment, whole.place)]
+    return [policy_text.CommentedStatement(node, whole.place.comment, whole.place)]
 
 
-def _pods(term: fields.Fields) -> syntax.PodSet | None:
+def _pods(term: fields.StrictFields) -> syntax.PodSet | None:
     selector = label_terms.label_selector(term.object("labelSelector"))
-    if selector is label_terms.Match.NONE:
+    if selector is label_terms.TrivialSelector.NONE:
         problem = "a term without labelSelector matches no pod; it is left out"
         term.report.warn(term.place, problem, _NONE_HELP)
         return None
-    where = None if isinstance(selector, label_terms.Match) else selector
+    where = None if isinstance(selector, label_terms.TrivialSelector) else selector
     return syntax.PodSet(policy_text.SPAN, "pods", where)
 
 
-def _namespaces(term: fields.Fields) -> list[syntax_clause.Clause]:
+def _namespaces(term: fields.StrictFields) -> list[syntax_clause.Clause]:
     names = term.texts("namespaces")
     given = term.object("namespaceSelector")
     selector = label_terms.label_selector(given)
-    if selector is label_terms.Match.ALL:
+    if selector is label_terms.TrivialSelector.ALL:
         everywhere = (policy_text.keyword("all"),)
         return [syntax_clause.WordsClause(policy_text.SPAN, "namespaces", everywhere, is_all=True)]
     clauses: list[syntax_clause.Clause] = []
     if names:
         clauses.append(policy_text.listed("namespaces", names))
-    if not isinstance(selector, label_terms.Match):
+    if not isinstance(selector, label_terms.TrivialSelector):
         clauses.append(
             syntax_clause.SelectorClause(policy_text.SPAN, "namespaceSelector", selector)
         )
     return clauses
 
 
-def _label_keys(term: fields.Fields) -> list[syntax_clause.Clause]:
+def _label_keys(term: fields.StrictFields) -> list[syntax_clause.Clause]:
     found: list[syntax_clause.Clause] = []
     for name in _TERM_FIELDS:
         keys = term.texts(name)
@@ -95,7 +97,7 @@ def _label_keys(term: fields.Fields) -> list[syntax_clause.Clause]:
     return found
 
 
-def of_spread(spec: fields.Fields) -> list[policy_text.Statement]:
+def convert_spread_constraints(spec: fields.StrictFields) -> list[policy_text.CommentedStatement]:
     """Return the rules of `topologySpreadConstraints`."""
     found = []
     for constraint in spec.objects("topologySpreadConstraints"):
@@ -103,11 +105,13 @@ def of_spread(spec: fields.Fields) -> list[policy_text.Statement]:
         clauses = _spread_clauses(constraint)
         if pods is not None:
             node = syntax.TopologySpread(policy_text.SPAN, pods, clauses)
-            found.append(policy_text.Statement(node, constraint.place.comment, constraint.place))
+            found.append(
+                policy_text.CommentedStatement(node, constraint.place.comment, constraint.place)
+            )
     return found
 
 
-def _spread_clauses(given: fields.Fields) -> tuple[syntax_clause.Clause, ...]:
+def _spread_clauses(given: fields.StrictFields) -> tuple[syntax_clause.Clause, ...]:
     clauses: list[syntax_clause.Clause] = [
         policy_text.option("topologyKey", given.text("topologyKey")),
     ]
@@ -127,6 +131,6 @@ def _spread_clauses(given: fields.Fields) -> tuple[syntax_clause.Clause, ...]:
         clauses.append(policy_text.listed("matchLabelKeys", keys))
     if when == "ScheduleAnyway":
         problem = "`ScheduleAnyway` gives other points than in a pod, in the same order"
-        given.report.warn(given.at("whenUnsatisfiable"), problem, _SPREAD_HELP)
+        given.report.warn(given.locate_field("whenUnsatisfiable"), problem, _SPREAD_HELP)
         clauses.append(policy_text.amount("weight", node_rules.SCORE_WEIGHT))
     return tuple(clauses)

@@ -23,7 +23,7 @@ _JOB_LABEL = "batch.kubernetes.io/job-name"
 _NO_LABELS = "give its pods a label that no others have"
 
 
-def read(given: fields.Fields, made: outcome.Outcome) -> None:
+def read(given: fields.StrictFields, made: outcome.ImportDraft) -> None:
     """Add the policy of one manifest.
 
     Raises:
@@ -54,10 +54,10 @@ def read(given: fields.Fields, made: outcome.Outcome) -> None:
         return
     names = syntax.NamespaceScope(policy_text.SPAN, (policy_text.word(namespace),), None)
     scope = syntax.Scope(policy_text.SPAN, "pods", names, where)
-    block = policy_text.Block(
+    block = policy_text.CommentedBlock(
         "policy",
-        made.names.take(name or kind),
-        (policy_text.Statement(scope), *statements),
+        made.names.reserve(name or kind),
+        (policy_text.CommentedStatement(scope), *statements),
         f"from the {owner}, {given.place.comment}; its pods need not say this any more",
         given.place,
         f"the {owner}",
@@ -65,35 +65,45 @@ def read(given: fields.Fields, made: outcome.Outcome) -> None:
     made.policies.append(block)
 
 
-def _report_claim_templates(given: fields.Fields) -> None:
+def _report_claim_templates(given: fields.StrictFields) -> None:
     """Report the claims that a StatefulSet makes for each of its pods."""
     spec = given.object("spec")
     if spec is not None:
         pod_fields.report_claim_templates(spec)
 
 
-def _pod(given: fields.Fields, kind: str) -> fields.Fields | None:
-    pod: fields.Fields | None = given
+def _pod(given: fields.StrictFields, kind: str) -> fields.StrictFields | None:
+    pod: fields.StrictFields | None = given
     for key in TEMPLATES[kind]:
         pod = pod.object(key) if pod is not None else None
     return pod
 
 
-def _statements(spec: fields.Fields) -> list[policy_text.Statement]:
-    found = node_rules.of_selector(spec)
+def _statements(spec: fields.StrictFields) -> list[policy_text.CommentedStatement]:
+    found = node_rules.convert_node_selector(spec)
     affinity = spec.object("affinity")
     if affinity is not None:
         node = affinity.object("nodeAffinity")
-        found += node_rules.of_affinity(node) if node is not None else []
+        found += node_rules.convert_node_affinity(node) if node is not None else []
         together = affinity.object("podAffinity")
-        found += pod_rules.of_affinity("podAffinity", together) if together is not None else []
+        found += (
+            pod_rules.convert_pod_affinity("podAffinity", together) if together is not None else []
+        )
         apart = affinity.object("podAntiAffinity")
-        found += pod_rules.of_affinity("podAntiAffinity", apart) if apart is not None else []
+        found += (
+            pod_rules.convert_pod_affinity("podAntiAffinity", apart) if apart is not None else []
+        )
         affinity.finish()
-    return [*found, *pod_rules.of_spread(spec), *node_rules.of_tolerations(spec)]
+    return [
+        *found,
+        *pod_rules.convert_spread_constraints(spec),
+        *node_rules.convert_tolerations(spec),
+    ]
 
 
-def _distinct(statements: list[policy_text.Statement]) -> list[policy_text.Statement]:
+def _distinct(
+    statements: list[policy_text.CommentedStatement],
+) -> list[policy_text.CommentedStatement]:
     """Return each rule once, as a policy cannot have two equal ones.
 
     What is required or tolerated twice is so once. Terms preferred twice were told of already: all
@@ -102,16 +112,16 @@ def _distinct(statements: list[policy_text.Statement]) -> list[policy_text.State
     return list({each.node: each for each in reversed(statements)}.values())[::-1]
 
 
-def _labels(given: fields.Fields, kind: str, name: str) -> syntax_expr.Selector | None:
+def _labels(given: fields.StrictFields, kind: str, name: str) -> syntax_expr.Selector | None:
     """Return what the pods have in common: the owner's selector, else the labels of its pods."""
     spec = given.object("spec")
     if spec is not None and kind not in ("Pod", "Job", "CronJob", "ReplicationController"):
         selector = label_terms.label_selector(spec.object("selector"))
-        if not isinstance(selector, label_terms.Match):
+        if not isinstance(selector, label_terms.TrivialSelector):
             return selector
     if kind == "Job" and name:
         return policy_text.requirement(_JOB_LABEL, "=", (name,))
     pod = _pod(given, kind)
     metadata = pod.object("metadata") if pod is not None else None
     labels = label_terms.labels(metadata.labels("labels")) if metadata is not None else []
-    return policy_text.every(labels) if labels else None
+    return policy_text.join_by_and(labels) if labels else None

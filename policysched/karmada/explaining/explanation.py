@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Refusal:
+class ClusterRefusal:
     """Why a cluster cannot take a binding.
 
     Attributes:
@@ -41,7 +41,7 @@ class Refusal:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Points:
+class ClusterPoints:
     """What one plugin, or one score of a policy, gives a cluster.
 
     Attributes:
@@ -58,7 +58,7 @@ class Points:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Attempt:
+class ExplainedAttempt:
     """One attempt, with all that was said in it.
 
     Attributes:
@@ -71,17 +71,17 @@ class Attempt:
         result: what came of it.
     """
 
-    request: interface.Request
-    refusals: Mapping[str, Sequence[Refusal]]
-    ranked: Sequence[candidates.Candidate]
-    points: Mapping[str, Sequence[Points]]
-    selection: step_reports.Selection | None
-    division: step_reports.Division | None
+    request: interface.SchedulingRequest
+    refusals: Mapping[str, Sequence[ClusterRefusal]]
+    ranked: Sequence[candidates.CandidateCluster]
+    points: Mapping[str, Sequence[ClusterPoints]]
+    selection: step_reports.ClusterSelectionReport | None
+    division: step_reports.ReplicaDivisionReport | None
     result: algorithms.Result
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Explanation:
+class BindingExplanation:
     """A decision and how it came about.
 
     Attributes:
@@ -91,93 +91,101 @@ class Explanation:
     """
 
     binding: objects.Binding
-    decision: decide.Decision
-    attempts: Sequence[Attempt]
+    decision: decide.BindingDecision
+    attempts: Sequence[ExplainedAttempt]
     about: Sequence[checked.CheckedPolicy] = ()
     added: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 def explain(
-    algorithm: algorithms.Algorithm, binding: objects.Binding, clusters: snapshot.Snapshot
-) -> Explanation:
+    algorithm: algorithms.BindingAlgorithm,
+    binding: objects.Binding,
+    clusters: snapshot.ControlPlaneSnapshot,
+) -> BindingExplanation:
     """Return what is decided about a binding, and why."""
     decision = decide.decide(algorithm, binding, clusters)
-    planned = decide.requests(algorithm, binding, clusters)
-    if isinstance(planned, errors.Failure):
-        return Explanation(binding, decision, ())
-    is_placed = not isinstance(decision.result, errors.Failure)
+    planned = decide.list_requests(algorithm, binding, clusters)
+    if isinstance(planned, errors.PlacementFailure):
+        return BindingExplanation(binding, decision, ())
+    is_placed = not isinstance(decision.result, errors.PlacementFailure)
     made = planned[: len(decision.failed_terms) + is_placed] or planned[:1]
-    attempts = [_attempt(algorithm, request, clusters) for request in made]
+    attempts = [_explain_attempt(algorithm, request, clusters) for request in made]
     policies, own = algorithm.policies, binding.spec.placement
     if policies is None or own is None:
-        return Explanation(binding, decision, attempts)
-    about = policies.about(binding, clusters)
-    return Explanation(binding, decision, attempts, about, completion.added(own, about))
+        return BindingExplanation(binding, decision, attempts)
+    about = policies.find_selecting_policies(binding, clusters)
+    return BindingExplanation(
+        binding, decision, attempts, about, completion.list_additions(own, about)
+    )
 
 
-def _attempt(
-    algorithm: algorithms.Algorithm, request: interface.Request, clusters: snapshot.Snapshot
-) -> Attempt:
-    afresh = decide.reschedule_is_asked_for(request.binding)
-    refusals = _refusals(algorithm, request, clusters)
+def _explain_attempt(
+    algorithm: algorithms.BindingAlgorithm,
+    request: interface.SchedulingRequest,
+    clusters: snapshot.ControlPlaneSnapshot,
+) -> ExplainedAttempt:
+    afresh = decide.is_reschedule_requested(request.binding)
+    refusals = _collect_refusals(algorithm, request, clusters)
     names = [each.metadata.name for each in clusters.clusters]
     feasible = [place for place, name in enumerate(names) if not refusals[name]]
-    found = algorithm.candidates_among(request, clusters, feasible)
+    found = algorithm.rank_candidates(request, clusters, feasible)
     result = algorithm.attempt(request, clusters, afresh=afresh)
-    needed = algorithm.needed(request.spec)
+    needed = algorithm.count_needed(request.spec)
     chosen = select_clusters.select(found, request.spec, request.placement, needed) if found else ()
     selection = division = None
-    if chosen and not isinstance(chosen, errors.Failure):
-        selection = step_reports.selection(request, chosen)
-        division = step_reports.division(request, chosen, afresh=afresh)
-    return Attempt(
+    if chosen and not isinstance(chosen, errors.PlacementFailure):
+        selection = step_reports.report_selection(request, chosen)
+        division = step_reports.report_division(request, chosen, afresh=afresh)
+    return ExplainedAttempt(
         request,
         refusals,
         sorted(found, key=lambda candidate: candidate.rank),
-        _points(algorithm, request, clusters, feasible),
+        _collect_points(algorithm, request, clusters, feasible),
         selection,
         division,
         result,
     )
 
 
-def _refusals(
-    algorithm: algorithms.Algorithm, request: interface.Request, clusters: snapshot.Snapshot
-) -> dict[str, list[Refusal]]:
+def _collect_refusals(
+    algorithm: algorithms.BindingAlgorithm,
+    request: interface.SchedulingRequest,
+    clusters: snapshot.ControlPlaneSnapshot,
+) -> dict[str, list[ClusterRefusal]]:
     names = [each.metadata.name for each in clusters.clusters]
-    found: dict[str, list[Refusal]] = {name: [] for name in names}
+    found: dict[str, list[ClusterRefusal]] = {name: [] for name in names}
     for plugin in algorithm.filters:
         if plugin is algorithm.policies:
             continue
         for name, reason in zip(names, plugin.filter(request, clusters), strict=True):
             if reason != interface.PASSES:
-                found[name].append(Refusal(plugin.name, reason))
+                found[name].append(ClusterRefusal(plugin.name, reason))
     if algorithm.policies is None:
         return found
-    for answer in algorithm.policies.answers(request, clusters):
+    for answer in algorithm.policies.iterate_filter_reasons(request, clusters):
         for name, reason in zip(names, answer.reasons, strict=True):
             if reason != interface.PASSES:
-                found[name].append(Refusal(algorithm.policies.name, reason, answer.ref))
+                found[name].append(ClusterRefusal(algorithm.policies.name, reason, answer.ref))
     return found
 
 
-def _points(
-    algorithm: algorithms.Algorithm,
-    request: interface.Request,
-    clusters: snapshot.Snapshot,
+def _collect_points(
+    algorithm: algorithms.BindingAlgorithm,
+    request: interface.SchedulingRequest,
+    clusters: snapshot.ControlPlaneSnapshot,
     feasible: Sequence[int],
-) -> dict[str, list[Points]]:
+) -> dict[str, list[ClusterPoints]]:
     names = [clusters.clusters[place].metadata.name for place in feasible]
-    found: dict[str, list[Points]] = {name: [] for name in names}
+    found: dict[str, list[ClusterPoints]] = {name: [] for name in names}
     if not feasible:
         return found
     for plugin in algorithm.scorers:
         given = plugin.score(request, clusters)
         for name, place in zip(names, feasible, strict=True):
-            found[name].append(Points(plugin.name, 1, given[place] * score_table.HUNDREDTHS))
+            found[name].append(ClusterPoints(plugin.name, 1, given[place] * score_table.HUNDREDTHS))
     if algorithm.policies is None:
         return found
-    for rule, hundredths in algorithm.policies.points(request, clusters, feasible):
+    for rule, hundredths in algorithm.policies.iterate_points(request, clusters, feasible):
         for name, each in zip(names, hundredths.tolist(), strict=True):
-            found[name].append(Points(rule.head.name, rule.weight, each, rule))
+            found[name].append(ClusterPoints(rule.head.name, rule.weight, each, rule))
     return found

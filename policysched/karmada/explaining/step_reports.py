@@ -22,7 +22,7 @@ Divider: TypeAlias = Literal["none", "duplicated", "staticWeights", "room", "few
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Selection:
+class ClusterSelectionReport:
     """How clusters were chosen among those that passed the filters.
 
     Attributes:
@@ -37,7 +37,7 @@ class Selection:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Division:
+class ReplicaDivisionReport:
     """How replicas were divided among the chosen clusters.
 
     Attributes:
@@ -56,53 +56,68 @@ class Division:
     weights: Mapping[str, int]
 
 
-def selection(request: interface.Request, chosen: Sequence[candidates.Candidate]) -> Selection:
+def report_selection(
+    request: interface.SchedulingRequest, chosen: Sequence[candidates.CandidateCluster]
+) -> ClusterSelectionReport:
     """Return how the clusters of a request were chosen, which have been."""
     names = tuple(candidate.name for candidate in chosen)
     placement = request.placement
     if not placement.spread_constraints:
-        return Selection("all", "no spread constraint: all that pass, the best first", names)
+        return ClusterSelectionReport(
+            "all", "no spread constraint: all that pass, the best first", names
+        )
     fields = {each.spread_by_field for each in placement.spread_constraints}
     by: Chooser = "region" if "region" in fields else "cluster"
     if select_clusters.ignores_constraints(placement.replica_scheduling):
-        return Selection("all", "static weights take all that pass, whatever the spread", names)
-    bounds = [_bounds(placement, field) for field in ("region", "cluster") if field in fields]
+        return ClusterSelectionReport(
+            "all", "static weights take all that pass, whatever the spread", names
+        )
+    bounds = [
+        _format_bounds(placement, field) for field in ("region", "cluster") if field in fields
+    ]
     is_divided = placement.scheduling_type != objects.DUPLICATED
     swaps = ", the worst exchanged for roomier ones until all replicas fit"
     more = swaps if is_divided and by == "cluster" else ""
-    return Selection(by, f"the best by {' and '.join(bounds)}{more}", names)
+    return ClusterSelectionReport(by, f"the best by {' and '.join(bounds)}{more}", names)
 
 
-def _bounds(placement: objects.Placement, field: str) -> str:
-    bound = region_groups.constraint(placement, field)
+def _format_bounds(placement: objects.Placement, field: str) -> str:
+    bound = region_groups.find_constraint(placement, field)
     most = "any number" if bound.max_groups == capacity.MAX_INT32 else f"{bound.max_groups:,}"
     return f"{field} ({bound.min_groups:,} to {most})"
 
 
-def division(
-    request: interface.Request, chosen: Sequence[candidates.Candidate], *, afresh: bool
-) -> Division:
+def report_division(
+    request: interface.SchedulingRequest,
+    chosen: Sequence[candidates.CandidateCluster],
+    *,
+    afresh: bool,
+) -> ReplicaDivisionReport:
     """Return how the replicas of a request were divided among clusters, or would have been."""
     spec, strategy = request.spec, request.placement.replica_scheduling
     if not assignment.divides(spec):
-        return Division("none", "nothing to divide: every chosen cluster gets it", 0, {}, {})
+        return ReplicaDivisionReport(
+            "none", "nothing to divide: every chosen cluster gets it", 0, {}, {}
+        )
     if strategy is None or strategy.replica_scheduling_type == objects.DUPLICATED:
-        return Division(
+        return ReplicaDivisionReport(
             "duplicated", "not at all: every chosen cluster gets all of them", spec.replicas, {}, {}
         )
     if assignment.overflows(request):
         how = "the clusters of the affinity first, then those that it overflows to"
-        return Division(_weigher(strategy, chosen), how, spec.replicas, {}, {})
-    whole = assignment.Division(chosen, spec.replicas, spec, strategy, afresh)
+        return ReplicaDivisionReport(_weigher(strategy, chosen), how, spec.replicas, {}, {})
+    whole = assignment.ReplicaDivision(chosen, spec.replicas, spec, strategy, afresh)
     by = _weigher(strategy, chosen)
     if by == "staticWeights":
         weights = assignment.static_weights(whole)
-        return Division(by, "in proportion to written weights", spec.replicas, {}, weights)
-    return _moving_little(whole, by)
+        return ReplicaDivisionReport(
+            by, "in proportion to written weights", spec.replicas, {}, weights
+        )
+    return _report_least_movement(whole, by)
 
 
 def _weigher(
-    strategy: objects.ReplicaScheduling, chosen: Sequence[candidates.Candidate]
+    strategy: objects.ReplicaScheduling, chosen: Sequence[candidates.CandidateCluster]
 ) -> Divider:
     if strategy.replica_division_preference == objects.AGGREGATED:
         return "fewest"
@@ -119,24 +134,26 @@ _BY = {
 }
 
 
-def _moving_little(whole: assignment.Division, by: Divider) -> Division:
+def _report_least_movement(whole: assignment.ReplicaDivision, by: Divider) -> ReplicaDivisionReport:
     """Return how replicas are divided that move as little as they can."""
     present, words = whole.present, _BY[by]
     placed = sum(present.values())
     if whole.afresh:
-        weights = _votes(whole, by, with_present=True)
-        return Division(by, f"afresh, {words}", whole.replicas, {}, weights)
+        weights = _compute_votes(whole, by, with_present=True)
+        return ReplicaDivisionReport(by, f"afresh, {words}", whole.replicas, {}, weights)
     if placed == whole.replicas:
-        return Division(by, "all replicas are there and stay", 0, present, {})
+        return ReplicaDivisionReport(by, "all replicas are there and stay", 0, present, {})
     if placed > whole.replicas:
         how = "fewer than there are, in proportion to what is there"
-        return Division(by, how, whole.replicas, {}, present)
+        return ReplicaDivisionReport(by, how, whole.replicas, {}, present)
     how = f"those that are missing, {words}" if placed else words
-    weights = _votes(whole, by, with_present=False)
-    return Division(by, how, whole.replicas - placed, present, weights)
+    weights = _compute_votes(whole, by, with_present=False)
+    return ReplicaDivisionReport(by, how, whole.replicas - placed, present, weights)
 
 
-def _votes(whole: assignment.Division, by: Divider, *, with_present: bool) -> dict[str, int]:
+def _compute_votes(
+    whole: assignment.ReplicaDivision, by: Divider, *, with_present: bool
+) -> dict[str, int]:
     if by == "score":
         return {each.name: each.votes or 0 for each in whole.clusters}
     return {each.name: each.available if with_present else each.room for each in whole.clusters}

@@ -21,11 +21,13 @@ class APIEnablement:
 
     name = "APIEnablement"
 
-    def filter(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[str]:
+    def filter(
+        self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
+    ) -> Sequence[str]:
         """Let pass clusters that list the exact group, version and kind, and present targets."""
         resource = request.spec.resource
         group_version, kind = resource.api_version, resource.kind
-        reasons = clusters.keep(
+        reasons = clusters.memoize(
             (self.name, group_version, kind),
             lambda: [
                 interface.PASSES if _serves(cluster, group_version, kind) else REASON

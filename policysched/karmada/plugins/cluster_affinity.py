@@ -22,12 +22,14 @@ class ClusterAffinity:
 
     name = "ClusterAffinity"
 
-    def filter(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[str]:
+    def filter(
+        self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
+    ) -> Sequence[str]:
         """Let pass clusters that an affinity of this attempt means; all when there is none."""
         affinities = _affinities(request)
         if not affinities:
             return [interface.PASSES] * len(clusters.clusters)
-        return clusters.keep(
+        return clusters.memoize(
             (self.name, msgspec.json.encode(affinities)),
             lambda: [
                 interface.PASSES
@@ -38,7 +40,7 @@ class ClusterAffinity:
         )
 
 
-def _affinities(request: interface.Request) -> list[objects.ClusterAffinity]:
+def _affinities(request: interface.SchedulingRequest) -> list[objects.ClusterAffinity]:
     """Return the affinity, or the term that counts with what it overflows to.
 
     What has no pods needs no room, so it does not overflow.

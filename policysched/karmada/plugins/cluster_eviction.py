@@ -19,7 +19,9 @@ class ClusterEviction:
 
     name = "ClusterEviction"
 
-    def filter(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[str]:
+    def filter(
+        self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
+    ) -> Sequence[str]:
         """Let pass clusters that no graceful eviction task names."""
         leaving = {task.from_cluster for task in request.spec.graceful_eviction_tasks}
         return [

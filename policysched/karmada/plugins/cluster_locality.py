@@ -17,7 +17,9 @@ class ClusterLocality:
 
     name = "ClusterLocality"
 
-    def score(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[int]:
+    def score(
+        self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
+    ) -> Sequence[int]:
         """Return all points for present targets and none for others."""
         present = {target.name for target in request.spec.clusters}
         return [

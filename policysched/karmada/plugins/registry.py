@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 ENTRY_POINT_GROUP = "policysched.karmada_plugins"
 
-Factory: TypeAlias = "Callable[[], interface.Plugin]"
+Factory: TypeAlias = "Callable[[], interface.ClusterPlugin]"
 
 
-def built_in(*, with_workload_affinity: bool = False) -> dict[str, Factory]:
+def make_built_in_factories(*, with_workload_affinity: bool = False) -> dict[str, Factory]:
     """Return what makes Karmada's own plugins, in the order in which they are asked."""
     plugins: list[Factory] = [
         cluster_eviction.ClusterEviction,
@@ -45,7 +45,7 @@ def built_in(*, with_workload_affinity: bool = False) -> dict[str, Factory]:
     return {plugin().name: plugin for plugin in plugins}
 
 
-def with_entry_points(
+def add_entry_points(
     own: Mapping[str, Factory], entry_points: Iterable[metadata.EntryPoint] | None = None
 ) -> dict[str, Factory]:
     """Return the plugins with those of installed packages behind them.
@@ -68,7 +68,9 @@ def with_entry_points(
     return registry
 
 
-def chosen(registry: Mapping[str, Factory], said: Iterable[str]) -> list[interface.Plugin]:
+def choose_plugins(
+    registry: Mapping[str, Factory], said: Iterable[str]
+) -> list[interface.ClusterPlugin]:
     """Return the plugins that `--plugins` chooses.
 
     Args:
@@ -89,13 +91,13 @@ def chosen(registry: Mapping[str, Factory], said: Iterable[str]) -> list[interfa
     return [make() for name, make in registry.items() if name in names]
 
 
-def unknown(registry: Iterable[str], said: Iterable[str]) -> list[str]:
+def find_unknown_names(registry: Iterable[str], said: Iterable[str]) -> list[str]:
     """Return the names in `said` that are those of no plugin, whether they add or take away."""
     known = {"*", "", *registry}
     return [word for word in said if word not in known and word.lstrip("-") not in known]
 
 
-def _load(entry_point: metadata.EntryPoint) -> interface.Plugin:
+def _load(entry_point: metadata.EntryPoint) -> interface.ClusterPlugin:
     try:
         plugin = entry_point.load()()
     except Exception as error:
@@ -104,7 +106,7 @@ def _load(entry_point: metadata.EntryPoint) -> interface.Plugin:
     if getattr(plugin, "name", None) != entry_point.name:
         told = "makes something that is not a plugin of that name"
         raise errors.ConfigurationError(f"plugin `{entry_point.name}`", told)
-    if not isinstance(plugin, interface.FilterPlugin | interface.ScorePlugin):
+    if not isinstance(plugin, interface.ClusterFilterPlugin | interface.ClusterScorePlugin):
         raise errors.ConfigurationError(
             f"plugin `{entry_point.name}`", "neither filters nor scores"
         )

@@ -18,10 +18,12 @@ class SpreadConstraint:
 
     name = "SpreadConstraint"
 
-    def filter(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[str]:
+    def filter(
+        self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
+    ) -> Sequence[str]:
         """Let pass clusters that have a provider, region or zones where these are spread over."""
         fields = tuple(c.spread_by_field for c in request.placement.spread_constraints)
-        return clusters.keep(
+        return clusters.memoize(
             (self.name, fields),
             lambda: [_reason(cluster.spec, fields) for cluster in clusters.clusters],
         )

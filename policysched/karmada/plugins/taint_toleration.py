@@ -21,10 +21,12 @@ class TaintToleration:
 
     name = "TaintToleration"
 
-    def filter(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[str]:
+    def filter(
+        self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
+    ) -> Sequence[str]:
         """Let pass clusters without an untolerated taint, and present targets."""
         tolerations = request.placement.cluster_tolerations
-        reasons = clusters.keep(
+        reasons = clusters.memoize(
             (self.name, tolerations),
             lambda: [_reason(cluster.spec.taints, tolerations) for cluster in clusters.clusters],
         )

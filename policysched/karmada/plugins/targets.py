@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 def keep_passing(
-    reasons: Sequence[str], request: interface.Request, clusters: snapshot.Snapshot
+    reasons: Sequence[str],
+    request: interface.SchedulingRequest,
+    clusters: snapshot.ControlPlaneSnapshot,
 ) -> Sequence[str]:
     """Return the reasons, but let pass the clusters that the binding has already."""
     if not request.spec.clusters:

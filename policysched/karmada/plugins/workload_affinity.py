@@ -26,13 +26,17 @@ class WorkloadAffinity:
 
     name = "WorkloadAffinity"
 
-    def filter(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[str]:
+    def filter(
+        self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
+    ) -> Sequence[str]:
         """Let pass clusters that every placed binding of the group has, and present targets."""
         groups = request.spec.workload_affinity_groups
         if groups is None or not groups.affinity_group:
             return [interface.PASSES] * len(clusters.clusters)
         placed = [
-            names for names in _others(request, clusters, lambda g: g.affinity_group) if names
+            names
+            for names in _iterate_group_clusters(request, clusters, lambda g: g.affinity_group)
+            if names
         ]
         reasons = [
             interface.PASSES
@@ -48,12 +52,16 @@ class WorkloadAntiAffinity:
 
     name = "WorkloadAntiAffinity"
 
-    def filter(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[str]:
+    def filter(
+        self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
+    ) -> Sequence[str]:
         """Let pass clusters that no other binding of the group has, and present targets."""
         groups = request.spec.workload_affinity_groups
         if groups is None or not groups.anti_affinity_group:
             return [interface.PASSES] * len(clusters.clusters)
-        taken = frozenset[str]().union(*_others(request, clusters, lambda g: g.anti_affinity_group))
+        taken = frozenset[str]().union(
+            *_iterate_group_clusters(request, clusters, lambda g: g.anti_affinity_group)
+        )
         reasons = [
             ANTI_AFFINITY_REASON if cluster.metadata.name in taken else interface.PASSES
             for cluster in clusters.clusters
@@ -61,9 +69,9 @@ class WorkloadAntiAffinity:
         return targets.keep_passing(reasons, request, clusters)
 
 
-def _others(
-    request: interface.Request,
-    clusters: snapshot.Snapshot,
+def _iterate_group_clusters(
+    request: interface.SchedulingRequest,
+    clusters: snapshot.ControlPlaneSnapshot,
     group_of: Callable[[objects.WorkloadAffinityGroups], str],
 ) -> Iterator[frozenset[str]]:
     """Yield the clusters of each other binding of the namespace and group."""

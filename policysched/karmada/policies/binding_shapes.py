@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from policysched.karmada import objects as karmada_objects
 
 
-def as_pod(binding: karmada_objects.Binding) -> objects.Pod:
+def convert_to_pod(binding: karmada_objects.Binding) -> objects.Pod:
     """Return a pod that has what policies read of a binding.
 
     Its namespace is that of the resource, "" for one without; its labels and annotations are those
@@ -55,6 +55,6 @@ class BindingShapes:
         """Return the pod that stands for a binding, with its shape."""
         last, known = self._last
         if known is None or last is not binding:
-            known = self._shapes.info(as_pod(binding))
+            known = self._shapes.make_info(convert_to_pod(binding))
             self._last = binding, known
         return known

@@ -124,65 +124,74 @@ class ClusterPolicies:
         """Return when a rule next begins or ceases to act; None for never."""
         return self._compiled.next_change(now)
 
-    def next_metric_change(self, clusters: snapshot.Snapshot) -> datetime.datetime | None:
+    def next_metric_change(
+        self, clusters: snapshot.ControlPlaneSnapshot
+    ) -> datetime.datetime | None:
         """Return when a sample next turns stale; None for never."""
-        return self._next_metric_change(self._rows.at(clusters))
+        return self._next_metric_change(self._rows.update_snapshot(clusters))
 
     # --- what they say ----------------------------------------------------------------------------
 
-    def completed(self, binding: objects.Binding, clusters: snapshot.Snapshot) -> objects.Placement:
+    def complete_placement(
+        self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot
+    ) -> objects.Placement:
         """Return the placement of a binding, which has one, with what policies add to it."""
         placement = cast("objects.Placement", binding.spec.placement)
-        concerned = self._about(binding, self._rows.at(clusters))
+        concerned = self._find_selecting_policies(binding, self._rows.update_snapshot(clusters))
         if not concerned:
             return placement
         shape = self._shapes.info(binding).shape
-        granted = self._compiled.tolerations(shape, self._rows.at(clusters))
-        return completion.completed(placement, concerned, granted)
+        granted = self._compiled.tolerations(shape, self._rows.update_snapshot(clusters))
+        return completion.complete_placement(placement, concerned, granted)
 
-    def waits(
-        self, request: interface.Request, clusters: snapshot.Snapshot
-    ) -> errors.Failure | None:
+    def find_metric_outage(
+        self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
+    ) -> errors.PlacementFailure | None:
         """Return why the binding has to wait for a metric, None if it does not (`onOutage`)."""
         if self._hold is None:
             return None
         shape = self._shapes.info(request.binding).shape
-        found = self._hold.outage_of(shape, self._rows.at(clusters))
+        found = self._hold.outage_of(shape, self._rows.update_snapshot(clusters))
         if found is None:
             return None
         rule, samples = found
-        return errors.Failure(
+        return errors.PlacementFailure(
             "unschedulable",
             f"binding waits for metric {samples.metric.name}, which policy {rule.head.name} "
             f"reads: no cluster has a valid sample",
             is_held=True,
         )
 
-    def filter(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[str]:
+    def filter(
+        self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
+    ) -> Sequence[str]:
         """Return for each of `clusters.clusters` why it cannot take the binding, or `PASSES`.
 
         Like a taint, `reject` keeps off what is not there yet: present targets pass.
         """
         told: Sequence[str] = [interface.PASSES] * len(clusters.clusters)
-        for answer in self.answers(request, clusters):
+        for answer in self.iterate_filter_reasons(request, clusters):
             told = [before or now for before, now in zip(told, answer.reasons, strict=True)]
         return told
 
-    def judge(
-        self, request: interface.Request, clusters: snapshot.Snapshot, feasible: Sequence[int]
-    ) -> cluster_scores.Judgement:
+    def score_clusters(
+        self,
+        request: interface.SchedulingRequest,
+        clusters: snapshot.ControlPlaneSnapshot,
+        feasible: Sequence[int],
+    ) -> cluster_scores.ClusterScores:
         """Return what scores say of the clusters at the places `feasible` of the snapshot.
 
         Points by comparison are made among these clusters.
         """
         given = {
             rule.head.name: rule.weight * hundredths
-            for rule, hundredths in self.points(request, clusters, feasible)
+            for rule, hundredths in self.iterate_points(request, clusters, feasible)
         }
         total = sum(given.values(), np.zeros(len(feasible), np.int64))
-        return cluster_scores.Judgement(
+        return cluster_scores.ClusterScores(
             [int(each) for each in total // score_table.HUNDREDTHS],
-            self._votes(request, self._rows.at(clusters), given),
+            self._votes(request, self._rows.update_snapshot(clusters), given),
         )
 
     # --- what each rule says ----------------------------------------------------------------------
@@ -192,24 +201,28 @@ class ClusterPolicies:
         """The rules, in the role of plugins."""
         return self._compiled.plugins
 
-    def view(self, binding: objects.Binding, clusters: snapshot.Snapshot) -> cluster_view.View:
+    def view(
+        self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot
+    ) -> cluster_view.BindingView:
         """Return what rules see."""
-        snap = self._rows.at(clusters)
-        return cluster_view.View(self._shapes.info(binding), snap, self._rows.rows_of(clusters))
+        snap = self._rows.update_snapshot(clusters)
+        return cluster_view.BindingView(
+            self._shapes.info(binding), snap, self._rows.find_rows(clusters)
+        )
 
-    def about(
-        self, binding: objects.Binding, clusters: snapshot.Snapshot
+    def find_selecting_policies(
+        self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot
     ) -> list[checked.CheckedPolicy]:
         """Return the policies that are about a binding, by name."""
-        return self._about(binding, self._rows.at(clusters))
+        return self._find_selecting_policies(binding, self._rows.update_snapshot(clusters))
 
-    def answers(
-        self, request: interface.Request, clusters: snapshot.Snapshot
-    ) -> Iterator[cluster_view.Answer]:
+    def iterate_filter_reasons(
+        self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
+    ) -> Iterator[cluster_view.ClusterFilterReasons]:
         """Yield what each filter that acts on a binding says, in the order in which they count."""
         seen = self.view(request.binding, clusters)
         nodes = seen.clusters
-        outside = self._outside_group(request, seen.snap, nodes)
+        outside = self._refuse_other_groups(request, seen.snap, nodes)
         if outside is not None:
             yield outside
         for rule in self._filters:
@@ -220,27 +233,30 @@ class ClusterPolicies:
             said: Sequence[str] = [interface.PASSES if p else _reason(rule) for p in passes]
             if isinstance(rule, reject.Reject):
                 said = targets.keep_passing(said, request, clusters)
-            yield cluster_view.Answer(base.rule_ref(rule.head), said)
+            yield cluster_view.ClusterFilterReasons(base.rule_ref(rule.head), said)
 
-    def points(
-        self, request: interface.Request, clusters: snapshot.Snapshot, feasible: Sequence[int]
+    def iterate_points(
+        self,
+        request: interface.SchedulingRequest,
+        clusters: snapshot.ControlPlaneSnapshot,
+        feasible: Sequence[int],
     ) -> Iterator[tuple[base.ScoreRule, columns.IntArray]]:
         """Yield int64 (f,) hundredths of points by each score, not yet times its weight.
 
         They are of the f clusters at the places `feasible`.
         """
         seen = self.view(request.binding, clusters)
-        nodes = seen.at(feasible)
+        nodes = seen.select_clusters(feasible)
         for rule in self._scores:
             if rule.applies_to(cycle_state.CycleState(), seen.pod.shape, seen.snap):
                 yield rule, _hundredths(rule, seen.pod, nodes)
 
-    def opening(
-        self, binding: objects.Binding, clusters: snapshot.Snapshot
-    ) -> permitted_clusters.Opening:
+    def find_permitted_clusters(
+        self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot
+    ) -> permitted_clusters.PermittedClusters:
         """Return what the rules let a binding do now, whatever clusters it has."""
-        snap = self._rows.at(clusters)
-        nodes = snap.at_rows(self._rows.rows_of(clusters))
+        snap = self._rows.update_snapshot(clusters)
+        nodes = snap.view_rows(self._rows.find_rows(clusters))
         pod = self._shapes.info(binding)
         passes = np.ones(len(nodes), np.bool_)
         for rule in self._filters:
@@ -248,11 +264,16 @@ class ClusterPolicies:
             if rule.applies_to(state, pod.shape, snap):
                 passes &= rule.filter(state, pod, nodes).passes
         is_held = self._hold is not None and self._hold.outage_of(pod.shape, snap) is not None
-        return permitted_clusters.Opening(is_held, self._rows.names, passes.tobytes())
+        return permitted_clusters.PermittedClusters(is_held, self._rows.names, passes.tobytes())
 
-    def provenance(self, binding: objects.Binding, clusters: snapshot.Snapshot) -> str:
+    def describe_provenance(
+        self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot
+    ) -> str:
         """Return ` (policies: NAMES; HASH)` of those that are about a binding, "" for none."""
-        names = [each.name for each in self._about(binding, self._rows.at(clusters))]
+        names = [
+            each.name
+            for each in self._find_selecting_policies(binding, self._rows.update_snapshot(clusters))
+        ]
         if not names:
             return ""
         more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
@@ -261,7 +282,7 @@ class ClusterPolicies:
 
     # --- parts ------------------------------------------------------------------------------------
 
-    def _about(
+    def _find_selecting_policies(
         self, binding: objects.Binding, snap: node_snapshots.Snapshot
     ) -> list[checked.CheckedPolicy]:
         """Return the policies that are about a binding, by name."""
@@ -269,28 +290,30 @@ class ClusterPolicies:
         namespaces = snap.counts.namespaces
         return [p for p, about in self._policies if about.selects(shape, namespaces)]
 
-    def _outside_group(
+    def _refuse_other_groups(
         self,
-        request: interface.Request,
+        request: interface.SchedulingRequest,
         snap: node_snapshots.Snapshot,
         nodes: node_snapshots.NodeView,
-    ) -> cluster_view.Answer | None:
+    ) -> cluster_view.ClusterFilterReasons | None:
         """Return the reason of the clusters that are not in the group whose turn it is."""
         placement = cast("objects.Placement", request.spec.placement)
-        grouping = completion.groups(placement, self._about(request.binding, snap))
+        grouping = completion.find_group_policy(
+            placement, self._find_selecting_policies(request.binding, snap)
+        )
         group = grouping and self._groups.get((grouping.name, request.affinity_name))
         if not grouping or not group:
             return None
         said, inside = group
         reason = f"cluster(s) not in clusterGroup {grouping.name}/{said.name}"
-        return cluster_view.Answer(
+        return cluster_view.ClusterFilterReasons(
             status.RuleRef(grouping.name, said.name, said.span.line),
             [interface.PASSES if each else reason for each in inside.mask(nodes)],
         )
 
     def _votes(
         self,
-        request: interface.Request,
+        request: interface.SchedulingRequest,
         snap: node_snapshots.Snapshot,
         given: Mapping[str, columns.IntArray],
     ) -> Sequence[int] | None:
@@ -298,7 +321,9 @@ class ClusterPolicies:
         weights = scheduling.weight_preference if scheduling else None
         if weights is None or weights.dynamic_weight != completion.BY_SCORE:
             return None
-        dividing = completion.division(self._about(request.binding, snap))
+        dividing = completion.find_division_policy(
+            self._find_selecting_policies(request.binding, snap)
+        )
         said = dividing.clusters.division if dividing and dividing.clusters else None
         if dividing is None or said is None:
             return None
@@ -306,18 +331,18 @@ class ClusterPolicies:
         return [int(each) for each in _sum(given[name] for name in own if name in given)]
 
 
-def of(
+def make_cluster_policies(
     program: checked.CheckedProgram,
     scheduler_name: str | None,
     clock: clocks.Clock,
     rows: cluster_rows.ClusterRows | None = None,
 ) -> ClusterPolicies | None:
     """Return the cluster policies that are in force under a scheduler name; None for none."""
-    profile = profile_of(program, scheduler_name)
+    profile = find_cluster_profile(program, scheduler_name)
     return ClusterPolicies(profile, program, clock, rows) if profile else None
 
 
-def profile_of(
+def find_cluster_profile(
     program: checked.CheckedProgram, scheduler_name: str | None
 ) -> checked.CheckedProfile | None:
     """Return the profile whose cluster policies are in force; None for none.

@@ -47,15 +47,15 @@ class ClusterRows:
         self.names: tuple[str, ...] = ()
         self._clusters: dict[str, karmada_objects.Cluster] = {}
         self._requested: dict[str, Mapping[str, int]] = {}
-        self._last: snapshot.Snapshot | None = None
+        self._last: snapshot.ControlPlaneSnapshot | None = None
 
     def follow_metrics(self, needs: metric_needs.MetricNeeds) -> None:
         """Keep what rules need of metrics; what is known stays where it is needed still."""
         self._cache.follow_metrics(needs)
 
-    def look_at_metrics(self) -> None:
+    def expire_samples(self) -> None:
         """Go by the time: samples grow old."""
-        self._cache.look_at_metrics()
+        self._cache.expire_samples()
 
     def refresh(self, metric: str, samples: Mapping[str, metric_table.Sample]) -> None:
         """Replace all samples of the metric with that key, by the name of the cluster."""
@@ -65,34 +65,34 @@ class ClusterRows:
         """Take in older samples of the metric with that key, for windows over it."""
         self._cache.metrics.backfill(metric, older)
 
-    def at(self, clusters: snapshot.Snapshot) -> node_snapshots.Snapshot:
+    def update_snapshot(self, clusters: snapshot.ControlPlaneSnapshot) -> node_snapshots.Snapshot:
         """Return the columns as they are for these clusters, at the time of the clock."""
         if clusters is not self._last:
-            self._follow(clusters.clusters)
+            self._update_rows(clusters.clusters)
             self._last = clusters
         return self._cache.snapshot()
 
-    def rows_of(self, clusters: snapshot.Snapshot) -> npt.NDArray[np.intp]:
+    def find_rows(self, clusters: snapshot.ControlPlaneSnapshot) -> npt.NDArray[np.intp]:
         """Return intp (n,): the row of each of the n clusters, in their order."""
         row_of = self._cache.nodes.row_of
         return np.array([row_of[each.metadata.name] for each in clusters.clusters], np.intp)
 
-    def _follow(self, clusters: Iterable[karmada_objects.Cluster]) -> None:
+    def _update_rows(self, clusters: Iterable[karmada_objects.Cluster]) -> None:
         living = {each.metadata.name: each for each in clusters}
         for name in self._clusters.keys() - living.keys():
-            self._request(name, {})
+            self._set_usage(name, {})
             self._cache.remove_node(name)
             del self._clusters[name]
         for name, cluster in living.items():
             if self._clusters.get(name) is not cluster:
-                self._cache.set_node(as_node(cluster))
-                self._request(name, requested(cluster))
+                self._cache.set_node(convert_to_node(cluster))
+                self._set_usage(name, sum_requests(cluster))
                 self._clusters[name] = cluster
         names = tuple(living)
         if names != self.names:
             self.names = names
 
-    def _request(self, name: str, amounts: Mapping[str, int]) -> None:
+    def _set_usage(self, name: str, amounts: Mapping[str, int]) -> None:
         """Make a row's usage what it is now."""
         row = self._cache.nodes.row_of[name]
         before = self._requested.get(name, {})
@@ -105,7 +105,7 @@ class ClusterRows:
         self._requested[name] = amounts
 
 
-def as_node(cluster: karmada_objects.Cluster) -> objects.Node:
+def convert_to_node(cluster: karmada_objects.Cluster) -> objects.Node:
     """Return a node that has what policies read of a cluster.
 
     When it joined does not matter: samples from before are of the same cluster, other than those of
@@ -125,7 +125,7 @@ def as_node(cluster: karmada_objects.Cluster) -> objects.Node:
     )
 
 
-def requested(cluster: karmada_objects.Cluster) -> dict[str, int]:
+def sum_requests(cluster: karmada_objects.Cluster) -> dict[str, int]:
     """Return what is allocated and being allocated, of resources that are allocatable."""
     summary = cluster.status.resource_summary
     if summary is None:

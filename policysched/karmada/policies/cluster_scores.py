@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Judgement:
+class ClusterScores:
     """What scores say of the feasible clusters of a binding.
 
     Attributes:

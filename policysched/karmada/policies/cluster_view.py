@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Answer:
+class ClusterFilterReasons:
     """What a filter of a policy says of clusters.
 
     Attributes:
@@ -31,7 +31,7 @@ class Answer:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class View:
+class BindingView:
     """What rules see of a binding and of clusters.
 
     Attributes:
@@ -47,8 +47,8 @@ class View:
     @property
     def clusters(self) -> node_snapshots.NodeView:
         """All of the clusters."""
-        return self.snap.at_rows(self.rows)
+        return self.snap.view_rows(self.rows)
 
-    def at(self, places: Sequence[int]) -> node_snapshots.NodeView:
+    def select_clusters(self, places: Sequence[int]) -> node_snapshots.NodeView:
         """Return the clusters at some places of the snapshot."""
-        return self.snap.at_rows(self.rows[np.array(places, np.intp)])
+        return self.snap.view_rows(self.rows[np.array(places, np.intp)])

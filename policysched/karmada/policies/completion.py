@@ -25,7 +25,7 @@ BY_SCORE: Final = "score"
 _NO_BOUND = 2**31 - 1
 
 
-def groups(
+def find_group_policy(
     placement: objects.Placement, policies: Sequence[checked.CheckedPolicy]
 ) -> checked.CheckedPolicy | None:
     """Return the policy whose groups are tried in turn; None where the placement has its own."""
@@ -34,27 +34,27 @@ def groups(
     return next((p for p in policies if p.clusters and p.clusters.groups), None)
 
 
-def division(policies: Sequence[checked.CheckedPolicy]) -> checked.CheckedPolicy | None:
+def find_division_policy(policies: Sequence[checked.CheckedPolicy]) -> checked.CheckedPolicy | None:
     """Return the policy that says how replicas are divided, if one does."""
     return next((p for p in policies if p.clusters and p.clusters.division), None)
 
 
-def added(
+def list_additions(
     placement: objects.Placement, policies: Sequence[checked.CheckedPolicy]
 ) -> dict[str, str]:
     """Return which policy says what is added to a placement, by statement; not of tolerations."""
     spreading = next((p for p in policies if p.clusters and p.clusters.spread), None)
-    dividing = division(policies)
+    dividing = find_division_policy(policies)
     own = placement.replica_scheduling
     said = {
-        "clusterGroup": groups(placement, policies),
+        "clusterGroup": find_group_policy(placement, policies),
         "spreadConstraint": None if placement.spread_constraints else spreading,
-        "replicas": None if _divided(own, dividing) == own else dividing,
+        "replicas": None if _complete_scheduling(own, dividing) == own else dividing,
     }
     return {statement: policy.name for statement, policy in said.items() if policy}
 
 
-def completed(
+def complete_placement(
     placement: objects.Placement,
     policies: Sequence[checked.CheckedPolicy],
     tolerations: Iterable[node_objects.Toleration],
@@ -66,7 +66,7 @@ def completed(
         policies: those that are about the binding, by name.
         tolerations: that they grant.
     """
-    grouping, dividing = groups(placement, policies), division(policies)
+    grouping, dividing = find_group_policy(placement, policies), find_division_policy(policies)
     own = {_key(each) for each in placement.cluster_tolerations}
     granted = [_toleration(each) for each in tolerations if _key(each) not in own]
     return msgspec.structs.replace(
@@ -74,7 +74,7 @@ def completed(
         cluster_affinities=_terms(grouping) if grouping else placement.cluster_affinities,
         cluster_tolerations=(*placement.cluster_tolerations, *granted),
         spread_constraints=placement.spread_constraints or _spread(policies),
-        replica_scheduling=_divided(placement.replica_scheduling, dividing),
+        replica_scheduling=_complete_scheduling(placement.replica_scheduling, dividing),
     )
 
 
@@ -105,7 +105,7 @@ def _spread(policies: Sequence[checked.CheckedPolicy]) -> tuple[objects.SpreadCo
     )
 
 
-def _divided(
+def _complete_scheduling(
     own: objects.ReplicaScheduling | None, policy: checked.CheckedPolicy | None
 ) -> objects.ReplicaScheduling | None:
     """Return how replicas are divided: each level that the placement leaves empty is filled."""
@@ -126,7 +126,7 @@ def _divided(
     return own
 
 
-def _scheduling(said: checked_cluster.Division) -> objects.ReplicaScheduling:
+def _scheduling(said: checked_cluster.ReplicaDivisionStrategy) -> objects.ReplicaScheduling:
     if said.kind == objects.DUPLICATED:
         return objects.ReplicaScheduling(replica_scheduling_type=objects.DUPLICATED)
     preference = None

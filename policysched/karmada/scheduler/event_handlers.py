@@ -33,7 +33,7 @@ POLICIES_CHANGED: Final = "PoliciesLoaded"
 FAILURE: Final = "ScheduleAttemptFailure"
 
 
-class EventHandlers:
+class BindingEventHandlers:
     """Takes what happens in the control plane.
 
     Attributes:
@@ -45,7 +45,7 @@ class EventHandlers:
 
     def __init__(
         self,
-        known: store.Store,
+        known: store.ControlPlaneStore,
         queue: work_queue.WorkQueue,
         scheduler_name: str,
         *,
@@ -113,7 +113,7 @@ class EventHandlers:
 class _ClusterSink:
     """A cluster that cannot be read stays as it was, else its workloads would be moved away."""
 
-    def __init__(self, handlers: EventHandlers, known: store.Store) -> None:
+    def __init__(self, handlers: BindingEventHandlers, known: store.ControlPlaneStore) -> None:
         self._handlers = handlers
         self._store = known
 
@@ -126,7 +126,7 @@ class _ClusterSink:
 
     def upsert(self, cluster: objects.Cluster) -> None:
         name = cluster.metadata.name
-        problem = sanity.problem(cluster)
+        problem = sanity.find_problem(cluster)
         if problem:
             _log.error("cluster %s is not taken as it is: %s", name, problem)
             return
@@ -146,7 +146,9 @@ class _ClusterSink:
 class _BindingSink:
     """Compares what the watch tells with what it told before, whatever was written meanwhile."""
 
-    def __init__(self, handlers: EventHandlers, known: store.Store, kind: str) -> None:
+    def __init__(
+        self, handlers: BindingEventHandlers, known: store.ControlPlaneStore, kind: str
+    ) -> None:
         self._handlers = handlers
         self._store = known
         self._kind = kind
@@ -155,22 +157,22 @@ class _BindingSink:
         self._all: set[str] = set()
 
     def replace(self, bindings: Sequence[objects.Binding]) -> None:
-        named = [self._with_kind(binding) for binding in bindings]
+        named = [self._set_kind(binding) for binding in bindings]
         for key in self._all - {binding.key for binding in named}:
             self._drop(key)
         for binding in named:
             self._store.replace_binding(binding)  # after a restore versions are smaller
-            self._take(binding)
+            self._apply(binding)
 
     def upsert(self, binding: objects.Binding) -> None:
-        binding = self._with_kind(binding)
+        binding = self._set_kind(binding)
         self._store.put_binding(binding)
-        self._take(binding)  # the queue asks for its priority
+        self._apply(binding)  # the queue asks for its priority
 
     def delete(self, binding: objects.Binding) -> None:
-        self._drop(self._with_kind(binding).key)
+        self._drop(self._set_kind(binding).key)
 
-    def _take(self, binding: objects.Binding) -> None:
+    def _apply(self, binding: objects.Binding) -> None:
         key, state = binding.key, (binding.metadata.uid, binding.metadata.generation)
         self._all.add(key)
         if not self._handlers.is_ours(binding):
@@ -188,7 +190,7 @@ class _BindingSink:
         self._ours.pop(key, None)
         self._store.drop_binding(key)
 
-    def _with_kind(self, binding: objects.Binding) -> objects.Binding:
+    def _set_kind(self, binding: objects.Binding) -> objects.Binding:
         """Return it with its kind, which items of lists need not say."""
         if binding.kind == self._kind:
             return binding

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 SCHEDULED: Final = "scheduled"
 ERROR: Final = "error"
 
-_ATTEMPT_SECONDS = histogram.exponential(0.001, 2, 15)
-_POINT_SECONDS = histogram.exponential(0.0001, 2, 12)
-_PLUGIN_SECONDS = histogram.exponential(0.00001, 1.5, 20)
+_ATTEMPT_SECONDS = histogram.make_exponential_buckets(0.001, 2, 15)
+_POINT_SECONDS = histogram.make_exponential_buckets(0.0001, 2, 12)
+_PLUGIN_SECONDS = histogram.make_exponential_buckets(0.00001, 1.5, 20)
 _SUCCESS = "Success"
 
 
-class Measurements:
+class BindingMeasurements:
     """Counts and times since the start of the process.
 
     Attributes:
@@ -38,16 +38,18 @@ class Measurements:
         """Start at zero."""
         self._now_seconds = clock.monotonic_seconds
         self.attempts: collections.Counter[tuple[str, str]] = collections.Counter()
-        self.durations = histogram.Histograms(("result", "schedule_type"), _ATTEMPT_SECONDS)
-        self.steps = histogram.Histograms(("schedule_step",), _ATTEMPT_SECONDS)
-        self.points = histogram.Histograms(("extension_point", "result"), _POINT_SECONDS)
-        self.plugins = histogram.Histograms(
+        self.durations = histogram.LabelledHistograms(("result", "schedule_type"), _ATTEMPT_SECONDS)
+        self.steps = histogram.LabelledHistograms(("schedule_step",), _ATTEMPT_SECONDS)
+        self.points = histogram.LabelledHistograms(("extension_point", "result"), _POINT_SECONDS)
+        self.plugins = histogram.LabelledHistograms(
             ("plugin", "extension_point", "result"), _PLUGIN_SECONDS
         )
         self._step_began_seconds = 0.0
         self._plugin_began_seconds = 0.0
 
-    def count_attempt(self, why: triggers.Trigger, seconds: float, *, is_error: bool) -> None:
+    def count_attempt(
+        self, why: triggers.ScheduleTrigger, seconds: float, *, is_error: bool
+    ) -> None:
         """Count an attempt that has ended."""
         result = ERROR if is_error else SCHEDULED
         self.attempts[result, why.value] += 1

@@ -27,10 +27,10 @@ _REASONS: dict[errors.Kind, str] = {
 }
 
 
-def of_result(binding: objects.Binding, targets: objects.Targets) -> Patch:
+def make_result_patch(binding: objects.Binding, targets: objects.Targets) -> Patch:
     """Return the patch that writes the clusters, and the placement that they were chosen by."""
     said = binding.spec.placement
-    placement = msgspec.json.encode(said and triggers.without_empty_lists(said)).decode()
+    placement = msgspec.json.encode(said and triggers.drop_empty_lists(said)).decode()
     patch: Patch = {}
     if binding.metadata.annotations.get(triggers.APPLIED_PLACEMENT) != placement:
         patch["metadata"] = {"annotations": {triggers.APPLIED_PLACEMENT: placement}}
@@ -39,29 +39,29 @@ def of_result(binding: objects.Binding, targets: objects.Targets) -> Patch:
     return patch
 
 
-def of_affinity(binding: objects.Binding, observed: str) -> Patch:
+def make_affinity_patch(binding: objects.Binding, observed: str) -> Patch:
     """Return the patch of `/status` that writes which term of clusterAffinities counts."""
     if binding.status.scheduler_observing_affinity_name == observed:
         return {}
     return {"status": {"schedulerObservingAffinityName": observed}}
 
 
-def of_generation(binding: objects.Binding) -> Patch:
+def make_generation_patch(binding: objects.Binding) -> Patch:
     """Return the patch of `/status` that confirms a generation that needs no scheduling."""
     if binding.status.scheduler_observed_generation == binding.metadata.generation:
         return {}
     return {"status": {"schedulerObservedGeneration": binding.metadata.generation}}
 
 
-def joined(*of_status: Patch) -> Patch:
+def merge_patches(*of_status: Patch) -> Patch:
     """Return one patch of `/status` in the place of several of different fields."""
     fields = {name: value for each in of_status for name, value in each.get("status", {}).items()}
     return {"status": fields} if fields else {}
 
 
-def condition(result: algorithm.Result) -> objects.Condition:
+def make_condition(result: algorithm.Result) -> objects.Condition:
     """Return the condition that tells what became of the binding."""
-    if isinstance(result, errors.Failure):
+    if isinstance(result, errors.PlacementFailure):
         reason = _REASONS[result.kind]
         return objects.Condition(type=SCHEDULED, status="False", reason=reason, message=result.text)
     return objects.Condition(
@@ -69,7 +69,7 @@ def condition(result: algorithm.Result) -> objects.Condition:
     )
 
 
-def of_condition(
+def make_condition_patch(
     binding: objects.Binding,
     said: objects.Condition,
     now: str,
@@ -89,9 +89,9 @@ def of_condition(
     status: Patch = {}
     known = (newest or binding).status
     before = known.conditions
-    after = _with(before, said, now)
+    after = _replace_condition(before, said, now)
     if after != before:
-        status["conditions"] = [_all_fields(each) for each in after]
+        status["conditions"] = [_encode_condition(each) for each in after]
     if said.status == "True":
         if known.scheduler_observed_generation != generation:
             status["schedulerObservedGeneration"] = generation
@@ -114,7 +114,7 @@ def is_of_our_write(newest: objects.Binding, binding: objects.Binding) -> bool:
     return newest.metadata.generation == binding.metadata.generation + 1 and before == after
 
 
-def _with(
+def _replace_condition(
     before: tuple[objects.Condition, ...], said: objects.Condition, now: str
 ) -> tuple[objects.Condition, ...]:
     """Return the conditions with that one; its time of transition changes only with its status."""
@@ -126,13 +126,13 @@ def _with(
     return tuple(new if each is old else each for each in before)
 
 
-def _all_fields(each: objects.Condition) -> Patch:
+def _encode_condition(each: objects.Condition) -> Patch:
     """Return a condition with the fields that the API requires even where they are empty."""
     fields: Patch = msgspec.to_builtins(each)
     return {"reason": "", "message": "", "lastTransitionTime": None} | fields
 
 
-def outcome_text(targets: objects.Targets, *, is_cluster_wide: bool) -> str:
+def format_success(targets: objects.Targets, *, is_cluster_wide: bool) -> str:
     """Return what the event of a success says; Karmada leaves a colon out for one of two kinds."""
     said = ", ".join(f"{target.name}:{target.replicas}" for target in targets)
     return f"{SUCCESS_MESSAGE} Result{'' if is_cluster_wide else ':'} {{{said}}}"

@@ -37,7 +37,7 @@ FAILED: Final = "ScheduleBindingFailed"
 NORMAL, WARNING = "Normal", "Warning"
 
 
-class Recorder(Protocol):
+class BindingEventRecorder(Protocol):
     """Where events go."""
 
     def record(self, binding: objects.Binding, event_type: str, reason: str, note: str) -> None:
@@ -46,7 +46,7 @@ class Recorder(Protocol):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Attempt:
+class BindingAttempt:
     """A binding that was looked at.
 
     Attributes:
@@ -61,12 +61,12 @@ class Attempt:
     """
 
     binding: objects.Binding
-    trigger: triggers.Trigger | None
-    decision: decide.Decision | None
+    trigger: triggers.ScheduleTrigger | None
+    decision: decide.BindingDecision | None
     is_hopeless: bool
     started_seconds: float
     provenance: str = ""
-    question: estimates.Question | None = None
+    question: estimates.EstimateRequest | None = None
     answers: estimates.Answers = dataclasses.field(default_factory=dict)
 
     @property
@@ -75,12 +75,12 @@ class Attempt:
         if self.decision is None or self.is_hopeless:
             return None
         result = self.decision.result
-        if isinstance(result, errors.Failure):
+        if isinstance(result, errors.PlacementFailure):
             return () if result.kind == "fit" else None
         return result
 
 
-class Scheduling:
+class BindingScheduler:
     """The bindings of one scheduler.
 
     Attributes:
@@ -90,17 +90,17 @@ class Scheduling:
 
     def __init__(
         self,
-        how: algorithm.Algorithm,
-        handlers: event_handlers.EventHandlers,
-        recorder: Recorder,
+        how: algorithm.BindingAlgorithm,
+        handlers: event_handlers.BindingEventHandlers,
+        recorder: BindingEventRecorder,
         clock: clocks.Clock,
-        measured: measurements.Measurements,
+        measured: measurements.BindingMeasurements,
         *,
         asks_estimators: bool = False,
     ) -> None:
         """Decide by `how` about what the handlers have queued, with or without estimators."""
         self.measured = measured
-        self.listeners: list[Callable[[objects.Binding, decide.Decision], None]] = []
+        self.listeners: list[Callable[[objects.Binding, decide.BindingDecision], None]] = []
         self._algorithm = how
         self._handlers = handlers
         self._store = handlers.store
@@ -109,7 +109,7 @@ class Scheduling:
         self._clock = clock
         self._asks_estimators = asks_estimators
 
-    def go_by(self, how: algorithm.Algorithm) -> None:
+    def set_algorithm(self, how: algorithm.BindingAlgorithm) -> None:
         """Decide by `how` from the next binding on."""
         self._algorithm = how
 
@@ -121,7 +121,7 @@ class Scheduling:
         """Gather nothing that is to be looked at, for it may be long until `start_over`."""
         self._handlers.stand_by()
 
-    def next_attempt(self) -> Attempt | None:
+    def next_attempt(self) -> BindingAttempt | None:
         """Return what is to be written or asked next, None where nothing is to be done now.
 
         `answered`, `end` or `give_up` has to follow.
@@ -136,27 +136,27 @@ class Scheduling:
             self._finish(key)
         return None
 
-    def answered(self, attempt: Attempt, answers: estimates.Answers) -> Attempt:
+    def resume_attempt(self, attempt: BindingAttempt, answers: estimates.Answers) -> BindingAttempt:
         """Return the attempt as it is with the answers, decided or with one more question.
 
         It is decided by what is known by now, not by what was known when it was asked.
         """
         known = {**attempt.answers, **answers}
-        return self._decided(dataclasses.replace(attempt, question=None, answers=known))
+        return self._make_decided(dataclasses.replace(attempt, question=None, answers=known))
 
-    def tell(self, attempt: Attempt, verdict: verdicts.Verdict) -> None:
+    def record_outcome(self, attempt: BindingAttempt, verdict: verdicts.AttemptOutcome) -> None:
         """Say in an event what became of it."""
         binding, decision = attempt.binding, attempt.decision
         result = decision.result if decision is not None else ()
         if verdict.error:
             if decision is None or not decision.failed_terms or attempt.targets is not None:
                 self._warn(binding, verdict.error + attempt.provenance)
-        elif not isinstance(result, errors.Failure):
+        elif not isinstance(result, errors.PlacementFailure):
             is_cluster_wide = binding.kind != "ResourceBinding"
-            note = patches.outcome_text(result, is_cluster_wide=is_cluster_wide)
+            note = patches.format_success(result, is_cluster_wide=is_cluster_wide)
             self._recorder.record(binding, NORMAL, SUCCEEDED, note + attempt.provenance)
 
-    def is_news(self, attempt: Attempt) -> bool:
+    def is_news(self, attempt: BindingAttempt) -> bool:
         """Return whether there is anything to write or to tell.
 
         A binding that is looked at again, because a cluster has changed or the process has started,
@@ -166,13 +166,13 @@ class Scheduling:
         binding, decision = attempt.binding, attempt.decision
         if decision is None:
             return True
-        if isinstance(decision.result, errors.Failure):
+        if isinstance(decision.result, errors.PlacementFailure):
             return not (decision.result.is_held and self._may_stay(binding))
         return bool(
-            patches.of_result(binding, decision.result)
-            or patches.of_affinity(binding, decision.observed_affinity)
+            patches.make_result_patch(binding, decision.result)
+            or patches.make_affinity_patch(binding, decision.observed_affinity)
             or not patches.is_confirmed(binding)
-            or decide.reschedule_is_asked_for(binding)
+            or decide.is_reschedule_requested(binding)
         )
 
     def _may_stay(self, binding: objects.Binding) -> bool:
@@ -180,11 +180,13 @@ class Scheduling:
         leaving = self._store.leaving
         return (
             patches.is_confirmed(binding)
-            and not decide.reschedule_is_asked_for(binding)
+            and not decide.is_reschedule_requested(binding)
             and not any(target.name in leaving for target in binding.spec.clusters)
         )
 
-    def decided_generation(self, attempt: Attempt, newest: objects.Binding | None, now: str) -> int:
+    def decided_generation(
+        self, attempt: BindingAttempt, newest: objects.Binding | None, now: str
+    ) -> int:
         """Return the generation that success confirms: the one read, or that of our own write.
 
         Karmada decides again when the watch shows its write, and confirms that generation in a
@@ -198,7 +200,11 @@ class Scheduling:
             now: the time that the status is to have.
         """
         read, decision = attempt.binding, attempt.decision
-        if newest is None or decision is None or isinstance(decision.result, errors.Failure):
+        if (
+            newest is None
+            or decision is None
+            or isinstance(decision.result, errors.PlacementFailure)
+        ):
             return read.metadata.generation
         if not patches.is_of_our_write(newest, read):
             return read.metadata.generation
@@ -210,30 +216,30 @@ class Scheduling:
         is_final = self._stays(attempt, msgspec.structs.replace(newest, status=status))
         return (newest if is_final else read).metadata.generation
 
-    def _stays(self, attempt: Attempt, written: objects.Binding) -> bool:
+    def _stays(self, attempt: BindingAttempt, written: objects.Binding) -> bool:
         """Return whether the next decision leaves a written binding as it is."""
         if self._trigger(written) is None:
             return True
-        how, seen = self._algorithm.unobserved(), self._view(attempt, written)
+        how, seen = self._algorithm.drop_observer(), self._view(attempt, written)
         try:
             decision = decide.decide(how, written, seen)
         except Exception:  # noqa: BLE001 - a question, or a plugin's bug that the next look reports
             return False
         observed = written.status.scheduler_observing_affinity_name
-        return decision == decide.Decision(written.spec.clusters, observed)
+        return decision == decide.BindingDecision(written.spec.clusters, observed)
 
-    def current(self, attempt: Attempt) -> objects.Binding | None:
+    def current(self, attempt: BindingAttempt) -> objects.Binding | None:
         """Return the binding as it is known by now, None where it is gone."""
         return self._store.current(attempt.binding)
 
-    def written(self, attempt: Attempt, answer: objects.Binding | None) -> None:
+    def note_written(self, attempt: BindingAttempt, answer: objects.Binding | None) -> None:
         """Take in the binding as the API server has it after a write, None where that failed."""
-        self._store.decided(attempt.binding.key, answer)
+        self._store.end_assumption(attempt.binding.key, answer)
 
-    def end(self, attempt: Attempt, *, is_retried: bool) -> None:
+    def end(self, attempt: BindingAttempt, *, is_retried: bool) -> None:
         """Take in how it ended; everything is written that will be."""
         key = attempt.binding.key
-        self._store.decided(key, None)
+        self._store.end_assumption(key, None)
         if attempt.trigger is not None:
             seconds = self._clock.monotonic_seconds() - attempt.started_seconds
             is_error = is_retried or attempt.is_hopeless
@@ -245,79 +251,82 @@ class Scheduling:
         else:
             self._finish(key)
 
-    def give_up(self, attempt: Attempt) -> None:
+    def give_up(self, attempt: BindingAttempt) -> None:
         """Leave it as it is: another process goes on, or this one does when it starts over."""
-        self._store.decided(attempt.binding.key, None)
+        self._store.end_assumption(attempt.binding.key, None)
         self._finish(attempt.binding.key)
 
-    def _completed(self, binding: objects.Binding) -> objects.Placement | None:
+    def _complete_placement(self, binding: objects.Binding) -> objects.Placement | None:
         """Return the placement with what cluster policies add, None where there is nothing."""
         policies = self._algorithm.policies
         if policies is None or binding.spec.placement is None:
             return None
-        return policies.completed(binding, self._store.view_for(binding))
+        return policies.complete_placement(binding, self._store.view_for(binding))
 
-    def _attempt(self, binding: objects.Binding) -> Attempt:
+    def _attempt(self, binding: objects.Binding) -> BindingAttempt:
         started_seconds = self._clock.monotonic_seconds()
-        problem = sanity.problem(binding)
+        problem = sanity.find_problem(binding)
         if problem:
-            failure = decide.Decision(
-                errors.Failure("other", problem), binding.status.scheduler_observing_affinity_name
+            failure = decide.BindingDecision(
+                errors.PlacementFailure("other", problem),
+                binding.status.scheduler_observing_affinity_name,
             )
-            why = triggers.Trigger.RECONCILE
-            return Attempt(binding, why, failure, True, started_seconds)
+            why = triggers.ScheduleTrigger.RECONCILE
+            return BindingAttempt(binding, why, failure, True, started_seconds)
         trigger = self._trigger(binding)
         if trigger is None and triggers.was_interrupted(binding):
-            trigger = triggers.Trigger.RECONCILE
-        attempt = Attempt(binding, trigger, None, False, started_seconds)
-        return attempt if trigger is None else self._decided(attempt)
+            trigger = triggers.ScheduleTrigger.RECONCILE
+        attempt = BindingAttempt(binding, trigger, None, False, started_seconds)
+        return attempt if trigger is None else self._make_decided(attempt)
 
-    def _trigger(self, binding: objects.Binding) -> triggers.Trigger | None:
-        return triggers.trigger(
+    def _trigger(self, binding: objects.Binding) -> triggers.ScheduleTrigger | None:
+        return triggers.find_trigger(
             binding,
             self._store.leaving,
-            self._completed(binding),
+            self._complete_placement(binding),
             places_sets=self._algorithm.places_sets,
         )
 
-    def _view(self, attempt: Attempt, binding: objects.Binding) -> snapshot.Snapshot:
+    def _view(
+        self, attempt: BindingAttempt, binding: objects.Binding
+    ) -> snapshot.ControlPlaneSnapshot:
         """Return the view of a decision about the binding, with the answers of the attempt."""
         seen = self._store.view_for(binding)
         if self._asks_estimators:
             return dataclasses.replace(seen, estimated=attempt.answers)
         return seen
 
-    def _decided(self, attempt: Attempt) -> Attempt:
+    def _make_decided(self, attempt: BindingAttempt) -> BindingAttempt:
         binding, provenance = attempt.binding, self._provenance(attempt.binding)
         try:
             decision = self._decide(attempt, provenance)
-        except estimates.Unanswered as waits:
+        except estimates.EstimatesMissing as waits:
             return dataclasses.replace(attempt, question=waits.question)
         attempt = dataclasses.replace(attempt, decision=decision, provenance=provenance)
         if attempt.targets is not None:
-            self._store.decide(binding.key, attempt.targets)
+            self._store.assume_targets(binding.key, attempt.targets)
         return attempt
 
     def _provenance(self, binding: objects.Binding) -> str:
         policies = self._algorithm.policies
         if policies is None:
             return ""
-        return policies.provenance(binding, self._store.view_for(binding))
+        return policies.describe_provenance(binding, self._store.view_for(binding))
 
-    def _decide(self, attempt: Attempt, provenance: str) -> decide.Decision:
+    def _decide(self, attempt: BindingAttempt, provenance: str) -> decide.BindingDecision:
         binding = attempt.binding
         try:
             decision = decide.decide(self._algorithm, binding, self._view(attempt, binding))
-        except estimates.Unanswered:
+        except estimates.EstimatesMissing:
             raise
         except Exception as error:  # noqa: BLE001 - a plugin's bug must not end it for all others
             _log.exception("no decision about %s", binding.key)
             is_told = isinstance(error, policysched_errors.PluginFailure)
             text = str(error) if is_told else f"{type(error).__name__}: {error}"
             former = binding.status.scheduler_observing_affinity_name
-            return decide.Decision(errors.Failure("other", text), former)
+            return decide.BindingDecision(errors.PlacementFailure("other", text), former)
         for number, failure in decision.failed_terms:
-            self._warn(binding, _failed_term(binding, number, failure) + provenance)
+            self._warn(binding, _format_failed_term(binding, number, failure) + provenance)
         for listener in self.listeners:
             listener(binding, decision)
         return decision
@@ -334,12 +343,14 @@ class Scheduling:
         self._queue.done(key)
 
 
-def _found_no_room(attempt: Attempt) -> bool:
+def _found_no_room(attempt: BindingAttempt) -> bool:
     result = attempt.decision.result if attempt.decision is not None else None
-    return isinstance(result, errors.Failure) and result.kind == "unschedulable"
+    return isinstance(result, errors.PlacementFailure) and result.kind == "unschedulable"
 
 
-def _failed_term(binding: objects.Binding, number: int, failure: errors.Failure) -> str:
+def _format_failed_term(
+    binding: objects.Binding, number: int, failure: errors.PlacementFailure
+) -> str:
     """Return what is told of a term of clusterAffinities; the misspelling is Karmada's."""
     return (
         f"failed to schedule {binding.kind}({binding.key}) with clusterAffiliates "

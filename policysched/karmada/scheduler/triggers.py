@@ -29,14 +29,14 @@ _POLICY_LABELS = (
 )
 
 
-class Trigger(enum.StrEnum):
+class ScheduleTrigger(enum.StrEnum):
     """Why a binding is scheduled; the label `schedule_type` of Karmada's metrics."""
 
     RECONCILE = "ReconcileSchedule"
     SCALE = "ScaleSchedule"
 
 
-def scheduler_name(binding: objects.Binding) -> str:
+def get_scheduler_name(binding: objects.Binding) -> str:
     """Return the scheduler that a binding asks for."""
     return binding.spec.scheduler_name or _DEFAULT_SCHEDULER
 
@@ -48,7 +48,7 @@ def is_for(binding: objects.Binding, scheduler_name: str) -> bool:
 
 
 def _names(binding: objects.Binding, name: str) -> bool:
-    return scheduler_name(binding) == name and not binding.spec.suspension.scheduling
+    return get_scheduler_name(binding) == name and not binding.spec.suspension.scheduling
 
 
 def is_moved_by(cluster: objects.Cluster, binding: objects.Binding, scheduler_name: str) -> bool:
@@ -75,13 +75,13 @@ def changes_much(old: objects.Cluster, new: objects.Cluster) -> bool:
     return is_leaving or before.labels != after.labels or before.generation != after.generation
 
 
-def trigger(
+def find_trigger(
     binding: objects.Binding,
     leaving: AbstractSet[str],
     completed: objects.Placement | None = None,
     *,
     places_sets: bool = False,
-) -> Trigger | None:
+) -> ScheduleTrigger | None:
     """Return why the binding is to be scheduled now, None when it may stay as it is.
 
     Args:
@@ -93,16 +93,16 @@ def trigger(
     """
     spec, placement = binding.spec, binding.spec.placement
     if placement is None or _placement_changed(binding, placement):
-        return Trigger.RECONCILE
+        return ScheduleTrigger.RECONCILE
     in_force = completed or placement
     is_lost = places_sets and bool(spec.components) and not spec.clusters
     if _replicas_changed(spec, in_force) or (is_lost and in_force.replica_scheduling is not None):
-        return Trigger.SCALE
+        return ScheduleTrigger.SCALE
     is_duplicated = in_force.scheduling_type == objects.DUPLICATED
-    if decide.reschedule_is_asked_for(binding) or not spec.is_workload or is_duplicated:
-        return Trigger.RECONCILE
+    if decide.is_reschedule_requested(binding) or not spec.is_workload or is_duplicated:
+        return ScheduleTrigger.RECONCILE
     if any(target.name in leaving for target in spec.clusters):
-        return Trigger.RECONCILE
+        return ScheduleTrigger.RECONCILE
     return None
 
 
@@ -122,7 +122,7 @@ def _placement_changed(binding: objects.Binding, placement: objects.Placement) -
         applied = msgspec.json.decode(text, type=objects.Placement)
     except wire.UNREADABLE:
         return False
-    placement, applied = without_empty_lists(placement), without_empty_lists(applied)
+    placement, applied = drop_empty_lists(placement), drop_empty_lists(applied)
     if placement == applied:
         return False
     without = {"cluster_affinities": (), "workload_affinity": None}
@@ -134,7 +134,7 @@ def _placement_changed(binding: objects.Binding, placement: objects.Placement) -
     return not observed or now is None or then is None or now != then
 
 
-def without_empty_lists(placement: objects.Placement) -> objects.Placement:
+def drop_empty_lists(placement: objects.Placement) -> objects.Placement:
     """Return the placement as Go writes it: an empty list is none."""
     terms = tuple(
         msgspec.structs.replace(term, overflow_affinities=term.overflow_affinities or None)

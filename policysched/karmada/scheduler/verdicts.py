@@ -40,7 +40,7 @@ class WriteFailure:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Verdict:
+class AttemptOutcome:
     """What is told of an attempt.
 
     Attributes:
@@ -54,34 +54,38 @@ class Verdict:
     is_retried: bool
 
 
-def of(result: algorithm.Result, failures: Sequence[WriteFailure] = ()) -> Verdict:
+def derive_outcome(
+    result: algorithm.Result, failures: Sequence[WriteFailure] = ()
+) -> AttemptOutcome:
     """Return what is told of a result, with what went wrong when it was written."""
     if not failures:
-        condition = _cut(patches.condition(result))
-        if isinstance(result, errors.Failure):
-            return Verdict(condition, result.text, result.kind != "fit")
-        return Verdict(condition, "", is_retried=False)
+        condition = _truncate_message(patches.make_condition(result))
+        if isinstance(result, errors.PlacementFailure):
+            return AttemptOutcome(condition, result.text, result.kind != "fit")
+        return AttemptOutcome(condition, "", is_retried=False)
     texts = [failure.text for failure in failures]
-    if isinstance(result, errors.Failure):
-        text = _joined([result.text, *texts])
-        condition = _cut(patches.condition(dataclasses.replace(result, text=text)))
-        return Verdict(condition, text, is_retried=True)
-    text = _joined(texts)
+    if isinstance(result, errors.PlacementFailure):
+        text = _aggregate_errors([result.text, *texts])
+        condition = _truncate_message(
+            patches.make_condition(dataclasses.replace(result, text=text))
+        )
+        return AttemptOutcome(condition, text, is_retried=True)
+    text = _aggregate_errors(texts)
     quota = next((failure for failure in failures if failure.is_quota), None)
     reason, message = (_SCHEDULER_ERROR, text) if quota is None else (QUOTA_EXCEEDED, quota.text)
     condition = objects.Condition(
         type=patches.SCHEDULED, status="False", reason=reason, message=message
     )
-    return Verdict(_cut(condition), text, is_retried=True)
+    return AttemptOutcome(_truncate_message(condition), text, is_retried=True)
 
 
-def _joined(texts: Sequence[str]) -> str:
+def _aggregate_errors(texts: Sequence[str]) -> str:
     """Return texts as an aggregate of Go's tells them (`apimachinery/pkg/util/errors`)."""
     unique = list(dict.fromkeys(texts))
     return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
 
 
-def _cut(condition: objects.Condition) -> objects.Condition:
+def _truncate_message(condition: objects.Condition) -> objects.Condition:
     return objects.Condition(
         type=condition.type,
         status=condition.status,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class RetryTimes:
+class RetryLimits:
     """How long to wait after failures, of a key and of all; the defaults are client-go's.
 
     Attributes:
@@ -36,7 +36,7 @@ class RetryTimes:
     burst: int = 100
 
 
-class Bucket(Protocol):
+class RetryRateLimit(Protocol):
     """A limit for all keys; see `kube.http.rate_limit.TokenBucket`."""
 
     def take(self) -> float:
@@ -50,15 +50,15 @@ class WorkQueue:
     def __init__(
         self,
         clock: clocks.Clock,
-        bucket: Bucket,
-        times: RetryTimes | None = None,
+        bucket: RetryRateLimit,
+        times: RetryLimits | None = None,
         *,
         on_ready: Callable[[], None] = lambda: None,
     ) -> None:
         """Start empty; `on_ready` is called when there is something to `pop`."""
         self._clock = clock
         self._bucket = bucket
-        self._times = times or RetryTimes()
+        self._times = times or RetryLimits()
         self._on_ready = on_ready
         self._ready: collections.deque[str] = collections.deque()
         self._wanted: set[str] = set()  # ready, or to become so when the work on it has ended
@@ -83,9 +83,9 @@ class WorkQueue:
 
     def add(self, key: str) -> None:
         """Have a key looked at, soon or after who works on it now."""
-        self._want(key)
+        self._mark_dirty(key)
 
-    def _want(self, key: str) -> None:
+    def _mark_dirty(self, key: str) -> None:
         if key in self._wanted:
             return
         self._wanted.add(key)
@@ -136,7 +136,7 @@ class WorkQueue:
             due_seconds, _, key = heapq.heappop(self._waiting)
             if self._due_seconds.get(key) == due_seconds:
                 del self._due_seconds[key]
-                self._want(key)
+                self._mark_dirty(key)
 
     def next_timer_seconds(self) -> float | None:
         """Return when `run_timers` next has something to do (monotonic clock), None for never."""

@@ -24,7 +24,7 @@ NO_OPINION: Final = -1
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Question:
+class EstimateRequest:
     """How many replicas of a binding have room, in these clusters' own view.
 
     Attributes:
@@ -38,23 +38,23 @@ class Question:
     counts_sets: bool = False
 
 
-class Unanswered(Exception):  # noqa: N818 - the decision waits, nothing is wrong
+class EstimatesMissing(Exception):  # noqa: N818 - the decision waits, nothing is wrong
     """A decision needs answers to go on.
 
     Attributes:
         question: to ask.
     """
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: EstimateRequest) -> None:
         super().__init__(f"{len(question.clusters)} estimators have not been asked")
         self.question = question
 
 
-def least(
+def cap_rooms(
     rooms: Sequence[int],
     asked: Mapping[str, int],
     answers: Answers,
-    about: Question,
+    about: EstimateRequest,
 ) -> Sequence[int]:
     """Return the rooms, none of them more than its estimator says.
 
@@ -73,7 +73,7 @@ def least(
         return rooms
     missing = tuple(name for name in asked if name not in answers)
     if missing:
-        raise Unanswered(dataclasses.replace(about, clusters=missing))
+        raise EstimatesMissing(dataclasses.replace(about, clusters=missing))
     limited = list(rooms)
     for name, place in asked.items():
         said = answers[name]

@@ -34,16 +34,16 @@ class MessageError(Exception):
     """An answer is no message of protobuf."""
 
 
-def request(cluster: str, about: bytes) -> bytes:
+def encode_request(cluster: str, about: bytes) -> bytes:
     """Return a request to the estimator of a cluster.
 
-    `about` is what `requirements` returns, for `MAX_AVAILABLE_REPLICAS`, or what `component_set`
-    returns, for `MAX_AVAILABLE_SETS`.
+    `about` is what `encode_requirements` returns, for `MAX_AVAILABLE_REPLICAS`, or what
+    `encode_component_set` returns, for `MAX_AVAILABLE_SETS`.
     """
     return _text(1, cluster) + about
 
 
-def requirements(asked: objects.ReplicaRequirements | None) -> bytes:
+def encode_requirements(asked: objects.ReplicaRequirements | None) -> bytes:
     """Return the field of a request that says what a replica asks for; none where nothing does."""
     if asked is None:
         return b""
@@ -58,7 +58,7 @@ def requirements(asked: objects.ReplicaRequirements | None) -> bytes:
     )
 
 
-def component_set(components: Sequence[objects.Component], namespace: str) -> bytes:
+def encode_component_set(components: Sequence[objects.Component], namespace: str) -> bytes:
     """Return the fields of a request that say what a set of components asks for."""
     return b"".join(_field(2, _component(each)) for each in components) + _text(3, namespace)
 
@@ -73,7 +73,7 @@ def _component(component: objects.Component) -> bytes:
     return message + _varint(3 << 3 | _VARINT) + _varint(component.replicas % 2**64)
 
 
-def count(answer: bytes) -> int:
+def decode_count(answer: bytes) -> int:
     """Return the number that an answer holds, in int32; 0 where it holds none.
 
     Raises:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from policysched.cluster.objects import wire
 
 
-def problem(found: objects.Cluster | objects.Binding) -> str:
+def find_problem(found: objects.Cluster | objects.Binding) -> str:
     """Return what is wrong with the object, "" when nothing is.
 
     Decisions suppose that nothing is.
@@ -46,7 +46,7 @@ def _wrong_quantity(amounts: Iterable[wire.Quantity]) -> str:
 
 
 def _wrong_time(times: Iterable[str | None]) -> str:
-    return next(filter(None, map(time_text.problem, times)), "")
+    return next(filter(None, map(time_text.find_problem, times)), "")
 
 
 def _replicas(spec: objects.BindingSpec) -> Iterator[int]:

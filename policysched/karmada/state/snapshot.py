@@ -15,7 +15,7 @@ _T = TypeVar("_T")
 
 
 @dataclasses.dataclass(frozen=True)
-class Snapshot:
+class ControlPlaneSnapshot:
     """All clusters, sorted by name, and answers about them that equal bindings share.
 
     Attributes:
@@ -32,7 +32,7 @@ class Snapshot:
     estimated: estimates.Answers | None = None
     _kept: dict[Hashable, Any] = dataclasses.field(default_factory=dict)
 
-    def keep(self, key: Hashable, compute: Callable[[], _T]) -> _T:
+    def memoize(self, key: Hashable, compute: Callable[[], _T]) -> _T:
         """Return the answer that was computed for the key, or compute it."""
         if key not in self._kept:
             self._kept[key] = compute()
@@ -40,8 +40,10 @@ class Snapshot:
         return kept
 
 
-def of(clusters: Sequence[objects.Cluster], bindings: Sequence[objects.Binding] = ()) -> Snapshot:
+def make_snapshot(
+    clusters: Sequence[objects.Cluster], bindings: Sequence[objects.Binding] = ()
+) -> ControlPlaneSnapshot:
     """Return the snapshot of these clusters."""
     living = [c for c in clusters if c.metadata.deletion_timestamp is None]
     living.sort(key=lambda cluster: cluster.metadata.name)
-    return Snapshot(tuple(living), len(clusters), tuple(bindings))
+    return ControlPlaneSnapshot(tuple(living), len(clusters), tuple(bindings))

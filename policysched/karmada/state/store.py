@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from policysched.karmada import objects
 
 
-class Store:
+class ControlPlaneStore:
     """The newest state of everything.
 
     A binding is as new as the watch or the answer to a write of our own, whichever is later; and
@@ -33,7 +33,7 @@ class Store:
         self.bindings: dict[str, objects.Binding] = {}
         self._deciding: dict[str, objects.Targets] = {}
         self._groups: dict[str, dict[str, None]] = {}
-        self._snapshot: snapshot.Snapshot | None = None
+        self._snapshot: snapshot.ControlPlaneSnapshot | None = None
         self._leaving: frozenset[str] = frozenset()
 
     def put_cluster(self, cluster: objects.Cluster) -> None:
@@ -82,11 +82,11 @@ class Store:
         said = binding.spec.schedule_priority if binding is not None else None
         return 0 if said is None else said.priority
 
-    def decide(self, key: str, targets: objects.Targets) -> None:
+    def assume_targets(self, key: str, targets: objects.Targets) -> None:
         """Note where a binding goes, before it is written."""
         self._deciding[key] = targets
 
-    def decided(self, key: str, written: objects.Binding | None) -> None:
+    def end_assumption(self, key: str, written: objects.Binding | None) -> None:
         """The write has ended; `written` is its answer, None where it failed or was not needed.
 
         An answer about an object that is gone, and has a successor of its name, says nothing.
@@ -95,19 +95,19 @@ class Store:
         if written is not None and self.current(written) is not None:
             self.put_binding(written)
 
-    def clusters_now(self) -> snapshot.Snapshot:
+    def clusters_now(self) -> snapshot.ControlPlaneSnapshot:
         """Return the clusters that there are now."""
         return self._current()
 
-    def view_for(self, binding: objects.Binding) -> snapshot.Snapshot:
+    def view_for(self, binding: objects.Binding) -> snapshot.ControlPlaneSnapshot:
         """Return what a decision about the binding sees."""
         current = self._current()
         if binding.spec.workload_affinity_groups is None:
             return current
-        others = tuple(self._in_groups(binding.spec.resource.namespace))
+        others = tuple(self._iterate_group_bindings(binding.spec.resource.namespace))
         return dataclasses.replace(current, bindings=others)
 
-    def _in_groups(self, namespace: str) -> Iterator[objects.Binding]:
+    def _iterate_group_bindings(self, namespace: str) -> Iterator[objects.Binding]:
         """Yield the bindings of a namespace that belong to groups, with what is decided."""
         for key in self._groups.get(namespace, ()):
             binding = self.bindings[key]
@@ -125,10 +125,10 @@ class Store:
         if not of_namespace:
             del self._groups[binding.metadata.namespace]
 
-    def _current(self) -> snapshot.Snapshot:
+    def _current(self) -> snapshot.ControlPlaneSnapshot:
         if self._snapshot is None:
             clusters = list(self.clusters.values())
-            self._snapshot = snapshot.of(clusters)
+            self._snapshot = snapshot.make_snapshot(clusters)
             self._leaving = frozenset(
                 each.metadata.name for each in clusters if each.metadata.deletion_timestamp
             )

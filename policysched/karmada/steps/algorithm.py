@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from policysched.karmada.policies import cluster_policies
     from policysched.karmada.state import snapshot
 
-Result: TypeAlias = "objects.Targets | errors.Failure"
+Result: TypeAlias = "objects.Targets | errors.PlacementFailure"
 Estimator: TypeAlias = (
-    "Callable[[objects.BindingSpec, snapshot.Snapshot, Sequence[int]], capacity.Room]"
+    "Callable[[objects.BindingSpec, snapshot.ControlPlaneSnapshot, Sequence[int]], capacity.Room]"
 )
 
 
-class Observer(Protocol):
-    """Is told how far a decision is, to measure it; see `measurements.Measurements`."""
+class DecisionObserver(Protocol):
+    """Is told how far a decision is, to measure it; see `measurements.SchedulingHistograms`."""
 
     def begin(self) -> None:
         """A decision begins."""
@@ -48,7 +48,7 @@ class Observer(Protocol):
         ...
 
 
-class _Nobody:
+class _NullObserver:
     def begin(self) -> None:
         pass
 
@@ -60,7 +60,7 @@ class _Nobody:
 
 
 @dataclasses.dataclass(frozen=True)
-class Algorithm:
+class BindingAlgorithm:
     """What decides about bindings; it keeps nothing from one to the next.
 
     Attributes:
@@ -75,30 +75,34 @@ class Algorithm:
             plugins.
     """
 
-    plugins: Sequence[interface.Plugin]
-    estimator: Estimator = capacity.room_for
+    plugins: Sequence[interface.ClusterPlugin]
+    estimator: Estimator = capacity.count_rooms
     with_empty_clusters: bool = False
-    observer: Observer = dataclasses.field(default_factory=_Nobody)
+    observer: DecisionObserver = dataclasses.field(default_factory=_NullObserver)
     policies: cluster_policies.ClusterPolicies | None = None
     places_sets: bool = False
 
-    def unobserved(self) -> Algorithm:
+    def drop_observer(self) -> BindingAlgorithm:
         """Return an algorithm that decides the same and measures nothing."""
-        return dataclasses.replace(self, observer=_Nobody())
+        return dataclasses.replace(self, observer=_NullObserver())
 
     @functools.cached_property
-    def filters(self) -> list[interface.FilterPlugin]:
+    def filters(self) -> list[interface.ClusterFilterPlugin]:
         """What refuses clusters, in the order in which it is asked."""
         asked = (*self.plugins, *((self.policies,) if self.policies else ()))
-        return [each for each in asked if isinstance(each, interface.FilterPlugin)]
+        return [each for each in asked if isinstance(each, interface.ClusterFilterPlugin)]
 
     @functools.cached_property
-    def scorers(self) -> list[interface.ScorePlugin]:
+    def scorers(self) -> list[interface.ClusterScorePlugin]:
         """The plugins that give points; those of policies are asked apart."""
-        return [each for each in self.plugins if isinstance(each, interface.ScorePlugin)]
+        return [each for each in self.plugins if isinstance(each, interface.ClusterScorePlugin)]
 
     def attempt(
-        self, request: interface.Request, clusters: snapshot.Snapshot, *, afresh: bool
+        self,
+        request: interface.SchedulingRequest,
+        clusters: snapshot.ControlPlaneSnapshot,
+        *,
+        afresh: bool,
     ) -> Result:
         """Return where the binding goes, or why it goes nowhere.
 
@@ -111,35 +115,37 @@ class Algorithm:
             PluginFailure: a plugin raised, or did not answer for each cluster.
         """
         self.observer.begin()
-        waits = self.policies.waits(request, clusters) if self.policies else None
+        waits = self.policies.find_metric_outage(request, clusters) if self.policies else None
         if waits is not None:
             return waits
         reasons = self._reasons(request, clusters)
         self.observer.step_ended("Filter")
         feasible = [i for i, reason in enumerate(reasons) if reason == interface.PASSES]
         if not feasible:
-            return errors.nothing_fits(clusters.all_count, reasons)
-        found = self.candidates_among(request, clusters, feasible)
+            return errors.make_no_fit_failure(clusters.all_count, reasons)
+        found = self.rank_candidates(request, clusters, feasible)
         self.observer.step_ended("Score")
-        needed = self.needed(request.spec)
+        needed = self.count_needed(request.spec)
         chosen = select_clusters.select(found, request.spec, request.placement, needed)
-        if isinstance(chosen, errors.Failure):
-            return chosen.within("failed to select clusters")
+        if isinstance(chosen, errors.PlacementFailure):
+            return chosen.prefix_step("failed to select clusters")
         self.observer.step_ended("Select")
         shares = assignment.assign(chosen, request, afresh=afresh)
-        if isinstance(shares, errors.Failure):
-            return shares.within("failed to assign replicas")
+        if isinstance(shares, errors.PlacementFailure):
+            return shares.prefix_step("failed to assign replicas")
         self.observer.step_ended("AssignReplicas")
         if self.with_empty_clusters:
             shares |= {c.name: 0 for c in chosen if c.name not in shares}
         return tuple(objects.TargetCluster(name=n, replicas=r) for n, r in shares.items())
 
-    def needed(self, spec: objects.BindingSpec) -> int:
+    def count_needed(self, spec: objects.BindingSpec) -> int:
         """Return what the chosen clusters have to have room for: replicas, or one whole set."""
         is_whole = self.places_sets and component_sets.is_placed_whole(spec)
         return 1 if is_whole else spec.replicas
 
-    def _reasons(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[str]:
+    def _reasons(
+        self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
+    ) -> Sequence[str]:
         """Return for each cluster what the first filter that refuses it says."""
         told: Sequence[str] = [interface.PASSES] * len(clusters.clusters)
         for plugin in self.filters:
@@ -151,18 +157,21 @@ class Algorithm:
             self.observer.plugin_ended(plugin.name, "Filter")
         return told
 
-    def candidates_among(
-        self, request: interface.Request, clusters: snapshot.Snapshot, feasible: Sequence[int]
-    ) -> list[candidates.Candidate]:
+    def rank_candidates(
+        self,
+        request: interface.SchedulingRequest,
+        clusters: snapshot.ControlPlaneSnapshot,
+        feasible: Sequence[int],
+    ) -> list[candidates.CandidateCluster]:
         """Return the clusters at the places `feasible` with what choosing among them looks at."""
         scores = self._scores(request, clusters)
-        judged = self._judgement(request, clusters, feasible)
+        judged = self._score_by_policies(request, clusters, feasible)
         rooms = self.estimator(request.spec, clusters, feasible)
         present: dict[str, int] = {}
         for target in request.spec.clusters:
             present.setdefault(target.name, target.replicas)
         return [
-            candidates.Candidate(
+            candidates.CandidateCluster(
                 cluster := clusters.clusters[i],
                 scores[i] + judged.points[place],
                 _overflow_order(cluster, request),
@@ -173,7 +182,9 @@ class Algorithm:
             for place, i in enumerate(feasible)
         ]
 
-    def _scores(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[int]:
+    def _scores(
+        self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
+    ) -> Sequence[int]:
         total = [0] * len(clusters.clusters)
         for plugin in self.scorers:
             try:
@@ -184,18 +195,21 @@ class Algorithm:
             self.observer.plugin_ended(plugin.name, "Score")
         return total
 
-    def _judgement(
-        self, request: interface.Request, clusters: snapshot.Snapshot, feasible: Sequence[int]
-    ) -> cluster_scores.Judgement:
+    def _score_by_policies(
+        self,
+        request: interface.SchedulingRequest,
+        clusters: snapshot.ControlPlaneSnapshot,
+        feasible: Sequence[int],
+    ) -> cluster_scores.ClusterScores:
         if self.policies is None:
-            return cluster_scores.Judgement([0] * len(feasible), None)
-        judged = self.policies.judge(request, clusters, feasible)
+            return cluster_scores.ClusterScores([0] * len(feasible), None)
+        judged = self.policies.score_clusters(request, clusters, feasible)
         self.observer.plugin_ended(self.policies.name, "Score")
         return judged
 
 
 def _failure_of(
-    plugin: interface.Plugin, point: str, error: Exception
+    plugin: interface.ClusterPlugin, point: str, error: Exception
 ) -> policysched_errors.PluginFailure:
     problem = f"{type(error).__name__}: {error}"
     return policysched_errors.PluginFailure(plugin.name, point, problem)
@@ -204,7 +218,7 @@ def _failure_of(
 _MATCHES_NO_TERM = 1000
 
 
-def _overflow_order(cluster: objects.Cluster, request: interface.Request) -> int:
+def _overflow_order(cluster: objects.Cluster, request: interface.SchedulingRequest) -> int:
     """Source: Karmada `spreadconstraint/group_clusters.go` (`getClusterOverflowOrder`)."""
     placement = request.placement
     if placement.cluster_affinity is not None or not placement.cluster_affinities:

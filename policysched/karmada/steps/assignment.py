@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 Shares: TypeAlias = dict[str, int]
 """Replicas by the name of the cluster, in the order in which they are written."""
-Assignment: TypeAlias = "Shares | errors.Failure"
+Assignment: TypeAlias = "Shares | errors.PlacementFailure"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Division:
+class ReplicaDivision:
     """One division of replicas among clusters.
 
     Attributes:
@@ -35,7 +35,7 @@ class Division:
         afresh: whether to forget where replicas are now.
     """
 
-    clusters: Sequence[candidates.Candidate]
+    clusters: Sequence[candidates.CandidateCluster]
     replicas: int
     spec: objects.BindingSpec
     strategy: objects.ReplicaScheduling | None
@@ -49,7 +49,10 @@ class Division:
 
 
 def assign(
-    chosen: Sequence[candidates.Candidate], request: interface.Request, *, afresh: bool
+    chosen: Sequence[candidates.CandidateCluster],
+    request: interface.SchedulingRequest,
+    *,
+    afresh: bool,
 ) -> Assignment:
     """Return the replicas of each cluster, or why there are none.
 
@@ -57,12 +60,12 @@ def assign(
     """
     spec = request.spec
     if not chosen:
-        return errors.Failure("other", "no clusters available to schedule")
+        return errors.PlacementFailure("other", "no clusters available to schedule")
     if not divides(spec):
         return {candidate.name: 0 for candidate in chosen}
     strategy = request.placement.replica_scheduling
-    whole = Division(chosen, spec.replicas, spec, strategy, afresh)
-    return _by_tiers(whole) if overflows(request) else _divide(whole)
+    whole = ReplicaDivision(chosen, spec.replicas, spec, strategy, afresh)
+    return _divide_by_tiers(whole) if overflows(request) else _divide(whole)
 
 
 def divides(spec: objects.BindingSpec) -> bool:
@@ -71,7 +74,7 @@ def divides(spec: objects.BindingSpec) -> bool:
     return has_replicas and len(spec.components) <= 1
 
 
-def overflows(request: interface.Request) -> bool:
+def overflows(request: interface.SchedulingRequest) -> bool:
     """Return whether clusters are filled tier by tier, those that the affinity means first."""
     if request.placement.cluster_affinity is not None or not request.affinity_name:
         return False
@@ -79,43 +82,43 @@ def overflows(request: interface.Request) -> bool:
     return term is not None and term.overflow_affinities is not None
 
 
-def _by_tiers(whole: Division) -> Assignment:
+def _divide_by_tiers(whole: ReplicaDivision) -> Assignment:
     """Fill the clusters that the affinity means before those that it overflows to."""
-    tiers: dict[int, list[candidates.Candidate]] = {}
+    tiers: dict[int, list[candidates.CandidateCluster]] = {}
     for candidate in whole.clusters:
         tiers.setdefault(candidate.overflow_order, []).append(candidate)
     left, shares = whole.replicas, Shares()
     for order in sorted(tiers):
         part = min(left, sum(candidate.available for candidate in tiers[order]))
         share = _divide(dataclasses.replace(whole, clusters=tiers[order], replicas=part))
-        if isinstance(share, errors.Failure):
+        if isinstance(share, errors.PlacementFailure):
             return share
         shares |= share
         left -= part
         if left <= 0:
             return shares
-    return errors.Failure(
+    return errors.PlacementFailure(
         "unschedulable", "Clusters available replicas are not enough to schedule."
     )
 
 
-def _divide(division: Division) -> Assignment:
+def _divide(division: ReplicaDivision) -> Assignment:
     strategy = division.strategy
     if strategy is None or strategy.replica_scheduling_type == objects.DUPLICATED:
         shares: Assignment = {c.name: division.replicas for c in division.clusters}
     elif strategy.replica_division_preference == objects.AGGREGATED:
-        shares = _by_room(division, aggregated=True)
+        shares = _divide_by_room(division, aggregated=True)
     elif strategy.replica_division_preference == objects.WEIGHTED:
         weights = strategy.weight_preference
         if any(candidate.votes for candidate in division.clusters):
-            shares = _by_score(division)
+            shares = _divide_by_score(division)
         elif weights is not None and weights.dynamic_weight:
-            shares = _by_room(division, aggregated=False)
+            shares = _divide_by_room(division, aggregated=False)
         else:
-            shares = _by_static_weight(division)
+            shares = _divide_by_static_weight(division)
     else:
-        return errors.Failure("other", _unsupported(strategy))
-    if isinstance(shares, errors.Failure):
+        return errors.PlacementFailure("other", _unsupported(strategy))
+    if isinstance(shares, errors.PlacementFailure):
         return shares
     return {name: replicas for name, replicas in shares.items() if replicas > 0}
 
@@ -128,13 +131,13 @@ def _unsupported(strategy: objects.ReplicaScheduling) -> str:
     )
 
 
-def _by_static_weight(division: Division) -> Shares:
+def _divide_by_static_weight(division: ReplicaDivision) -> Shares:
     """Divide by weights that are written down; room and present replicas do not matter."""
     votes = static_weights(division)
     return webster.divide(division.replicas, votes, division.spec.resource.uid)
 
 
-def static_weights(division: Division) -> dict[str, int]:
+def static_weights(division: ReplicaDivision) -> dict[str, int]:
     """Return the written weights of clusters, 1 for all where none has one."""
     preference = division.strategy.weight_preference if division.strategy else None
     rules = () if preference is None else preference.static_weight_list
@@ -150,26 +153,26 @@ def static_weights(division: Division) -> dict[str, int]:
     return weights or {candidate.name: 1 for candidate in division.clusters}
 
 
-def _by_room(division: Division, *, aggregated: bool) -> Assignment:
+def _divide_by_room(division: ReplicaDivision, *, aggregated: bool) -> Assignment:
     """Divide by room, moving as little of what is there as possible unless asked afresh."""
     present = division.present
     placed = objects.int32(sum(present.values()))
     if division.afresh:
         votes = {c.name: objects.int32(c.room + present.get(c.name, 0)) for c in division.clusters}
-        shares = _by_votes(division, votes, division.replicas, {}, aggregated=aggregated)
-        return _told(shares, "failed to do fresh scale")
+        shares = _divide_by_votes(division, votes, division.replicas, {}, aggregated=aggregated)
+        return _prefix_failure(shares, "failed to do fresh scale")
     if placed > division.replicas:
-        shares = _by_votes(division, present, division.replicas, {}, aggregated=aggregated)
-        return _told(shares, "failed to scale down")
+        shares = _divide_by_votes(division, present, division.replicas, {}, aggregated=aggregated)
+        return _prefix_failure(shares, "failed to scale down")
     if placed < division.replicas:
         votes = {c.name: c.room for c in division.clusters}
         more = objects.int32(division.replicas - placed)
-        shares = _by_votes(division, votes, more, present, aggregated=aggregated)
-        return _told(shares, "failed to scale up")
+        shares = _divide_by_votes(division, votes, more, present, aggregated=aggregated)
+        return _prefix_failure(shares, "failed to scale up")
     return present
 
 
-def _by_score(division: Division) -> Assignment:
+def _divide_by_score(division: ReplicaDivision) -> Assignment:
     """Divide by the points of a cluster policy; what is there moves as little as by room."""
     present, uid = division.present, division.spec.resource.uid
     missing = division.replicas - sum(present.values())
@@ -180,38 +183,40 @@ def _by_score(division: Division) -> Assignment:
     rooms = {c.name: max(0, c.available if division.afresh else c.room) for c in division.clusters}
     if (total := sum(rooms.values())) < seats:
         step = "failed to do fresh scale" if division.afresh else "failed to scale up"
-        return _too_little(total).within(step)
+        return _make_no_room_failure(total).prefix_step(step)
     votes = {c.name: c.votes or 0 for c in division.clusters}
-    return _added(kept, by_score.within(seats, votes, rooms, uid))
+    return _add_shares(kept, by_score.divide_within_room(seats, votes, rooms, uid))
 
 
-def _too_little(room: int) -> errors.Failure:
-    return errors.Failure(
+def _make_no_room_failure(room: int) -> errors.PlacementFailure:
+    return errors.PlacementFailure(
         "unschedulable", f"Clusters available replicas {room} are not enough to schedule."
     )
 
 
-def _told(shares: Assignment, step: str) -> Assignment:
-    return shares.within(step) if isinstance(shares, errors.Failure) else shares
+def _prefix_failure(shares: Assignment, step: str) -> Assignment:
+    return shares.prefix_step(step) if isinstance(shares, errors.PlacementFailure) else shares
 
 
-def _by_votes(
-    division: Division, votes: Shares, replicas: int, present: Shares, *, aggregated: bool
+def _divide_by_votes(
+    division: ReplicaDivision, votes: Shares, replicas: int, present: Shares, *, aggregated: bool
 ) -> Assignment:
     """Divide in proportion to votes and add the result to what is there."""
     votes = dict(sorted(votes.items(), key=lambda item: -item[1]))
     total = objects.int32(sum(votes.values()))
     if total < replicas:
-        return _too_little(total)
+        return _make_no_room_failure(total)
     if aggregated:
-        votes = _fewest(votes, replicas, {name for name, count in present.items() if count > 0})
+        votes = _choose_fewest(
+            votes, replicas, {name for name, count in present.items() if count > 0}
+        )
     more = Shares()
     if sum(votes.values()):
         more = webster.divide(replicas, votes, division.spec.resource.uid)
-    return _added(present, more)
+    return _add_shares(present, more)
 
 
-def _fewest(votes: Shares, replicas: int, preferred: set[str]) -> Shares:
+def _choose_fewest(votes: Shares, replicas: int, preferred: set[str]) -> Shares:
     """Return as few clusters as have room for all, those that have replicas already first."""
     ordered = sorted(votes, key=lambda name: name not in preferred)
     taken, room = Shares(), 0
@@ -223,7 +228,7 @@ def _fewest(votes: Shares, replicas: int, preferred: set[str]) -> Shares:
     return taken
 
 
-def _added(present: Shares, more: Shares) -> Shares:
+def _add_shares(present: Shares, more: Shares) -> Shares:
     """Return the sums; clusters that got nothing more come last."""
     if not present or not more:
         return more or present

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def within(
+def divide_within_room(
     seats: int, votes: Mapping[str, int], rooms: Mapping[str, int], uid: str
 ) -> dict[str, int]:
     """Return seats in proportion to votes, as many as there is room for at each, by name.
@@ -34,6 +34,6 @@ def within(
             del open_votes[name]
     left = {name: rooms[name] - given[name] for name in given if rooms[name] > given[name]}
     if seats and left:
-        for name, count in within(seats, left, left, uid).items():
+        for name, count in divide_within_room(seats, left, left, uid).items():
             given[name] += count
     return given

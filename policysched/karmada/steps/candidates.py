@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Candidate:
+class CandidateCluster:
     """A cluster that a binding may go to.
 
     Attributes:

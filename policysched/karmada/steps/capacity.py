@@ -34,9 +34,9 @@ _CPU, PODS = "cpu", "pods"
 _NATIVE = frozenset({_CPU, "memory", "ephemeral-storage"})
 
 
-def room_for(
+def count_rooms(
     spec: objects.BindingSpec,
-    clusters: snapshot.Snapshot,
+    clusters: snapshot.ControlPlaneSnapshot,
     feasible: Sequence[int] = (),
     *,
     with_models: bool = True,
@@ -61,17 +61,19 @@ def room_for(
     requirements = spec.replica_requirements
     asked = None if requirements is None else requirements.resource_request
     key = b"" if asked is None else msgspec.json.encode(asked, order="sorted")
-    rooms: Room = clusters.keep(
+    rooms: Room = clusters.memoize(
         ("room", key, with_models),
-        lambda: [_of_cluster(c, requirements, with_models=with_models) for c in clusters.clusters],
+        lambda: [
+            _count_cluster_room(c, requirements, with_models=with_models) for c in clusters.clusters
+        ],
     )
-    return limited(rooms, spec, clusters, feasible)
+    return limit_by_estimates(rooms, spec, clusters, feasible)
 
 
-def limited(
+def limit_by_estimates(
     rooms: Room,
     spec: objects.BindingSpec,
-    clusters: snapshot.Snapshot,
+    clusters: snapshot.ControlPlaneSnapshot,
     feasible: Sequence[int],
     *,
     counts_sets: bool = False,
@@ -83,12 +85,12 @@ def limited(
     """
     if clusters.estimated is not None:
         by_name = {clusters.clusters[i].metadata.name: i for i in feasible}
-        about = estimates.Question(spec, (), counts_sets)
-        rooms = estimates.least(rooms, by_name, clusters.estimated, about)
+        about = estimates.EstimateRequest(spec, (), counts_sets)
+        rooms = estimates.cap_rooms(rooms, by_name, clusters.estimated, about)
     return [spec.replicas if room == MAX_INT32 else room for room in rooms]
 
 
-def _of_cluster(
+def _count_cluster_room(
     cluster: objects.Cluster,
     requirements: objects.ReplicaRequirements | None,
     *,
@@ -97,19 +99,19 @@ def _of_cluster(
     summary = cluster.status.resource_summary
     if summary is None:
         return 0
-    pods = math.ceil(available(summary, PODS) or 0)
+    pods = math.ceil(compute_available(summary, PODS) or 0)
     if pods <= 0:
         return 0
     if requirements is None:
         return objects.int32(pods)
     models = cluster.spec.resource_models if with_models else ()
-    by_nodes = _of_models(models, summary, requirements.resource_request)
+    by_nodes = _count_model_room(models, summary, requirements.resource_request)
     if by_nodes is None:
-        by_nodes = _of_summary(summary, requirements.resource_request)
+        by_nodes = _count_summary_room(summary, requirements.resource_request)
     return objects.int32(min(pods, by_nodes))
 
 
-def available(summary: objects.ResourceSummary, resource: str) -> Fraction | None:
+def compute_available(summary: objects.ResourceSummary, resource: str) -> Fraction | None:
     """Return what is allocatable and neither allocated nor about to be; None if not listed."""
     if resource not in summary.allocatable:
         return None
@@ -118,20 +120,20 @@ def available(summary: objects.ResourceSummary, resource: str) -> Fraction | Non
     return quantity.parse(str(summary.allocatable[resource])) - sum(listed)
 
 
-def _of_summary(summary: objects.ResourceSummary, request: objects.ResourceList) -> int:
+def _count_summary_room(summary: objects.ResourceSummary, request: objects.ResourceList) -> int:
     room = int64.MAX
     for resource, asked in request.items():
         if quantity.value(asked) <= 0:
             continue
-        left = available(summary, resource)
+        left = compute_available(summary, resource)
         if left is None or left <= 0:
             return 0
         unit = 1000 if resource == _CPU else 1
-        room = min(room, math.ceil(left * unit) // amount_of(resource, asked))
+        room = min(room, math.ceil(left * unit) // convert_amount(resource, asked))
     return room
 
 
-def _of_models(
+def _count_model_room(
     models: Sequence[objects.ResourceModel],
     summary: objects.ResourceSummary,
     request: objects.ResourceList,
@@ -140,7 +142,7 @@ def _of_models(
     nodes = nodes_by_size(models, summary)
     if nodes is None:
         return None
-    return min(MAX_INT32, sum(count * _on_node(size, request) for size, count in nodes))
+    return min(MAX_INT32, sum(count * _count_node_room(size, request) for size, count in nodes))
 
 
 def nodes_by_size(
@@ -160,12 +162,12 @@ def nodes_by_size(
     return [(sizes[grade], nodes[grade]) for grade in sorted(sizes)]
 
 
-def _on_node(size: Mapping[str, wire.Quantity], request: objects.ResourceList) -> int:
+def _count_node_room(size: Mapping[str, wire.Quantity], request: objects.ResourceList) -> int:
     room = PODS_PER_NODE
     for resource, asked in request.items():
-        wanted = amount_of(resource, asked)
+        wanted = convert_amount(resource, asked)
         if wanted > 0 and counts_on_nodes(resource):
-            room = min(room, max(0, amount_of(resource, size.get(resource, 0))) // wanted)
+            room = min(room, max(0, convert_amount(resource, size.get(resource, 0))) // wanted)
     return room
 
 
@@ -178,6 +180,6 @@ def counts_on_nodes(resource: str) -> bool:
     )
 
 
-def amount_of(resource: str, amount: wire.Quantity) -> int:
+def convert_amount(resource: str, amount: wire.Quantity) -> int:
     """Return an amount of a resource: CPU in milli, all else in whole units, rounded up."""
     return quantity.milli_value(amount) if resource == _CPU else quantity.value(amount)

@@ -39,9 +39,9 @@ def is_placed_whole(spec: objects.BindingSpec) -> bool:
     )
 
 
-def room_for(
+def count_set_rooms(
     spec: objects.BindingSpec,
-    clusters: snapshot.Snapshot,
+    clusters: snapshot.ControlPlaneSnapshot,
     feasible: Sequence[int] = (),
     *,
     with_models: bool = True,
@@ -52,16 +52,16 @@ def room_for(
         Unanswered: estimators are to be asked first.
     """
     if not is_placed_whole(spec):
-        return capacity.room_for(spec, clusters, feasible, with_models=with_models)
+        return capacity.count_rooms(spec, clusters, feasible, with_models=with_models)
     key = msgspec.json.encode(spec.components, order="sorted")
-    rooms: capacity.Room = clusters.keep(
+    rooms: capacity.Room = clusters.memoize(
         ("sets", key, with_models),
-        lambda: [_of_cluster(c, spec.components, with_models) for c in clusters.clusters],
+        lambda: [_count_cluster_sets(c, spec.components, with_models) for c in clusters.clusters],
     )
-    return capacity.limited(rooms, spec, clusters, feasible, counts_sets=True)
+    return capacity.limit_by_estimates(rooms, spec, clusters, feasible, counts_sets=True)
 
 
-def _of_cluster(
+def _count_cluster_sets(
     cluster: objects.Cluster,
     components: Sequence[objects.Component],
     with_models: bool,  # noqa: FBT001 - as its caller has it
@@ -69,36 +69,36 @@ def _of_cluster(
     summary = cluster.status.resource_summary
     if summary is None:
         return 0
-    pods = math.ceil(capacity.available(summary, capacity.PODS) or 0)
+    pods = math.ceil(capacity.compute_available(summary, capacity.PODS) or 0)
     if pods <= 0:
         return 0
     of_set = sum(each.replicas for each in components)
     if of_set <= 0:
         return objects.int32(pods)
     sets = objects.int32(pods // of_set)
-    for resource, asked in _asked_by_set(components).items():
+    for resource, asked in _sum_set_requests(components).items():
         if asked <= 0:
             continue
-        left = capacity.available(summary, resource)
-        amount = 0 if left is None else _in_unit_of(summary.allocatable[resource], left)
+        left = capacity.compute_available(summary, resource)
+        amount = 0 if left is None else _convert_to_unit(summary.allocatable[resource], left)
         if amount <= 0:
             return 0
         sets = min(sets, objects.int32(amount // asked))
     nodes = capacity.nodes_by_size(cluster.spec.resource_models, summary) if with_models else None
-    return sets if nodes is None else _on_nodes(nodes, components, sets)
+    return sets if nodes is None else _count_sets_on_nodes(nodes, components, sets)
 
 
-def _asked_by_set(components: Sequence[objects.Component]) -> dict[str, int]:
+def _sum_set_requests(components: Sequence[objects.Component]) -> dict[str, int]:
     total: collections.Counter[str] = collections.Counter()
     for each in components:
         if each.replica_requirements is not None:
             for resource, asked in each.replica_requirements.resource_request.items():
-                amount = _in_unit_of(asked, quantity.parse(str(asked)))
+                amount = _convert_to_unit(asked, quantity.parse(str(asked)))
                 total[resource] += amount * each.replicas
     return total
 
 
-def _in_unit_of(written: wire.Quantity, amount: Fraction) -> int:
+def _convert_to_unit(written: wire.Quantity, amount: Fraction) -> int:
     """Return an amount in milli, or in whole units where the text has a binary suffix.
 
     So Karmada compares unlike units where one side has such a suffix and the other has none.
@@ -111,9 +111,9 @@ class _Node:
 
     def __init__(self, size: dict[str, wire.Quantity]) -> None:
         self.pods = capacity.PODS_PER_NODE
-        self.left = {name: capacity.amount_of(name, amount) for name, amount in size.items()}
+        self.left = {name: capacity.convert_amount(name, amount) for name, amount in size.items()}
 
-    def take(self, wanted: dict[str, int], replicas: int) -> int:
+    def fit_replicas(self, wanted: dict[str, int], replicas: int) -> int:
         """Take as many replicas as fit, and return how many."""
         taken = min(
             (max(0, self.left.get(name, 0)) // amount for name, amount in wanted.items()),
@@ -126,30 +126,30 @@ class _Node:
         return taken
 
 
-def _on_nodes(
+def _count_sets_on_nodes(
     nodes: Sequence[tuple[dict[str, wire.Quantity], int]],
     components: Sequence[objects.Component],
     limit: int,
 ) -> int:
     """Return how many sets fit when each replica goes to the first node that takes it."""
     standing = [_Node(size) for size, count in nodes for _ in range(count)]
-    asked = [(_wanted(each), each.replicas) for each in components]
+    asked = [(_convert_requests(each), each.replicas) for each in components]
     for number in range(limit):
         for wanted, replicas in asked:
             missing = replicas
             for node in standing:
                 if missing <= 0:
                     break
-                missing -= node.take(wanted, missing)
+                missing -= node.fit_replicas(wanted, missing)
             if missing > 0:
                 return number
     return limit
 
 
-def _wanted(component: objects.Component) -> dict[str, int]:
+def _convert_requests(component: objects.Component) -> dict[str, int]:
     requirements = component.replica_requirements
     request = {} if requirements is None else requirements.resource_request
-    amounts = {name: capacity.amount_of(name, asked) for name, asked in request.items()}
+    amounts = {name: capacity.convert_amount(name, asked) for name, asked in request.items()}
     return {
         name: amount
         for name, amount in amounts.items()

@@ -21,7 +21,7 @@ _NO_PLACEMENT = "failed to get placement from {kind}({key})"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Decision:
+class BindingDecision:
     """What became of a binding.
 
     Attributes:
@@ -32,52 +32,59 @@ class Decision:
 
     result: algorithm.Result
     observed_affinity: str
-    failed_terms: tuple[tuple[int, errors.Failure], ...] = ()
+    failed_terms: tuple[tuple[int, errors.PlacementFailure], ...] = ()
 
 
 def decide(
-    algorithm: algorithm.Algorithm, binding: objects.Binding, clusters: snapshot.Snapshot
-) -> Decision:
+    algorithm: algorithm.BindingAlgorithm,
+    binding: objects.Binding,
+    clusters: snapshot.ControlPlaneSnapshot,
+) -> BindingDecision:
     """Return where the binding goes; never wraps around to terms before the observed one."""
     former = binding.status.scheduler_observing_affinity_name
-    afresh = reschedule_is_asked_for(binding)
-    planned = requests(algorithm, binding, clusters)
-    if isinstance(planned, errors.Failure):
-        return Decision(planned, former)
+    afresh = is_reschedule_requested(binding)
+    planned = list_requests(algorithm, binding, clusters)
+    if isinstance(planned, errors.PlacementFailure):
+        return BindingDecision(planned, former)
     terms = planned[0].placement.cluster_affinities
     if not terms:
-        return Decision(algorithm.attempt(planned[0], clusters, afresh=afresh), former)
-    failed: list[tuple[int, errors.Failure]] = []
+        return BindingDecision(algorithm.attempt(planned[0], clusters, afresh=afresh), former)
+    failed: list[tuple[int, errors.PlacementFailure]] = []
     for number, request in enumerate(planned, len(terms) - len(planned)):
         result = algorithm.attempt(request, clusters, afresh=afresh)
-        if not isinstance(result, errors.Failure):
-            return Decision(result, request.affinity_name, tuple(failed))
+        if not isinstance(result, errors.PlacementFailure):
+            return BindingDecision(result, request.affinity_name, tuple(failed))
         if result.is_held:  # whatever the term
-            return Decision(result, former, tuple(failed))
+            return BindingDecision(result, former, tuple(failed))
         failed.append((number, result))
-    return Decision(failed[0][1], former, tuple(failed))
+    return BindingDecision(failed[0][1], former, tuple(failed))
 
 
-def requests(
-    algorithm: algorithm.Algorithm, binding: objects.Binding, clusters: snapshot.Snapshot
-) -> list[interface.Request] | errors.Failure:
+def list_requests(
+    algorithm: algorithm.BindingAlgorithm,
+    binding: objects.Binding,
+    clusters: snapshot.ControlPlaneSnapshot,
+) -> list[interface.SchedulingRequest] | errors.PlacementFailure:
     """Return the attempts to make, each when those before have failed; or why there are none."""
     placement, former = binding.spec.placement, binding.status.scheduler_observing_affinity_name
     if placement is None:
         kind = "resourceBinding" if binding.metadata.namespace else "clusterResourceBinding"
-        return errors.Failure("other", _NO_PLACEMENT.format(kind=kind, key=binding.key))
+        return errors.PlacementFailure("other", _NO_PLACEMENT.format(kind=kind, key=binding.key))
     if algorithm.policies is not None:
-        placement = algorithm.policies.completed(binding, clusters)
+        placement = algorithm.policies.complete_placement(binding, clusters)
     terms = placement.cluster_affinities
     if not terms:
-        return [interface.Request(binding, placement, former)]
+        return [interface.SchedulingRequest(binding, placement, former)]
     first = next((i for i, term in enumerate(terms) if term.affinity_name == former), 0)
-    return [interface.Request(binding, placement, term.affinity_name) for term in terms[first:]]
+    return [
+        interface.SchedulingRequest(binding, placement, term.affinity_name)
+        for term in terms[first:]
+    ]
 
 
-def reschedule_is_asked_for(binding: objects.Binding) -> bool:
+def is_reschedule_requested(binding: objects.Binding) -> bool:
     """Return whether somebody asked for a reschedule after the last time it was scheduled."""
     asked, last = binding.spec.reschedule_triggered_at, binding.status.last_scheduled_time
     if asked is None or last is None:
         return False
-    return time_text.seconds(asked) > time_text.seconds(last)
+    return time_text.parse_seconds(asked) > time_text.parse_seconds(last)

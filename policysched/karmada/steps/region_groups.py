@@ -22,11 +22,11 @@ _UNIT: Final = 1000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Region:
+class CandidateRegion:
     """Candidates of one region, best first."""
 
     name: str
-    members: Sequence[candidates.Candidate]
+    members: Sequence[candidates.CandidateCluster]
     weight: int
 
     @property
@@ -35,18 +35,20 @@ class Region:
         return (-self.weight, self.name)
 
 
-def group(
-    found: Sequence[candidates.Candidate], spec: objects.BindingSpec, placement: objects.Placement
-) -> list[Region]:
+def group_by_region(
+    found: Sequence[candidates.CandidateCluster],
+    spec: objects.BindingSpec,
+    placement: objects.Placement,
+) -> list[CandidateRegion]:
     """Return the regions of the candidates; those without a region belong to none."""
-    members: dict[str, list[candidates.Candidate]] = {}
+    members: dict[str, list[candidates.CandidateCluster]] = {}
     for candidate in found:
         if candidate.cluster.spec.region:
             members.setdefault(candidate.cluster.spec.region, []).append(candidate)
-    return [Region(name, of, _weight(of, spec, placement)) for name, of in members.items()]
+    return [CandidateRegion(name, of, _weight(of, spec, placement)) for name, of in members.items()]
 
 
-def constraint(placement: objects.Placement, field: str) -> objects.SpreadConstraint:
+def find_constraint(placement: objects.Placement, field: str) -> objects.SpreadConstraint:
     """Return the last constraint on the field; without one, one that asks for 0 groups."""
     for found in reversed(placement.spread_constraints):
         if found.spread_by_field == field:
@@ -55,15 +57,15 @@ def constraint(placement: objects.Placement, field: str) -> objects.SpreadConstr
 
 
 def _weight(
-    members: Sequence[candidates.Candidate],
+    members: Sequence[candidates.CandidateCluster],
     spec: objects.BindingSpec,
     placement: objects.Placement,
 ) -> int:
     if placement.scheduling_type == objects.DUPLICATED:
         fitting = [m.score for m in members if m.available >= spec.replicas]
         return len(fitting) * _UNIT + sum(fitting) // len(fitting) if fitting else 0
-    min_regions = constraint(placement, "region").min_groups
-    min_clusters = max(constraint(placement, "cluster").min_groups, min_regions)
+    min_regions = find_constraint(placement, "region").min_groups
+    min_clusters = max(find_constraint(placement, "cluster").min_groups, min_regions)
     # Karmada divides by zero here and arrives at 0; a policy's webhook admits no 0.
     wanted = math.ceil(spec.replicas / min_regions) if min_regions else 0
     room = score = count = 0
@@ -76,7 +78,9 @@ def _weight(
     return wanted * _UNIT + score // count
 
 
-def choose(regions: Sequence[Region], fewest: int, most: int, clusters: int) -> list[Region]:
+def choose_regions(
+    regions: Sequence[CandidateRegion], fewest: int, most: int, clusters: int
+) -> list[CandidateRegion]:
     """Return the best combination of regions, best region first; none when there is none.
 
     Args:
@@ -86,7 +90,10 @@ def choose(regions: Sequence[Region], fewest: int, most: int, clusters: int) -> 
         clusters: how many clusters they need to have together.
     """
     ordered = sorted(regions, key=lambda region: (len(region.members), *region.rank))
-    paths = [sorted(path, key=lambda r: r.rank) for path in _paths(ordered, fewest, most, clusters)]
+    paths = [
+        sorted(path, key=lambda r: r.rank)
+        for path in _iterate_combinations(ordered, fewest, most, clusters)
+    ]
     if not paths:
         return []
     paths.sort(key=lambda p: (-sum(r.weight for r in p), -sum(len(r.members) for r in p)))
@@ -98,11 +105,11 @@ def choose(regions: Sequence[Region], fewest: int, most: int, clusters: int) -> 
     return best
 
 
-def _paths(
-    ordered: Sequence[Region], fewest: int, most: int, clusters: int
-) -> Iterator[tuple[Region, ...]]:
+def _iterate_combinations(
+    ordered: Sequence[CandidateRegion], fewest: int, most: int, clusters: int
+) -> Iterator[tuple[CandidateRegion, ...]]:
     """Yield combinations that suffice, shortest of their beginning, in the order found."""
-    pending: list[tuple[tuple[Region, ...], int, int]] = [((), 0, 0)]
+    pending: list[tuple[tuple[CandidateRegion, ...], int, int]] = [((), 0, 0)]
     while pending:
         path, count, begin = pending.pop()
         if count >= clusters and fewest <= len(path) <= most:

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     from policysched.karmada.steps import candidates
 
-Selection: TypeAlias = "Sequence[candidates.Candidate] | errors.Failure"
+Selection: TypeAlias = "Sequence[candidates.CandidateCluster] | errors.PlacementFailure"
 
 
 def select(
-    found: Sequence[candidates.Candidate],
+    found: Sequence[candidates.CandidateCluster],
     spec: objects.BindingSpec,
     placement: objects.Placement,
     needed: int,
@@ -34,10 +34,10 @@ def select(
         return ranked
     fields = {constraint.spread_by_field for constraint in placement.spread_constraints}
     if "region" in fields:
-        return _by_region(ranked, spec, placement)
+        return _select_by_region(ranked, spec, placement)
     if "cluster" in fields:
-        return _by_cluster(ranked, placement, needed)
-    return errors.Failure("other", "just support cluster and region spread constraint")
+        return _select_by_cluster(ranked, placement, needed)
+    return errors.PlacementFailure("other", "just support cluster and region spread constraint")
 
 
 def ignores_constraints(strategy: objects.ReplicaScheduling | None) -> bool:
@@ -50,24 +50,26 @@ def ignores_constraints(strategy: objects.ReplicaScheduling | None) -> bool:
     return weights is None or bool(weights.static_weight_list and not weights.dynamic_weight)
 
 
-def _by_cluster(
-    ranked: Sequence[candidates.Candidate], placement: objects.Placement, needed: int
+def _select_by_cluster(
+    ranked: Sequence[candidates.CandidateCluster], placement: objects.Placement, needed: int
 ) -> Selection:
-    constraint = region_groups.constraint(placement, "cluster")
+    constraint = region_groups.find_constraint(placement, "cluster")
     if len(ranked) < constraint.min_groups:
-        return errors.Failure(
+        return errors.PlacementFailure(
             "other", "the number of feasible clusters is less than spreadConstraint.MinGroups"
         )
     count = min(len(ranked), constraint.max_groups)
     if placement.scheduling_type == objects.DUPLICATED:
         return ranked[:count]
-    chosen = _with_room(ranked, count, needed)
-    return chosen or errors.Failure("other", f"no enough resource when selecting {count} clusters")
+    chosen = _exchange_for_room(ranked, count, needed)
+    return chosen or errors.PlacementFailure(
+        "other", f"no enough resource when selecting {count} clusters"
+    )
 
 
-def _with_room(
-    ranked: Sequence[candidates.Candidate], count: int, needed: int
-) -> Sequence[candidates.Candidate]:
+def _exchange_for_room(
+    ranked: Sequence[candidates.CandidateCluster], count: int, needed: int
+) -> Sequence[candidates.CandidateCluster]:
     """Return the best clusters, the worst of them exchanged for roomier ones until all fits.
 
     Nothing is returned when it does not fit even so.
@@ -82,23 +84,23 @@ def _with_room(
     return chosen if sum(c.available for c in chosen) >= needed else ()
 
 
-def _by_region(
-    ranked: Sequence[candidates.Candidate],
+def _select_by_region(
+    ranked: Sequence[candidates.CandidateCluster],
     spec: objects.BindingSpec,
     placement: objects.Placement,
 ) -> Selection:
-    wanted = region_groups.constraint(placement, "region")
-    clusters = region_groups.constraint(placement, "cluster")
-    regions = region_groups.group(ranked, spec, placement)
+    wanted = region_groups.find_constraint(placement, "region")
+    clusters = region_groups.find_constraint(placement, "cluster")
+    regions = region_groups.group_by_region(ranked, spec, placement)
     if len(regions) < wanted.min_groups:
-        return errors.Failure(
+        return errors.PlacementFailure(
             "other", "the number of feasible region is less than spreadConstraint.MinGroups"
         )
-    chosen = region_groups.choose(
+    chosen = region_groups.choose_regions(
         regions, wanted.min_groups, wanted.max_groups, clusters.min_groups
     )
     if not chosen:
-        return errors.Failure(
+        return errors.PlacementFailure(
             "other", "the number of clusters is less than the cluster spreadConstraint.MinGroups"
         )
     firsts = [region.members[0] for region in chosen]

@@ -26,7 +26,7 @@ def divide(seats: int, votes: Mapping[str, int], uid: str) -> dict[str, int]:
         votes: of each party; not all of them 0.
         uid: of the resource; its hash says which name wins a tie.
     """
-    given = _surely_given(seats, votes)
+    given = _compute_sure_seats(seats, votes)
     names = sorted(votes, reverse=is_odd(uid))
     # Popped first: the greatest priority, then the fewest seats, then the first name.
     heap = [
@@ -41,7 +41,7 @@ def divide(seats: int, votes: Mapping[str, int], uid: str) -> dict[str, int]:
     return dict(sorted(given.items()))
 
 
-def _surely_given(seats: int, votes: Mapping[str, int]) -> dict[str, int]:
+def _compute_sure_seats(seats: int, votes: Mapping[str, int]) -> dict[str, int]:
     """Return seats that the method gives in any case, to spare the queue the many first ones.
 
     A seat number s + 1 of a party is given before every other whose votes / (2 * s + 1) is less.

@@ -57,7 +57,7 @@ class _Shape(msgspec.Struct):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Connection:
+class ApiClientConfig:
     """Everything needed to reach one API server as one user.
 
     Attributes:
@@ -93,7 +93,7 @@ async def load(
     context: str | None,
     clock: clocks.Clock,
     environ: Mapping[str, str] = os.environ,
-) -> Connection:
+) -> ApiClientConfig:
     """Return the connection: of `path`, else `KUBECONFIG`, else the pod's own, else the home's.
 
     Args:
@@ -110,7 +110,7 @@ async def load(
     if paths:
         return await from_files(paths, context, clock)
     if environ.get(incluster_config.SERVICE_HOST_ENV_NAME):
-        return await in_cluster(clock, environ)
+        return await load_in_cluster(clock, environ)
     home = pathlib.Path.home() / ".kube" / "config"
     if _exists(home):
         return await from_files(str(home), context, clock)
@@ -121,7 +121,7 @@ async def load(
     )
 
 
-async def from_files(paths: str, context: str | None, clock: clocks.Clock) -> Connection:
+async def from_files(paths: str, context: str | None, clock: clocks.Clock) -> ApiClientConfig:
     """Return the connection that one kubeconfig, or several joined by `:`, describe.
 
     Raises:
@@ -142,7 +142,7 @@ async def from_files(paths: str, context: str | None, clock: clocks.Clock) -> Co
         raise errors.KubeconfigError(paths, credential_sources.safe_text(error)) from None
     finally:
         kube_config._cleanup_temp_files()  # noqa: SLF001 - else embedded keys lie in files until the process ends
-    return Connection(
+    return ApiClientConfig(
         server=server,
         ssl_context=trust,
         credentials=credentials.Credentials(source, first, clock, trust),
@@ -152,11 +152,11 @@ async def from_files(paths: str, context: str | None, clock: clocks.Clock) -> Co
     )
 
 
-async def in_cluster(
+async def load_in_cluster(
     clock: clocks.Clock,
     environ: Mapping[str, str] = os.environ,
     files: ServiceAccountFiles = ServiceAccountFiles(),
-) -> Connection:
+) -> ApiClientConfig:
     """Return the connection of the pod that we run in.
 
     Raises:
@@ -175,7 +175,7 @@ async def in_cluster(
     except (OSError, ValueError, config_exception.ConfigException) as error:
         raise errors.KubeconfigError(_IN_CLUSTER, credential_sources.safe_text(error)) from error
     _relax(trust)
-    return Connection(
+    return ApiClientConfig(
         server=loader.host,
         ssl_context=trust,
         credentials=credentials.Credentials(source, first, clock),
@@ -265,7 +265,7 @@ def _server(loader: credential_sources.KubeconfigLoader, where: str) -> str:
     if not server.startswith(("https://", "http://")) or server_urls.split(server) is None:
         raise errors.KubeconfigError(
             where,
-            f"{server_urls.quoted(server)} is not the address of a server",
+            f"{server_urls.quote_url(server)} is not the address of a server",
             help="https://HOST:PORT",
         )
     return server

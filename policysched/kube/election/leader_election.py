@@ -1,7 +1,7 @@
 """Leader election by a Lease: at most one of several processes leads at any time.
 
-`Candidate` is what one process knows and concludes, without I/O; `Elector` asks the API server and
-waits. The rules are those of client-go (`tools/leaderelection/leaderelection.go`):
+`LeaderCandidate` is what one process knows and concludes, without I/O; `LeaseElector` asks the
+API server and waits. The rules are those of client-go (`tools/leaderelection/leaderelection.go`):
 
 - A candidate takes the lease when nobody holds it, or when it has not changed for the duration that
   it states, by the candidate's own clock since it saw the change. The times in it are for people.
@@ -39,7 +39,7 @@ different speeds, and for what a closed connection leaves on the way."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Times:
+class LeaseTimings:
     """How long things take; the defaults are kube-scheduler's.
 
     Attributes:
@@ -58,7 +58,7 @@ class Times:
         return (self.lease_duration_seconds - self.renew_deadline_seconds) * (1.0 - _MARGIN)
 
 
-class Candidate:
+class LeaderCandidate:
     """What one process knows of the lease, and what it may do.
 
     Attributes:
@@ -67,7 +67,7 @@ class Candidate:
         clock: measures them.
     """
 
-    def __init__(self, identity: str, times: Times, clock: clocks.Clock) -> None:
+    def __init__(self, identity: str, times: LeaseTimings, clock: clocks.Clock) -> None:
         """Know nothing yet."""
         self.identity = identity
         self.times = times
@@ -94,11 +94,11 @@ class Candidate:
         if self.holder != self.identity:
             self._renewed_at_seconds = None
 
-    def wanted(self) -> lease.Record | None:
+    def build_record(self) -> lease.LeaderElectionRecord | None:
         """Return what to write in order to lead, None while another one leads."""
         now = lease.time_text(self.clock.now())
         duration_seconds = math.ceil(self.times.lease_duration_seconds)  # longer is safe
-        mine = lease.Record(self.identity, duration_seconds, now, now)
+        mine = lease.LeaderElectionRecord(self.identity, duration_seconds, now, now)
         if self._stored is None:
             return mine
         record = self._stored.record
@@ -110,7 +110,7 @@ class Candidate:
             return None
         return dataclasses.replace(mine, acquired_at=acquired_at, transitions=transitions)
 
-    def written(self, stored: lease.StoredLease, sent_at_seconds: float) -> None:
+    def note_written(self, stored: lease.StoredLease, sent_at_seconds: float) -> None:
         """Take in the answer to a write that made us the leader, or keeps us that."""
         self.observe(stored)
         self._renewed_at_seconds = sent_at_seconds
@@ -119,12 +119,12 @@ class Candidate:
         """Lead no more, until the lease is written again."""
         self._renewed_at_seconds = None
 
-    def last_words(self) -> lease.Record | None:
+    def build_release_record(self) -> lease.LeaderElectionRecord | None:
         """Return what releases the lease, None where it is not ours to release."""
         if self._stored is None or self.holder != self.identity:
             return None
         now = lease.time_text(self.clock.now())
-        return lease.Record("", 1, now, now, self._stored.record.transitions)
+        return lease.LeaderElectionRecord("", 1, now, now, self._stored.record.transitions)
 
     def begin_until_seconds(self) -> float | None:
         """Return until when writes may begin (monotonic clock), None for one who does not lead."""
@@ -149,7 +149,7 @@ class Candidate:
         free_at_seconds = self._renewed_at_seconds + self.times.lease_duration_seconds
         return max(0.0, self.clock.monotonic_seconds() - free_at_seconds)
 
-    def _is_free(self, record: lease.Record) -> bool:
+    def _is_free(self, record: lease.LeaderElectionRecord) -> bool:
         if not record.holder:
             return True
         # A lease of no duration was made by hand: treat it like one of ours.
@@ -157,7 +157,7 @@ class Candidate:
         return self.clock.monotonic_seconds() >= self._seen_at_seconds + seconds
 
 
-class Leases(Protocol):
+class ResourceLock(Protocol):
     """Where the lease is kept; see `lease.LeaseStore`."""
 
     @property
@@ -169,16 +169,18 @@ class Leases(Protocol):
         """Return the lease, None while there is none."""
         ...
 
-    async def create(self, record: lease.Record) -> lease.StoredLease:
+    async def create(self, record: lease.LeaderElectionRecord) -> lease.StoredLease:
         """Create the lease."""
         ...
 
-    async def replace(self, stored: lease.StoredLease, record: lease.Record) -> lease.StoredLease:
+    async def replace(
+        self, stored: lease.StoredLease, record: lease.LeaderElectionRecord
+    ) -> lease.StoredLease:
         """Write into a lease that has not changed since it was read."""
         ...
 
 
-class Elector:
+class LeaseElector:
     """One process that wants to lead: `acquire`, `renew` until lost, again; in the end `release`.
 
     What it does as the leader has to end between `renew` and the next `acquire`.
@@ -186,9 +188,9 @@ class Elector:
 
     def __init__(
         self,
-        leases: Leases,
-        candidate: Candidate,
-        writes: fence.Fence,
+        leases: ResourceLock,
+        candidate: LeaderCandidate,
+        writes: fence.WriteFence,
         *,
         rng: random.Random,
         sleep: client.Sleep = asyncio.sleep,
@@ -224,7 +226,7 @@ class Elector:
     async def acquire(self) -> None:
         """Return once this process leads."""
         while not await self._attempt():
-            self._tell_of_holder()
+            self._log_holder()
             longer = 1.0 + JITTER_FACTOR * self._rng.random()
             await self._sleep(self._times.retry_period_seconds * longer)
         _log.info("leading by the lease %s as %s", self._leases.name, self._candidate.identity)
@@ -233,7 +235,7 @@ class Elector:
         """Keep the lease; return when it is lost, and with it the right to write."""
         while left_seconds := self._candidate.seconds_left():
             await self._sleep(min(self._times.retry_period_seconds, left_seconds))
-            await self._within(self._candidate.seconds_left(), self._attempt())
+            await self._run_within(self._candidate.seconds_left(), self._attempt())
         self._writes.close()
         self._candidate.step_down()
         self._newest_holder = ""
@@ -251,7 +253,7 @@ class Elector:
 
     async def _release(self) -> bool:
         """Return whether the lease is not ours any more; else it has to be read."""
-        record, stored = self._candidate.last_words(), self._candidate.stored
+        record, stored = self._candidate.build_release_record(), self._candidate.stored
         if record is None or stored is None:
             return True
         try:
@@ -277,7 +279,7 @@ class Elector:
     async def _write(self) -> bool:
         """Write the lease if it is ours to write; False where it is another one's, or changed."""
         candidate = self._candidate
-        record, stored = candidate.wanted(), candidate.stored
+        record, stored = candidate.build_record(), candidate.stored
         if record is None:
             return False
         sent_at_seconds = self._clock.monotonic_seconds()
@@ -288,11 +290,11 @@ class Elector:
                 newest = await self._leases.replace(stored, record)
         except (errors.ConflictError, errors.NotFoundError):
             return False
-        candidate.written(newest, sent_at_seconds)
+        candidate.note_written(newest, sent_at_seconds)
         self._writes.extend(sent_at_seconds + self._times.renew_deadline_seconds)
         return True
 
-    async def _within(self, seconds: float, attempt: Coroutine[None, None, bool]) -> None:
+    async def _run_within(self, seconds: float, attempt: Coroutine[None, None, bool]) -> None:
         """Try something as long as time is left."""
         trying = asyncio.create_task(attempt)
         alarm = asyncio.ensure_future(self._sleep(seconds))
@@ -312,7 +314,7 @@ class Elector:
             self._newest_failure = kind
             _log.warning("the lease %s could not be had: %s", self._leases.name, error)
 
-    def _tell_of_holder(self) -> None:
+    def _log_holder(self) -> None:
         holder = self._candidate.holder
         if holder and holder != self._newest_holder:
             _log.info("standing by: the lease %s is held by %s", self._leases.name, holder)

@@ -20,7 +20,7 @@ from policysched.kube.http import client
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Record:
+class LeaderElectionRecord:
     """Who leads (`tools/leaderelection/resourcelock/interface.go`, LeaderElectionRecord).
 
     Attributes:
@@ -46,7 +46,7 @@ class StoredLease:
         content: the whole object.
     """
 
-    record: Record
+    record: LeaderElectionRecord
     content: dict[str, Any]
 
 
@@ -89,7 +89,7 @@ class LeaseStore:
         except errors.NotFoundError:
             return None
 
-    async def create(self, record: Record) -> StoredLease:
+    async def create(self, record: LeaderElectionRecord) -> StoredLease:
         """Create the lease.
 
         Raises:
@@ -104,7 +104,7 @@ class LeaseStore:
         }
         return await self._write("POST", self._path, content)
 
-    async def replace(self, stored: StoredLease, record: Record) -> StoredLease:
+    async def replace(self, stored: StoredLease, record: LeaderElectionRecord) -> StoredLease:
         """Write the record into a lease that has not changed since it was read.
 
         Raises:
@@ -135,7 +135,7 @@ def _stored(body: bytes) -> StoredLease:
         spec = msgspec.convert(content.get("spec") or {}, _Spec)
     except wire.UNREADABLE as error:
         raise errors.AnswerError(f"the answer is no Lease: {error}") from error
-    record = Record(
+    record = LeaderElectionRecord(
         spec.holder_identity or "",
         spec.lease_duration_seconds or 0,
         spec.acquire_time or "",
@@ -145,7 +145,7 @@ def _stored(body: bytes) -> StoredLease:
     return StoredLease(record, content)
 
 
-def _spec(record: Record) -> dict[str, Any]:
+def _spec(record: LeaderElectionRecord) -> dict[str, Any]:
     """Return the fields that we write.
 
     `preferredHolder` and `strategy` belong to elections that the server coordinates, not to ours.

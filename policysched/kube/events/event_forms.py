@@ -23,7 +23,7 @@ _DEFAULT_NAMESPACE = "default"
 _encoder = msgspec.json.Encoder()
 
 
-class Form(Protocol):
+class EventFormat(Protocol):
     """How events are written.
 
     Attributes:
@@ -34,11 +34,11 @@ class Form(Protocol):
     note_limit_bytes: int
     controller: str
 
-    def new(self, event: event_series.Occurrence) -> tuple[str, bytes]:
+    def format_new(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
         """Return the path to post a new event to, and its body."""
         ...
 
-    def count(self, event: event_series.Occurrence) -> tuple[str, bytes]:
+    def format_count_patch(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
         """Return the path of an event, and the merge patch that brings its count up to date."""
         ...
 
@@ -63,7 +63,7 @@ class _Event(msgspec.Struct, frozen=True, rename="camel"):
     reporting_instance: str
     action: str
     reason: str
-    regarding: event_series.ObjectReference
+    regarding: event_series.InvolvedObject
     note: str
     type: str
     series: _Series | msgspec.UnsetType = msgspec.UNSET
@@ -75,7 +75,7 @@ class _SeriesPatch(msgspec.Struct, frozen=True):
     series: _Series
 
 
-class EventsV1:
+class EventsV1Format:
     """events.k8s.io/v1, as kube-scheduler writes them."""
 
     note_limit_bytes = 1024  # pkg/apis/core/validation/events.go
@@ -85,7 +85,7 @@ class EventsV1:
         """Report as this process, such as `policysched-<host>`."""
         self._instance = instance[:WORD_LIMIT]
 
-    def new(self, event: event_series.Occurrence) -> tuple[str, bytes]:
+    def format_new(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
         """Return path and body."""
         event_type, reason, action, note, reporting_controller = event.text
         series = _Series(event.count, micro_time(event.last_at))
@@ -103,7 +103,7 @@ class EventsV1:
         )
         return paths.events(event.pod.namespace), _encoder.encode(body)
 
-    def count(self, event: event_series.Occurrence) -> tuple[str, bytes]:
+    def format_count_patch(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
         """Return path and patch."""
         patch = _SeriesPatch(_Series(event.count, micro_time(event.last_at)))
         return paths.event(event.pod.namespace, event.name), _encoder.encode(patch)
@@ -118,7 +118,7 @@ class _Source(msgspec.Struct, frozen=True):
 
 class _CoreEvent(msgspec.Struct, frozen=True, rename="camel"):
     metadata: _Meta
-    involved_object: event_series.ObjectReference
+    involved_object: event_series.InvolvedObject
     reason: str
     message: str
     source: _Source
@@ -136,7 +136,7 @@ class _CountPatch(msgspec.Struct, frozen=True, rename="camel"):
     last_timestamp: str
 
 
-class CoreV1:
+class CoreV1EventFormat:
     """core/v1, as Karmada writes them (client-go, tools/record/event.go)."""
 
     note_limit_bytes = 32 * 1024
@@ -146,7 +146,7 @@ class CoreV1:
         """Report as this component."""
         self.controller = controller
 
-    def new(self, event: event_series.Occurrence) -> tuple[str, bytes]:
+    def format_new(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
         """Return path and body."""
         event_type, reason, _, note, component = event.text
         namespace = event.pod.namespace or _DEFAULT_NAMESPACE
@@ -164,7 +164,7 @@ class CoreV1:
         )
         return paths.core_events(namespace), _encoder.encode(body)
 
-    def count(self, event: event_series.Occurrence) -> tuple[str, bytes]:
+    def format_count_patch(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
         """Return path and patch."""
         patch = _CountPatch(event.count, status_patch.time_text(event.last_at))
         namespace = event.pod.namespace or _DEFAULT_NAMESPACE

@@ -29,7 +29,7 @@ QUEUE_LIMIT = 10_000
 _CUT_MARK = " ..."
 _NORMAL = "Normal"
 _SYSTEM_NAMESPACE = "kube-system"
-_CLUSTER = event_series.ObjectReference(
+_CLUSTER = event_series.InvolvedObject(
     _SYSTEM_NAMESPACE, _SYSTEM_NAMESPACE, uid="", resource_version="", kind="Namespace"
 )
 _POD_NAME_LIMIT = 230  # of 253 for the event's name; the rest is the time
@@ -58,7 +58,7 @@ class ApiEventRecorder:
         clock: clocks.Clock,
         *,
         instance: str = "",
-        form: event_forms.Form | None = None,
+        form: event_forms.EventFormat | None = None,
         sleep: client.Sleep = asyncio.sleep,
         queue_limit: int = QUEUE_LIMIT,
     ) -> None:
@@ -77,12 +77,12 @@ class ApiEventRecorder:
         self.failed = 0
         self._api = api
         self._clock = clock
-        self._form = form or event_forms.EventsV1(instance)
+        self._form = form or event_forms.EventsV1Format(instance)
         self._sleep = sleep
         self._queue_limit = queue_limit
         self._series = event_series.EventSeries()
         self._numbers = itertools.count()
-        self._lanes: tuple[asyncio.Queue[event_series.Occurrence], ...] = tuple(
+        self._lanes: tuple[asyncio.Queue[event_series.CountedEvent], ...] = tuple(
             asyncio.Queue() for _ in range(LANES)
         )
         self._told_at: dict[str, datetime.datetime] = {}  # when failures of a kind were logged
@@ -118,7 +118,7 @@ class ApiEventRecorder:
             equal_by: compared with that of earlier events, instead of the note.
         """
         meta = pod.pod.metadata
-        about = event_series.ObjectReference(
+        about = event_series.InvolvedObject(
             meta.namespace, meta.name, meta.uid, meta.resource_version
         )
         text = (str(event_type.value), reason, action, self._cut(note), reporting_controller)
@@ -130,7 +130,7 @@ class ApiEventRecorder:
 
     def record_of_object(
         self,
-        about: event_series.ObjectReference,
+        about: event_series.InvolvedObject,
         event_type: str,
         reason: str,
         action: str,
@@ -150,7 +150,7 @@ class ApiEventRecorder:
 
     def _record(
         self,
-        about: event_series.ObjectReference,
+        about: event_series.InvolvedObject,
         text: tuple[str, str, str, str, str],
         compared: tuple[str, ...],
     ) -> None:
@@ -180,24 +180,24 @@ class ApiEventRecorder:
             await lane.join()
 
     def _enqueue_new(
-        self, about: event_series.ObjectReference, text: tuple[str, str, str, str, str]
-    ) -> event_series.Occurrence | None:
+        self, about: event_series.InvolvedObject, text: tuple[str, str, str, str, str]
+    ) -> event_series.CountedEvent | None:
         """Queue an event that occurs for the first time; None where there is no room."""
         if self.waiting >= self._queue_limit:
             self.dropped += 1
             return None
         now = self._clock.now()
         name = self._name(about.name, now)
-        event = event_series.Occurrence(name, about, text, first_at=now, last_at=now)
+        event = event_series.CountedEvent(name, about, text, first_at=now, last_at=now)
         self._enqueue(event)
         return event
 
-    def _enqueue(self, event: event_series.Occurrence) -> None:
+    def _enqueue(self, event: event_series.CountedEvent) -> None:
         if not event.is_waiting:
             event.is_waiting = True
             self._lanes[hash(event.pod.uid) % LANES].put_nowait(event)
 
-    def _enqueue_last(self, event: event_series.Occurrence | None) -> None:
+    def _enqueue_last(self, event: event_series.CountedEvent | None) -> None:
         """See to the final count of an event that is forgotten."""
         if event is not None and event.is_behind:
             self._enqueue(event)
@@ -208,7 +208,7 @@ class ApiEventRecorder:
             for event in self._series.finish(self._clock.now()):
                 self._enqueue_last(event)
 
-    async def _work(self, lane: asyncio.Queue[event_series.Occurrence]) -> NoReturn:
+    async def _work(self, lane: asyncio.Queue[event_series.CountedEvent]) -> NoReturn:
         while True:
             event = await lane.get()
             event.is_waiting = False
@@ -221,7 +221,7 @@ class ApiEventRecorder:
             finally:
                 lane.task_done()
 
-    async def _write(self, event: event_series.Occurrence) -> None:
+    async def _write(self, event: event_series.CountedEvent) -> None:
         """Bring the server's event to what we know."""
         count = event.count
         if event.written_count == 0 or not await self._patch(event):
@@ -229,14 +229,14 @@ class ApiEventRecorder:
         event.written_count = count
         event.written_at = self._clock.now()
 
-    async def _post(self, event: event_series.Occurrence) -> None:
-        path, body = self._form.new(event)
+    async def _post(self, event: event_series.CountedEvent) -> None:
+        path, body = self._form.format_new(event)
         with contextlib.suppress(errors.ConflictError):  # an attempt before had arrived
             await self._api.request("POST", path, body, policy=WRITE_POLICY)
 
-    async def _patch(self, event: event_series.Occurrence) -> bool:
+    async def _patch(self, event: event_series.CountedEvent) -> bool:
         """Write the count; False where the server has forgotten the event (after an hour)."""
-        path, body = self._form.count(event)
+        path, body = self._form.format_count_patch(event)
         try:
             await self._api.request(
                 "PATCH", path, body, content_type=client.MERGE_PATCH, policy=WRITE_POLICY

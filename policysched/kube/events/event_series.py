@@ -23,7 +23,7 @@ LIMIT = 8192
 """So many events are remembered; the ones that were repeated last stay."""
 
 
-class ObjectReference(msgspec.Struct, frozen=True, rename="camel"):
+class InvolvedObject(msgspec.Struct, frozen=True, rename="camel"):
     """Which object an event is about: its `regarding`."""
 
     namespace: str
@@ -35,7 +35,7 @@ class ObjectReference(msgspec.Struct, frozen=True, rename="camel"):
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class Occurrence:
+class CountedEvent:
     """An event, and how often it has occurred.
 
     Attributes:
@@ -51,7 +51,7 @@ class Occurrence:
     """
 
     name: str
-    pod: ObjectReference
+    pod: InvolvedObject
     text: tuple[str, str, str, str, str]
     first_at: datetime.datetime
     last_at: datetime.datetime
@@ -78,9 +78,9 @@ class EventSeries:
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
         # In order of the last occurrence.
-        self._events: collections.OrderedDict[Hashable, Occurrence] = collections.OrderedDict()
+        self._events: collections.OrderedDict[Hashable, CountedEvent] = collections.OrderedDict()
 
-    def repeat(self, key: Hashable, now: datetime.datetime) -> Occurrence | None:
+    def repeat(self, key: Hashable, now: datetime.datetime) -> CountedEvent | None:
         """Return the event that occurs once more, counted up; None where it is a new one."""
         event = self._events.get(key)
         if event is None or now - event.last_at >= FINISH:
@@ -90,7 +90,7 @@ class EventSeries:
         self._events.move_to_end(key)
         return event
 
-    def add(self, key: Hashable, event: Occurrence) -> Occurrence | None:
+    def add(self, key: Hashable, event: CountedEvent) -> CountedEvent | None:
         """Remember a new event; return one that is forgotten for it."""
         forgotten = self._events.pop(key, None)
         self._events[key] = event
@@ -98,7 +98,7 @@ class EventSeries:
             _, forgotten = self._events.popitem(last=False)
         return forgotten
 
-    def finish(self, now: datetime.datetime) -> list[Occurrence]:
+    def finish(self, now: datetime.datetime) -> list[CountedEvent]:
         """Forget and return the events that have not occurred for a while."""
         finished = []
         for key, event in list(self._events.items()):

@@ -33,7 +33,7 @@ class NoConnectionError(OSError):
     """Nothing was sent, for there is no connection."""
 
 
-class Answer(NamedTuple):
+class ApiServerResponse(NamedTuple):
     """What a server has answered.
 
     Attributes:
@@ -51,7 +51,10 @@ class CallConnections:
     """Connections to one server, opened as they are needed and kept for a while."""
 
     def __init__(
-        self, connection: kubeconfig.Connection, limit: int, unacknowledged_seconds: float | None
+        self,
+        connection: kubeconfig.ApiClientConfig,
+        limit: int,
+        unacknowledged_seconds: float | None,
     ) -> None:
         """Prepare.
 
@@ -76,7 +79,7 @@ class CallConnections:
 
     async def call(
         self, method: str, path: str, headers: str, body: bytes, look: Callable[[], object] | None
-    ) -> Answer:
+    ) -> ApiServerResponse:
         """Return the answer to a call.
 
         Args:
@@ -141,7 +144,7 @@ class CallConnections:
             raise
         except OSError as error:
             raise NoConnectionError(str(error) or type(error).__name__) from error
-        sockets.attend(transport.get_extra_info("socket"), self._unacknowledged_seconds)
+        sockets.enable_keepalive(transport.get_extra_info("socket"), self._unacknowledged_seconds)
         return made
 
 
@@ -161,7 +164,7 @@ class _Connection(asyncio.BufferedProtocol):
         self._read_buffer = read_buffer
         self._transport: asyncio.Transport | None = None
         self._parser = httptools.HttpResponseParser(self)
-        self._answer: asyncio.Future[Answer] | None = None
+        self._answer: asyncio.Future[ApiServerResponse] | None = None
         self._retry_after: str | None = None
         self._body: list[bytes] = []
         self._stays = True
@@ -176,7 +179,7 @@ class _Connection(asyncio.BufferedProtocol):
         """Whether it can serve another call."""
         return self._answer is None and self._stays and self.is_open
 
-    def call(self, request: bytes) -> asyncio.Future[Answer]:
+    def call(self, request: bytes) -> asyncio.Future[ApiServerResponse]:
         """Send a request."""
         if self._transport is None or self._transport.is_closing():
             raise ConnectionResetError("the server has closed it")
@@ -239,7 +242,7 @@ class _Connection(asyncio.BufferedProtocol):
         status = self._parser.get_status_code()
         if status < _FIRST_FINAL_STATUS:
             return
-        made = Answer(status, self._retry_after, b"".join(self._body))
+        made = ApiServerResponse(status, self._retry_after, b"".join(self._body))
         self._retry_after = None
         self._body.clear()
         self._stays = self._parser.should_keep_alive()

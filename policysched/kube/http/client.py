@@ -7,8 +7,8 @@ A call is repeated, with growing and jittered pauses, when repeating it is safe:
 (the server has not looked at it) and when no connection came about; after 5xx and lost answers only
 where the call says that it is idempotent. A 401 leads to one more try with another credential, if
 there is one. Requests are not limited here, for the server's priority and fairness decides, unless
-a `rate_limit.TokenBucket` is given. With a `fence.Fence` everything but GET is sent only while this
-process may write, and ends before another one may.
+a `rate_limit.TokenBucket` is given. With a `fence.WriteFence` everything but GET is sent only while
+this process may write, and ends before another one may.
 """
 
 from __future__ import annotations
@@ -89,13 +89,13 @@ class ApiClient:
 
     def __init__(
         self,
-        connection: kubeconfig.Connection,
+        connection: kubeconfig.ApiClientConfig,
         *,
         rng: random.Random,
         sleep: Sleep = asyncio.sleep,
         max_connections: int = 128,
         limit: rate_limit.TokenBucket | None = None,
-        fence: fence.Fence | None = None,
+        fence: fence.WriteFence | None = None,
     ) -> None:
         """Prepare; connections are opened when they are needed.
 
@@ -252,7 +252,7 @@ class ApiClient:
             call = _limited(call, self._fence.write_seconds())
         session = self._opened_session()
         connection = self._connection
-        write = fenced_sending.Write()
+        write = fenced_sending.WriteAttempt()
         time_seconds = asyncio.get_running_loop().time
         started_seconds, code = time_seconds(), request_stats.NO_ANSWER
         try:
@@ -316,7 +316,7 @@ class ApiClient:
         return asked_seconds + wait_seconds
 
     def _headers_of(self, call: _Call) -> request_headers.Headers:
-        return self._headers.of(call.content_type, self._credentials.authorization)
+        return self._headers.get_headers(call.content_type, self._credentials.authorization)
 
     async def _drop_old_certificate(self) -> None:
         """Leave the connections that were opened with another client certificate."""
@@ -347,12 +347,14 @@ class ApiClient:
             ssl=True if context is None else context,
             limit=self._max_connections,
             keepalive_timeout=call_connections.KEEPALIVE_SECONDS,
-            socket_factory=sockets.attentive(self._last_writes_seconds()),
+            socket_factory=sockets.make_keepalive_factory(self._last_writes_seconds()),
         )
         return aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
-            trace_configs=None if self._fence is None else [fenced_sending.last_look(self._fence)],
+            trace_configs=None
+            if self._fence is None
+            else [fenced_sending.make_fence_trace(self._fence)],
         )
 
     def _opened_session(self) -> aiohttp.ClientSession:

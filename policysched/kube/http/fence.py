@@ -20,7 +20,7 @@ from policysched import clock as clocks
 from policysched.kube import errors
 
 
-class Fence:
+class WriteFence:
     """Closed at first; who has got or renewed the lease extends it.
 
     Attributes:

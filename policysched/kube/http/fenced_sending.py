@@ -15,13 +15,13 @@ _Sent: TypeAlias = aiohttp.TraceRequestHeadersSentParams | aiohttp.TraceRequestC
 
 
 @dataclasses.dataclass(slots=True)
-class Write:
+class WriteAttempt:
     """One attempt of a call, for the last look at the fence."""
 
     is_held_back: bool = False
 
 
-def last_look(writes: fence.Fence) -> aiohttp.TraceConfig:
+def make_fence_trace(writes: fence.WriteFence) -> aiohttp.TraceConfig:
     """Return what looks at the fence again right before bytes leave.
 
     A connection had to be made, perhaps, or the whole process was stopped for a while.

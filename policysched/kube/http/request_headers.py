@@ -31,7 +31,7 @@ class RequestHeaders:
         self._authorization = ""
         self._by_type: dict[str, Headers] = {}
 
-    def of(self, content_type: str, authorization: str) -> Headers:
+    def get_headers(self, content_type: str, authorization: str) -> Headers:
         """Return the headers.
 
         Raises:
@@ -42,11 +42,11 @@ class RequestHeaders:
             self._authorization = authorization
         headers = self._by_type.get(content_type)
         if headers is None:
-            headers = self._by_type[content_type] = _made(content_type, authorization)
+            headers = self._by_type[content_type] = _build_headers(content_type, authorization)
         return headers
 
 
-def _made(content_type: str, authorization: str) -> Headers:
+def _build_headers(content_type: str, authorization: str) -> Headers:
     if not _LINE_BREAKS.isdisjoint(authorization):
         raise ValueError("a credential has more than one line")
     by_name = {

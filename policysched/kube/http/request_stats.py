@@ -24,7 +24,7 @@ class RequestStats:
     def __init__(self) -> None:
         """Start at zero."""
         self.counts: Counter[tuple[str, str]] = Counter()
-        self.durations = histogram.Histograms(("verb",), _BOUNDS_SECONDS)
+        self.durations = histogram.LabelledHistograms(("verb",), _BOUNDS_SECONDS)
 
     def count(self, method: str, code: str, seconds: float) -> None:
         """Count an attempt."""

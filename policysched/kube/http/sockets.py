@@ -21,7 +21,7 @@ IDLE_SECONDS, INTERVAL_SECONDS, PROBES = 15, 5, 3
 _DEAD_SECONDS = float(IDLE_SECONDS + PROBES * INTERVAL_SECONDS)
 
 
-class Settable(Protocol):
+class SocketLike(Protocol):
     """A socket, or what asyncio gives out of one."""
 
     def setsockopt(self, level: int, optname: int, value: int, /) -> None:
@@ -29,21 +29,21 @@ class Settable(Protocol):
         ...
 
 
-def attentive(
+def make_keepalive_factory(
     unacknowledged_seconds: float | None = None,
 ) -> Callable[[aiohttp.AddrInfoType], socket.socket]:
-    """Return what makes such sockets; see `attend`."""
+    """Return what makes such sockets; see `enable_keepalive`."""
 
     def make(address: aiohttp.AddrInfoType) -> socket.socket:
         family, kind, protocol, *_ = address
         made = socket.socket(family, kind, protocol)
-        attend(made, unacknowledged_seconds)
+        enable_keepalive(made, unacknowledged_seconds)
         return made
 
     return make
 
 
-def attend(made: Settable, unacknowledged_seconds: float | None = None) -> None:
+def enable_keepalive(made: SocketLike, unacknowledged_seconds: float | None = None) -> None:
     """Let the kernel look after a socket.
 
     Args:

@@ -53,35 +53,35 @@ class Deleted(msgspec.Struct, Generic[T], frozen=True, tag_field="type", tag="DE
     object: T
 
 
-class Version(msgspec.Struct, frozen=True, rename="camel"):
+class ResourceVersionMetadata(msgspec.Struct, frozen=True, rename="camel"):
     """The part of an object's metadata that every event has."""
 
     resource_version: str = ""
 
 
-class Versioned(msgspec.Struct, frozen=True):
+class VersionedObject(msgspec.Struct, frozen=True):
     """An object of which only the resource version is read."""
 
-    metadata: Version = Version()
+    metadata: ResourceVersionMetadata = ResourceVersionMetadata()
 
 
 class Bookmark(msgspec.Struct, frozen=True, tag_field="type", tag="BOOKMARK"):
     """A watch event: everything up to this resource version has been sent."""
 
-    object: Versioned
+    object: VersionedObject
 
 
-class Failure(msgspec.Struct, frozen=True, tag_field="type", tag="ERROR"):
+class WatchErrorEvent(msgspec.Struct, frozen=True, tag_field="type", tag="ERROR"):
     """A watch event: the stream ends, for this reason."""
 
-    object: errors.Status
+    object: errors.ApiStatus
 
 
 class _Skimmed(msgspec.Struct):
     """What is read of an event that does not have the expected shape."""
 
     type: str = ""
-    object: Versioned = Versioned()
+    object: VersionedObject = VersionedObject()
 
 
 class ListMeta(msgspec.Struct, frozen=True, rename="camel"):
@@ -91,7 +91,7 @@ class ListMeta(msgspec.Struct, frozen=True, rename="camel"):
     continue_: str = msgspec.field(name="continue", default="")
 
 
-class _Page(msgspec.Struct, Generic[T]):
+class _WirePage(msgspec.Struct, Generic[T]):
     metadata: ListMeta
     items: list[T] | None = None
 
@@ -101,7 +101,7 @@ class _RawPage(msgspec.Struct):
     items: list[msgspec.Raw] | None = None
 
 
-class Page(msgspec.Struct, Generic[T], frozen=True):
+class ListPage(msgspec.Struct, Generic[T], frozen=True):
     """One page of a list.
 
     Attributes:
@@ -115,7 +115,7 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
     continue_token: str
 
 
-Event: TypeAlias = Upserted[T] | Deleted[T] | Bookmark | Failure
+Event: TypeAlias = Upserted[T] | Deleted[T] | Bookmark | WatchErrorEvent
 
 
 class Decoder(Generic[T]):
@@ -128,11 +128,11 @@ class Decoder(Generic[T]):
     def __init__(self, kind: type[T]) -> None:
         self.skipped = 0
         self._kind = kind
-        self._page_decoder = msgspec.json.Decoder(_Page[kind])  # type: ignore[valid-type]  # a type made at run time
-        self._event_type = Added[kind] | Upserted[kind] | Deleted[kind] | Bookmark | Failure  # type: ignore[valid-type]  # as above
+        self._page_decoder = msgspec.json.Decoder(_WirePage[kind])  # type: ignore[valid-type]  # a type made at run time
+        self._event_type = Added[kind] | Upserted[kind] | Deleted[kind] | Bookmark | WatchErrorEvent  # type: ignore[valid-type]  # as above
         self._event_decoder: msgspec.json.Decoder[Event[T]] = msgspec.json.Decoder(self._event_type)
 
-    def page(self, body: bytes) -> Page[T]:
+    def decode_page(self, body: bytes) -> ListPage[T]:
         """Return one page of a list.
 
         Raises:
@@ -142,9 +142,9 @@ class Decoder(Generic[T]):
             page = self._page_decoder.decode(body)
         except wire.UNREADABLE:
             return self._unusual_page(body)
-        return Page(page.items or [], page.metadata.resource_version, page.metadata.continue_)
+        return ListPage(page.items or [], page.metadata.resource_version, page.metadata.continue_)
 
-    def events(self, lines: bytes) -> Sequence[Event[T]] | Iterator[Event[T]]:
+    def decode_events(self, lines: bytes) -> Sequence[Event[T]] | Iterator[Event[T]]:
         """Return the events in whole lines; an iterator of them where a line is unusual.
 
         Raises:
@@ -174,7 +174,7 @@ class Decoder(Generic[T]):
             return Bookmark(self._skimmed(line, error))
         return event
 
-    def _skimmed(self, line: bytes, error: msgspec.ValidationError) -> Versioned:
+    def _skimmed(self, line: bytes, error: msgspec.ValidationError) -> VersionedObject:
         self.skipped += 1
         try:
             skimmed = msgspec.json.decode(line, type=_Skimmed)
@@ -188,14 +188,14 @@ class Decoder(Generic[T]):
         )
         return skimmed.object
 
-    def _unusual_page(self, body: bytes) -> Page[T]:
+    def _unusual_page(self, body: bytes) -> ListPage[T]:
         kind = self._kind.__name__
         try:
             page = msgspec.json.decode(body, type=_RawPage)
         except wire.UNREADABLE as error:
             raise errors.AnswerError(f"the answer is not a list of {kind}: {error}") from error
         items = [self._object(raw) for raw in page.items or ()]
-        return Page(
+        return ListPage(
             [one for one in items if one is not None],
             page.metadata.resource_version,
             page.metadata.continue_,

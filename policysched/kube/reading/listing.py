@@ -15,14 +15,14 @@ Told = Callable[[str, int], None]
 """Is told of each page: the resource, and how many of its objects have come."""
 
 
-async def whole(
+async def list_all(
     api: client.ApiClient,
-    resource: resources.Resource[decoding.T],
+    resource: resources.ApiResource[decoding.T],
     decoder: decoding.Decoder[decoding.T],
     *,
     policy: client.CallPolicy,
     told: Told | None = None,
-) -> decoding.Page[decoding.T]:
+) -> decoding.ListPage[decoding.T]:
     """Return all pages as one, of one moment.
 
     Args:
@@ -46,20 +46,20 @@ async def whole(
 
 async def _pages(
     api: client.ApiClient,
-    resource: resources.Resource[decoding.T],
+    resource: resources.ApiResource[decoding.T],
     decoder: decoding.Decoder[decoding.T],
     policy: client.CallPolicy,
     told: Told | None,
     limit: int,
-) -> decoding.Page[decoding.T]:
+) -> decoding.ListPage[decoding.T]:
     items: list[decoding.T] = []
     continue_token = ""
     while True:
         path = resource.list_path(limit=limit, continue_token=continue_token)
-        page = decoder.page(await api.request("GET", path, policy=policy))
+        page = decoder.decode_page(await api.request("GET", path, policy=policy))
         items += page.items
         if told is not None:
             told(resource.name, len(items))
         continue_token = page.continue_token
         if not continue_token:
-            return decoding.Page(items, page.resource_version, "")
+            return decoding.ListPage(items, page.resource_version, "")

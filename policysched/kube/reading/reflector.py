@@ -49,7 +49,7 @@ _LIST_POLICY = client.CallPolicy(timeout_seconds=60.0, max_attempts=1)  # the re
 T_contra = TypeVar("T_contra", contravariant=True)
 
 
-class Sink(Protocol[T_contra]):
+class ReflectorSink(Protocol[T_contra]):
     """What a collection is reflected into."""
 
     def replace(self, objects: Sequence[T_contra], /) -> None:
@@ -78,8 +78,8 @@ class Reflector(Generic[decoding.T]):
     def __init__(
         self,
         api: client.ApiClient,
-        resource: resources.Resource[decoding.T],
-        sink: Sink[decoding.T],
+        resource: resources.ApiResource[decoding.T],
+        sink: ReflectorSink[decoding.T],
         *,
         rng: random.Random,
         sleep: client.Sleep = asyncio.sleep,
@@ -163,7 +163,7 @@ class Reflector(Generic[decoding.T]):
             KubeError: it could not be read; the sink was not called.
         """
         refreshes = self._refreshes
-        page = await listing.whole(self._api, self.resource, self._decoder, policy=_LIST_POLICY)
+        page = await listing.list_all(self._api, self.resource, self._decoder, policy=_LIST_POLICY)
         self._sink.replace(page.items)
         self._resource_version = page.resource_version
         self._listed = refreshes
@@ -189,7 +189,7 @@ class Reflector(Generic[decoding.T]):
                 lines = splitter.feed(chunk)
                 if lines:
                     has_brought_anything = True
-                    self._dispatch(self._decoder.events(lines))
+                    self._dispatch(self._decoder.decode_events(lines))
                 await asyncio.sleep(0)  # a stream that never runs dry would not let others run
         if not has_brought_anything:  # not even a bookmark: do not ask again at once
             raise errors.AnswerError("the watch ended before it brought anything")
@@ -207,7 +207,7 @@ class Reflector(Generic[decoding.T]):
                 case decoding.Bookmark():
                     version = event.object.metadata.resource_version
                     self._resource_version = version or self._resource_version
-                case decoding.Failure():
+                case decoding.WatchErrorEvent():
                     raise errors.from_status(event.object)
                 case _:
                     assert_never(event)

@@ -12,7 +12,7 @@ from policysched.kube.reading import decoding
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Resource(Generic[decoding.T]):
+class ApiResource(Generic[decoding.T]):
     """A collection on the API server.
 
     Attributes:
@@ -58,7 +58,7 @@ class Resource(Generic[decoding.T]):
         return f"{self.path}?{urllib.parse.urlencode(query)}" if query else self.path
 
 
-PODS = Resource(
+PODS = ApiResource(
     name="pods",
     path="/api/v1/pods",
     kind=objects.Pod,
@@ -66,27 +66,27 @@ PODS = Resource(
     # ended hold nothing.
     field_selector="status.phase!=Succeeded,status.phase!=Failed",
 )
-NODES = Resource(name="nodes", path="/api/v1/nodes", kind=objects.Node)
-NAMESPACES = Resource(name="namespaces", path="/api/v1/namespaces", kind=objects.Namespace)
+NODES = ApiResource(name="nodes", path="/api/v1/nodes", kind=objects.Node)
+NAMESPACES = ApiResource(name="namespaces", path="/api/v1/namespaces", kind=objects.Namespace)
 
 _OwnerKind = owner_selectors.OwnerKind
-OWNERS: dict[_OwnerKind, Resource[Any]] = {
-    _OwnerKind.SERVICE: Resource("services", "/api/v1/services", owner_objects.Service),
-    _OwnerKind.REPLICATION_CONTROLLER: Resource(
+OWNERS: dict[_OwnerKind, ApiResource[Any]] = {
+    _OwnerKind.SERVICE: ApiResource("services", "/api/v1/services", owner_objects.Service),
+    _OwnerKind.REPLICATION_CONTROLLER: ApiResource(
         "replicationcontrollers", "/api/v1/replicationcontrollers", owner_objects.Service
     ),
-    _OwnerKind.REPLICA_SET: Resource(
+    _OwnerKind.REPLICA_SET: ApiResource(
         "replicasets", "/apis/apps/v1/replicasets", owner_objects.Workload
     ),
-    _OwnerKind.STATEFUL_SET: Resource(
+    _OwnerKind.STATEFUL_SET: ApiResource(
         "statefulsets", "/apis/apps/v1/statefulsets", owner_objects.Workload
     ),
 }
 """Services and controllers, whose selectors default spread constraints take."""
 
 _STORAGE_API = "/apis/storage.k8s.io/v1"
-STORAGE: dict[type[storage_objects.StorageObject], Resource[Any]] = {
-    kind: Resource(name, f"{api}/{name}", kind)
+STORAGE: dict[type[storage_objects.StorageObject], ApiResource[Any]] = {
+    kind: ApiResource(name, f"{api}/{name}", kind)
     for kind, api, name in (
         (storage_objects.PersistentVolume, "/api/v1", "persistentvolumes"),
         (storage_objects.PersistentVolumeClaim, "/api/v1", "persistentvolumeclaims"),
@@ -98,7 +98,7 @@ STORAGE: dict[type[storage_objects.StorageObject], Resource[Any]] = {
     )
 }
 """What the volume plugins read, by type."""
-BUDGETS = Resource(
+BUDGETS = ApiResource(
     name="poddisruptionbudgets",
     path="/apis/policy/v1/poddisruptionbudgets",
     kind=disruption_budgets.PodDisruptionBudget,

@@ -35,7 +35,7 @@ class _Uid(msgspec.Struct, frozen=True):
 
 
 class _Status(msgspec.Struct, frozen=True):
-    conditions: tuple[status_patch.Condition]
+    conditions: tuple[status_patch.ConditionPatch]
 
 
 class _PodPatch(msgspec.Struct, frozen=True):
@@ -52,7 +52,7 @@ class _DeleteOptions(msgspec.Struct, frozen=True, rename="camel"):
 _encoder = msgspec.json.Encoder()
 
 
-class PodEvictor:
+class ApiPodEvictor:
     """Evicts through the API server; any number of calls may be in flight."""
 
     def __init__(self, api: client.ApiClient, clock: clocks.Clock) -> None:
@@ -60,7 +60,7 @@ class PodEvictor:
         self._api = api
         self._clock = clock
 
-    async def evict(self, victim: pod_shape.PodInfo, condition: pod_status.Condition) -> bool:
+    async def evict(self, victim: pod_shape.PodInfo, condition: pod_status.ConditionText) -> bool:
         """Write the victim's `DisruptionTarget` condition and begin its graceful deletion.
 
         Returns:
@@ -92,9 +92,9 @@ class PodEvictor:
             return False
         return decoding.decode_object(body, objects.Pod).metadata.uid == pod.metadata.uid
 
-    async def _mark(self, pod: objects.Pod, condition: pod_status.Condition) -> None:
+    async def _mark(self, pod: objects.Pod, condition: pod_status.ConditionText) -> None:
         metadata = pod.metadata
-        patch = status_patch.Condition(
+        patch = status_patch.ConditionPatch(
             type=DISRUPTION_TARGET,
             status=condition.status,
             reason=condition.reason,
@@ -117,7 +117,7 @@ class PodEvictor:
         await self._api.request("DELETE", path, body, policy=EVICT_POLICY)
 
 
-def _shows(pod: objects.Pod, condition: pod_status.Condition) -> bool:
+def _shows(pod: objects.Pod, condition: pod_status.ConditionText) -> bool:
     """Return whether an attempt before has marked the pod, and the watch shows it."""
     wanted = (DISRUPTION_TARGET, condition.status, condition.reason, condition.message)
     return any((c.type, c.status, c.reason, c.message) == wanted for c in pod.status.conditions)

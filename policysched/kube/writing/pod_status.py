@@ -40,7 +40,7 @@ WRITE_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=12)
 """Patient, for nobody waits: an outage of a minute loses nothing."""
 
 
-class Condition(Protocol):
+class ConditionText(Protocol):
     """What a `PodScheduled` condition says."""
 
     @property
@@ -73,7 +73,7 @@ class _Note:
     content: tuple[str, str, str] | None
     nominated_node_name: str | None
 
-    def on_top_of(self, older: _Note | None) -> _Note:
+    def merge_over(self, older: _Note | None) -> _Note:
         """Return what is to be written when the older note was not written yet."""
         if older is None:
             return self
@@ -83,7 +83,7 @@ class _Note:
             nominated = older.nominated_node_name
         return _Note(self.pod, content, nominated)
 
-    def applied_to(self, known: _Known) -> _Known:
+    def apply_to(self, known: _Known) -> _Known:
         """Return what the pod's status is once the note is written."""
         content = known.content if self.content is None else self.content
         nominated = self.nominated_node_name
@@ -117,7 +117,7 @@ class _Written:
 
 
 class _StatusPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    conditions: tuple[status_patch.Condition, ...] = ()
+    conditions: tuple[status_patch.ConditionPatch, ...] = ()
     nominated_node_name: str | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -136,7 +136,7 @@ class _PodPatch(msgspec.Struct, frozen=True):
 _encoder = msgspec.json.Encoder()
 
 
-class PodStatusWriter:
+class ApiPodStatusWriter:
     """Writes pod status behind the scheduling cycle.
 
     Attributes:
@@ -156,7 +156,7 @@ class PodStatusWriter:
     def set_condition(
         self,
         pod: pod_shape.PodInfo,
-        condition: Condition,
+        condition: ConditionText,
         nominated_node_name: str | None = None,
     ) -> None:
         """Note what to write; never blocks.
@@ -168,15 +168,15 @@ class PodStatusWriter:
                 to leave that as it is.
         """
         content = (condition.status, condition.reason, condition.message)
-        self._take(pod.uid, _Note(pod.pod, content, nominated_node_name))
+        self._enqueue(pod.uid, _Note(pod.pod, content, nominated_node_name))
 
     def nominate(self, pod: pod_shape.PodInfo, node_name: str) -> None:
         """Note the nominated node alone, "" for none any more; never blocks."""
-        self._take(pod.uid, _Note(pod.pod, None, node_name))
+        self._enqueue(pod.uid, _Note(pod.pod, None, node_name))
 
-    def _take(self, uid: str, note: _Note) -> None:
+    def _enqueue(self, uid: str, note: _Note) -> None:
         waiting = self._notes.get(uid)
-        self._notes[uid] = note.on_top_of(waiting)
+        self._notes[uid] = note.merge_over(waiting)
         if waiting is None and uid not in self._in_work:
             self._queue.put_nowait(uid)
 
@@ -218,7 +218,7 @@ class PodStatusWriter:
         """Write the note unless it says nothing new, again as long as the pod changes under it."""
         for _ in range(MAX_CONFLICTS):
             known = self._newest_known(note.pod)
-            if note.applied_to(known) == known:
+            if note.apply_to(known) == known:
                 return
             try:
                 await self._write(note, known)
@@ -239,7 +239,7 @@ class PodStatusWriter:
             content_type=client.STRATEGIC_MERGE_PATCH,
             policy=WRITE_POLICY,
         )
-        now_known = dataclasses.replace(note.applied_to(known), resource_version=_version(body))
+        now_known = dataclasses.replace(note.apply_to(known), resource_version=_version(body))
         self._remember(metadata, now_known)
 
     def _remember(self, metadata: objects.ObjectMeta, known: _Known) -> None:
@@ -274,11 +274,11 @@ class PodStatusWriter:
 def _patch(note: _Note, known: _Known, now: datetime.datetime) -> _PodPatch:
     """Return the strategic merge patch: conditions are merged by type, left-out fields stay."""
     metadata = note.pod.metadata
-    conditions: tuple[status_patch.Condition, ...] = ()
+    conditions: tuple[status_patch.ConditionPatch, ...] = ()
     if note.content is not None:
         status, reason, message = note.content
         is_old = known.content[0] == status
-        condition = status_patch.Condition(
+        condition = status_patch.ConditionPatch(
             type=POD_SCHEDULED,
             status=status,
             reason=reason,
@@ -297,6 +297,6 @@ def _patch(note: _Note, known: _Known, now: datetime.datetime) -> _PodPatch:
 def _version(body: bytes) -> str:
     """Return the resource version of the object in an answer."""
     try:
-        return msgspec.json.decode(body, type=decoding.Versioned).metadata.resource_version
+        return msgspec.json.decode(body, type=decoding.VersionedObject).metadata.resource_version
     except wire.UNREADABLE as error:
         raise errors.AnswerError(f"the answer is not an object: {error}") from error

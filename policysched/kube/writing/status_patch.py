@@ -7,7 +7,7 @@ import datetime
 import msgspec
 
 
-class Condition(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+class ConditionPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """A condition; the API server merges conditions by type, and fields left out stay."""
 
     type: str

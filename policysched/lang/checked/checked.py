@@ -73,7 +73,7 @@ class CheckedMetric:
     source_name: str | None = None
     low: float | None = None
     high: float | None = None
-    window: checked_expr.Window | None = None
+    window: checked_expr.MetricWindow | None = None
     placed: PlacedCost | None = None
     fallback: checked_expr.TypedExpr | None = None
 
@@ -134,7 +134,7 @@ class PodAffinityRule:
 
     head: RuleHead
     anti: bool
-    pods: checked_selector.PodSet
+    pods: checked_selector.PodSelection
     topology_key: str
     weight: int | None
 
@@ -150,7 +150,7 @@ class TopologySpreadRule:
     """
 
     head: RuleHead
-    pods: checked_selector.PodSet
+    pods: checked_selector.PodSelection
     topology_key: str
     max_skew: int
     min_domains: int
@@ -161,7 +161,7 @@ class TopologySpreadRule:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class TolerateRule:
+class TolerationRule:
     """Tolerations added to those of the pod; effects are NoSchedule or PreferNoSchedule."""
 
     head: RuleHead
@@ -186,7 +186,7 @@ class RejectRule:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Linear:
+class LinearNormalization:
     """Points 0 at `low`, 100 at `high` (`prefer low`: 100 at low, 0 at high), clamped between."""
 
     low: float
@@ -194,7 +194,7 @@ class Linear:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class MinMax:
+class MinMaxNormalization:
     """Points by position between the smallest and the largest value of the feasible nodes.
 
     span = max(largest - smallest, floor); prefer high: 100 (v - smallest) / span, prefer low:
@@ -205,17 +205,17 @@ class MinMax:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Rank:
+class RankNormalization:
     """Points by rank among the distinct values: worst 0, best 100, even steps; one value: 0."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Max:
+class MaxNormalization:
     """100 v / largest (prefer low: 100 - that); negative values count as 0; largest 0: all 0."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Shape:
+class ShapeNormalization:
     """Piecewise linear through (value, points), constant outside; says its direction itself.
 
     Attributes:
@@ -225,11 +225,17 @@ class Shape:
     points: tuple[tuple[float, int], ...]
 
 
-Normalization: TypeAlias = Linear | MinMax | Rank | Max | Shape
+Normalization: TypeAlias = (
+    LinearNormalization
+    | MinMaxNormalization
+    | RankNormalization
+    | MaxNormalization
+    | ShapeNormalization
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ScoreRule:
+class ExpressionScoreRule:
     """Points from a number, or 100 and 0 from a condition.
 
     Attributes:
@@ -270,19 +276,19 @@ Rule: TypeAlias = (
     NodeAffinityRule
     | PodAffinityRule
     | TopologySpreadRule
-    | TolerateRule
+    | TolerationRule
     | RejectRule
-    | ScoreRule
+    | ExpressionScoreRule
     | ResourceScoreRule
 )
 
 
-def expressions(rule: Rule) -> tuple[checked_expr.TypedExpr, ...]:
+def list_expressions(rule: Rule) -> tuple[checked_expr.TypedExpr, ...]:
     """Return the expressions of a rule."""
     match rule:
         case RejectRule(condition=condition, until=until):
             return (condition,) if until is None else (condition, until)
-        case ScoreRule(value=value):
+        case ExpressionScoreRule(value=value):
             return (value,)
         case _:
             return ()

@@ -13,7 +13,7 @@ from policysched.lang.checked import checked_selector
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ClusterGroup:
+class OrderedClusterGroup:
     """`clusterGroup name where selector`: clusters that are tried together.
 
     Attributes:
@@ -27,7 +27,7 @@ class ClusterGroup:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class SpreadConstraint:
+class ClusterSpreadConstraint:
     """`spreadConstraint by region minGroups 2 maxGroups 3`.
 
     Attributes:
@@ -43,7 +43,7 @@ class SpreadConstraint:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Division:
+class ReplicaDivisionStrategy:
     """`replicas …`: how replicas are divided among clusters.
 
     Attributes:
@@ -70,6 +70,6 @@ class ClusterPlacement:
         division: None where nothing is said.
     """
 
-    groups: tuple[ClusterGroup, ...] = ()
-    spread: tuple[SpreadConstraint, ...] = ()
-    division: Division | None = None
+    groups: tuple[OrderedClusterGroup, ...] = ()
+    spread: tuple[ClusterSpreadConstraint, ...] = ()
+    division: ReplicaDivisionStrategy | None = None

@@ -27,7 +27,7 @@ class Const:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Window:
+class MetricWindow:
     """`over 10m max`: one value for the samples of some time.
 
     Attributes:
@@ -46,7 +46,7 @@ class MetricRef:
     """A metric's value of the node, as the query returned it (cores are still cores).
 
     The checker wraps metrics in cores into a multiplication by 1000, so that only this leaf is in
-    the scale of the query; and it puts a metric's fallback behind it, by `Else`.
+    the scale of the query; and it puts a metric's fallback behind it, by `ValueWithFallback`.
 
     Attributes:
         metric: `CheckedMetric.key`.
@@ -57,7 +57,7 @@ class MetricRef:
     metric: str
     unit: units.Unit
     span: source.Span = dataclasses.field(compare=False, repr=False)
-    window: Window | None = None
+    window: MetricWindow | None = None
     grows: bool = False
 
 
@@ -113,7 +113,7 @@ class NodeLabelNumber:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Arithmetic:
+class ArithmeticOperation:
     """`left operator right`; a division by zero is missing. `-x` is 0 - x."""
 
     operator: Literal["+", "-", "*", "/"]
@@ -124,7 +124,7 @@ class Arithmetic:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Call:
+class NumberFunctionCall:
     """A function of numbers.
 
     Attributes:
@@ -141,7 +141,7 @@ class Call:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Else:
+class ValueWithFallback:
     """`value else fallback`: the fallback where the value is missing."""
 
     value: TypedExpr
@@ -162,7 +162,7 @@ class Compare:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class NodeTest:
+class NodeMatch:
     """A condition: the node matches the selector. Never missing."""
 
     selector: checked_selector.Selector
@@ -171,7 +171,7 @@ class NodeTest:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PodTest:
+class PodMatch:
     """A condition: the incoming pod matches the selector. Never missing."""
 
     selector: checked_selector.Selector
@@ -214,12 +214,12 @@ TypedExpr: TypeAlias = (
     | PodLimits
     | PodPriority
     | NodeLabelNumber
-    | Arithmetic
-    | Call
-    | Else
+    | ArithmeticOperation
+    | NumberFunctionCall
+    | ValueWithFallback
     | Compare
-    | NodeTest
-    | PodTest
+    | NodeMatch
+    | PodMatch
     | And
     | Or
     | Not
@@ -229,11 +229,13 @@ TypedExpr: TypeAlias = (
 def children(expr: TypedExpr) -> tuple[TypedExpr, ...]:
     """Return the direct operands of an expression."""
     match expr:
-        case Arithmetic(left=left, right=right) | Compare(left=left, right=right):
+        case ArithmeticOperation(left=left, right=right) | Compare(left=left, right=right):
             return (left, right)
-        case Else(value=value, fallback=fallback):
+        case ValueWithFallback(value=value, fallback=fallback):
             return (value, fallback)
-        case And(operands=operands) | Or(operands=operands) | Call(arguments=operands):
+        case (
+            And(operands=operands) | Or(operands=operands) | NumberFunctionCall(arguments=operands)
+        ):
             return operands
         case Not(operand=operand):
             return (operand,)
@@ -255,7 +257,7 @@ def metrics_of(expr: TypedExpr) -> tuple[str, ...]:
 
 def reads_pod(expr: TypedExpr) -> bool:
     """Return whether the value depends on the incoming pod."""
-    own = (PodRequests, PodLimits, PodPriority, PodTest)
+    own = (PodRequests, PodLimits, PodPriority, PodMatch)
     return any(isinstance(each, own) for each in walk(expr))
 
 

@@ -118,21 +118,21 @@ class TaintRequirement:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class AllOf:
+class SelectorConjunction:
     """All operands match; with no operands everything matches (`EVERYTHING`)."""
 
     operands: tuple[Selector, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class AnyOf:
+class SelectorDisjunction:
     """At least one of two or more operands matches."""
 
     operands: tuple[Selector, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Negation:
+class SelectorNegation:
     """The operand does not match."""
 
     operand: Selector
@@ -145,7 +145,7 @@ Requirement: TypeAlias = (
     | NumberRequirement
     | TaintRequirement
 )
-Selector: TypeAlias = AllOf | AnyOf | Negation | Requirement
+Selector: TypeAlias = SelectorConjunction | SelectorDisjunction | SelectorNegation | Requirement
 """A selector on a pod, a node, a namespace, a cluster or a resource.
 
 Which requirements occur: pods all but TaintRequirement (fields of PodField); nodes
@@ -153,16 +153,16 @@ LabelRequirement, TaintRequirement and FieldRequirement of `nodeName`; namespace
 clusters those of nodes with ClusterField; resources those of pods with ResourceField.
 """
 
-EVERYTHING = AllOf(())
+EVERYTHING = SelectorConjunction(())
 
 
 def walk_requirements(selector: Selector) -> Iterator[Requirement]:
     """Yield the requirements that a selector is made of, in the order of the text."""
     match selector:
-        case AllOf(operands=operands) | AnyOf(operands=operands):
+        case SelectorConjunction(operands=operands) | SelectorDisjunction(operands=operands):
             for operand in operands:
                 yield from walk_requirements(operand)
-        case Negation(operand=operand):
+        case SelectorNegation(operand=operand):
             yield from walk_requirements(operand)
         case _:
             yield selector
@@ -196,7 +196,7 @@ class PodScope:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PodSet:
+class PodSelection:
     """The pods that an affinity or spread rule counts.
 
     Attributes:

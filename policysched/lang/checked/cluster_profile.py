@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from policysched.lang.checked import checked
 
 
-def as_rows(profile: checked.CheckedProfile) -> checked.CheckedProfile:
+def treat_clusters_as_nodes(profile: checked.CheckedProfile) -> checked.CheckedProfile:
     """Return a profile with its cluster policies in the place of those about pods.
 
     Plugins are those of nodes, and so nothing is said of them.

@@ -34,12 +34,12 @@ NEGATED: Mapping[checked_selector.Comparator, checked_selector.Comparator] = {
 """The sign that holds if and only if the other does not."""
 
 
-def with_constant(
+def split_constant_comparison(
     condition: checked_expr.TypedExpr,
 ) -> tuple[checked_expr.TypedExpr, checked_selector.Comparator, float | None]:
     """Return what is compared, how, and the constant; None if it is nothing of the kind."""
     if isinstance(condition, checked_expr.Compare):
-        left, right = constant(condition.left), constant(condition.right)
+        left, right = evaluate_constant(condition.left), evaluate_constant(condition.right)
         if right is not None and left is None:
             return condition.left, condition.comparator, right
         if left is not None and right is None:
@@ -47,13 +47,13 @@ def with_constant(
     return condition, "=", None
 
 
-def constant(expr: checked_expr.TypedExpr) -> float | None:
+def evaluate_constant(expr: checked_expr.TypedExpr) -> float | None:
     """Return the value of an expression over constants, None for any other."""
     match expr:
         case checked_expr.Const(value=value):
             return value
-        case checked_expr.Arithmetic(operator=operator, left=left, right=right):
-            values = (constant(left), constant(right))
+        case checked_expr.ArithmeticOperation(operator=operator, left=left, right=right):
+            values = (evaluate_constant(left), evaluate_constant(right))
             if values[0] is None or values[1] is None or (operator == "/" and not values[1]):
                 return None
             return _computed(operator, values[0], values[1])

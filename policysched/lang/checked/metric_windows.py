@@ -8,7 +8,7 @@ MAX_SAMPLES = 1000
 """Most samples of one node in a window: all of them are kept in memory."""
 
 
-def problem(window: checked_expr.Window, refresh_seconds: float) -> str:
+def find_window_problem(window: checked_expr.MetricWindow, refresh_seconds: float) -> str:
     """Return what is wrong with a window over a metric that is refreshed so often, or ""."""
     refreshes = window.seconds / refresh_seconds
     if refreshes <= 1:

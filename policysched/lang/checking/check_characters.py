@@ -15,7 +15,7 @@ _HOLDERS = {"comment": "comment", "string": "string", "promql": "query"}
 """Kind of lexeme -> its name in messages."""
 
 
-def check(text: source.SourceText, found: findings.Findings) -> None:
+def check(text: source.SourceText, found: findings.DiagnosticCollector) -> None:
     """Report control characters as errors and bidirectional ones as warnings, the first per line.
 
     Outside of comments, strings and queries the parser refuses both.
@@ -36,7 +36,7 @@ def _places(text: source.SourceText) -> Iterator[tuple[int, str]]:
     unseen = control_characters.UNSEEN
     if unseen.search(text.text) is None:
         return
-    scan = scanner.Scan(text)
+    scan = scanner.LexemeScan(text)
     for lexeme in (*scan.lexemes, *scan.comments):
         if lexeme.kind in _HOLDERS:
             for match in unseen.finditer(text.text, lexeme.start, lexeme.end):
@@ -68,4 +68,4 @@ def _bidirectional(char: str, holder: str, span: source.Span) -> diagnostics.Dia
 
 def _removal(char: str, span: source.Span) -> diagnostics.Fix:
     title = f"Remove {characters.describe(char)}"
-    return diagnostics.Fix((diagnostics.Edit(span, ""),), safe=False, title=title)
+    return diagnostics.Fix((diagnostics.TextEdit(span, ""),), safe=False, title=title)

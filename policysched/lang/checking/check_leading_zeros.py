@@ -13,7 +13,7 @@ _MAYBE = re.compile(r"(?<![\w.])0[0-9]")
 _ZEROS = re.compile(r"(-?)0+(?=[0-9])")
 
 
-def check(result: parser.ParseResult, found: findings.Findings) -> None:
+def check(result: parser.ParseResult, found: findings.DiagnosticCollector) -> None:
     """Warn of numbers with leading zeros; values of labels are text and keep theirs."""
     if _MAYBE.search(result.text.text) is None:
         return

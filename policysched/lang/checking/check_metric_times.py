@@ -36,7 +36,9 @@ def check_max_age(
         _warn(found, clause.amount.span, message, label, advice)
 
 
-def warn_of_window(found: findings.Findings, span: source.Span, name: str = "") -> None:
+def warn_about_window(
+    found: findings.DiagnosticCollector, span: source.Span, name: str = ""
+) -> None:
     """Warn of a window over a metric, which is named where the window is not its own."""
     prefix = f"`{name}`: " if name else ""
     _warn(
@@ -49,7 +51,7 @@ def warn_of_window(found: findings.Findings, span: source.Span, name: str = "") 
 
 
 def check_placed(
-    metric: checked.CheckedMetric, written: syntax.Metric, found: findings.Findings
+    metric: checked.CheckedMetric, written: syntax.Metric, found: findings.DiagnosticCollector
 ) -> None:
     """Report pods that cease to count before a sample can show them."""
     if metric.placed is None or metric.placed.seconds >= metric.refresh_seconds:
@@ -66,7 +68,7 @@ def check_placed(
 
 
 def _warn(
-    found: findings.Findings, span: source.Span, message: str, label: str, advice: str
+    found: findings.DiagnosticCollector, span: source.Span, message: str, label: str, advice: str
 ) -> None:
     found.add(
         diagnostics.Diagnostic(

@@ -80,17 +80,17 @@ class _Checker:
         plugins: Collection[str] | None,
         now: float | None,
     ) -> None:
-        outside = params.given_text(given)
+        outside = params.write_supplied_params(given)
         self.texts = {text.name: text for text in (*sources, *([outside] if given else []))}
         self.sources = sources
         self.given_texts = given
-        self.given = params.given_values(given, outside)
+        self.given = params.locate_supplied_params(given, outside)
         self.plugins = plugins
         self.now = now
         self.parsed = parser.parse_all(sources)
         lost = frozenset().union(*(each.lost_words for each in self.parsed.values()))
         damaged = [span for each in self.parsed.values() for span in each.damaged]
-        self.found = findings.Findings(self.texts, lost, damaged)
+        self.found = findings.DiagnosticCollector(self.texts, lost, damaged)
 
     def run(self) -> CheckResult:
         self._check_text_names()
@@ -150,18 +150,18 @@ class _Checker:
         ]
         if not profiles:
             metrics = _metrics_read(policies.values(), env)
-            implied = check_profiles.implied(
+            implied = check_profiles.build_implied_profile(
                 tuple(policies.values()), metrics, tuple(env.params.values())
             )
             profiles = [implied]
         if not self.found.has_errors:
-            check_profiles.warn_of_unused(names, profiles, self.found)
+            check_profiles.warn_about_unused(names, profiles, self.found)
         return checked.CheckedProgram(
             params=tuple(env.params.values()),
             metrics=tuple(env.metrics.values()),
             policies=tuple(each for each in policies.values() if each.clusters is None),
             profiles=tuple(profiles),
-            content_hash=content_hash.of(self.sources, self.given_texts),
+            content_hash=content_hash.hash_texts(self.sources, self.given_texts),
             cluster_policies=tuple(each for each in policies.values() if each.clusters is not None),
         )
 
@@ -213,7 +213,7 @@ class _Checker:
         trials = []
         domains: tuple[vocabulary.Domain, ...] = ("node", "pod", "namespace", "cluster", "resource")
         for domain in domains:
-            trial = findings.Findings(self.texts, self.found.lost_words)
+            trial = findings.DiagnosticCollector(self.texts, self.found.lost_words)
             checker = check_selectors.SelectorChecker(dataclasses.replace(env, found=trial), domain)
             checker.check(let.selector)
             if not trial.has_errors:
@@ -261,7 +261,7 @@ def _metrics_read(
         key
         for policy in policies
         for rule in policy.rules
-        for expr in checked.expressions(rule)
+        for expr in checked.list_expressions(rule)
         for key in checked_expr.metrics_of(expr)
     }
     return tuple(metric for metric in env.metrics.values() if metric.key in keys)

@@ -54,7 +54,7 @@ class ClauseSet:
         clause = self.get("weight", syntax_clause.AmountClause)
         if clause is None:
             return 1
-        return constants.whole(
+        return constants.read_whole_number(
             self.env, clause.amount, (1, MAX_WEIGHT), what="a weight", code="PS301"
         )
 
@@ -63,7 +63,7 @@ class ClauseSet:
         clause = self.get(keyword, syntax_clause.AmountClause)
         if clause is None:
             return True, None
-        value = constants.whole(self.env, clause.amount, bounds, what=keyword)
+        value = constants.read_whole_number(self.env, clause.amount, bounds, what=keyword)
         return value is not None, value
 
     def choice(self, keyword: str, allowed: Sequence[str]) -> str | None:
@@ -105,7 +105,7 @@ class ClauseSet:
         expires = self.get("expires", syntax_clause.TextClause)
         expires_at = None
         if expires is not None:
-            expires_at = timetable.expires(expires.text.text)
+            expires_at = timetable.parse_expires(expires.text.text)
             if expires_at is None:
                 self.env.found.error(
                     "PS111",
@@ -123,7 +123,7 @@ class ClauseSet:
         during = self.get("during", syntax_clause.TextClause)
         if during is None:
             return (), timetable.UTC
-        read = timetable.during(during.text.text)
+        read = timetable.parse_during(during.text.text)
         if isinstance(read, str):
             self.env.found.error(
                 "PS111", read, during.text.span, help=f"write {timetable.DURING_FORM}"
@@ -148,7 +148,9 @@ def _key(statement: str, clause: syntax_clause.Clause) -> str:
     return "missing score" if statement == "metric" and is_points else clause.keyword
 
 
-def _misplaced(found: findings.Findings, statement: str, clause: syntax_clause.Clause) -> None:
+def _misplaced(
+    found: findings.DiagnosticCollector, statement: str, clause: syntax_clause.Clause
+) -> None:
     keyword = source.Span(
         clause.span.file,
         clause.span.start,
@@ -178,7 +180,7 @@ def _misplaced(found: findings.Findings, statement: str, clause: syntax_clause.C
 
 
 def _repeated(
-    found: findings.Findings, clause: syntax_clause.Clause, first: syntax_clause.Clause
+    found: findings.DiagnosticCollector, clause: syntax_clause.Clause, first: syntax_clause.Clause
 ) -> None:
     found.error(
         "PS108",

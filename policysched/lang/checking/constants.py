@@ -41,7 +41,7 @@ class Environment:
     broken_lets: frozenset[str]
     metrics: Mapping[str, checked.CheckedMetric]
     metric_names: frozenset[str]
-    found: findings.Findings
+    found: findings.DiagnosticCollector
     now: float | None = None
     target: Literal["node", "cluster"] | None = "node"
 
@@ -57,7 +57,7 @@ class Environment:
         return wrong_params | self.broken_lets | (self.metric_names - self.metrics.keys())
 
 
-def literal_of(env: Environment, expr: syntax_expr.Expr) -> numerals.Literal | None:
+def literal_of(env: Environment, expr: syntax_expr.Expr) -> numerals.NumberLiteral | None:
     """Return the literal that an expression is, also by way of lets; None if it is none."""
     match expr:
         case syntax_expr.Number(numeral=numeral):
@@ -71,24 +71,24 @@ def literal_of(env: Environment, expr: syntax_expr.Expr) -> numerals.Literal | N
             return None
 
 
-def number(env: Environment, amount: syntax_expr.Amount, unit: units.Unit) -> float | None:
+def read_number(env: Environment, amount: syntax_expr.Amount, unit: units.Unit) -> float | None:
     """Return the amount in the canonical scale of `unit`; None if that was reported."""
     if isinstance(amount, syntax_expr.Value) and amount.text in env.params:
         return _param_number(env, amount, env.params[amount.text], unit)
     literal = _literal(env, amount)
     if literal is None:
         return None
-    value = literal.as_unit(unit)
+    value = literal.convert_to_unit(unit)
     if value is None:
-        not_in_unit(env, amount.span, unit)
+        report_wrong_unit(env, amount.span, unit)
     return value
 
 
-def _literal(env: Environment, amount: syntax_expr.Amount) -> numerals.Literal | None:
+def _literal(env: Environment, amount: syntax_expr.Amount) -> numerals.NumberLiteral | None:
     if isinstance(amount, syntax_expr.Numeral):
         literal = numerals.parse(amount.text)
         if literal is None:
-            bad_number(env, amount)
+            report_bad_number(env, amount)
         return literal
     if amount.text in env.silent_names:
         return None
@@ -118,7 +118,7 @@ def _param_number(
     return param.value
 
 
-def whole(
+def read_whole_number(
     env: Environment,
     amount: syntax_expr.Amount,
     bounds: tuple[int, int],
@@ -127,7 +127,7 @@ def whole(
     code: str = "PS111",
 ) -> int | None:
     """Return a whole number within bounds (inclusive); None if that was reported."""
-    value = number(env, amount, units.NUMBER)
+    value = read_number(env, amount, units.NUMBER)
     if value is None:
         return None
     low, high = bounds
@@ -170,25 +170,25 @@ def _nearest_whole(written: str, low: int, high: int) -> str:
     return str(min(max(int(digits[:20]), low), high))
 
 
-def bad_number(env: Environment, numeral: syntax_expr.Numeral) -> None:
+def report_bad_number(env: Environment, numeral: syntax_expr.Numeral) -> None:
     """Report a number that cannot be read: most have a suffix that is no unit."""
     advice = numerals.describe_numbers(numeral.text)
     if advice:
         message = f"`{numeral.text}` is not a number of this language"
         env.found.error("PS102", message, numeral.span, help=advice)
         return
-    _bad_suffix(env, numeral)
+    _report_bad_suffix(env, numeral)
 
 
-def _bad_suffix(env: Environment, numeral: syntax_expr.Numeral) -> None:
+def _report_bad_suffix(env: Environment, numeral: syntax_expr.Numeral) -> None:
     """Report a number with a suffix that is no unit."""
     suffix = numerals.suffix_of(numeral.text)
     other = numerals.OTHER_SPELLINGS.get(suffix)
-    near = [other] if other is not None else spelling.nearest(suffix, numerals.SUFFIXES)
+    near = [other] if other is not None else spelling.find_nearest(suffix, numerals.SUFFIXES)
     digits = numeral.text[: len(numeral.text) - len(suffix)]
     fix = None
     if near:
-        edit = diagnostics.Edit(numeral.span, digits + near[0])
+        edit = diagnostics.TextEdit(numeral.span, digits + near[0])
         fix = diagnostics.Fix((edit,), safe=False)
     env.found.error(
         "PS102",
@@ -215,7 +215,7 @@ _EXAMPLES = {
 _SUFFIXES = {units.RATIO: "%", units.COMPUTED_RATIO: "%", units.BYTES: "Gi", units.SECONDS: "s"}
 
 
-def not_in_unit(env: Environment, span: source.Span, unit: units.Unit) -> None:
+def report_wrong_unit(env: Environment, span: source.Span, unit: units.Unit) -> None:
     """Report a literal that cannot be read in the unit that its place asks for."""
     written, example = env.found.text(span), _EXAMPLES.get(unit)
     help_text = f"write it like `{example}`" if example else ""
@@ -226,12 +226,12 @@ def not_in_unit(env: Environment, span: source.Span, unit: units.Unit) -> None:
         help_text = named or help_text
     if numerals.is_binary(written) and not unit.byte_power:
         help_text = numerals.BINARY_HELP
-    elif _in_other_case(written, unit):
-        help_text = f"write `{_in_other_case(written, unit)}`"
+    elif _swap_suffix_case(written, unit):
+        help_text = f"write `{_swap_suffix_case(written, unit)}`"
     env.found.error("PS102", f"`{written}` is not an amount in {unit}", span, help=help_text)
 
 
-def _in_other_case(written: str, unit: units.Unit) -> str:
+def _swap_suffix_case(written: str, unit: units.Unit) -> str:
     """Return `500M` for `500m` bytes and `500m` for `500M` cores; "" for another suffix."""
     ours, other = ("m", "M") if unit == units.CORES else ("M", "m")
     is_meant = written.endswith(other) and (unit == units.CORES or unit.byte_power)

@@ -23,11 +23,11 @@ def _shortened(text: str) -> str:
 
 
 def _choice(allowed: list[str], meant: str) -> str:
-    choice = spelling.alternatives(f"`{each}`" for each in allowed)
+    choice = spelling.join_alternatives(f"`{each}`" for each in allowed)
     return f"write `{meant}`; possible are {choice}" if meant else f"write {choice}"
 
 
-class Findings:
+class DiagnosticCollector:
     """Collects diagnostics, each once: a policy is checked again for every profile with params.
 
     Args:
@@ -55,7 +55,7 @@ class Findings:
             message=_shortened(finding.message),
             label=_shortened(finding.label),
             help=_shortened(finding.help),
-            fix=fixes.separated(finding.fix, self.texts) if finding.fix is not None else None,
+            fix=fixes.add_separators(finding.fix, self.texts) if finding.fix is not None else None,
         )
         self._found.setdefault((finding.code, finding.span, finding.message), finding)
 
@@ -83,7 +83,7 @@ class Findings:
         """
         if name.text in self.lost_words:
             return
-        near = spelling.nearest(name.text, known)
+        near = spelling.find_nearest(name.text, known)
         written = [*edits, *near]
         fix = None
         if near and not name.quoted:
@@ -110,8 +110,8 @@ class Findings:
     def not_one_of(self, what: str, word: syntax_expr.Value, allowed: Iterable[str]) -> None:
         """Report a word that is not among the few that its place takes."""
         listed = list(allowed)
-        near = spelling.nearest(word.text, listed)
-        meant = "" if near else foreign_words.value_among(word.text, listed)
+        near = spelling.find_nearest(word.text, listed)
+        meant = "" if near else foreign_words.translate_value(word.text, listed)
         fix = None
         if near:
             fix = fixes.respelt(word.span, word.text, near[0], listed)
@@ -143,7 +143,7 @@ class Findings:
 
     def sorted(self) -> tuple[diagnostics.Diagnostic, ...]:
         """Return everything by position."""
-        return tuple(sorted(self._found.values(), key=diagnostics.by_position))
+        return tuple(sorted(self._found.values(), key=diagnostics.make_sort_key))
 
     @property
     def has_errors(self) -> bool:

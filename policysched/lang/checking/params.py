@@ -27,27 +27,29 @@ _MILLISECONDS = (
 )
 
 
-class Given(NamedTuple):
+class SuppliedParam(NamedTuple):
     """A value that comes from outside of the texts."""
 
     name: syntax_expr.Value
     value: syntax_expr.Value
 
 
-def given_text(values: Mapping[str, str]) -> source.SourceText:
+def write_supplied_params(values: Mapping[str, str]) -> source.SourceText:
     """Return given params as a text that diagnostics can show: `name=value` lines."""
     lines = [f"{_one_line(name)}={_one_line(value)}" for name, value in sorted(values.items())]
     return source.SourceText(GIVEN, "\n".join(lines))
 
 
-def given_values(values: Mapping[str, str], text: source.SourceText) -> dict[str, Given]:
-    """Return given params with the places that they have in `given_text`."""
+def locate_supplied_params(
+    values: Mapping[str, str], text: source.SourceText
+) -> dict[str, SuppliedParam]:
+    """Return given params with the places that they have in `write_supplied_params`."""
     result = {}
     for number, (name, value) in enumerate(sorted(values.items()), start=1):
         start = sum(len(text.line(line)) + 1 for line in range(1, number))
         end = start + len(text.line(number))
         middle = start + len(_one_line(name))
-        result[name] = Given(
+        result[name] = SuppliedParam(
             syntax_expr.Value(text.span(start, middle), name),
             syntax_expr.Value(text.span(middle + 1, end), value),
         )
@@ -61,7 +63,7 @@ def _one_line(text: str) -> str:
 def resolve(
     param: syntax.Param,
     override: syntax_expr.Amount | None,
-    found: findings.Findings,
+    found: findings.DiagnosticCollector,
     *,
     is_text: bool = False,
 ) -> checked.CheckedParam | None:
@@ -88,7 +90,7 @@ def resolve(
 def _string(
     param: syntax.Param,
     value: syntax_expr.Amount,
-    found: findings.Findings,
+    found: findings.DiagnosticCollector,
     *,
     is_text: bool,
 ) -> checked.CheckedParam | None:
@@ -114,12 +116,12 @@ def _escaped(text: str) -> str:
 
 
 def _number(
-    param: syntax.Param, value: syntax_expr.Amount, found: findings.Findings
+    param: syntax.Param, value: syntax_expr.Amount, found: findings.DiagnosticCollector
 ) -> checked.CheckedParam | None:
     kind = param.type.text
     unit = vocabulary.PARAM_UNITS[kind]
     literal = numerals.parse(value.text) if isinstance(value, syntax_expr.Numeral) else None
-    number = literal.as_unit(unit) if literal is not None else None
+    number = literal.convert_to_unit(unit) if literal is not None else None
     if number is None:
         found.error(
             "PS102",

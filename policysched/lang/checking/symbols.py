@@ -35,7 +35,7 @@ class Symbols:
 
 
 class _Collector:
-    def __init__(self, found: findings.Findings) -> None:
+    def __init__(self, found: findings.DiagnosticCollector) -> None:
         self.found = found
         self.params: dict[str, syntax.Param] = {}
         self.lets: dict[str, syntax.LetExpr | syntax.LetSelector] = {}
@@ -97,7 +97,7 @@ class _Collector:
             self.found.misnamed(kind, name, problem, ours if kind in ("policy", "profile") else "")
 
 
-def collect(parsed: Sequence[parser.ParseResult], found: findings.Findings) -> Symbols:
+def collect(parsed: Sequence[parser.ParseResult], found: findings.DiagnosticCollector) -> Symbols:
     """Gather all definitions and report what is wrong with their names."""
     collector = _Collector(found)
     keys = {result.text.key for result in parsed}
@@ -107,7 +107,7 @@ def collect(parsed: Sequence[parser.ParseResult], found: findings.Findings) -> S
             collector.add(item)
             if isinstance(item, syntax.Import):
                 _check_import(item, keys, found)
-    lets, broken = _sound_lets(collector.lets, found)
+    lets, broken = _select_valid_lets(collector.lets, found)
     return Symbols(
         collector.params,
         lets,
@@ -119,17 +119,17 @@ def collect(parsed: Sequence[parser.ParseResult], found: findings.Findings) -> S
     )
 
 
-def _check_version(result: parser.ParseResult, found: findings.Findings) -> None:
+def _check_version(result: parser.ParseResult, found: findings.DiagnosticCollector) -> None:
     for index, item in enumerate(result.file.items):
         if not isinstance(item, syntax.Version):
             continue
         if item.number.text != str(versions.CURRENT):
-            found.add(versions.unknown(item.number.text, item.number.span))
+            found.add(versions.diagnose_unknown_version(item.number.text, item.number.span))
         if index > 0:
             found.error("PS108", "`version` stands once, before everything else", item.span)
 
 
-def _check_import(item: syntax.Import, keys: set[str], found: findings.Findings) -> None:
+def _check_import(item: syntax.Import, keys: set[str], found: findings.DiagnosticCollector) -> None:
     key = item.key
     if "/" in key.text or "\\" in key.text:
         found.error(
@@ -144,7 +144,9 @@ def _check_import(item: syntax.Import, keys: set[str], found: findings.Findings)
         )
 
 
-def _rule_names(policy: syntax.Policy, found: findings.Findings) -> dict[str, syntax.Statement]:
+def _rule_names(
+    policy: syntax.Policy, found: findings.DiagnosticCollector
+) -> dict[str, syntax.Statement]:
     names: dict[str, syntax.Statement] = {}
     for statement in policy.statements:
         for clause in getattr(statement, "clauses", ()):
@@ -170,8 +172,8 @@ def _rule_names(policy: syntax.Policy, found: findings.Findings) -> dict[str, sy
 # ---------------------------------------------------------------------------- lets
 
 
-def _sound_lets(
-    lets: Mapping[str, syntax.LetExpr | syntax.LetSelector], found: findings.Findings
+def _select_valid_lets(
+    lets: Mapping[str, syntax.LetExpr | syntax.LetSelector], found: findings.DiagnosticCollector
 ) -> tuple[dict[str, syntax.LetExpr | syntax.LetSelector], frozenset[str]]:
     """Split lets into sound ones and those defined through themselves or through too many others.
 
@@ -182,14 +184,16 @@ def _sound_lets(
         for name, let in lets.items()
     }
     ranks: dict[str, int] = {}
-    for name in peel(uses):
+    for name in sort_topologically(uses):
         ranks[name] = 1 + max((ranks[each] for each in uses[name]), default=0)
     broken = set(lets) - ranks.keys()
     used_by: dict[str, set[str]] = {name: set() for name in broken}
     for name in broken:
         for each in uses[name] & broken:
             used_by[each].add(name)
-    for name in broken - set(peel(used_by)):  # what is left is on a circle, or between two
+    for name in broken - set(
+        sort_topologically(used_by)
+    ):  # what is left is on a circle, or between two
         found.error(
             "PS104",
             f"`{name}` is defined through itself",
@@ -207,7 +211,7 @@ def _sound_lets(
     return {name: let for name, let in lets.items() if name not in broken}, frozenset(broken)
 
 
-def peel(uses: Mapping[str, set[str]]) -> Iterator[str]:
+def sort_topologically(uses: Mapping[str, set[str]]) -> Iterator[str]:
     """Yield names in an order in which each comes after all that it uses; circles never come."""
     users: dict[str, list[str]] = {name: [] for name in uses}
     waiting = {name: len(used) for name, used in uses.items()}
@@ -224,7 +228,7 @@ def peel(uses: Mapping[str, set[str]]) -> Iterator[str]:
                 ready.append(user)
 
 
-def names_in(root: syntax_expr.Node) -> set[str]:
+def names_in(root: syntax_expr.SyntaxNode) -> set[str]:
     """Return the names that an expression or selector uses."""
     return {
         node.name.text
@@ -233,13 +237,13 @@ def names_in(root: syntax_expr.Node) -> set[str]:
     }
 
 
-def walk(root: syntax_expr.Node) -> Iterator[syntax_expr.Node]:
+def walk(root: syntax_expr.SyntaxNode) -> Iterator[syntax_expr.SyntaxNode]:
     """Yield every node below and including `root`."""
     pending: list[object] = [root]
     while pending:
         node = pending.pop()
         if isinstance(node, tuple):
             pending += node
-        elif isinstance(node, syntax_expr.Node):
+        elif isinstance(node, syntax_expr.SyntaxNode):
             yield node
             pending += [getattr(node, field.name) for field in dataclasses.fields(node)]

@@ -1,4 +1,4 @@
-"""The texts of `during` and `expires`.
+"""The texts of `parse_during` and `parse_expires`.
 
 during "Mon-Fri 08:00-20:00 Europe/Berlin"
 during "Mon,Wed 22:00-06:00, Sat 10:00-24:00"      without a zone: UTC
@@ -27,7 +27,7 @@ EXPIRES_FORM = 'a date like "2026-12-31" or a time like "2026-12-31T18:00:00Z"'
 UTC = "UTC"
 
 
-def during(text: str) -> tuple[tuple[activation.TimeWindow, ...], str] | str:
+def parse_during(text: str) -> tuple[tuple[activation.TimeWindow, ...], str] | str:
     """Return the windows and the time zone, or what is wrong with the text."""
     zone_match = _ZONE.search(text)
     zone = zone_match.group("zone") if zone_match else UTC
@@ -73,17 +73,17 @@ def _minute(text: str) -> int:
 
 
 def nearest_expires(text: str) -> str:
-    """Return a date that is written in another order as `expires` takes it, else ""."""
+    """Return a date that is written in another order as `parse_expires` takes it, else ""."""
     match = re.fullmatch(r"(\d{1,2})\.(\d{1,2})\.(\d{4})|(\d{4})[/.](\d{1,2})[/.](\d{1,2})", text)
     if match is None:
         return ""
     groups = match.groups()
     year, month, day = groups[2::-1] if groups[0] else groups[3:]
     date = f"{year}-{month:>02}-{day:>02}"
-    return date if expires(date) is not None else ""
+    return date if parse_expires(date) is not None else ""
 
 
-def expires(text: str) -> float | None:
+def parse_expires(text: str) -> float | None:
     """Return seconds since the epoch, None if the text is no date or time."""
     try:
         if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):

@@ -16,7 +16,9 @@ UNSUPPORTED: dict[str, str] = {
 """Key -> what it is, as the subject of "… is not yet supported"."""
 
 
-def refuse(key: str, span: source.Span, *, instead: str = "") -> diagnostics.Diagnostic:
+def diagnose_unsupported(
+    key: str, span: source.Span, *, instead: str = ""
+) -> diagnostics.Diagnostic:
     """Return the diagnostic for the use of a part that is not yet supported."""
     return diagnostics.Diagnostic(
         "PS110",

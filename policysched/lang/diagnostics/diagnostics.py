@@ -21,7 +21,7 @@ class Severity(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Edit:
+class TextEdit:
     """Replace the text under `span` by `replacement`; an empty span inserts."""
 
     span: source.Span
@@ -40,7 +40,7 @@ class Fix:
         title: what it does, as an action, if its edits are no words to read (`fixes.title`).
     """
 
-    edits: tuple[Edit, ...]
+    edits: tuple[TextEdit, ...]
     safe: bool
     title: str = ""
 
@@ -197,7 +197,7 @@ LINT_CODES: dict[str, str] = {
 """Codes of `policysched lint`, like `CODES`. `docs/lint/` has a page for each."""
 
 
-def by_position(diagnostic: Diagnostic) -> tuple[str, int, int, str]:
+def make_sort_key(diagnostic: Diagnostic) -> tuple[str, int, int, str]:
     """Sort key: file, then place, then code."""
     span = diagnostic.span
     return span.file, span.start, span.end, diagnostic.code

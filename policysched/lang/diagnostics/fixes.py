@@ -24,7 +24,7 @@ _JOINED = re.compile(r"[\w./%-]{2}|[=<>!&|]{2}")
 
 def replacement(span: source.Span, text: str) -> diagnostics.Fix:
     """Return the suggestion to write a text there; it is one of several readings."""
-    return diagnostics.Fix((diagnostics.Edit(span, text),), safe=False)
+    return diagnostics.Fix((diagnostics.TextEdit(span, text),), safe=False)
 
 
 def respelt(span: source.Span, word: str, meant: str, allowed: Collection[str]) -> diagnostics.Fix:
@@ -37,15 +37,15 @@ def respelt(span: source.Span, word: str, meant: str, allowed: Collection[str]) 
         allowed: what may stand there; keywords of other places count as well.
     """
     is_safe = spelling.has_one_reading(word, meant, {*allowed, *syntax_words.ALL_KEYWORDS})
-    return diagnostics.Fix((diagnostics.Edit(span, meant),), safe=is_safe)
+    return diagnostics.Fix((diagnostics.TextEdit(span, meant),), safe=is_safe)
 
 
-def separated(fix: diagnostics.Fix, texts: Mapping[str, source.SourceText]) -> diagnostics.Fix:
+def add_separators(fix: diagnostics.Fix, texts: Mapping[str, source.SourceText]) -> diagnostics.Fix:
     """Return the fix with the blanks that keep its words apart from those around it."""
     edits = tuple(
         dataclasses.replace(
             edit,
-            replacement=separated_text(
+            replacement=add_text_separators(
                 texts[edit.span.file].text, edit.span.start, edit.span.end, edit.replacement
             ),
         )
@@ -54,7 +54,7 @@ def separated(fix: diagnostics.Fix, texts: Mapping[str, source.SourceText]) -> d
     return dataclasses.replace(fix, edits=edits)
 
 
-def separated_text(text: str, start: int, end: int, replacement: str) -> str:
+def add_text_separators(text: str, start: int, end: int, replacement: str) -> str:
     """Return a replacement with a blank at each end that would join two words or signs.
 
     Args:

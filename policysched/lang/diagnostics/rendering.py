@@ -87,10 +87,11 @@ def _snippet(text: source.SourceText, mark: diagnostics.Label, sign: str, width:
     before = visible(line[cut:start])
     under = visible(line[start : min(end, cut + _MAX_SNIPPET)])
     padding = "".join(
-        "\t" if char == "\t" else " " * display_width.columns(char) for char in before
+        "\t" if char == "\t" else " " * display_width.count_columns(char) for char in before
     )
     carets = "".join(
-        "\t" if char == "\t" else sign * display_width.columns(char) for char in under.rstrip("\t")
+        "\t" if char == "\t" else sign * display_width.count_columns(char)
+        for char in under.rstrip("\t")
     )
     label = f" {visible(mark.text)}" if mark.text else ""
     return [

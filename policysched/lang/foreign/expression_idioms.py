@@ -26,13 +26,13 @@ def _test_of_object(match: re.Match[str]) -> str | None:
     """Rewrite `pod.spec.nodeName = a` as `node(nodeName = a)`; None if there is no such field."""
     key = match["key"]
     if match["object"] is None:
-        meant = foreign_fields.meaning_for_target("node", key)
+        meant = foreign_fields.find_target_meaning("node", key)
     else:
         domain: vocabulary.Domain = "pod" if match["object"] == "pod" else "node"
-        meant = foreign_fields.meaning(domain, key) or foreign_fields.Meaning(domain, key)
+        meant = foreign_fields.find_meaning(domain, key) or foreign_fields.FieldMeaning(domain, key)
     if not meant.subject:
         return None
-    return f"{meant.domain}({meant.subject} {_in_our_operators(match['test'])})"
+    return f"{meant.domain}({meant.subject} {_translate_operators(match['test'])})"
 
 
 def _test_of_entry(match: re.Match[str]) -> str | None:
@@ -42,7 +42,7 @@ def _test_of_entry(match: re.Match[str]) -> str | None:
         if match["object"] != "pod":
             return None
         subject = f"annotation({subject})"
-    return f"{match['object']}({subject} {_in_our_operators(match['test'])})"
+    return f"{match['object']}({subject} {_translate_operators(match['test'])})"
 
 
 def _sign_of_words(match: re.Match[str]) -> str:
@@ -51,14 +51,14 @@ def _sign_of_words(match: re.Match[str]) -> str:
     return f"{sign}=" if match["equal"] else sign
 
 
-def _in_our_operators(test: str) -> str:
+def _translate_operators(test: str) -> str:
     listed = re.fullmatch(r"(?is)(not\s*)?in\s*[\[(]\s*(.*?)\s*[\])]", test)
     if listed is None:
         return " ".join(test.split())
     return f"{'NotIn' if listed[1] else 'In'} ({listed[2]})"
 
 
-def _with_unit(match: re.Match[str]) -> str | None:
+def _attach_unit(match: re.Match[str]) -> str | None:
     unit = {"percent": "%"}.get(match["unit"], match["unit"])
     ours = unit if unit in numerals.SUFFIXES else numerals.OTHER_SPELLINGS.get(unit)
     return match["number"] + ours if ours else None
@@ -162,7 +162,7 @@ EXPRESSIONS = (
     _idiom(r"\bunless\b", "and not"),
     _idiom(
         r"(?<![\w.])(?P<number>\d[\d.]*)\s+(?P<unit>%|[A-Za-z]+)(?=[\s)]|$)",
-        _with_unit,
+        _attach_unit,
         "a unit follows its number without a blank",
     ),
     _idiom(

@@ -41,7 +41,7 @@ _HOMES: dict[vocabulary.Domain, str] = {"pod": "`pod(…)`", "node": "`nodeAffin
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Meaning:
+class FieldMeaning:
     """What may be meant by a key that is named like a field.
 
     Attributes:
@@ -55,57 +55,57 @@ class Meaning:
     help: str = ""
 
 
-def meaning(domain: vocabulary.Domain, key: str) -> Meaning | None:
+def find_meaning(domain: vocabulary.Domain, key: str) -> FieldMeaning | None:
     """Return what a key without quotes may mean in a selector; None for the key of a label."""
     if key in _NAMESPACES and domain in ("pod", "resource"):
         objects = "resources" if domain == "resource" else "pods"
-        return Meaning(domain, "", f"choose {objects} by `for {objects} in namespace (a, b)`")
+        return FieldMeaning(domain, "", f"choose {objects} by `for {objects} in namespace (a, b)`")
     subject = _OURS[domain].get(key, key)
     other = _OTHER.get(domain)
     if other is not None and subject in vocabulary.FIELDS[other] and not subject.islower():
         advice = f"`{subject}` is a field of {other}s: ask for it in {_HOMES[other]}"
-        return Meaning(other, subject, advice)
+        return FieldMeaning(other, subject, advice)
     if subject != key:
-        return Meaning(domain, subject)
+        return FieldMeaning(domain, subject)
     owner, _, rest = key.partition(".")
     if owner in _HOMES:
-        return _meaning_of_owner(domain, "pod" if owner == "pod" else "node", rest)
+        return _find_owner_meaning(domain, "pod" if owner == "pod" else "node", rest)
     if _OF_LABELS.match(key):
-        return Meaning(domain, _OF_LABELS.sub("", key, count=1))
+        return FieldMeaning(domain, _OF_LABELS.sub("", key, count=1))
     if domain in ("pod", "resource") and _OF_ANNOTATIONS.match(key):
         annotation = _OF_ANNOTATIONS.sub("", key, count=1)
-        return Meaning(domain, f"annotation({annotation})")
+        return FieldMeaning(domain, f"annotation({annotation})")
     amount = _AMOUNTS.fullmatch(key)
     if amount is not None and domain in vocabulary.SELECTOR_FUNCTIONS[amount[1]][0]:
-        return Meaning(domain, f"{amount[1]}({amount['resource']})")
+        return FieldMeaning(domain, f"{amount[1]}({amount['resource']})")
     if _OF_OBJECTS.match(key):
         fields = ", ".join(vocabulary.FIELDS[domain])
-        return Meaning(domain, "", f"fields of a {domain} are {fields}" if fields else "")
+        return FieldMeaning(domain, "", f"fields of a {domain} are {fields}" if fields else "")
     return None
 
 
-def _meaning_of_owner(
+def _find_owner_meaning(
     domain: vocabulary.Domain, owner: vocabulary.Domain, key: str
-) -> Meaning | None:
+) -> FieldMeaning | None:
     """Return what `pod.labels.app` may mean; None for `node.kubernetes.io/instance-type`."""
-    ours = Meaning(owner, key) if key in vocabulary.FIELDS[owner] else meaning(owner, key)
+    ours = FieldMeaning(owner, key) if key in vocabulary.FIELDS[owner] else find_meaning(owner, key)
     if ours is None or ours.help or owner == domain:
         return ours
     advice = f"`{ours.subject}` is of {owner}s: ask for it in {_HOMES[owner]}"
-    return Meaning(owner, ours.subject, advice)
+    return FieldMeaning(owner, ours.subject, advice)
 
 
-def meaning_for_target(target: Literal["node", "cluster"], key: str) -> Meaning:
+def find_target_meaning(target: Literal["node", "cluster"], key: str) -> FieldMeaning:
     """Return the field or label that a key means if nothing says of which object it is."""
-    ours = meaning(target, key)
+    ours = find_meaning(target, key)
     if ours is None and target == "node":
         is_field = key in vocabulary.POD_FIELDS
-        ours = Meaning("pod", key) if is_field else meaning("pod", key)
-    return ours or Meaning(target, key)
+        ours = FieldMeaning("pod", key) if is_field else find_meaning("pod", key)
+    return ours or FieldMeaning(target, key)
 
 
 def resembles_field(key: str) -> bool:
     """Say whether a word without quotes reads like a field, an effect or no value."""
     if key in NO_TAINT_KEYS or key.lower() in NO_VALUES:
         return True
-    return any(meaning(domain, key) is not None for domain in _OURS)
+    return any(find_meaning(domain, key) is not None for domain in _OURS)

@@ -224,7 +224,7 @@ MISSING: tuple[str, ...] = (
 """Words and signs that may be missing before the place of an error."""
 
 
-def value_among(word: str, allowed: Collection[str]) -> str:
+def translate_value(word: str, allowed: Collection[str]) -> str:
     """Return which of the allowed values a word of another language means, "" if none is known."""
     folded = word.lower()
     share = re.fullmatch(r"p(\d\d?)", folded)
@@ -243,7 +243,7 @@ _AMOUNT = re.compile(
 )
 
 
-def amount_named(name: str) -> str:
+def translate_amount(name: str) -> str:
     """Return `free(cpu)` for `freecpu` or `cpu_free`, "" for other names."""
     match = _AMOUNT.fullmatch(name)
     if match is None or (match["before"] is None) == (match["after"] is None):

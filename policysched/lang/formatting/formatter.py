@@ -60,7 +60,7 @@ def format_parsed(parsed: parser.ParseResult) -> FormatResult:
     return FormatResult(formatted)
 
 
-def _comments(file: syntax.PolicyFile) -> list[str]:
+def _comments(file: syntax.SyntaxTree) -> list[str]:
     return [comment.text.rstrip() for comment in file.comments]
 
 

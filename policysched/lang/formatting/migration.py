@@ -18,7 +18,7 @@ from policysched.lang.syntax import syntax
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Step:
+class MigrationStep:
     """From one version to the next.
 
     Attributes:
@@ -28,10 +28,10 @@ class Step:
     """
 
     to_version: int
-    edits: Callable[[scanner.Scan], Iterable[diagnostics.Edit]]
+    edits: Callable[[scanner.LexemeScan], Iterable[diagnostics.TextEdit]]
 
 
-STEPS: tuple[Step, ...] = ()
+STEPS: tuple[MigrationStep, ...] = ()
 """One for each version after the first, in order; there is only one version so far."""
 
 
@@ -50,26 +50,30 @@ class MigrationResult:
     problem: str = ""
 
 
-def migrate(text: source.SourceText, steps: Sequence[Step] = STEPS) -> MigrationResult:
+def migrate(text: source.SourceText, steps: Sequence[MigrationStep] = STEPS) -> MigrationResult:
     """Return a text in the current version, which it then says; unchanged if it does already."""
     current = versions.FIRST + len(steps)
-    scan = scanner.Scan(text)
-    newer = versions.newer(scan, current)
+    scan = scanner.LexemeScan(text)
+    newer = versions.diagnose_newer_version(scan, current)
     if newer is not None:
         return MigrationResult(None, (newer,))
-    number = versions.declared(scan)
+    number = versions.find_declared_version(scan)
     if number is not None and versions.number_of(number.text) < versions.FIRST:
         span = text.span(number.start, number.end)
-        return MigrationResult(None, (versions.unknown(number.text, span, current),))
+        return MigrationResult(
+            None, (versions.diagnose_unknown_version(number.text, span, current),)
+        )
     was = versions.FIRST if number is None else versions.number_of(number.text)
-    migrated = _with_version(text, current)
+    migrated = _set_version(text, current)
     for step in steps:
         if step.to_version > was:
-            migrated = _applied(migrated, step.edits(scanner.Scan(migrated)))
-    return _proven(text, migrated, current)
+            migrated = _applied(migrated, step.edits(scanner.LexemeScan(migrated)))
+    return _verify_migration(text, migrated, current)
 
 
-def _proven(text: source.SourceText, migrated: source.SourceText, current: int) -> MigrationResult:
+def _verify_migration(
+    text: source.SourceText, migrated: source.SourceText, current: int
+) -> MigrationResult:
     """Return the result if it can be read and has all comments."""
     if _comments(migrated) != _comments(text):
         return MigrationResult(None, problem="the migrated text would lose or reorder comments")
@@ -85,13 +89,13 @@ def _proven(text: source.SourceText, migrated: source.SourceText, current: int) 
 
 
 def _comments(text: source.SourceText) -> list[str]:
-    return [comment.text for comment in scanner.Scan(text).comments]
+    return [comment.text for comment in scanner.LexemeScan(text).comments]
 
 
-def _with_version(text: source.SourceText, current: int) -> source.SourceText:
-    number = versions.declared(scanner.Scan(text))
+def _set_version(text: source.SourceText, current: int) -> source.SourceText:
+    number = versions.find_declared_version(scanner.LexemeScan(text))
     if number is not None:
-        edit = diagnostics.Edit(text.span(number.start, number.end), str(current))
+        edit = diagnostics.TextEdit(text.span(number.start, number.end), str(current))
         return _applied(text, [edit])
     at = _behind_header(text.text)
     line_end = "\r\n" if "\r\n" in text.text else "\n"
@@ -115,7 +119,7 @@ def _behind_header(text: str) -> int:
     return 0
 
 
-def _applied(text: source.SourceText, edits: Iterable[diagnostics.Edit]) -> source.SourceText:
+def _applied(text: source.SourceText, edits: Iterable[diagnostics.TextEdit]) -> source.SourceText:
     """Return a text with edits, the last one first, so that the places of the others hold."""
     content = text.text
     for edit in sorted(edits, key=lambda each: each.span.start, reverse=True):

@@ -38,7 +38,7 @@ class TreeError(Exception):
         super().__init__(problem)
 
 
-def encode(node: syntax_expr.Node, place: Callable[[source.Span], Json]) -> Json:
+def encode(node: syntax_expr.SyntaxNode, place: Callable[[source.Span], Json]) -> Json:
     """Return a node as an object; `place` says what `at` holds."""
     found: Json = {"kind": tree_kinds.kind(type(node)), "at": place(node.span)}
     node_type: Any = type(node)  # mypy takes dataclasses for unhashable types
@@ -50,7 +50,7 @@ def encode(node: syntax_expr.Node, place: Callable[[source.Span], Json]) -> Json
 
 
 def _encoded(value: object, place: Callable[[source.Span], Json]) -> object:
-    if isinstance(value, syntax_expr.Node):
+    if isinstance(value, syntax_expr.SyntaxNode):
         return encode(value, place)
     return [_encoded(each, place) for each in value] if isinstance(value, tuple) else value
 
@@ -110,7 +110,7 @@ def _choice(allowed: tuple[str, ...], value: object, path: str) -> str:
     text: str = _expected(str, "a text", value, path)
     if text not in allowed:
         hint = spelling.did_you_mean(text, allowed)
-        problem = f"is `{text}`, not {spelling.alternatives(f'`{each}`' for each in allowed)}"
+        problem = f"is `{text}`, not {spelling.join_alternatives(f'`{each}`' for each in allowed)}"
         raise TreeError(path, problem + (hint and f" ({hint})"))
     return text
 
@@ -119,7 +119,7 @@ def _scalar(hint: type, value: object, path: str) -> object:
     return _expected(hint, "a text" if hint is str else "true or false", value, path)
 
 
-def _node(members: list[type], value: object, path: str) -> syntax_expr.Node:
+def _node(members: list[type], value: object, path: str) -> syntax_expr.SyntaxNode:
     fields: Json = _expected(dict, "an object", value, path)
     kinds = {tree_kinds.kind(each): each for each in members}
     if "kind" not in fields:
@@ -134,7 +134,7 @@ def _node(members: list[type], value: object, path: str) -> syntax_expr.Node:
     }
     if "operator_span" in node_type.__dataclass_fields__:  # type: ignore[attr-defined]  # nodes are dataclasses
         found["operator_span"] = _NOWHERE
-    node: syntax_expr.Node = node_type(_NOWHERE, **found)
+    node: syntax_expr.SyntaxNode = node_type(_NOWHERE, **found)
     return node
 
 

@@ -40,7 +40,7 @@ _NAMES = {
     "BuiltinWeight": "builtin",
     "ProfileParam": "param",
 }
-_HIDDEN = ("PolicyFile", "Comment", "Node", "Operation")
+_HIDDEN = ("SyntaxTree", "Comment", "SyntaxNode", "Operation")
 MIN_ITEMS = {"operands": 2}
 """Fewest items of fields that are lists, where it is not 0."""
 
@@ -73,7 +73,7 @@ def node_types() -> tuple[type, ...]:
     for module in (syntax, syntax_clause, syntax_expr):
         for each in vars(module).values():
             is_own = isinstance(each, type) and each.__module__ == module.__name__
-            if is_own and issubclass(each, syntax_expr.Node) and each.__name__ not in _HIDDEN:
+            if is_own and issubclass(each, syntax_expr.SyntaxNode) and each.__name__ not in _HIDDEN:
                 found.append(each)
     return tuple(found)
 

@@ -26,7 +26,7 @@ _TRAILING = ("behind", "opening")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedText:
     """A text as a document, or why there is none.
 
     Attributes:
@@ -43,11 +43,11 @@ class Encoded:
 # ---------------------------------------------------------------------------- text to document
 
 
-def encode(text: source.SourceText) -> Encoded:
+def encode(text: source.SourceText) -> EncodedText:
     """Return a text as a document; places are those in the text, or the file around it."""
     formatted = formatter.format_text(text)
     if formatted.text is None:
-        return Encoded(None, formatted.diagnostics, formatted.problem)
+        return EncodedText(None, formatted.diagnostics, formatted.problem)
     canonical = _Canonical(source.SourceText(text.name, formatted.text))
 
     def place(span: source.Span) -> Json:
@@ -57,7 +57,7 @@ def encode(text: source.SourceText) -> Encoded:
     items = [tree_json.encode(item, place) for item in parser.parse(text).file.items]
     end = canonical.add_layout(items)
     document = {"name": text.name, "items": items}
-    return Encoded(document | ({"end": end} if end else {}))
+    return EncodedText(document | ({"end": end} if end else {}))
 
 
 class _Canonical:
@@ -75,10 +75,10 @@ class _Canonical:
             if isinstance(item, syntax.Policy | syntax.Profile):
                 self._add_inside(found, item)
             last_line = self._text.position(item.span.end)[0]
-        return self._between(last_line, self._text.line_count)
+        return self._slice_lines(last_line, self._text.line_count)
 
     def _add_around(self, found: Json, last_line: int, span: source.Span) -> None:
-        _put(found, "before", self._between(last_line, span.line))
+        _put(found, "before", self._slice_lines(last_line, span.line))
         _put(found, "behind", self._rest(span.end))
 
     def _add_inside(self, found: Json, block: _Block) -> None:
@@ -88,9 +88,9 @@ class _Canonical:
         for node, inner in zip(block.statements, found.get("statements", ()), strict=True):
             self._add_around(inner, last_line, node.span)
             last_line = self._text.position(node.span.end)[0]
-        _put(found, "end", self._between(last_line, self._text.position(block.span.end)[0]))
+        _put(found, "end", self._slice_lines(last_line, self._text.position(block.span.end)[0]))
 
-    def _between(self, first: int, behind: int) -> list[str]:
+    def _slice_lines(self, first: int, behind: int) -> list[str]:
         """Return the lines between two others."""
         return [self._text.line(number).strip() for number in range(first + 1, behind)]
 
@@ -181,20 +181,20 @@ def _comment(value: object, path: str) -> None:
 def _item_lines(item: syntax.Item, around: Json, inner: Sequence[Json]) -> Iterator[str]:
     yield from around.get("before", ())
     if not isinstance(item, syntax.Policy | syntax.Profile):
-        yield from _with_trailing(layout.item_lines(item), around.get("behind"))
+        yield from _append_trailing(layout.item_lines(item), around.get("behind"))
         return
     keyword = item.keyword if isinstance(item, syntax.Policy) else "profile"
     head = f"{keyword} {printing.value(item.name)} {{"
-    yield from _with_trailing([head], around.get("opening"))
+    yield from _append_trailing([head], around.get("opening"))
     for node, at in itertools.zip_longest(item.statements, inner, fillvalue=None):
         lines = layout.statement_lines(node) if node is not None else []
         yield from (at or {}).get("before", ())
-        yield from _with_trailing(lines, (at or {}).get("behind"))
+        yield from _append_trailing(lines, (at or {}).get("behind"))
     yield from around.get("end", ())
-    yield from _with_trailing(["}"], around.get("behind"))
+    yield from _append_trailing(["}"], around.get("behind"))
 
 
-def _with_trailing(lines: list[str], comment: str | None) -> list[str]:
+def _append_trailing(lines: list[str], comment: str | None) -> list[str]:
     return [*lines[:-1], f"{lines[-1]}  {comment}"] if comment else lines
 
 

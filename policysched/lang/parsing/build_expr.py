@@ -119,7 +119,7 @@ class ExprBuilder:
     def _operation(self, node: Any, operands: Sequence[object]) -> Any:  # noqa: ANN401 - as in `_nest`
         """Return a node that knows which parentheses around its operands stay."""
         grouped = tuple(id(each) in self._grouped for each in operands)
-        return self._nest(kept_parentheses.with_kept(node, operands, grouped), operands)
+        return self._nest(kept_parentheses.mark_kept_parentheses(node, operands, grouped), operands)
 
     def _group(self, inner: object) -> object:
         self._grouped.add(id(inner))
@@ -293,8 +293,8 @@ class ExprBuilder:
 
 def _mixed(text: source.SourceText, span: source.Span) -> diagnostics.Diagnostic:
     edits = (
-        diagnostics.Edit(text.span(span.start, span.start), "("),
-        diagnostics.Edit(text.span(span.end, span.end), ")"),
+        diagnostics.TextEdit(text.span(span.start, span.start), "("),
+        diagnostics.TextEdit(text.span(span.end, span.end), ")"),
     )
     return diagnostics.Diagnostic(
         "PS105",

@@ -28,7 +28,7 @@ TABLES_FILE = "policy.tables.json"
 Tree: TypeAlias = "lark.Tree[lark.Token]"
 
 
-class Fault(Exception):  # noqa: N818 - an expected outcome that unwinds the parser, never shown
+class UnexpectedInput(Exception):  # noqa: N818 - an expected outcome that unwinds the parser, never shown
     """The parser cannot go on.
 
     Attributes:
@@ -122,11 +122,13 @@ def reduce_tree(tree: Tree, visit: Callable[[str, int, int, list[Any]], Any]) ->
     return results[0]
 
 
-def _fault(error: exceptions.UnexpectedToken | exceptions.UnexpectedCharacters, end: int) -> Fault:
+def _fault(
+    error: exceptions.UnexpectedToken | exceptions.UnexpectedCharacters, end: int
+) -> UnexpectedInput:
     at_end = isinstance(error, exceptions.UnexpectedToken) and error.token.type == "$END"
     position = end if at_end else error.pos_in_stream
     cursor: Any = error.interactive_parser  # Lark's LALR parser sets it on both
-    return Fault(position if position is not None else end, frozenset(cursor.accepts()))
+    return UnexpectedInput(position if position is not None else end, frozenset(cursor.accepts()))
 
 
 def _numbered(shipped: dict[str, Any]) -> dict[str, Any]:

@@ -34,7 +34,7 @@ class ParseResult:
     """
 
     text: source.SourceText
-    file: syntax.PolicyFile
+    file: syntax.SyntaxTree
     diagnostics: tuple[diagnostics.Diagnostic, ...]
     damaged: tuple[source.Span, ...]
     lost_words: frozenset[str]
@@ -71,7 +71,7 @@ def parse(text: source.SourceText, max_words: int = limits.MAX_WORDS) -> ParseRe
 
 def _unread(text: source.SourceText, message: str, help: str = "") -> ParseResult:  # noqa: A002 - as in diagnostics
     finding = diagnostics.Diagnostic("PS004", message, text.span(0, 0), help=help)
-    empty = syntax.PolicyFile(text.span(0, 0), ())
+    empty = syntax.SyntaxTree(text.span(0, 0), ())
     return ParseResult(text, empty, (finding,), (text.span(0, len(text.text)),), frozenset())
 
 
@@ -80,14 +80,14 @@ class _Parser:
 
     def __init__(self, text: source.SourceText) -> None:
         self.source = text
-        self.scan = scanner.Scan(text)
+        self.scan = scanner.LexemeScan(text)
         self.text = text.text
         self.found: list[diagnostics.Diagnostic] = []
         self.damaged: list[source.Span] = []
         self.budget = len(text.text) * limits.MAX_REPARSED_FACTOR + limits.REPARSED_BYTES
 
     def run(self) -> ParseResult:
-        newer = versions.newer(self.scan)
+        newer = versions.diagnose_newer_version(self.scan)
         if newer is not None:
             return self._unread(newer)
         items: list[syntax.Item] = []
@@ -101,12 +101,12 @@ class _Parser:
         words = {
             lexeme.text
             for span in self.damaged
-            for lexeme in self.scan.between(span.start, span.end)
+            for lexeme in self.scan.list_lexemes_between(span.start, span.end)
         }
         return ParseResult(
             self.source,
-            syntax.PolicyFile(whole, tuple(items), comments),
-            tuple(sorted(self.found, key=diagnostics.by_position)),
+            syntax.SyntaxTree(whole, tuple(items), comments),
+            tuple(sorted(self.found, key=diagnostics.make_sort_key)),
             tuple(self.damaged),
             frozenset(part for word in words for part in (word, *word.split("."))),
         )
@@ -116,14 +116,14 @@ class _Parser:
         whole = self.source.span(0, len(self.source.text))
         words = (lexeme.text for lexeme in self.scan.lexemes)
         lost = frozenset(part for word in words for part in (word, *word.split(".")))
-        empty = syntax.PolicyFile(whole, ())
+        empty = syntax.SyntaxTree(whole, ())
         return ParseResult(self.source, empty, (newer,), (whole,), lost)
 
     def _is_full(self) -> bool:
         """Return whether enough was found, or enough was spent on looking."""
         return len(self.found) >= limits.MAX_DIAGNOSTICS or self.budget < 0
 
-    def _items(self, chunk: scanner.Chunk) -> list[syntax.Item]:
+    def _items(self, chunk: scanner.ItemText) -> list[syntax.Item]:
         """Parse a chunk; where that fails, its pieces, leaving out what is spoilt."""
         if self._is_full():
             self.damaged.append(self.source.span(chunk.start, chunk.end))
@@ -131,7 +131,7 @@ class _Parser:
         try:
             if not self._has_open_literals(chunk):
                 return list(self._build(chunk, self.text[: chunk.end]))
-        except (lark_frontend.Fault, build_expr.TooDeepError):
+        except (lark_frontend.UnexpectedInput, build_expr.TooDeepError):
             pass
         items: list[syntax.Item] = []
         for piece in self.scan.pieces(chunk):
@@ -140,12 +140,12 @@ class _Parser:
             items += self._readable(piece)
         return items
 
-    def _readable(self, chunk: scanner.Chunk) -> tuple[syntax.Item, ...]:
+    def _readable(self, chunk: scanner.ItemText) -> tuple[syntax.Item, ...]:
         """Parse a chunk, blanking what is spoilt until the rest can be read."""
         while not self._is_full():
             try:
                 return self._build(chunk, self.text[: chunk.end] + "}" * chunk.open_braces)
-            except lark_frontend.Fault as fault:
+            except lark_frontend.UnexpectedInput as fault:
                 place = fault_place.FaultPlace(self.scan, chunk, fault.offset, fault.accepts)
                 self.found.append(syntax_messages.describe(place))
                 self._blank(chunk, *_spoilt(place))
@@ -155,11 +155,11 @@ class _Parser:
         self.damaged.append(self.source.span(chunk.start, chunk.end))
         return ()
 
-    def _build(self, chunk: scanner.Chunk, text: str) -> tuple[syntax.Item, ...]:
+    def _build(self, chunk: scanner.ItemText, text: str) -> tuple[syntax.Item, ...]:
         builder = build.Builder(self.source)
         try:
             tree = lark_frontend.parse_slice(text, chunk.start, len(text))
-        except lark_frontend.Fault as fault:
+        except lark_frontend.UnexpectedInput as fault:
             self.budget -= fault.offset - chunk.start
             raise
         self.budget -= len(text) - chunk.start
@@ -167,7 +167,7 @@ class _Parser:
         self.found += builder.diagnostics
         return items
 
-    def _blank(self, chunk: scanner.Chunk, start: int, end: int) -> None:
+    def _blank(self, chunk: scanner.ItemText, start: int, end: int) -> None:
         """Overwrite a stretch by blanks; the whole chunk if nothing is left there to blank."""
         if not self.text[start:end].strip():
             start, end = chunk.start, chunk.end
@@ -175,12 +175,15 @@ class _Parser:
         self.text = self.text[:start] + blank + self.text[end:]
         self.damaged.append(self.source.span(start, end))
 
-    def _has_open_literals(self, chunk: scanner.Chunk) -> bool:
-        return any(each.kind in _OPEN_KINDS for each in self.scan.between(chunk.start, chunk.end))
+    def _has_open_literals(self, chunk: scanner.ItemText) -> bool:
+        return any(
+            each.kind in _OPEN_KINDS
+            for each in self.scan.list_lexemes_between(chunk.start, chunk.end)
+        )
 
-    def _open_literals(self, chunk: scanner.Chunk) -> None:
+    def _open_literals(self, chunk: scanner.ItemText) -> None:
         """Report strings and queries that are never closed, and blank their statements."""
-        for lexeme in self.scan.between(chunk.start, chunk.end):
+        for lexeme in self.scan.list_lexemes_between(chunk.start, chunk.end):
             if lexeme.kind not in _OPEN_KINDS or self._is_full():
                 continue
             comment = foreign_comments.describe_around(self.scan, lexeme)
@@ -202,10 +205,10 @@ class _Parser:
             )
             self._blank(chunk, *_statement_at(self.scan, chunk, lexeme.start))
 
-    def _open_braces(self, chunk: scanner.Chunk) -> None:
+    def _open_braces(self, chunk: scanner.ItemText) -> None:
         if not chunk.open_braces or not chunk.word or self._is_full():
             return
-        members = self.scan.between(chunk.start, chunk.end)
+        members = self.scan.list_lexemes_between(chunk.start, chunk.end)
         name = members[1].text if len(members) > 1 else ""
         end = members[-1].end
         self.found.append(
@@ -228,7 +231,9 @@ def _too_deep(span: source.Span) -> diagnostics.Diagnostic:
     )
 
 
-def _statement_at(scan: scanner.Scan, chunk: scanner.Chunk, offset: int) -> tuple[int, int]:
+def _statement_at(
+    scan: scanner.LexemeScan, chunk: scanner.ItemText, offset: int
+) -> tuple[int, int]:
     """Return the stretch of the statement around `offset`, else the whole chunk."""
     statements = scan.statements(chunk)
     starts = [start for start in statements if start <= offset]
@@ -259,10 +264,10 @@ def _spoilt(place: fault_place.FaultPlace) -> tuple[int, int]:
     starts = (chunk.body_start, *statements)
     following = min((start for start in statements if start > offset), default=body_end)
     if offset in statements:
-        if place.at_statement_start:
+        if place.is_statement_start:
             return offset, following
         return max(start for start in starts if start < offset), offset
-    if place.at_statement_start and _looks_like_statement(place):
+    if place.is_statement_start and _looks_like_statement(place):
         return offset, following
     return max((start for start in starts if start < offset), default=offset), following
 

@@ -80,7 +80,7 @@ class Lexeme:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Chunk:
+class ItemText:
     """The text of one top-level item, up to the start of the next.
 
     Attributes:
@@ -100,7 +100,7 @@ class Chunk:
     open_braces: int
 
 
-class Scan:
+class LexemeScan:
     """The lexemes of one text and what can be told from them.
 
     Attributes:
@@ -117,39 +117,39 @@ class Scan:
         self._starts = [lexeme.start for lexeme in self.lexemes]
         signs = [lexeme.text for lexeme in self.lexemes if lexeme.kind == "sign"]
         self._is_balanced = signs.count("{") + signs.count("${") == signs.count("}")
-        self._statements: dict[Chunk, list[int]] = {}
+        self._statements: dict[ItemText, list[int]] = {}
 
-    def at(self, offset: int) -> Lexeme | None:
+    def find_lexeme_at(self, offset: int) -> Lexeme | None:
         """Return the lexeme that covers or follows `offset`, None at the end of the text."""
         index = bisect.bisect_right(self._starts, offset) - 1
         if index >= 0 and offset < self.lexemes[index].end:
             return self.lexemes[index]
         return self.lexemes[index + 1] if index + 1 < len(self.lexemes) else None
 
-    def before(self, offset: int) -> Lexeme | None:
+    def find_lexeme_before(self, offset: int) -> Lexeme | None:
         """Return the last lexeme that starts before `offset`."""
         index = bisect.bisect_left(self._starts, offset) - 1
         return self.lexemes[index] if index >= 0 else None
 
-    def between(self, start: int, end: int) -> list[Lexeme]:
+    def list_lexemes_between(self, start: int, end: int) -> list[Lexeme]:
         """Return the lexemes that start in a stretch of text."""
         first = bisect.bisect_left(self._starts, start)
         return self.lexemes[first : bisect.bisect_left(self._starts, end)]
 
     def is_first_on_line(self, offset: int) -> bool:
         """Return whether only blanks precede `offset` on its line."""
-        before = self.before(offset)
+        before = self.find_lexeme_before(offset)
         _, column = self.source.position(offset)
         return before is None or before.end <= offset - column + 1
 
-    def chunks(self) -> list[Chunk]:
+    def chunks(self) -> list[ItemText]:
         """Cut the text into its top-level items; together they cover all lexemes."""
         heads = [index for index in range(len(self.lexemes)) if self._starts_item(index)]
         if self.lexemes and heads[:1] != [0]:
             heads.insert(0, 0)
         return self._cut(heads, len(self.lexemes))
 
-    def pieces(self, chunk: Chunk) -> list[Chunk]:
+    def pieces(self, chunk: ItemText) -> list[ItemText]:
         """Cut a chunk that cannot be parsed at lines that look like the start of another item."""
         first = bisect.bisect_left(self._starts, chunk.start)
         last = bisect.bisect_left(self._starts, chunk.end)
@@ -160,13 +160,13 @@ class Scan:
         ]
         return self._cut([first, *inner], last)
 
-    def statements(self, chunk: Chunk) -> list[int]:
+    def statements(self, chunk: ItemText) -> list[int]:
         """Return where the statements of a policy or profile, or the options of a metric, start."""
         if chunk not in self._statements:
             self._statements[chunk] = self._find_statements(chunk)
         return self._statements[chunk]
 
-    def _find_statements(self, chunk: Chunk) -> list[int]:
+    def _find_statements(self, chunk: ItemText) -> list[int]:
         is_metric = chunk.word == "metric"
         if not is_metric and chunk.word not in _BLOCK_WORDS:
             return []
@@ -185,7 +185,7 @@ class Scan:
             )
         ]
 
-    def _cut(self, heads: list[int], last: int) -> list[Chunk]:
+    def _cut(self, heads: list[int], last: int) -> list[ItemText]:
         ends = [*heads[1:], last] if heads else []
         return [self._chunk(head, end) for head, end in zip(heads, ends, strict=True)]
 
@@ -209,7 +209,7 @@ class Scan:
             return self.lexemes[index]
         return Lexeme("end", "", 0, 0, 0)
 
-    def _chunk(self, first: int, last: int) -> Chunk:
+    def _chunk(self, first: int, last: int) -> ItemText:
         members = self.lexemes[first:last]
         head = members[0]
         base = head.depth
@@ -218,7 +218,7 @@ class Scan:
             (each.start for each in members if each.text == "}" and each.depth == base + 1), -1
         )
         signs = [each.text for each in members if each.kind == "sign"]
-        return Chunk(
+        return ItemText(
             word=head.text if head.text in ITEM_WORDS else "",
             start=head.start,
             end=self.lexemes[last].start if last < len(self.lexemes) else len(self.source.text),
@@ -259,7 +259,7 @@ class Scan:
 
 @functools.lru_cache(maxsize=4096)
 def _is_near(word: str, words: frozenset[str]) -> bool:
-    return bool(spelling.nearest(word, words))
+    return bool(spelling.find_nearest(word, words))
 
 
 def count_words(text: str, limit: int) -> int:

@@ -16,7 +16,7 @@ CURRENT = 1
 _MAX_DIGITS = 9
 
 
-def declared(scan: scanner.Scan) -> scanner.Lexeme | None:
+def find_declared_version(scan: scanner.LexemeScan) -> scanner.Lexeme | None:
     """Return what a text says its version is; None if it says nothing, before everything else."""
     if len(scan.lexemes) < 2:  # noqa: PLR2004 - a word and a number
         return None
@@ -34,15 +34,21 @@ def number_of(text: str) -> int:
     return int(text) if len(text) <= _MAX_DIGITS else 10**_MAX_DIGITS
 
 
-def newer(scan: scanner.Scan, current: int = CURRENT) -> diagnostics.Diagnostic | None:
+def diagnose_newer_version(
+    scan: scanner.LexemeScan, current: int = CURRENT
+) -> diagnostics.Diagnostic | None:
     """Return the one thing to say about a text of a version that is not known here yet."""
-    number = declared(scan)
+    number = find_declared_version(scan)
     if number is None or number_of(number.text) <= current:
         return None
-    return unknown(number.text, scan.source.span(number.start, number.end), current)
+    return diagnose_unknown_version(
+        number.text, scan.source.span(number.start, number.end), current
+    )
 
 
-def unknown(number: str, span: source.Span, current: int = CURRENT) -> diagnostics.Diagnostic:
+def diagnose_unknown_version(
+    number: str, span: source.Span, current: int = CURRENT
+) -> diagnostics.Diagnostic:
     """Return the finding about something behind `version` that is not the `current` one."""
     version = number_of(number)
     shown = number[: _MAX_DIGITS + 1]

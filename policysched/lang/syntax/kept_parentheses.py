@@ -29,7 +29,7 @@ _STAY: dict[type, tuple[type, ...]] = {
 """Operator -> operands that keep their parentheses; those that need them have them anyway."""
 
 
-def with_kept(node: Any, operands: Sequence[Any], grouped: Sequence[bool]) -> Any:  # noqa: ANN401 - returns a node of the type that it was given
+def mark_kept_parentheses(node: Any, operands: Sequence[Any], grouped: Sequence[bool]) -> Any:  # noqa: ANN401 - returns a node of the type that it was given
     """Return a node whose operands know which parentheses stay.
 
     Args:
@@ -67,7 +67,7 @@ def _stays(outer: object, inner: object, position: int) -> bool:
     return isinstance(inner, _STAY[type(outer)])
 
 
-def without(node: Any) -> Any:  # noqa: ANN401 - as above
+def strip_marks(node: Any) -> Any:  # noqa: ANN401 - as above
     """Return a tree without marks: names of rules do not depend on them."""
     changes: dict[str, object] = {}
     for field in dataclasses.fields(node):
@@ -81,8 +81,8 @@ def without(node: Any) -> Any:  # noqa: ANN401 - as above
 
 
 def _bare(value: object) -> object:
-    if isinstance(value, syntax_expr.Node):
-        return without(value)
+    if isinstance(value, syntax_expr.SyntaxNode):
+        return strip_marks(value)
     if isinstance(value, tuple):
         inner = tuple(_bare(each) for each in value)
         return inner if any(a is not b for a, b in zip(inner, value, strict=True)) else value

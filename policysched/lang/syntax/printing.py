@@ -67,7 +67,7 @@ def selector_operand(node: syntax_expr.Selector) -> str:
     return f"({selector(node)})" if is_compound or stays(node) else selector(node)
 
 
-def stays(node: syntax_expr.Node) -> bool:
+def stays(node: syntax_expr.SyntaxNode) -> bool:
     """Return whether an operand keeps the parentheses in which it was written."""
     return isinstance(node, syntax_expr.Operation) and node.in_parentheses
 

@@ -22,7 +22,7 @@ from policysched.lang.syntax import syntax_clause, syntax_expr
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Meta(syntax_expr.Node):
+class Meta(syntax_expr.SyntaxNode):
     """`description "…"`, `owner "…"`, `mode enforce`."""
 
     keyword: Literal["description", "owner", "mode"]
@@ -30,7 +30,7 @@ class Meta(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class NamespaceScope(syntax_expr.Node):
+class NamespaceScope(syntax_expr.SyntaxNode):
     """`in namespace (a, b)` or `in namespace where selector`: exactly one of the two is set."""
 
     names: tuple[syntax_expr.Value, ...]
@@ -38,7 +38,7 @@ class NamespaceScope(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Scope(syntax_expr.Node):
+class Scope(syntax_expr.SyntaxNode):
     """`for pods …` or `for resources …`: what the policy is about."""
 
     keyword: Literal["pods", "resources"]
@@ -47,7 +47,7 @@ class Scope(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class NodeAffinity(syntax_expr.Node):
+class NodeAffinity(syntax_expr.SyntaxNode):
     """`nodeAffinity required|preferred selector clause…`."""
 
     strength: Literal["required", "preferred"]
@@ -56,7 +56,7 @@ class NodeAffinity(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PodSet(syntax_expr.Node):
+class PodSet(syntax_expr.SyntaxNode):
     """`self`, `sameWorkload`, `pods` or `pods where selector`."""
 
     kind: Literal["self", "sameWorkload", "pods"]
@@ -64,7 +64,7 @@ class PodSet(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PodAffinity(syntax_expr.Node):
+class PodAffinity(syntax_expr.SyntaxNode):
     """`podAffinity|podAntiAffinity required|preferred pods clause…`."""
 
     kind: Literal["podAffinity", "podAntiAffinity"]
@@ -74,7 +74,7 @@ class PodAffinity(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class TopologySpread(syntax_expr.Node):
+class TopologySpread(syntax_expr.SyntaxNode):
     """`topologySpread [pods] clause…`; without pods, `self` is meant."""
 
     pods: PodSet | None
@@ -82,7 +82,7 @@ class TopologySpread(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Tolerate(syntax_expr.Node):
+class Tolerate(syntax_expr.SyntaxNode):
     """`tolerate toleration, … clause…`."""
 
     tolerations: tuple[syntax_expr.Toleration, ...]
@@ -90,7 +90,7 @@ class Tolerate(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Reject(syntax_expr.Node):
+class Reject(syntax_expr.SyntaxNode):
     """`reject when condition clause…`."""
 
     condition: syntax_expr.Expr
@@ -98,7 +98,7 @@ class Reject(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Score(syntax_expr.Node):
+class Score(syntax_expr.SyntaxNode):
     """`score expression clause…`."""
 
     value: syntax_expr.Expr
@@ -106,7 +106,7 @@ class Score(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Disable(syntax_expr.Node):
+class Disable(syntax_expr.SyntaxNode):
     """`disable policy.rule`; `rule` has an empty text where no dot was written."""
 
     policy: syntax_expr.Value
@@ -114,7 +114,7 @@ class Disable(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ClusterAffinity(syntax_expr.Node):
+class ClusterAffinity(syntax_expr.SyntaxNode):
     """`clusterAffinity required|preferred selector clause…`."""
 
     strength: Literal["required", "preferred"]
@@ -123,7 +123,7 @@ class ClusterAffinity(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ClusterGroup(syntax_expr.Node):
+class ClusterGroup(syntax_expr.SyntaxNode):
     """`clusterGroup name where selector`; the groups of a policy are tried in their order."""
 
     name: syntax_expr.Value
@@ -131,7 +131,7 @@ class ClusterGroup(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class SpreadConstraint(syntax_expr.Node):
+class SpreadConstraint(syntax_expr.SyntaxNode):
     """`spreadConstraint by region minGroups 2 maxGroups 3`."""
 
     by: syntax_expr.Value
@@ -139,7 +139,7 @@ class SpreadConstraint(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Replicas(syntax_expr.Node):
+class Replicas(syntax_expr.SyntaxNode):
     """`replicas Duplicated | Divided Aggregated | Divided Weighted …`.
 
     Attributes:
@@ -176,21 +176,21 @@ Statement: TypeAlias = (
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ArgsObject(syntax_expr.Node):
+class ArgsObject(syntax_expr.SyntaxNode):
     """`{ key: value, … }` behind `args`: the arguments of a plugin, shaped like its YAML."""
 
     entries: tuple[tuple[syntax_expr.Value, ArgsValue], ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ArgsList(syntax_expr.Node):
+class ArgsList(syntax_expr.SyntaxNode):
     """`[ value, … ]`."""
 
     items: tuple[ArgsValue, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ArgsScalar(syntax_expr.Node):
+class ArgsScalar(syntax_expr.SyntaxNode):
     """A word or string; unquoted numbers, `true`, `false` and `null` have their JSON meaning."""
 
     value: syntax_expr.Value
@@ -200,14 +200,14 @@ ArgsValue: TypeAlias = ArgsObject | ArgsList | ArgsScalar
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ProfilePolicies(syntax_expr.Node):
+class ProfilePolicies(syntax_expr.SyntaxNode):
     """`policies a, b`."""
 
     names: tuple[syntax_expr.Value, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class UsePlugin(syntax_expr.Node):
+class UsePlugin(syntax_expr.SyntaxNode):
     """`plugin NAME [weight N] [args {…}]`: enables it where it is not on by default."""
 
     name: syntax_expr.Value
@@ -216,7 +216,7 @@ class UsePlugin(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class DisablePlugins(syntax_expr.Node):
+class DisablePlugins(syntax_expr.SyntaxNode):
     """Plugins turned off.
 
     `disable NAME, …` turns them off at every extension point, `disable scores NAME, …` only their
@@ -228,21 +228,21 @@ class DisablePlugins(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class BuiltinWeight(syntax_expr.Node):
+class BuiltinWeight(syntax_expr.SyntaxNode):
     """`builtin weight N`: multiplies the weights of all built-in scores."""
 
     weight: syntax_expr.Amount
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class OnOutage(syntax_expr.Node):
+class OnOutage(syntax_expr.SyntaxNode):
     """`onOutage skip|hold`."""
 
     action: syntax_expr.Value
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ProfileParam(syntax_expr.Node):
+class ProfileParam(syntax_expr.SyntaxNode):
     """`param name = literal`: the param's value in this profile."""
 
     name: syntax_expr.Value
@@ -258,21 +258,21 @@ ProfileStatement: TypeAlias = (
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Version(syntax_expr.Node):
+class Version(syntax_expr.SyntaxNode):
     """`version 1`."""
 
     number: syntax_expr.Numeral
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Import(syntax_expr.Node):
+class Import(syntax_expr.SyntaxNode):
     """`import "metrics.policy"`: that text must be among those checked together."""
 
     key: syntax_expr.Value
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Param(syntax_expr.Node):
+class Param(syntax_expr.SyntaxNode):
     """`param name: type = literal`; a string literal is a quoted Value."""
 
     name: syntax_expr.Value
@@ -281,7 +281,7 @@ class Param(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class LetExpr(syntax_expr.Node):
+class LetExpr(syntax_expr.SyntaxNode):
     """`let name = expression`: literals are expressions too."""
 
     name: syntax_expr.Value
@@ -289,7 +289,7 @@ class LetExpr(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class LetSelector(syntax_expr.Node):
+class LetSelector(syntax_expr.SyntaxNode):
     """`let name = { selector }`."""
 
     name: syntax_expr.Value
@@ -297,14 +297,14 @@ class LetSelector(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PromQL(syntax_expr.Node):
+class PromQL(syntax_expr.SyntaxNode):
     """A query between backticks, as written; `span` covers the backticks too."""
 
     text: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Metric(syntax_expr.Node):
+class Metric(syntax_expr.SyntaxNode):
     """`metric name: type = query option…`."""
 
     name: syntax_expr.Value
@@ -314,7 +314,7 @@ class Metric(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Policy(syntax_expr.Node):
+class Policy(syntax_expr.SyntaxNode):
     """`policy name { statement… }` or `clusterPolicy name { statement… }`."""
 
     keyword: Literal["policy", "clusterPolicy"]
@@ -323,7 +323,7 @@ class Policy(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Profile(syntax_expr.Node):
+class Profile(syntax_expr.SyntaxNode):
     """`profile scheduler-name { statement… }`."""
 
     name: syntax_expr.Value
@@ -334,14 +334,14 @@ Item: TypeAlias = Version | Import | Param | LetExpr | LetSelector | Metric | Po
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Comment(syntax_expr.Node):
+class Comment(syntax_expr.SyntaxNode):
     """`# …` up to the end of its line; kept beside the tree."""
 
     text: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PolicyFile(syntax_expr.Node):
+class SyntaxTree(syntax_expr.SyntaxNode):
     """One policy text.
 
     Attributes:

@@ -13,7 +13,7 @@ from policysched.lang.syntax import syntax_expr
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class AmountClause(syntax_expr.Node):
+class AmountClause(syntax_expr.SyntaxNode):
     """weight, maxSkew, minDomains, minGroups, maxGroups, refresh, maxAge."""
 
     keyword: str
@@ -21,7 +21,7 @@ class AmountClause(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class WordClause(syntax_expr.Node):
+class WordClause(syntax_expr.SyntaxNode):
     """One word.
 
     topologyKey, as, prefer, whenUnsatisfiable, nodeAffinityPolicy, nodeTaintsPolicy; on a metric
@@ -33,7 +33,7 @@ class WordClause(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class WordsClause(syntax_expr.Node):
+class WordsClause(syntax_expr.SyntaxNode):
     """namespaces, matchLabelKeys, mismatchLabelKeys.
 
     Attributes:
@@ -46,7 +46,7 @@ class WordsClause(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class TextClause(syntax_expr.Node):
+class TextClause(syntax_expr.SyntaxNode):
     """message, during, expires."""
 
     keyword: str
@@ -54,7 +54,7 @@ class TextClause(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class SelectorClause(syntax_expr.Node):
+class SelectorClause(syntax_expr.SyntaxNode):
     """namespaceSelector."""
 
     keyword: str
@@ -62,7 +62,7 @@ class SelectorClause(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ExprClause(syntax_expr.Node):
+class ExprClause(syntax_expr.SyntaxNode):
     """until (hysteresis of a reject), fallback (of a metric)."""
 
     keyword: str
@@ -70,7 +70,7 @@ class ExprClause(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class NormalizeClause(syntax_expr.Node):
+class NormalizeClause(syntax_expr.SyntaxNode):
     """`normalize linear(0%, 90%)`, `normalize rank`."""
 
     keyword: str
@@ -79,7 +79,7 @@ class NormalizeClause(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class MissingClause(syntax_expr.Node):
+class MissingClause(syntax_expr.SyntaxNode):
     """`missing allow`, `missing reject`, `missing score 50`."""
 
     keyword: str
@@ -88,7 +88,7 @@ class MissingClause(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class OverClause(syntax_expr.Node):
+class OverClause(syntax_expr.SyntaxNode):
     """`over 10m max`, `over 10m quantile(0.95)`."""
 
     keyword: str
@@ -98,7 +98,7 @@ class OverClause(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class BetweenClause(syntax_expr.Node):
+class BetweenClause(syntax_expr.SyntaxNode):
     """`between 0% and 100%`: the range of a metric."""
 
     keyword: str
@@ -107,7 +107,7 @@ class BetweenClause(syntax_expr.Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PlacedClause(syntax_expr.Node):
+class PlacedClause(syntax_expr.SyntaxNode):
     """`placed adds 0.85 * requests(cpu) / allocatable(cpu) for 90s`: what just-placed pods add."""
 
     keyword: str

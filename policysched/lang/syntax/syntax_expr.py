@@ -9,7 +9,7 @@ from policysched.lang import source
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Node:
+class SyntaxNode:
     """The root of all nodes.
 
     Attributes:
@@ -20,7 +20,7 @@ class Node:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Operation(Node):
+class Operation(SyntaxNode):
     """A node with an operator of its own.
 
     Attributes:
@@ -34,7 +34,7 @@ class Operation(Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Value(Node):
+class Value(SyntaxNode):
     """A word, or a string between double quotes where a word may stand.
 
     Attributes:
@@ -47,7 +47,7 @@ class Value(Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Numeral(Node):
+class Numeral(SyntaxNode):
     """A number as written, unit suffix and minus sign included: `5m`, `80%`, `4Gi`, `-3`, `0.7`."""
 
     text: str
@@ -61,7 +61,7 @@ Amount: TypeAlias = Numeral | Value
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Subject(Node):
+class Subject(SyntaxNode):
     """What a requirement is about.
 
     Attributes:
@@ -95,14 +95,14 @@ class Requirement(Operation):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class SelectorRef(Node):
+class SelectorRef(SyntaxNode):
     """The name of a let that holds a selector."""
 
     name: Value
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Toleration(Node):
+class Toleration(SyntaxNode):
     """A pattern for taints: `dedicated=web:NoSchedule`, `sla Gt 950`, `key Exists:NoExecute`.
 
     Attributes:
@@ -119,21 +119,21 @@ class Toleration(Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Tainted(Node):
+class Tainted(SyntaxNode):
     """`tainted(pattern)`: the node has a taint of that pattern."""
 
     pattern: Toleration
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class SelectorAnd(Node):
+class SelectorAnd(SyntaxNode):
     """Two or more selectors joined by `and`."""
 
     operands: tuple[Selector, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class SelectorOr(Node):
+class SelectorOr(SyntaxNode):
     """Two or more selectors joined by `or`."""
 
     operands: tuple[Selector, ...]
@@ -153,28 +153,28 @@ Selector: TypeAlias = Requirement | SelectorRef | Tainted | SelectorAnd | Select
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Number(Node):
+class Number(SyntaxNode):
     """A literal number."""
 
     numeral: Numeral
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Text(Node):
+class Text(SyntaxNode):
     """A string, as argument of a function: `free("nvidia.com/gpu")`."""
 
     value: Value
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Ref(Node):
+class Ref(SyntaxNode):
     """A bare name: metric, param, let, field of the pod, or resource as argument of a function."""
 
     name: Value
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Argument(Node):
+class Argument(SyntaxNode):
     """One argument of a call: `x`, or `key: x` as in `LeastAllocated(cpu: 2)`, `shape(0%: 100)`.
 
     Attributes:
@@ -187,7 +187,7 @@ class Argument(Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Call(Node):
+class Call(SyntaxNode):
     """`function(argument, …)`."""
 
     function: Value
@@ -195,21 +195,21 @@ class Call(Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class NodeTest(Node):
+class NodeTest(SyntaxNode):
     """`node(selector)`: the selector on the node's labels, fields and taints."""
 
     selector: Selector
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ClusterTest(Node):
+class ClusterTest(SyntaxNode):
     """`cluster(selector)`: the selector on the cluster's labels, fields and taints."""
 
     selector: Selector
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PodTest(Node):
+class PodTest(SyntaxNode):
     """`pod(selector)`: the selector on the pod that is being placed."""
 
     selector: Selector
@@ -250,14 +250,14 @@ class Comparison(Operation):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ExprAnd(Node):
+class ExprAnd(SyntaxNode):
     """Two or more conditions joined by `and`."""
 
     operands: tuple[Expr, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ExprOr(Node):
+class ExprOr(SyntaxNode):
     """Two or more conditions joined by `or`."""
 
     operands: tuple[Expr, ...]

@@ -45,7 +45,7 @@ def describe(char: str) -> str:
     return f"U+{ord(char):04X} {name}".rstrip()
 
 
-def to_ascii(text: str) -> str:
+def replace_lookalikes(text: str) -> str:
     """Return a text with ASCII for characters that look like it; others stay."""
     plain = unicodedata.normalize("NFKC", text.translate(_LOOKALIKES))
     return "".join(

@@ -1,7 +1,8 @@
 """Literal numbers: `0.7`, `80%`, `500m`, `4Gi`, `1h30m`, and what units they may stand for.
 
-A literal alone has no unit: `5m` is five minutes or five thousandths. `Literal.as_unit`
-reads it in the unit that its place asks for; `Literal.natural` in the only unit that it can have.
+A literal alone has no unit: `5m` is five minutes or five thousandths. `NumberLiteral.as_unit`
+reads it in the unit that its place asks for; `NumberLiteral.natural` in the only unit that it can
+have.
 Arithmetic is exact (fractions) up to the final float64.
 """
 
@@ -70,7 +71,7 @@ BINARY_HELP = "suffixes such as Ki, Mi and Gi are for bytes; write the number ou
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Literal:
+class NumberLiteral:
     """A number with all the ways to read it.
 
     Attributes:
@@ -117,7 +118,7 @@ class Literal:
             return float(self.quantity), units.BYTES if self.is_binary else units.NUMBER
         return float(self.plain or 0), units.NUMBER
 
-    def as_unit(self, unit: units.Unit) -> float | None:
+    def convert_to_unit(self, unit: units.Unit) -> float | None:
         """Return the canonical number of the literal in `unit`, None if it has no such reading.
 
         A plain number other than 0 is no amount of bytes or seconds (`4Gi`, `5s` are), and beyond
@@ -159,24 +160,24 @@ class Literal:
         return self.plain if self.plain == 0 else None
 
 
-def parse(text: str) -> Literal | None:
+def parse(text: str) -> NumberLiteral | None:
     """Return the readings of a numeral; None if its suffix is no unit or it is far too long."""
     if _EXPONENT.match(text):
-        return Literal(plain=fractions.Fraction(text))
+        return NumberLiteral(plain=fractions.Fraction(text))
     match = _NUMERAL.match(text)
     if match is None or len(match.group(1)) > MAX_DIGITS:
         return None
     number, suffix = fractions.Fraction(match.group(1)), match.group(2) or ""
     if not suffix:
-        return Literal(plain=number)
+        return NumberLiteral(plain=number)
     if suffix == "%":
-        return Literal(share=number / 100)
+        return NumberLiteral(share=number / 100)
     seconds = _duration(text)
     scale = _SMALL.get(suffix) or _LARGE.get(suffix) or _BINARY.get(suffix)
     if seconds is None and scale is None:
         return None
     quantity = None if scale is None else number * scale
-    return Literal(
+    return NumberLiteral(
         seconds=seconds,
         quantity=quantity,
         is_binary=suffix in _BINARY,

@@ -15,7 +15,7 @@ Domain = Literal["pod", "node", "namespace", "cluster", "resource"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Field:
+class ReservedField:
     """A reserved name in selectors; quoting it means the label of that name.
 
     Attributes:
@@ -29,33 +29,39 @@ class Field:
     values: tuple[str, ...] = ()
 
 
-POD_FIELDS: dict[str, Field] = {
-    "image": Field("texts", "image of any container, as written or without tag; `*` is a wildcard"),
-    "ownerKind": Field("text", "kind of the controlling owner (ReplicaSet, Job, …)"),
-    "priority": Field("number", "`spec.priority`, 0 if unset"),
-    "priorityClassName": Field("text", "`spec.priorityClassName`"),
-    "qosClass": Field(
+POD_FIELDS: dict[str, ReservedField] = {
+    "image": ReservedField(
+        "texts", "image of any container, as written or without tag; `*` is a wildcard"
+    ),
+    "ownerKind": ReservedField("text", "kind of the controlling owner (ReplicaSet, Job, …)"),
+    "priority": ReservedField("number", "`spec.priority`, 0 if unset"),
+    "priorityClassName": ReservedField("text", "`spec.priorityClassName`"),
+    "qosClass": ReservedField(
         "text", "quality of service class", ("Guaranteed", "Burstable", "BestEffort")
     ),
-    "serviceAccountName": Field("text", "`spec.serviceAccountName`"),
-    "storageClass": Field("texts", "storage class of any claim of the pod (not yet supported)"),
+    "serviceAccountName": ReservedField("text", "`spec.serviceAccountName`"),
+    "storageClass": ReservedField(
+        "texts", "storage class of any claim of the pod (not yet supported)"
+    ),
 }
-NODE_FIELDS: dict[str, Field] = {
-    "nodeName": Field("text", "`metadata.name` of the node"),
+NODE_FIELDS: dict[str, ReservedField] = {
+    "nodeName": ReservedField("text", "`metadata.name` of the node"),
 }
-CLUSTER_FIELDS: dict[str, Field] = {
-    "clusterName": Field("text", "name of the cluster"),
-    "provider": Field("text", "`spec.provider` of the cluster"),
-    "region": Field("text", "`spec.region` of the cluster"),
-    "zone": Field("texts", "`spec.zones` of the cluster"),
+CLUSTER_FIELDS: dict[str, ReservedField] = {
+    "clusterName": ReservedField("text", "name of the cluster"),
+    "provider": ReservedField("text", "`spec.provider` of the cluster"),
+    "region": ReservedField("text", "`spec.region` of the cluster"),
+    "zone": ReservedField("texts", "`spec.zones` of the cluster"),
 }
-RESOURCE_FIELDS: dict[str, Field] = {
-    "apiVersion": Field("text", "`apiVersion` of the resource that is propagated"),
-    "kind": Field("text", "its `kind`"),
-    "priority": Field("number", "`spec.schedulePriority.priority` of its binding, 0 if unset"),
-    "resourceName": Field("text", "its `metadata.name`"),
+RESOURCE_FIELDS: dict[str, ReservedField] = {
+    "apiVersion": ReservedField("text", "`apiVersion` of the resource that is propagated"),
+    "kind": ReservedField("text", "its `kind`"),
+    "priority": ReservedField(
+        "number", "`spec.schedulePriority.priority` of its binding, 0 if unset"
+    ),
+    "resourceName": ReservedField("text", "its `metadata.name`"),
 }
-FIELDS: dict[Domain, dict[str, Field]] = {
+FIELDS: dict[Domain, dict[str, ReservedField]] = {
     "pod": POD_FIELDS,
     "node": NODE_FIELDS,
     "namespace": {},

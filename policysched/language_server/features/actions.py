@@ -17,7 +17,7 @@ _REASON = "say why"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Action:
+class EditorAction:
     """Edits under a title.
 
     Attributes:
@@ -27,12 +27,12 @@ class Action:
 
     title: str
     kind: Kind
-    edits: tuple[diagnostics.Edit, ...]
+    edits: tuple[diagnostics.TextEdit, ...]
     finding: diagnostics.Diagnostic | None = None
     is_preferred: bool = False
 
 
-def actions(program: programs.Program, text: str, start: int, end: int) -> Iterator[Action]:
+def actions(program: programs.Program, text: str, start: int, end: int) -> Iterator[EditorAction]:
     """Yield what is offered for a stretch of a text; `fix_all` is for all of it."""
     here = [
         each
@@ -49,13 +49,13 @@ def actions(program: programs.Program, text: str, start: int, end: int) -> Itera
 
 def _fix(
     program: programs.Program, finding: diagnostics.Diagnostic, fix: diagnostics.Fix
-) -> Action:
+) -> EditorAction:
     title = fixes.title(fix, program.result.texts)
     title += "" if fix.safe else f" (unsafe, {finding.code})"
-    return Action(title, "quickfix", fix.edits, finding, is_preferred=fix.safe)
+    return EditorAction(title, "quickfix", fix.edits, finding, is_preferred=fix.safe)
 
 
-def _silencing(program: programs.Program, finding: diagnostics.Diagnostic) -> Action:
+def _silencing(program: programs.Program, finding: diagnostics.Diagnostic) -> EditorAction:
     """Return a comment of its own line in front of the statement that a finding is in."""
     text = program.result.texts[finding.span.file]
     begin = _statement_start(program, finding.span)
@@ -64,13 +64,13 @@ def _silencing(program: programs.Program, finding: diagnostics.Diagnostic) -> Ac
     blanks = text.text[line_start:begin]
     indent = blanks if not blanks.strip() else " " * (column - 1)
     comment = f"{indent}# policysched: ignore[{finding.code}] {_REASON}\n"
-    edit = diagnostics.Edit(text.span(line_start, line_start), comment)
-    return Action(f"Ignore {finding.code} here, with a reason", "quickfix", (edit,), finding)
+    edit = diagnostics.TextEdit(text.span(line_start, line_start), comment)
+    return EditorAction(f"Ignore {finding.code} here, with a reason", "quickfix", (edit,), finding)
 
 
 def _statement_start(program: programs.Program, span: source.Span) -> int:
     """Return where the innermost item or statement begins that a place is in."""
-    nodes: list[syntax_expr.Node] = []
+    nodes: list[syntax_expr.SyntaxNode] = []
     for item in program.parsed[span.file].file.items:
         inner = item.statements if isinstance(item, syntax.Policy | syntax.Profile) else ()
         nodes += (item, *inner)
@@ -78,7 +78,7 @@ def _statement_start(program: programs.Program, span: source.Span) -> int:
     return around[-1] if around else program.result.texts[span.file].line_start(span.line)
 
 
-def fix_all(program: programs.Program, text: str) -> Iterator[Action]:
+def fix_all(program: programs.Program, text: str) -> Iterator[EditorAction]:
     """Yield the safe fixes of a text as one action, if there are any."""
     if not any(
         each.fix is not None and each.fix.safe and each.span.file == text
@@ -88,13 +88,13 @@ def fix_all(program: programs.Program, text: str) -> Iterator[Action]:
     before = program.result.texts[text]
     edits = _fixed(program, before)
     if edits:
-        yield Action("Fix all that is safe to fix", "source.fixAll", tuple(edits))
+        yield EditorAction("Fix all that is safe to fix", "source.fixAll", tuple(edits))
 
 
-def _fixed(program: programs.Program, before: source.SourceText) -> Sequence[diagnostics.Edit]:
+def _fixed(program: programs.Program, before: source.SourceText) -> Sequence[diagnostics.TextEdit]:
     if before.name in program.fixed:
         return differences.edits(before, program.fixed[before.name])
-    taken: list[diagnostics.Edit] = []  # of a program with errors, what `check` can fix
+    taken: list[diagnostics.TextEdit] = []  # of a program with errors, what `check` can fix
     for finding in program.report.findings:
         fix = finding.fix
         if fix is None or not fix.safe or any(each.span.file != before.name for each in fix.edits):
@@ -104,5 +104,5 @@ def _fixed(program: programs.Program, before: source.SourceText) -> Sequence[dia
     return taken
 
 
-def _touch(one: diagnostics.Edit, other: diagnostics.Edit) -> bool:
+def _touch(one: diagnostics.TextEdit, other: diagnostics.TextEdit) -> bool:
     return one.span.start <= other.span.end and other.span.start <= one.span.end

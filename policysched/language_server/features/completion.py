@@ -34,55 +34,57 @@ TRIGGERS = (" ", "(", ",", "=", ":", "$", "`", "[", '"')
 """Characters behind which an editor asks by itself."""
 
 
-def complete(program: programs.Program, text: str, offset: int) -> proposals.Proposals:
+def complete(program: programs.Program, text: str, offset: int) -> proposals.CompletionProposals:
     """Return what may be written at an offset of a text of the program."""
-    context = contexts.at(program.scan(text), offset)
+    context = contexts.find_context(program.scan(text), offset)
     found = {each.text: each for each in _proposals(program, text, context, offset)}
     ordered = sorted(found.values(), key=lambda each: (each.rank, each.text))
-    return proposals.Proposals(context.start, context.end, tuple(ordered[:MAX_ITEMS]))
+    return proposals.CompletionProposals(context.start, context.end, tuple(ordered[:MAX_ITEMS]))
 
 
 def _proposals(
-    program: programs.Program, text: str, context: contexts.Context, offset: int
-) -> Iterator[proposals.Proposal]:
+    program: programs.Program, text: str, context: contexts.CursorContext, offset: int
+) -> Iterator[proposals.CompletionProposal]:
     match context.inside:
         case "comment":
             yield from _codes(program, text, offset)
         case "query":
-            yield from completion_words.of_queries(program, text, context.start)
+            yield from completion_words.propose_query_words(program, text, context.start)
         case "string":
-            yield from completion_words.of_strings(program, context)
+            yield from completion_words.propose_string_content(program, context)
         case _:
-            expected = list(completion_words.expected(program, context))
+            expected = list(completion_words.propose_expected(program, context))
             yield from expected
             if not completion_words.is_only(context):
                 yield from _keywords(context)
 
 
-def _codes(program: programs.Program, text: str, offset: int) -> Iterator[proposals.Proposal]:
+def _codes(
+    program: programs.Program, text: str, offset: int
+) -> Iterator[proposals.CompletionProposal]:
     """Yield codes inside of the brackets of `ignore[…]`, those found in the text first."""
     before = program.result.texts[text].text[:offset].rpartition("\n")[2]
     if before.rfind("ignore[") <= before.rfind("]"):
         return
     here = {each.code for each in program.report.findings if each.span.file == text}
     for code, title in (diagnostics.CODES | diagnostics.LINT_CODES).items():
-        yield proposals.Proposal(code, "code", title, rank=0 if code in here else 5)
+        yield proposals.CompletionProposal(code, "code", title, rank=0 if code in here else 5)
 
 
-def _keywords(context: contexts.Context) -> Iterator[proposals.Proposal]:
+def _keywords(context: contexts.CursorContext) -> Iterator[proposals.CompletionProposal]:
     for terminal in sorted(context.accepts):
         for word in syntax_words.KEYWORDS.get(terminal, ()):
             if _fits(context, terminal, word):
                 is_operator = terminal in syntax_words.LABEL_OPERATORS
-                yield proposals.Proposal(
+                yield proposals.CompletionProposal(
                     word,
                     "operator" if is_operator else "keyword",
-                    doc=word_docs.of(word, context.statement),
+                    doc=word_docs.describe_word(word, context.statement),
                     rank=2 if is_operator else _rank(context, word),
                 )
 
 
-def _fits(context: contexts.Context, terminal: str, word: str) -> bool:
+def _fits(context: contexts.CursorContext, terminal: str, word: str) -> bool:
     """Return whether a word that the grammar takes here is of use here."""
     if not _is_of_item(context, terminal, word):
         return False
@@ -96,7 +98,7 @@ def _fits(context: contexts.Context, terminal: str, word: str) -> bool:
     return word in takes and (word not in used or word == "missing")
 
 
-def _is_of_item(context: contexts.Context, terminal: str, word: str) -> bool:
+def _is_of_item(context: contexts.CursorContext, terminal: str, word: str) -> bool:
     """Return whether check takes a word in this item, where the grammar takes it in several."""
     if word == "version":
         return context.is_at_start
@@ -114,16 +116,16 @@ def _is_of_item(context: contexts.Context, terminal: str, word: str) -> bool:
     return True
 
 
-def _is_part(context: contexts.Context, word: str) -> bool:
+def _is_part(context: contexts.CursorContext, word: str) -> bool:
     """Return whether a word that can begin a statement goes on with this one: `missing score`."""
     return (context.word(), word) in {("missing", "score"), ("by", "score")}
 
 
-def _rank(context: contexts.Context, word: str) -> int:
+def _rank(context: contexts.CursorContext, word: str) -> int:
     return 3 if word in syntax_words.ALLOWED_CLAUSES.get(_clause_table(context), ()) else 4
 
 
-def _clause_table(context: contexts.Context) -> str:
+def _clause_table(context: contexts.CursorContext) -> str:
     if context.item == "metric":
         return "metric"
     if (

@@ -55,17 +55,19 @@ _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
 _RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 
 
-def is_only(context: contexts.Context) -> bool:
+def is_only(context: contexts.CursorContext) -> bool:
     """Return whether only a name, or one of a few words, may follow here."""
     return context.word() in {*_CHOICES, *_OWN} and not _is_label(context)
 
 
-def _is_label(context: contexts.Context) -> bool:
+def _is_label(context: contexts.CursorContext) -> bool:
     """Return whether the word before is the key of a label, whatever it is called."""
     return context.word(2) in _BEFORE_LABELS
 
 
-def expected(program: programs.Program, context: contexts.Context) -> Iterator[proposals.Proposal]:
+def propose_expected(
+    program: programs.Program, context: contexts.CursorContext
+) -> Iterator[proposals.CompletionProposal]:
     """Yield what the words before the cursor call for."""
     last = context.word()
     if last in _OWN and not _is_label(context):
@@ -75,18 +77,18 @@ def expected(program: programs.Program, context: contexts.Context) -> Iterator[p
     elif last == ":" and context.item in ("metric", "param") and context.word(2) != ")":
         yield from _types(context)
     elif context.item == "profile":
-        yield from _of_profiles(program, context)
+        yield from _propose_profile_words(program, context)
     elif context.statement == "disable":
         yield from _rules(program)
     elif last == "over" or context.word(2) == "over":
         yield from _windows(context)
     else:
-        yield from _of_clusters(program, context)
+        yield from _propose_cluster_words(program, context)
 
 
-def _of_clusters(
-    program: programs.Program, context: contexts.Context
-) -> Iterator[proposals.Proposal]:
+def _propose_cluster_words(
+    program: programs.Program, context: contexts.CursorContext
+) -> Iterator[proposals.CompletionProposal]:
     """Yield words that mostly come from a cluster: labels, namespaces, taints, names of metrics."""
     last = context.word()
     if last == "topologyKey":
@@ -98,23 +100,23 @@ def _of_clusters(
     elif _is_toleration(context):
         yield from _taints(program, context)
     elif context.domain is not None:
-        yield from _of_selectors(program, context)
+        yield from _propose_selector_words(program, context)
     elif "NAME" in context.accepts and ("LPAR" not in context.accepts or _is_bound(context)):
         yield from _constants(program, context)
     elif "NAME" in context.accepts:
-        yield from _of_expressions(program, context)
+        yield from _propose_expression_words(program, context)
 
 
-def _choices(found: Iterable[str]) -> Iterator[proposals.Proposal]:
+def _choices(found: Iterable[str]) -> Iterator[proposals.CompletionProposal]:
     for word in found:
-        yield proposals.Proposal(word, "value", doc=word_docs.of(word), rank=1)
+        yield proposals.CompletionProposal(word, "value", doc=word_docs.describe_word(word), rank=1)
 
 
 def _listed(
     found: Iterable[str], kind: proposals.Kind, detail: str, rank: int = 1
-) -> Iterator[proposals.Proposal]:
+) -> Iterator[proposals.CompletionProposal]:
     for word in found:
-        yield proposals.Proposal(_quoted(word), kind, detail, rank=rank)
+        yield proposals.CompletionProposal(_quoted(word), kind, detail, rank=rank)
 
 
 def _quoted(word: str) -> str:
@@ -123,7 +125,7 @@ def _quoted(word: str) -> str:
     return word if is_word else '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _is_in_list(context: contexts.Context, *ends: str) -> bool:
+def _is_in_list(context: contexts.CursorContext, *ends: str) -> bool:
     """Return whether the cursor is in the parentheses behind a word with one of these ends."""
     opening, _ = context.enclosing
     return bool(opening) and any(opening == end or opening.endswith(end) for end in ends)
@@ -132,9 +134,9 @@ def _is_in_list(context: contexts.Context, *ends: str) -> bool:
 # ---------------------------------------------------------------------------- selectors
 
 
-def _of_selectors(
-    program: programs.Program, context: contexts.Context
-) -> Iterator[proposals.Proposal]:
+def _propose_selector_words(
+    program: programs.Program, context: contexts.CursorContext
+) -> Iterator[proposals.CompletionProposal]:
     opening, key = context.enclosing
     if context.word() in _NUMBER_SIGNS or (context.word() in _VALUE_SIGNS and _is_amount(context)):
         yield from _amounts(program, context)
@@ -146,95 +148,107 @@ def _of_selectors(
         yield from _keys(program, context)
 
 
-def _is_amount(context: contexts.Context) -> bool:
+def _is_amount(context: contexts.CursorContext) -> bool:
     """Return whether a function or field that is a number precedes the sign."""
     fields = (vocabulary.FIELDS[domain].get(context.word(2)) for domain in _domains(context))
     is_number = any(field is not None and field.kind == "number" for field in fields)
     return is_number or (context.word(2) == ")" and context.word(5) in ("requests", "limits"))
 
 
-def _amounts(program: programs.Program, context: contexts.Context) -> Iterator[proposals.Proposal]:
+def _amounts(
+    program: programs.Program, context: contexts.CursorContext
+) -> Iterator[proposals.CompletionProposal]:
     """Yield params that a number of the pod is compared with; labels are compared with digits."""
     if not _is_amount(context):
         return
     resource = context.word(3) if context.word(2) == ")" else ""
-    unit = units.NAMES.get(units.of_resource(resource), "") if resource else "number"
+    unit = units.NAMES.get(units.find_resource_unit(resource), "") if resource else "number"
     for each in program.index.defined("param"):
         if isinstance(each.node, syntax.Param) and each.node.type.text == unit:
             doc = definition(program, each)
-            yield proposals.Proposal(each.symbol.name, "name", "param", doc, rank=1)
+            yield proposals.CompletionProposal(each.symbol.name, "name", "param", doc, rank=1)
 
 
-def _keys(program: programs.Program, context: contexts.Context) -> Iterator[proposals.Proposal]:
+def _keys(
+    program: programs.Program, context: contexts.CursorContext
+) -> Iterator[proposals.CompletionProposal]:
     for domain in _domains(context):
         yield from _labels(program, domain)
         for name, field in vocabulary.FIELDS[domain].items():
             if _is_supported(field.doc):
-                yield proposals.Proposal(name, "field", f"field of the {domain}", field.doc, rank=3)
+                yield proposals.CompletionProposal(
+                    name, "field", f"field of the {domain}", field.doc, rank=3
+                )
         for name, (domains, doc) in vocabulary.SELECTOR_FUNCTIONS.items():
             if domain in domains and _is_supported_of(name, domain):
-                yield proposals.Proposal(name, "function", doc, rank=4)
+                yield proposals.CompletionProposal(name, "function", doc, rank=4)
     for each in program.index.defined("let"):
         if isinstance(each.node, syntax.LetSelector):
-            yield proposals.Proposal(each.symbol.name, "name", "let", rank=2)
+            yield proposals.CompletionProposal(each.symbol.name, "name", "let", rank=2)
 
 
-def _domains(context: contexts.Context) -> tuple[words.Domain, ...]:
+def _domains(context: contexts.CursorContext) -> tuple[words.Domain, ...]:
     if context.domain == "any":
         return ("node", "pod", "namespace")
     return (cast("words.Domain", context.domain),)
 
 
-def _labels(program: programs.Program, domain: words.Domain) -> Iterator[proposals.Proposal]:
-    labels = program.words.of(domain)
+def _labels(
+    program: programs.Program, domain: words.Domain
+) -> Iterator[proposals.CompletionProposal]:
+    labels = program.words.get_labels(domain)
     for key, values in labels.items():
         if key in vocabulary.FIELDS[domain]:
             continue  # proposed as one
         shown = ", ".join(sorted(values)[:_MAX_SHOWN_VALUES])
         shown += ", …" if len(values) > _MAX_SHOWN_VALUES else ""
-        yield proposals.Proposal(
+        yield proposals.CompletionProposal(
             _quoted(key), "label", f"label of {domain}s", f"Values: {shown}", rank=1
         )
     if domain == "node":
         for key in words.WELL_KNOWN_NODE_LABELS:
             if key not in labels:
-                yield proposals.Proposal(key, "label", "well-known label of nodes", rank=2)
+                yield proposals.CompletionProposal(
+                    key, "label", "well-known label of nodes", rank=2
+                )
 
 
 def _values(
-    program: programs.Program, context: contexts.Context, key: str
-) -> Iterator[proposals.Proposal]:
+    program: programs.Program, context: contexts.CursorContext, key: str
+) -> Iterator[proposals.CompletionProposal]:
     key = key.strip('"')
     for domain in _domains(context):
-        values = program.words.of(domain).get(key, frozenset())
+        values = program.words.get_labels(domain).get(key, frozenset())
         yield from _listed(values, "value", f"value of {key}")
         if key in vocabulary.FIELDS[domain]:
             yield from _listed(vocabulary.FIELDS[domain][key].values, "value", key)
 
 
-def _topology_keys(program: programs.Program) -> Iterator[proposals.Proposal]:
+def _topology_keys(program: programs.Program) -> Iterator[proposals.CompletionProposal]:
     """Yield labels of nodes; those that few values share come first, they make up domains."""
-    labels = program.words.of("node")
+    labels = program.words.get_labels("node")
     for key in {*labels, *words.WELL_KNOWN_NODE_LABELS}:
         count = len(labels.get(key, ()))
         is_usual = key in words.WELL_KNOWN_NODE_LABELS
         detail = f"{count} domain{'' if count == 1 else 's'}" if count else "well-known label"
-        yield proposals.Proposal(_quoted(key), "label", detail, rank=1 if is_usual else 2)
+        yield proposals.CompletionProposal(_quoted(key), "label", detail, rank=1 if is_usual else 2)
 
 
-def _is_toleration(context: contexts.Context) -> bool:
+def _is_toleration(context: contexts.CursorContext) -> bool:
     opening, _ = context.enclosing
     return context.statement == "tolerate" or opening == "tainted"
 
 
-def _taints(program: programs.Program, context: contexts.Context) -> Iterator[proposals.Proposal]:
+def _taints(
+    program: programs.Program, context: contexts.CursorContext
+) -> Iterator[proposals.CompletionProposal]:
     is_granted = context.statement == "tolerate"
     if context.word() == ":":
         effects = vocabulary.TAINT_EFFECTS
         yield from _choices(each for each in effects if not (is_granted and each == _UNGRANTED))
     elif context.word() in ("tolerate", ",", "("):
         yield from (
-            proposals.Proposal(each, "value", "taint of nodes", rank=1)
+            proposals.CompletionProposal(each, "value", "taint of nodes", rank=1)
             for each in program.words.taints
             if not (is_granted and each.endswith(f":{_UNGRANTED}"))
         )
@@ -243,9 +257,9 @@ def _taints(program: programs.Program, context: contexts.Context) -> Iterator[pr
 # ---------------------------------------------------------------------------- expressions
 
 
-def _of_expressions(
-    program: programs.Program, context: contexts.Context
-) -> Iterator[proposals.Proposal]:
+def _propose_expression_words(
+    program: programs.Program, context: contexts.CursorContext
+) -> Iterator[proposals.CompletionProposal]:
     opening, _ = context.enclosing
     if opening in {
         *vocabulary.NODE_RESOURCE_FUNCTIONS,
@@ -256,7 +270,10 @@ def _of_expressions(
         resources = {*_RESOURCES, *program.words.resources}
         yield from _listed((each for each in resources if each.isidentifier()), "value", "resource")
         quoted = (each for each in resources if not each.isidentifier())
-        yield from (proposals.Proposal(f'"{each}"', "value", "resource", rank=2) for each in quoted)
+        yield from (
+            proposals.CompletionProposal(f'"{each}"', "value", "resource", rank=2)
+            for each in quoted
+        )
         return
     if opening == "label":
         yield from _labels(program, "cluster" if context.item == "clusterPolicy" else "node")
@@ -264,15 +281,17 @@ def _of_expressions(
     for each in program.index.defined("metric", "let", "param"):
         if _is_number(each.node) and _is_of(context.item, each.node):
             doc = definition(program, each)
-            yield proposals.Proposal(each.symbol.name, "name", each.symbol.kind, doc, rank=1)
+            yield proposals.CompletionProposal(
+                each.symbol.name, "name", each.symbol.kind, doc, rank=1
+            )
     for name, doc in vocabulary.FUNCTIONS.items():
         if _is_supported(doc):
-            yield proposals.Proposal(name, "function", doc, rank=3)
+            yield proposals.CompletionProposal(name, "function", doc, rank=3)
     for name, (_, doc) in vocabulary.EXPRESSION_FIELDS.items():
-        yield proposals.Proposal(name, "field", doc, rank=3)
+        yield proposals.CompletionProposal(name, "field", doc, rank=3)
     if context.word() == "score":
         for name, doc in vocabulary.STRATEGIES.items():
-            yield proposals.Proposal(name, "function", doc, rank=2)
+            yield proposals.CompletionProposal(name, "function", doc, rank=2)
 
 
 def _is_number(node: object) -> bool:
@@ -299,31 +318,31 @@ def _is_supported_of(function: str, domain: words.Domain) -> bool:
     return not is_unread and _is_supported(vocabulary.SELECTOR_FUNCTIONS[function][1])
 
 
-def _is_bound(context: contexts.Context) -> bool:
+def _is_bound(context: contexts.CursorContext) -> bool:
     """Return whether the cursor is in `normalize linear(…)` or the like, which take constants."""
     opening, before = context.enclosing
     return before == "normalize" and opening in vocabulary.NORMALIZATIONS
 
 
 def _constants(
-    program: programs.Program, context: contexts.Context
-) -> Iterator[proposals.Proposal]:
+    program: programs.Program, context: contexts.CursorContext
+) -> Iterator[proposals.CompletionProposal]:
     """Yield params for a place that takes a constant, of its unit if that is known."""
     kinds = _PARAMS_OF.get(context.word(), _PARAMS_OF.get(f"{context.word(2)} {context.word()}"))
     for each in program.index.defined("param"):
         kind = each.node.type.text if isinstance(each.node, syntax.Param) else ""
         if kind == kinds or (kinds is None and kind == _unit_of_metric(context)):
             doc = definition(program, each)
-            yield proposals.Proposal(each.symbol.name, "name", "param", doc, rank=1)
+            yield proposals.CompletionProposal(each.symbol.name, "name", "param", doc, rank=1)
 
 
-def _unit_of_metric(context: contexts.Context) -> str:
+def _unit_of_metric(context: contexts.CursorContext) -> str:
     """Return the unit of the metric around the cursor, "" outside of any."""
     texts = [each.text for each in context.before]
     return texts[3] if context.item == "metric" and len(texts) > 3 else ""  # noqa: PLR2004 - `metric NAME : UNIT`
 
 
-def definition(program: programs.Program, occurrence: names.Occurrence) -> str:
+def definition(program: programs.Program, occurrence: names.NameOccurrence) -> str:
     """Return what stands where something is defined, as Markdown; "" for a text of many lines."""
     if occurrence.node is None:
         return ""
@@ -333,12 +352,12 @@ def definition(program: programs.Program, occurrence: names.Occurrence) -> str:
     return f"```policy\n{shown}\n```"
 
 
-def _types(context: contexts.Context) -> Iterator[proposals.Proposal]:
+def _types(context: contexts.CursorContext) -> Iterator[proposals.CompletionProposal]:
     known = vocabulary.METRIC_UNITS if context.item == "metric" else vocabulary.PARAM_TYPES
     yield from _choices(known)
 
 
-def _windows(context: contexts.Context) -> Iterator[proposals.Proposal]:
+def _windows(context: contexts.CursorContext) -> Iterator[proposals.CompletionProposal]:
     if context.word() == "over":
         yield from _choices(("1m", "5m", "10m"))
     else:
@@ -348,9 +367,9 @@ def _windows(context: contexts.Context) -> Iterator[proposals.Proposal]:
 # ---------------------------------------------------------------------------- profiles, strings
 
 
-def _of_profiles(
-    program: programs.Program, context: contexts.Context
-) -> Iterator[proposals.Proposal]:
+def _propose_profile_words(
+    program: programs.Program, context: contexts.CursorContext
+) -> Iterator[proposals.CompletionProposal]:
     if context.word() not in ("policies", "plugin", "disable", "scores", "param", ","):
         return
     if context.statement == "policies":
@@ -363,24 +382,24 @@ def _of_profiles(
         yield from _listed(params, "name", "param")
 
 
-def _rules(program: programs.Program) -> Iterator[proposals.Proposal]:
+def _rules(program: programs.Program) -> Iterator[proposals.CompletionProposal]:
     for each in program.index.defined("rule"):
         policy, _, rule = each.symbol.name.partition("/")
-        yield proposals.Proposal(f"{policy}.{rule}", "name", "rule", rank=1)
+        yield proposals.CompletionProposal(f"{policy}.{rule}", "name", "rule", rank=1)
 
 
-def of_strings(
-    program: programs.Program, context: contexts.Context
-) -> Iterator[proposals.Proposal]:
+def propose_string_content(
+    program: programs.Program, context: contexts.CursorContext
+) -> Iterator[proposals.CompletionProposal]:
     """Yield what may stand between quotes."""
     if context.item == "import":
         yield from (
-            proposals.Proposal(text.key, "text", "text of the same folder")
+            proposals.CompletionProposal(text.key, "text", "text of the same folder")
             for text in program.texts
         )
 
 
-def _params_of_queries(program: programs.Program, query: str) -> Iterator[names.Occurrence]:
+def _params_of_queries(program: programs.Program, query: str) -> Iterator[names.NameOccurrence]:
     """Yield the params that may stand behind the beginning of a query."""
     is_range = _RANGE.search(query) is not None
     is_quoted = _QUOTED.search(query) is not None
@@ -390,21 +409,23 @@ def _params_of_queries(program: programs.Program, query: str) -> Iterator[names.
             yield each
 
 
-def of_queries(program: programs.Program, text: str, start: int) -> Iterator[proposals.Proposal]:
+def propose_query_words(
+    program: programs.Program, text: str, start: int
+) -> Iterator[proposals.CompletionProposal]:
     """Yield words of PromQL, series, and the params that a query may use."""
     written = program.result.texts[text].text
     query = written[written.rfind("`", 0, start) + 1 : start]
     if not _GROUPING.search(query):
         for each in _params_of_queries(program, query):
             doc = definition(program, each)
-            yield proposals.Proposal(f"${each.symbol.name}", "name", "param", doc, rank=1)
+            yield proposals.CompletionProposal(f"${each.symbol.name}", "name", "param", doc, rank=1)
     if written[start : start + 1] == "$" or _NO_EXPRESSION.search(query):
         return
     for name in program.words.series:
-        yield proposals.Proposal(
+        yield proposals.CompletionProposal(
             name, "series", "series", program.words.meanings.get(name, ""), rank=2
         )
     for name, detail in query_words.FUNCTIONS.items():
-        yield proposals.Proposal(name, "function", detail, rank=3)
+        yield proposals.CompletionProposal(name, "function", detail, rank=3)
     for name in query_words.KEYWORDS:
-        yield proposals.Proposal(name, "keyword", rank=4)
+        yield proposals.CompletionProposal(name, "keyword", rank=4)

@@ -8,7 +8,7 @@ from policysched.lang.formatting import formatter
 from policysched.language_server.texts import differences
 
 
-def edits(text: source.SourceText) -> list[diagnostics.Edit]:
+def edits(text: source.SourceText) -> list[diagnostics.TextEdit]:
     """Return what `policysched fmt` would change; nothing in a text with syntax errors."""
     result = formatter.format_text(text)
     if result.text is None:
@@ -16,6 +16,6 @@ def edits(text: source.SourceText) -> list[diagnostics.Edit]:
     return differences.edits(text, result.text)
 
 
-def edits_between(text: source.SourceText, start: int, end: int) -> list[diagnostics.Edit]:
+def edits_between(text: source.SourceText, start: int, end: int) -> list[diagnostics.TextEdit]:
     """Return what would be changed in a stretch of the text, whole lines and what they begin."""
     return [each for each in edits(text) if each.span.start <= end and start <= each.span.end]

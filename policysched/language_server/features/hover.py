@@ -28,23 +28,23 @@ class Hover:
     markdown: str
 
 
-def hover(program: programs.Program, text: str, offset: int) -> Hover | None:
+def build_hover(program: programs.Program, text: str, offset: int) -> Hover | None:
     """Return what is to be said about a place of a text of the program."""
     scan = program.scan(text)
     comment = next((each for each in scan.comments if each.start <= offset <= each.end), None)
     if comment is not None:
-        return _of_code(comment, offset)
-    named = program.index.at(text, offset)
+        return _describe_code(comment, offset)
+    named = program.index.find_name_at(text, offset)
     if named is not None and named.symbol.kind != "text":
-        return Hover(named.span.start, named.span.end, _of_name(program, named.symbol))
-    lexeme = scan.at(offset)
+        return Hover(named.span.start, named.span.end, _describe_name(program, named.symbol))
+    lexeme = scan.find_lexeme_at(offset)
     if lexeme is None or not lexeme.start <= offset <= lexeme.end:
-        lexeme = scan.before(offset)
+        lexeme = scan.find_lexeme_before(offset)
     if lexeme is None or not lexeme.start <= offset <= lexeme.end:
         return None
     if lexeme.kind in ("promql", "open_promql"):
-        return _of_query(program, lexeme, offset)
-    return _of_word(program, scan, lexeme)
+        return _describe_query_word(program, lexeme, offset)
+    return _describe_word(program, scan, lexeme)
 
 
 def page(code: str) -> str:
@@ -52,12 +52,12 @@ def page(code: str) -> str:
     if code not in diagnostics.CODES and code not in diagnostics.LINT_CODES:
         return ""
     try:
-        return code_pages.page(code)
+        return code_pages.read_code_page(code)
     except errors.MissingResourceError:
         return ""
 
 
-def _of_code(comment: scanner.Lexeme, offset: int) -> Hover | None:
+def _describe_code(comment: scanner.Lexeme, offset: int) -> Hover | None:
     for match in _CODE.finditer(comment.text):
         start, end = comment.start + match.start(), comment.start + match.end()
         if start <= offset <= end and (shown := page(match.group())):
@@ -68,18 +68,18 @@ def _of_code(comment: scanner.Lexeme, offset: int) -> Hover | None:
 # ---------------------------------------------------------------------------- names
 
 
-def _of_name(program: programs.Program, symbol: names.Symbol) -> str:
+def _describe_name(program: programs.Program, symbol: names.NamedSymbol) -> str:
     definition = program.index.definition(symbol)
     if definition is None:
         return f"{symbol.kind} `{symbol.own_name}`: not defined"
-    uses = len(program.index.of(symbol)) - 1
+    uses = len(program.index.find_occurrences(symbol)) - 1
     facts = [f"**{symbol.kind}** `{symbol.own_name}`", *_facts(program, symbol)]
     facts.append(f"used {uses} time{'' if uses == 1 else 's'}")
     shown = completion_words.definition(program, definition)
     return ", ".join(facts) + f"\n\n{shown}"
 
 
-def _facts(program: programs.Program, symbol: names.Symbol) -> list[str]:
+def _facts(program: programs.Program, symbol: names.NamedSymbol) -> list[str]:
     checked = program.result.program
     if checked is None:
         return []
@@ -100,7 +100,9 @@ def _facts(program: programs.Program, symbol: names.Symbol) -> list[str]:
 # ---------------------------------------------------------------------------- words
 
 
-def _of_query(program: programs.Program, lexeme: scanner.Lexeme, offset: int) -> Hover | None:
+def _describe_query_word(
+    program: programs.Program, lexeme: scanner.Lexeme, offset: int
+) -> Hover | None:
     for match in _QUERY_WORD.finditer(lexeme.text):
         start, end = lexeme.start + match.start(), lexeme.start + match.end()
         if start <= offset <= end:
@@ -112,28 +114,30 @@ def _of_query(program: programs.Program, lexeme: scanner.Lexeme, offset: int) ->
     return None
 
 
-def _of_word(program: programs.Program, scan: scanner.Scan, lexeme: scanner.Lexeme) -> Hover | None:
-    before = scan.before(lexeme.start)
-    doc = word_docs.of(lexeme.text, before.text if before is not None else "")
-    found = selections.at(program, scan.source.name, lexeme.start)
+def _describe_word(
+    program: programs.Program, scan: scanner.LexemeScan, lexeme: scanner.Lexeme
+) -> Hover | None:
+    before = scan.find_lexeme_before(lexeme.start)
+    doc = word_docs.describe_word(lexeme.text, before.text if before is not None else "")
+    found = selections.find_requirement(program, scan.source.name, lexeme.start)
     if found is None:
         return Hover(lexeme.start, lexeme.end, doc) if doc else None
     is_operator = lexeme.text in word_docs.OPERATORS
     lines = [doc] if doc and is_operator else []
-    counted = selections.count(program, found)
+    counted = selections.describe_match_count(program, found)
     if counted:
-        lines.append(f"`{selections.written(program, found)}`: {counted}")
-    lines += _of_label(program, found)
+        lines.append(f"`{selections.quote_requirement(program, found)}`: {counted}")
+    lines += _describe_label(program, found)
     start, end = (lexeme.start, lexeme.end) if is_operator else (found.span.start, found.span.end)
     return Hover(start, end, "\n\n".join(lines)) if lines else None
 
 
-def _of_label(program: programs.Program, found: selections.Found) -> list[str]:
+def _describe_label(program: programs.Program, found: selections.WrittenRequirement) -> list[str]:
     requirement = found.selector
     domain = _LABELLED.get(found.about)
     if not isinstance(requirement, checked_selector.LabelRequirement) or domain is None:
         return []
-    values = program.known.words.of(domain).get(requirement.key)
+    values = program.known.words.get_labels(domain).get(requirement.key)
     if values is None:
         return []
     shown = ", ".join(f"`{each}`" for each in sorted(values)[:_MAX_VALUES])

@@ -23,7 +23,7 @@ _TOP_LEVEL: dict[type, Kind] = {
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Entry:
+class OutlineEntry:
     """An item or statement.
 
     Attributes:
@@ -36,23 +36,23 @@ class Entry:
     kind: Kind
     span: source.Span
     name_span: source.Span
-    inner: tuple[Entry, ...] = ()
+    inner: tuple[OutlineEntry, ...] = ()
 
 
-def entries(parsed: parser.ParseResult) -> list[Entry]:
+def entries(parsed: parser.ParseResult) -> list[OutlineEntry]:
     """Return the items of a text, with the statements of policies and profiles."""
     return [entry for item in parsed.file.items if (entry := _item(parsed.text, item))]
 
 
-def _item(text: source.SourceText, item: syntax.Item) -> Entry | None:
+def _item(text: source.SourceText, item: syntax.Item) -> OutlineEntry | None:
     match item:
         case syntax.Import(key=key):
-            return Entry(key.text or '""', "import", "import", item.span, key.span)
+            return OutlineEntry(key.text or '""', "import", "import", item.span, key.span)
         case syntax.Version():
             return None
         case _:
             inner = item.statements if isinstance(item, syntax.Policy | syntax.Profile) else ()
-            return Entry(
+            return OutlineEntry(
                 item.name.text or '""',
                 _detail(item),
                 _TOP_LEVEL[type(item)],
@@ -72,7 +72,7 @@ def _detail(item: syntax.Item) -> str:
             return ""
 
 
-def _statement(text: source.SourceText, node: syntax_expr.Node) -> Entry:
+def _statement(text: source.SourceText, node: syntax_expr.SyntaxNode) -> OutlineEntry:
     """Return a statement: its name if it has one, else how it begins."""
     clauses = getattr(node, "clauses", ())
     names = [
@@ -82,10 +82,10 @@ def _statement(text: source.SourceText, node: syntax_expr.Node) -> Entry:
     ]
     words = text.slice(node.span).split()
     if names:
-        return Entry(names[0].text or '""', words[0], "rule", node.span, names[0].span)
+        return OutlineEntry(names[0].text or '""', words[0], "rule", node.span, names[0].span)
     shown = " ".join(words)
     short = shown if len(shown) <= _MAX_NAME else f"{shown[: _MAX_NAME - 1]}…"
-    return Entry(short, "", "rule", node.span, node.span)
+    return OutlineEntry(short, "", "rule", node.span, node.span)
 
 
 def folds(parsed: parser.ParseResult) -> Iterator[tuple[int, int, bool]]:

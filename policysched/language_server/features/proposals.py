@@ -11,7 +11,7 @@ Kind: TypeAlias = Literal[
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Proposal:
+class CompletionProposal:
     """A word to put in the place of what is being written.
 
     Attributes:
@@ -29,9 +29,9 @@ class Proposal:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Proposals:
+class CompletionProposals:
     """All of them, and the stretch of the text that each would replace."""
 
     start: int
     end: int
-    items: tuple[Proposal, ...]
+    items: tuple[CompletionProposal, ...]

@@ -15,15 +15,17 @@ _RENAMED = ("let", "param", "metric", "policy", "rule")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Refusal:
+class RenameRefusal:
     """Why something cannot be renamed."""
 
     reason: str
 
 
-def target(program: programs.Program, text: str, offset: int) -> names.Occurrence | None:
+def find_rename_target(
+    program: programs.Program, text: str, offset: int
+) -> names.NameOccurrence | None:
     """Return the name at a place that could be another."""
-    found = program.index.at(text, offset)
+    found = program.index.find_name_at(text, offset)
     if found is None or found.symbol.kind not in _RENAMED:
         return None
     return found if program.index.definition(found.symbol) is not None else None
@@ -31,36 +33,43 @@ def target(program: programs.Program, text: str, offset: int) -> names.Occurrenc
 
 def rename(
     program: programs.Program, text: str, offset: int, new: str
-) -> list[diagnostics.Edit] | Refusal:
+) -> list[diagnostics.TextEdit] | RenameRefusal:
     """Return the edits of all texts, or why there are none.
 
     Nothing is renamed where the result would have errors that were not there, or where parts of the
     texts cannot be read: the name might be used there.
     """
-    found = target(program, text, offset)
+    found = find_rename_target(program, text, offset)
     if found is None:
-        return Refusal("nothing here has a name that could be changed")
+        return RenameRefusal("nothing here has a name that could be changed")
     problem = names.problem_of(found.symbol, new)
     if problem:
-        return Refusal(problem)
+        return RenameRefusal(problem)
     if any(result.damaged for result in program.result.parsed):
-        return Refusal("some statements cannot be read; mend them first, the name may be in them")
-    edits = [diagnostics.Edit(each.span, new) for each in program.index.of(found.symbol)]
+        return RenameRefusal(
+            "some statements cannot be read; mend them first, the name may be in them"
+        )
+    edits = [
+        diagnostics.TextEdit(each.span, new)
+        for each in program.index.find_occurrences(found.symbol)
+    ]
     return _new_error(program, edits) or edits
 
 
-def _new_error(program: programs.Program, edits: list[diagnostics.Edit]) -> Refusal | None:
+def _new_error(
+    program: programs.Program, edits: list[diagnostics.TextEdit]
+) -> RenameRefusal | None:
     renamed = [
         source.SourceText(
             text.name,
-            fixing.apply(text.text, (each for each in edits if each.span.file == text.name)),
+            fixing.apply_edits(text.text, (each for each in edits if each.span.file == text.name)),
         )
         for text in program.texts
     ]
     after = checker.check(renamed, plugins=program.known.plugins)
     before = len(_errors(program.result.diagnostics))
     errors = _errors(after.diagnostics)
-    return Refusal(errors[0].message) if len(errors) > before else None
+    return RenameRefusal(errors[0].message) if len(errors) > before else None
 
 
 def _errors(found: tuple[diagnostics.Diagnostic, ...]) -> list[diagnostics.Diagnostic]:

@@ -69,7 +69,7 @@ _QUERY = re.compile(
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Token:
+class SemanticToken:
     """A stretch of a text and what it is."""
 
     start: int
@@ -77,37 +77,39 @@ class Token:
     kind: Kind
 
 
-def tokens(program: programs.Program, text: str) -> list[Token]:
+def list_semantic_tokens(program: programs.Program, text: str) -> list[SemanticToken]:
     """Return the words of a text in their order; none overlap."""
     scan = program.scan(text)
     named = {each.span.start: each for each in program.index.occurrences if each.span.file == text}
-    found = [Token(each.start, each.end, "comment") for each in scan.comments]
+    found = [SemanticToken(each.start, each.end, "comment") for each in scan.comments]
     before = ""
     for lexeme in scan.lexemes:
-        found += _of(lexeme, before, named)
+        found += _classify_lexeme(lexeme, before, named)
         before = lexeme.text
     return sorted(found, key=lambda each: each.start)
 
 
-def _of(lexeme: scanner.Lexeme, before: str, named: dict[int, names.Occurrence]) -> Iterator[Token]:
+def _classify_lexeme(
+    lexeme: scanner.Lexeme, before: str, named: dict[int, names.NameOccurrence]
+) -> Iterator[SemanticToken]:
     match lexeme.kind:
         case "promql" | "open_promql":
-            yield from _of_query(lexeme)
+            yield from _classify_query(lexeme)
         case "string" | "open_string":
-            yield Token(lexeme.start, lexeme.end, "string")
+            yield SemanticToken(lexeme.start, lexeme.end, "string")
         case "word":
             if before == "disable" and "." in lexeme.text and lexeme.start in named:
                 middle = lexeme.start + lexeme.text.index(".")
-                yield Token(lexeme.start, middle, "class")
-                yield Token(middle + 1, lexeme.end, "function")
+                yield SemanticToken(lexeme.start, middle, "class")
+                yield SemanticToken(middle + 1, lexeme.end, "function")
             else:
-                yield Token(lexeme.start, lexeme.end, _word(lexeme, before, named))
+                yield SemanticToken(lexeme.start, lexeme.end, _word(lexeme, before, named))
         case _:
             if lexeme.text not in "{}()[],:":
-                yield Token(lexeme.start, lexeme.end, "operator")
+                yield SemanticToken(lexeme.start, lexeme.end, "operator")
 
 
-def _word(lexeme: scanner.Lexeme, before: str, named: dict[int, names.Occurrence]) -> Kind:
+def _word(lexeme: scanner.Lexeme, before: str, named: dict[int, names.NameOccurrence]) -> Kind:
     occurrence = named.get(lexeme.start)
     if occurrence is not None:
         return _NAMES[occurrence.symbol.kind]
@@ -123,20 +125,20 @@ def _word(lexeme: scanner.Lexeme, before: str, named: dict[int, names.Occurrence
     return "number" if word[0].isdigit() else "property"
 
 
-def _of_query(lexeme: scanner.Lexeme) -> Iterator[Token]:
+def _classify_query(lexeme: scanner.Lexeme) -> Iterator[SemanticToken]:
     for match in _QUERY.finditer(lexeme.text):
         start, end = lexeme.start + match.start(), lexeme.start + match.end()
         match match.lastgroup:
             case "comment":
-                yield Token(start, end, "comment")
+                yield SemanticToken(start, end, "comment")
             case "string":
-                yield Token(start, end, "string")
+                yield SemanticToken(start, end, "string")
             case "parameter":
-                yield Token(start, end, "parameter")
+                yield SemanticToken(start, end, "parameter")
             case "number":
-                yield Token(start, end, "number")
+                yield SemanticToken(start, end, "number")
             case _:
-                yield Token(start, end, _query_word(match.group()))
+                yield SemanticToken(start, end, _query_word(match.group()))
 
 
 def _query_word(word: str) -> Kind:

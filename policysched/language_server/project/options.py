@@ -16,7 +16,7 @@ _OF_CLIENTS = frozenset({"command", "trace"})
 """Settings of the section that are the client's own: VS Code sends all of it."""
 
 
-class Options(msgspec.Struct, frozen=True, rename="camel"):
+class EditorSettings(msgspec.Struct, frozen=True, rename="camel"):
     """Settings; all of them may be left out.
 
     Attributes:
@@ -36,27 +36,29 @@ class Options(msgspec.Struct, frozen=True, rename="camel"):
     delay_milliseconds: int = 150
 
 
-class Decoded(NamedTuple):
+class DecodedSettings(NamedTuple):
     """Settings, and the problems of invalid ones, which count as left out."""
 
-    options: Options
+    options: EditorSettings
     problems: tuple[str, ...] = ()
 
 
-def decode(raw: Any) -> Decoded:  # noqa: ANN401 - whatever the client has sent
+def decode(raw: Any) -> DecodedSettings:  # noqa: ANN401 - whatever the client has sent
     """Return the settings that a client sent, by themselves or below `policysched`."""
     if isinstance(raw, dict) and NAME in raw:
         raw = raw[NAME]
     if not isinstance(raw, dict):
         is_empty = raw in (None, "", [])
-        return Decoded(Options(), () if is_empty else ("the settings must be an object",))
+        return DecodedSettings(
+            EditorSettings(), () if is_empty else ("the settings must be an object",)
+        )
     sent = {str(key): value for key, value in raw.items() if value not in (None, "", {})}
     given = {key: value for key, value in sent.items() if key not in _OF_CLIENTS}
-    fields = {each.encode_name: each.type for each in msgspec.structs.fields(Options)}
+    fields = {each.encode_name: each.type for each in msgspec.structs.fields(EditorSettings)}
     wrong = {key: _problem(key, value, fields) for key, value in given.items()}
     right = {key: value for key, value in given.items() if not wrong[key]}
     problems = tuple(problem for problem in wrong.values() if problem)
-    return Decoded(msgspec.convert(right, Options), problems)
+    return DecodedSettings(msgspec.convert(right, EditorSettings), problems)
 
 
 def _problem(key: str, value: object, fields: Mapping[str, Any]) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True)
-class Known:
+class ProgramEnvironment:
     """What is known besides the texts.
 
     Attributes:
@@ -29,7 +29,9 @@ class Known:
     """
 
     cluster: cluster_facts.ClusterFacts | None = None
-    words: vocabulary.Vocabulary = dataclasses.field(default_factory=vocabulary.Vocabulary)
+    words: vocabulary.CompletionVocabulary = dataclasses.field(
+        default_factory=vocabulary.CompletionVocabulary
+    )
     plugins: Collection[str] | None = None
     now_seconds: float | None = None
 
@@ -44,8 +46,8 @@ class Program:
     """
 
     texts: tuple[source.SourceText, ...]
-    chosen: settings.Settings = dataclasses.field(default_factory=settings.Settings)
-    known: Known = dataclasses.field(default_factory=Known)
+    chosen: settings.RuleSettings = dataclasses.field(default_factory=settings.RuleSettings)
+    known: ProgramEnvironment = dataclasses.field(default_factory=ProgramEnvironment)
 
     @functools.cached_property
     def result(self) -> checker.CheckResult:
@@ -53,21 +55,21 @@ class Program:
         return checker.check(self.texts, plugins=self.known.plugins, now=self.known.now_seconds)
 
     @functools.cached_property
-    def report(self) -> linter.Report:
+    def report(self) -> linter.LintResult:
         """What `lint` says, with what `check` says."""
         return linter.lint(self.result, self.chosen, self.known.cluster)
 
     @functools.cached_property
-    def index(self) -> names.Index:
+    def index(self) -> names.NameIndex:
         """Where names are defined and used."""
         return names.index(self.result.parsed)
 
     @functools.cached_property
-    def about(self) -> subject.Subject | None:
+    def lint_input(self) -> subject.RuleInput | None:
         """Its selectors; None if it has errors."""
         if self.result.program is None:
             return None
-        return subject.Subject(
+        return subject.RuleInput(
             self.result.program, self.result.parsed, self.result.texts, self.known.cluster
         )
 
@@ -81,22 +83,22 @@ class Program:
         """The texts with all safe fixes applied, by name; as they are if there are errors."""
         if self.result.program is None:
             return {}
-        fixed = fixing.fix(
+        fixed = fixing.apply_fixes(
             self.texts, {}, self.chosen, also_unsafe=False, cluster=self.known.cluster
         )
         return {text.name: text.text for text in fixed}
 
     @functools.cached_property
-    def words(self) -> vocabulary.Vocabulary:
+    def words(self) -> vocabulary.CompletionVocabulary:
         """What is worth proposing: of the cluster, and what the policies themselves say."""
-        return self.known.words.joined(vocabulary.of_policies(self.result.parsed))
+        return self.known.words.merge(vocabulary.collect_from_policies(self.result.parsed))
 
-    def scan(self, name: str) -> scanner.Scan:
+    def scan(self, name: str) -> scanner.LexemeScan:
         """Return the lexemes of a text."""
         if name not in self._scans:
-            self._scans[name] = scanner.Scan(self.result.texts[name])
+            self._scans[name] = scanner.LexemeScan(self.result.texts[name])
         return self._scans[name]
 
     @functools.cached_property
-    def _scans(self) -> dict[str, scanner.Scan]:
+    def _scans(self) -> dict[str, scanner.LexemeScan]:
         return {}

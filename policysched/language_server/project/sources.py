@@ -17,7 +17,7 @@ _KINDS = ("nodes", "pods", "namespaces")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedClusterData:
     """What could be read.
 
     Attributes:
@@ -28,31 +28,33 @@ class Loaded:
     """
 
     name: str = ""
-    objects: dump_file.Dump | None = None
-    words: vocabulary.Vocabulary = dataclasses.field(default_factory=vocabulary.Vocabulary)
+    objects: dump_file.ObjectDump | None = None
+    words: vocabulary.CompletionVocabulary = dataclasses.field(
+        default_factory=vocabulary.CompletionVocabulary
+    )
     problems: tuple[str, ...] = ()
 
 
-def load(wanted: options.Options, root: pathlib.Path) -> Loaded:
+def load(wanted: options.EditorSettings, root: pathlib.Path) -> LoadedClusterData:
     """Return what the settings name; relative paths count from `root`. It may take a while."""
     problems: list[str] = []
     name, objects = "", None
-    words = vocabulary.Vocabulary()
+    words = vocabulary.CompletionVocabulary()
     try:
         name, objects = _cluster(wanted, root)
         if objects is not None:
-            words = vocabulary.of_cluster(objects)
+            words = vocabulary.collect_from_cluster(objects)
     except errors.PolicySchedError as error:
         problems.append(str(error))
     if wanted.prometheus:
         try:
-            words = words.joined(_series(wanted.prometheus))
+            words = words.merge(_series(wanted.prometheus))
         except errors.PolicySchedError as error:
             problems.append(f"{wanted.prometheus}: {error}")
-    return Loaded(name, objects, words, tuple(problems))
+    return LoadedClusterData(name, objects, words, tuple(problems))
 
 
-def stamp(wanted: options.Options, root: pathlib.Path) -> tuple[int, int] | None:
+def stamp(wanted: options.EditorSettings, root: pathlib.Path) -> tuple[int, int] | None:
     """Return what differs once the cluster file has changed; None if there is none."""
     if not wanted.cluster:
         return None
@@ -67,7 +69,9 @@ def _path(written: str, root: pathlib.Path) -> str:
     return str(root / pathlib.Path(written).expanduser())
 
 
-def _cluster(wanted: options.Options, root: pathlib.Path) -> tuple[str, dump_file.Dump | None]:
+def _cluster(
+    wanted: options.EditorSettings, root: pathlib.Path
+) -> tuple[str, dump_file.ObjectDump | None]:
     if wanted.cluster:
         return wanted.cluster, dump_file.read(_path(wanted.cluster, root))
     if wanted.kubeconfig or wanted.context:
@@ -75,12 +79,12 @@ def _cluster(wanted: options.Options, root: pathlib.Path) -> tuple[str, dump_fil
 
         named = wanted.kubeconfig and _path(wanted.kubeconfig, root)
         chosen = live_cluster.LiveCluster(named, wanted.context)
-        server, found = live_cluster.read(chosen, live_cluster.Reading(kinds=_KINDS))
-        return server, dump_file.Dump(found)
+        server, found = live_cluster.read(chosen, live_cluster.ListingOptions(kinds=_KINDS))
+        return server, dump_file.ObjectDump(found)
     return "", None
 
 
-def _series(url: str) -> vocabulary.Vocabulary:
+def _series(url: str) -> vocabulary.CompletionVocabulary:
     from policysched.promapi import (  # noqa: PLC0415 - brings HTTP, most run without
         series_names,
         settings,
@@ -92,11 +96,11 @@ def _series(url: str) -> vocabulary.Vocabulary:
         raise errors.InputError("settings: prometheus", problem)
     found = series_names.read(source)
     meanings = {name: text for name, text in found.items() if text}
-    return vocabulary.Vocabulary(series=frozenset(found), meanings=meanings)
+    return vocabulary.CompletionVocabulary(series=frozenset(found), meanings=meanings)
 
 
 def facts(
-    loaded: Loaded, annotations: frozenset[str], now: datetime.datetime
+    loaded: LoadedClusterData, annotations: frozenset[str], now: datetime.datetime
 ) -> cluster_facts.ClusterFacts | None:
     """Return the cluster as lint compares policies with it.
 
@@ -105,4 +109,4 @@ def facts(
     """
     if loaded.objects is None:
         return None
-    return lint_cluster.facts(loaded.name, loaded.objects, annotations, now)
+    return lint_cluster.make_cluster_facts(loaded.name, loaded.objects, annotations, now)

@@ -30,37 +30,37 @@ class Workspace:
     def __init__(self, clock: clocks.Clock, root: pathlib.Path | None = None) -> None:
         self.clock = clock
         self.root = root or pathlib.Path.cwd()
-        self.options = options.Options()
-        self.loaded = sources.Loaded()
+        self.options = options.EditorSettings()
+        self.loaded = sources.LoadedClusterData()
         self.encoding = positions.Encoding.UTF_16
-        self._documents: dict[str, documents.Document] = {}
+        self._documents: dict[str, documents.EditorDocument] = {}
         self._folders: dict[pathlib.Path, tuple[source.SourceText, ...]] = {}
-        self._settings: dict[pathlib.Path, settings.Settings] = {}
+        self._settings: dict[pathlib.Path, settings.RuleSettings] = {}
         self._programs: dict[str, programs.Program] = {}
-        self._known: dict[frozenset[str], programs.Known] = {}
-        self._plugins = registry.with_entry_points().names()
+        self._known: dict[frozenset[str], programs.ProgramEnvironment] = {}
+        self._plugins = registry.create_installed_registry().names()
 
     # ------------------------------------------------------------------------ documents
 
     @property
-    def opened(self) -> Sequence[documents.Document]:
+    def opened(self) -> Sequence[documents.EditorDocument]:
         """All that are open."""
         return tuple(self._documents.values())
 
-    def open(self, name: str, text: str, version: int, uri: str = "") -> documents.Document:
+    def open(self, name: str, text: str, version: int, uri: str = "") -> documents.EditorDocument:
         """Take in a document; what is on disk does not count from now on."""
-        document = documents.Document(name, text, version, self.encoding, uri)
+        document = documents.EditorDocument(name, text, version, self.encoding, uri)
         self._documents[name] = document
         self.forget_files()
         return document
 
     def change(
-        self, name: str, changes: Sequence[documents.Change], version: int
-    ) -> documents.Document | None:
+        self, name: str, changes: Sequence[documents.ContentChange], version: int
+    ) -> documents.EditorDocument | None:
         """Change a document; None if it is not open."""
         document = self._documents.get(name)
         if document is not None:
-            document = self._documents[name] = document.changed(changes, version)
+            document = self._documents[name] = document.apply_changes(changes, version)
         return document
 
     def close(self, name: str) -> None:
@@ -69,7 +69,7 @@ class Workspace:
         self._programs.pop(name, None)
         self.forget_files()
 
-    def document(self, name: str) -> documents.Document | None:
+    def document(self, name: str) -> documents.EditorDocument | None:
         """Return a document, from disk if it is not open; None if there is none."""
         if name in self._documents:
             return self._documents[name]
@@ -77,7 +77,7 @@ class Workspace:
             text = pathlib.Path(name).read_bytes().decode("utf-8-sig")
         except (OSError, UnicodeDecodeError, ValueError):
             return None
-        return documents.Document(name, text, encoding=self.encoding)
+        return documents.EditorDocument(name, text, encoding=self.encoding)
 
     def forget_files(self) -> None:
         """Read files anew when they are needed next: they may have changed."""
@@ -86,7 +86,7 @@ class Workspace:
 
     # ------------------------------------------------------------------------ programs
 
-    def program(self, document: documents.Document) -> programs.Program:
+    def program(self, document: documents.EditorDocument) -> programs.Program:
         """Return the texts that belong together with those of a document, and what they mean."""
         texts = tuple(sorted(self._texts(document), key=lambda text: text.name))
         chosen = self._settings_of(document)
@@ -98,27 +98,27 @@ class Workspace:
             ),
             None,
         )
-        self._programs[document.name] = kept = kept or self._made(texts, chosen)
+        self._programs[document.name] = kept = kept or self._make_program(texts, chosen)
         return kept
 
-    def reconsider(self, loaded: sources.Loaded | None = None) -> None:
+    def recheck_programs(self, loaded: sources.LoadedClusterData | None = None) -> None:
         """Judge all texts anew: settings or the cluster have changed."""
         if loaded is not None:
             self.loaded = loaded
         self._programs.clear()
         self._known.clear()
 
-    def _made(
-        self, texts: tuple[source.SourceText, ...], chosen: settings.Settings
+    def _make_program(
+        self, texts: tuple[source.SourceText, ...], chosen: settings.RuleSettings
     ) -> programs.Program:
         program = programs.Program(texts, chosen, self._known_for(frozenset()))
         found = program.result.program
-        keys = lint_cluster.annotation_keys(found) if found is not None else frozenset()
+        keys = lint_cluster.list_annotation_keys(found) if found is not None else frozenset()
         if keys and self.loaded.objects is not None:
             return programs.Program(texts, chosen, self._known_for(keys))
         return program
 
-    def _known_for(self, keys: frozenset[str]) -> programs.Known:
+    def _known_for(self, keys: frozenset[str]) -> programs.ProgramEnvironment:
         now = self.clock.now()
         if keys not in self._known:
             if len(self._known) > 1:
@@ -127,28 +127,28 @@ class Workspace:
                 facts = sources.facts(self.loaded, keys, now)
             except errors.InputError:  # told when it was loaded
                 facts = None
-            self._known[keys] = programs.Known(facts, self.loaded.words, self._plugins)
+            self._known[keys] = programs.ProgramEnvironment(facts, self.loaded.words, self._plugins)
         return dataclasses.replace(self._known[keys], now_seconds=now.timestamp())
 
-    def _settings_of(self, document: documents.Document) -> settings.Settings:
+    def _settings_of(self, document: documents.EditorDocument) -> settings.RuleSettings:
         folder = pathlib.Path(document.name).absolute().parent
         if folder not in self._settings:
             try:
-                self._settings[folder] = lint_settings.find(folder)[0]
+                self._settings[folder] = lint_settings.find_settings(folder)[0]
             except (errors.InputError, OSError, ValueError):  # `lint` tells what is wrong there
-                self._settings[folder] = settings.Settings()
+                self._settings[folder] = settings.RuleSettings()
         return self._settings[folder]
 
-    def _texts(self, document: documents.Document) -> Iterator[source.SourceText]:
+    def _texts(self, document: documents.EditorDocument) -> Iterator[source.SourceText]:
         own = [part.text for part in document.policies]
         yield from own
         if document.is_manifest or not pathlib.PurePath(document.name).is_absolute():
             return
-        others = {text.name: text for text in self._beside(document)}
-        for name in self._wanted(own[0], others):
+        others = {text.name: text for text in self._read_siblings(document)}
+        for name in self._select_names(own[0], others):
             yield others[name]
 
-    def _wanted(
+    def _select_names(
         self, own: source.SourceText, others: dict[str, source.SourceText]
     ) -> Sequence[str]:
         """Return the names of the other texts of the program."""
@@ -164,7 +164,7 @@ class Workspace:
                         pending.append(text)
         return found
 
-    def _beside(self, document: documents.Document) -> Iterator[source.SourceText]:
+    def _read_siblings(self, document: documents.EditorDocument) -> Iterator[source.SourceText]:
         """Yield the other policies of the folder, as editors have them if they are open."""
         folder = pathlib.Path(document.name).parent
         if folder not in self._folders:

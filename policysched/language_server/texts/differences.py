@@ -8,7 +8,7 @@ from policysched.lang import source
 from policysched.lang.diagnostics import diagnostics
 
 
-def edits(before: source.SourceText, after: str) -> list[diagnostics.Edit]:
+def edits(before: source.SourceText, after: str) -> list[diagnostics.TextEdit]:
     """Return edits that do not overlap; an editor keeps its cursor where nothing changes."""
     old = before.text.split("\n")
     new = after.split("\n")
@@ -22,7 +22,9 @@ def edits(before: source.SourceText, after: str) -> list[diagnostics.Edit]:
     return found
 
 
-def _edit(before: source.SourceText, lines: tuple[int, int], new: list[str]) -> diagnostics.Edit:
+def _edit(
+    before: source.SourceText, lines: tuple[int, int], new: list[str]
+) -> diagnostics.TextEdit:
     """Return the edit of some lines; those at the end of the text have no line end to replace."""
     start, end = lines
     replacement = "".join(f"{line}\n" for line in new)
@@ -33,4 +35,4 @@ def _edit(before: source.SourceText, lines: tuple[int, int], new: list[str]) -> 
             start, replacement = end, f"\n{replacement}"
         elif not new and start > 0:
             start -= 1
-    return diagnostics.Edit(before.span(start, end), replacement)
+    return diagnostics.TextEdit(before.span(start, end), replacement)

@@ -13,7 +13,7 @@ _MANIFEST_SUFFIXES = (".yaml", ".yml")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Change:
+class ContentChange:
     """A stretch of a document that an editor has replaced.
 
     Attributes:
@@ -27,7 +27,7 @@ class Change:
 
 
 @dataclasses.dataclass(frozen=True)
-class Document:
+class EditorDocument:
     """A text as an editor has it.
 
     Attributes:
@@ -54,34 +54,34 @@ class Document:
         return positions.LineIndex(self.text, self.encoding)
 
     @functools.cached_property
-    def _found(self) -> tuple[list[parts.Part], list[manifests.Unread]]:
+    def _found(self) -> tuple[list[parts.EmbeddedPolicy], list[manifests.UnmappedConfigMapKey]]:
         if self.is_manifest:
             return manifests.find(self.name, self.text)
-        return [parts.Part.whole(source.SourceText(self.name, self.text))], []
+        return [parts.EmbeddedPolicy.whole(source.SourceText(self.name, self.text))], []
 
     @property
-    def policies(self) -> Sequence[parts.Part]:
+    def policies(self) -> Sequence[parts.EmbeddedPolicy]:
         """Its policies, in the order of the document."""
         return self._found[0]
 
     @property
-    def unread(self) -> Sequence[manifests.Unread]:
+    def unread(self) -> Sequence[manifests.UnmappedConfigMapKey]:
         """Keys of a manifest whose policies cannot be mapped."""
         return self._found[1]
 
-    def at(self, offset: int) -> tuple[parts.Part, int] | None:
+    def find_policy_at(self, offset: int) -> tuple[parts.EmbeddedPolicy, int] | None:
         """Return the policy around an offset, and the offset in it."""
         for part in self.policies:
-            inside = part.to_text(offset)
+            inside = part.map_to_text(offset)
             if inside is not None:
                 return part, inside
         return None
 
-    def part_of(self, name: str) -> parts.Part | None:
+    def part_of(self, name: str) -> parts.EmbeddedPolicy | None:
         """Return the policy of that name."""
         return next((part for part in self.policies if part.text.name == name), None)
 
-    def changed(self, changes: Sequence[Change], version: int) -> Document:
+    def apply_changes(self, changes: Sequence[ContentChange], version: int) -> EditorDocument:
         """Return what the document is after changes, one after the other."""
         text = self.text
         for change in changes:
@@ -93,14 +93,16 @@ class Document:
             text = text[:start] + change.text + text[max(start, end) :]
         return dataclasses.replace(self, text=text, version=version)
 
-    def edited(self, edits: Sequence[parts.DocumentEdit]) -> str:
+    def apply_edits(self, edits: Sequence[parts.DocumentEdit]) -> str:
         """Return the text after edits that do not overlap."""
         text = self.text
         for edit in sorted(edits, key=lambda each: (each.start, each.end), reverse=True):
             text = text[: edit.start] + edit.replacement + text[edit.end :]
         return text
 
-    def stretches(self, part: parts.Part, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+    def stretches(
+        self, part: parts.EmbeddedPolicy, start: int, end: int
+    ) -> Iterator[tuple[int, int, int]]:
         """Yield line, unit and length of a stretch of a policy, line by line of the document."""
         first, _ = part.text.position(start)
         last, _ = part.text.position(end)
@@ -109,6 +111,6 @@ class Document:
             line_end = line_start + len(part.text.line(number))
             begin, stop = max(start, line_start), min(end, line_end)
             if begin < stop:
-                line, unit = self.index.position(part.to_document(begin))
-                _, behind = self.index.position(part.to_document(stop))
+                line, unit = self.index.position(part.map_to_document(begin))
+                _, behind = self.index.position(part.map_to_document(stop))
                 yield line, unit, behind - unit

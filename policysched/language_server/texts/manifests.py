@@ -26,7 +26,7 @@ _MARK = re.compile(r"(?:---|\.\.\.)(?:[ \t].*)?")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Unread:
+class UnmappedConfigMapKey:
     """A key whose text is not a literal block, or is repeated by an alias.
 
     Attributes:
@@ -54,7 +54,7 @@ class _Line:
         return not self.text.strip()
 
 
-def find(name: str, text: str) -> tuple[list[parts.Part], list[Unread]]:
+def find(name: str, text: str) -> tuple[list[parts.EmbeddedPolicy], list[UnmappedConfigMapKey]]:
     """Return the policies in a manifest, and the keys that hold one in another style.
 
     Args:
@@ -62,8 +62,8 @@ def find(name: str, text: str) -> tuple[list[parts.Part], list[Unread]]:
         text: of the document.
     """
     line_end = "\r\n" if "\r\n" in text else "\n"
-    found: list[parts.Part] = []
-    unread: list[Unread] = []
+    found: list[parts.EmbeddedPolicy] = []
+    unread: list[UnmappedConfigMapKey] = []
     for document in _documents(_lines(text)):
         if not any(_KIND.fullmatch(line.text.strip()) for line in document):
             continue
@@ -72,7 +72,7 @@ def find(name: str, text: str) -> tuple[list[parts.Part], list[Unread]]:
             begin = document[index].begin
             if block is None or is_aliased:
                 place = begin + match.start("key"), begin + match.end("key")
-                unread.append(Unread(match["key"], *place))
+                unread.append(UnmappedConfigMapKey(match["key"], *place))
             elif part := _part(f"{name}/{match['key']}", document, index, match, block["header"]):
                 found.append(dataclasses.replace(part, line_end=line_end))
     return found, unread
@@ -121,7 +121,7 @@ def _is_aliased(line: _Line, document: Sequence[_Line]) -> bool:
 
 def _part(
     name: str, document: Sequence[_Line], key: int, match: re.Match[str], header: str
-) -> parts.Part | None:
+) -> parts.EmbeddedPolicy | None:
     """Return the block below a key; None if it is empty."""
     outer = len(match["indent"])
     given = next((int(sign) for sign in header if sign.isdigit()), 0)
@@ -143,7 +143,7 @@ def _part(
     end = used[-1].begin + len(used[-1].text)
     origin = source.Origin(name.rpartition("/")[0], used[0].number, indent)
     begins = tuple(line.begin for line in used)
-    return parts.Part(source.SourceText(name, text, origin), begins, starts, end, indent)
+    return parts.EmbeddedPolicy(source.SourceText(name, text, origin), begins, starts, end, indent)
 
 
 def _body(lines: Sequence[_Line], outer: int) -> Iterator[_Line]:

@@ -28,7 +28,7 @@ class DocumentEdit:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Part:
+class EmbeddedPolicy:
     """A policy text and where its lines are in the document.
 
     Attributes:
@@ -48,11 +48,11 @@ class Part:
     line_end: str = "\n"
 
     @classmethod
-    def whole(cls, text: source.SourceText) -> Part:
+    def whole(cls, text: source.SourceText) -> EmbeddedPolicy:
         """Return a text that is a document of its own."""
         return cls(text, (0,), (0,), len(text.text))
 
-    def to_document(self, offset: int) -> int:
+    def map_to_document(self, offset: int) -> int:
         """Return the offset in the document of an offset in the text."""
         if not self.indent:
             return offset
@@ -61,7 +61,7 @@ class Part:
             return self.end
         return min(self.starts[line - 1] + column - 1, self._line_end(line - 1))
 
-    def to_text(self, offset: int) -> int | None:
+    def map_to_text(self, offset: int) -> int | None:
         """Return the offset in the text of an offset in the document; None if that is outside."""
         if not self.begins[0] <= offset <= self.end:
             return None
@@ -72,7 +72,7 @@ class Part:
         start = self.text.line_start(line + 1)
         return start + min(column, len(self.text.line(line + 1)))
 
-    def edit(self, edit: diagnostics.Edit) -> DocumentEdit:
+    def edit(self, edit: diagnostics.TextEdit) -> DocumentEdit:
         """Return an edit of the text as one of the document: new lines get their indentation."""
         start, end, new = edit.span.start, edit.span.end, edit.replacement
         if not self.indent:
@@ -89,8 +89,8 @@ class Part:
             indented[-1] = " " * (self.indent - self._missing_indent(end))
         missing = self._missing_indent(start) if first else 0
         return DocumentEdit(
-            self.to_document(start),
-            self.to_document(end),
+            self.map_to_document(start),
+            self.map_to_document(end),
             " " * missing + self.line_end.join(indented),
         )
 

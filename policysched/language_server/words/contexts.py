@@ -31,7 +31,7 @@ _SELECTOR_HEADS: dict[str, Domain] = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Context:
+class CursorContext:
     """A cursor and what surrounds it.
 
     Attributes:
@@ -111,32 +111,34 @@ class Context:
         return domain
 
 
-def at(scan: scanner.Scan, offset: int) -> Context:
+def find_context(scan: scanner.LexemeScan, offset: int) -> CursorContext:
     """Return what surrounds an offset of a text."""
     inside = _inside(scan, offset)
     text = scan.source.text
-    start, end = _before(_WORD, text, offset), _behind(_WORD, text, offset)
+    start, end = _find_word_start(_WORD, text, offset), _find_word_end(_WORD, text, offset)
     chunk = _chunk(scan, start)
     if inside:
-        start = _before(_NAME, text, offset)
+        start = _find_word_start(_NAME, text, offset)
         if inside == "query" and text[start - 1 : start] == "$":
             start -= 1  # a param of the policy
-        return Context(start, offset, chunk.word if chunk else "", (), False, inside, frozenset())
+        return CursorContext(
+            start, offset, chunk.word if chunk else "", (), False, inside, frozenset()
+        )
     if chunk is None or _is_behind(chunk, start):
         accepts = lark_frontend.accepts(text, start, start)
-        is_at_start = scan.before(start) is None
+        is_at_start = scan.find_lexeme_before(start) is None
         first = _is_first(text, start)
-        return Context(start, end, "", (), first, "", accepts, is_at_start=is_at_start)
+        return CursorContext(start, end, "", (), first, "", accepts, is_at_start=is_at_start)
     statement = _statement_start(scan, chunk, start)
     readable = _alone(text, chunk, statement)
     accepts = lark_frontend.accepts(readable, chunk.start, start)
     if "WORD" not in accepts or "NAME" in accepts:
         start, end, accepts = _shortened(readable, chunk.start, offset, (start, end, accepts))
-    return Context(
+    return CursorContext(
         start,
         end,
         chunk.word,
-        tuple(scan.between(statement, start)),
+        tuple(scan.list_lexemes_between(statement, start)),
         _is_first(text, start),
         "",
         accepts,
@@ -144,9 +146,9 @@ def at(scan: scanner.Scan, offset: int) -> Context:
     )
 
 
-def _others(scan: scanner.Scan, chunk: scanner.Chunk, offset: int) -> frozenset[str]:
+def _others(scan: scanner.LexemeScan, chunk: scanner.ItemText, offset: int) -> frozenset[str]:
     """Return the keywords of the statements of an item but that at an offset."""
-    found = (scan.at(start) for start in scan.statements(chunk) if start != offset)
+    found = (scan.find_lexeme_at(start) for start in scan.statements(chunk) if start != offset)
     return frozenset(each.text for each in found if each is not None)
 
 
@@ -155,14 +157,14 @@ def _is_first(text: str, offset: int) -> bool:
     return not text[text.rfind("\n", 0, offset) + 1 : offset].strip()
 
 
-def _before(pattern: re.Pattern[str], text: str, offset: int) -> int:
+def _find_word_start(pattern: re.Pattern[str], text: str, offset: int) -> int:
     """Return where the word begins that ends at an offset."""
     reach = text[max(offset - _MAX_WORD, 0) : offset][::-1]
     found = pattern.match(reach)
     return offset - (found.end() if found else 0)
 
 
-def _behind(pattern: re.Pattern[str], text: str, offset: int) -> int:
+def _find_word_end(pattern: re.Pattern[str], text: str, offset: int) -> int:
     """Return where the word ends that goes on at an offset."""
     found = pattern.match(text, offset, offset + _MAX_WORD)
     return found.end() if found else offset
@@ -172,20 +174,20 @@ def _shortened(
     text: str, begin: int, offset: int, found: tuple[int, int, frozenset[str]]
 ) -> tuple[int, int, frozenset[str]]:
     """Take the word as one of an expression, where `-`, `.` and `/` are signs."""
-    start = _before(_NAME, text, offset)
+    start = _find_word_start(_NAME, text, offset)
     if start == found[0]:
         return found
     accepts = lark_frontend.accepts(text, begin, start)
     if "NAME" not in accepts:
         return found
-    return start, _behind(_NAME, text, offset), accepts
+    return start, _find_word_end(_NAME, text, offset), accepts
 
 
-def _inside(scan: scanner.Scan, offset: int) -> str:
+def _inside(scan: scanner.LexemeScan, offset: int) -> str:
     for comment in scan.comments:
         if comment.start < offset <= comment.end:
             return "comment"
-    lexeme = scan.before(offset)
+    lexeme = scan.find_lexeme_before(offset)
     if lexeme is None or lexeme.start >= offset:
         return ""
     if lexeme.kind == "open_promql":
@@ -197,24 +199,24 @@ def _inside(scan: scanner.Scan, offset: int) -> str:
     return "string" if is_in_string or is_open else ""
 
 
-def _chunk(scan: scanner.Scan, offset: int) -> scanner.Chunk | None:
+def _chunk(scan: scanner.LexemeScan, offset: int) -> scanner.ItemText | None:
     found = [chunk for chunk in scan.chunks() if chunk.start < offset]
     return found[-1] if found else None
 
 
-def _is_behind(chunk: scanner.Chunk, offset: int) -> bool:
+def _is_behind(chunk: scanner.ItemText, offset: int) -> bool:
     """Return whether the block of an item is closed before an offset."""
     return chunk.word in _BLOCKS and 0 <= chunk.body_end < offset
 
 
-def _statement_start(scan: scanner.Scan, chunk: scanner.Chunk, offset: int) -> int:
+def _statement_start(scan: scanner.LexemeScan, chunk: scanner.ItemText, offset: int) -> int:
     starts = [start for start in scan.statements(chunk) if start < offset]
     if chunk.word in _BLOCKS:
         return starts[-1] if starts else max(chunk.body_start, chunk.start)
     return chunk.start
 
 
-def _alone(text: str, chunk: scanner.Chunk, statement: int) -> str:
+def _alone(text: str, chunk: scanner.ItemText, statement: int) -> str:
     """Return the text with the statements before this one blanked: it does not depend on them."""
     if chunk.word not in _BLOCKS or not 0 <= chunk.body_start <= statement:
         return text

@@ -21,7 +21,7 @@ _OF_RESOURCES = frozenset(
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Symbol:
+class NamedSymbol:
     """Something that has a name.
 
     Attributes:
@@ -39,7 +39,7 @@ class Symbol:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Occurrence:
+class NameOccurrence:
     """A place where a name is written.
 
     Attributes:
@@ -47,9 +47,9 @@ class Occurrence:
         node: the item or statement that defines it; None where it is used.
     """
 
-    symbol: Symbol
+    symbol: NamedSymbol
     span: source.Span
-    node: syntax_expr.Node | None = None
+    node: syntax_expr.SyntaxNode | None = None
 
     @property
     def is_definition(self) -> bool:
@@ -58,12 +58,12 @@ class Occurrence:
 
 
 @dataclasses.dataclass(frozen=True)
-class Index:
+class NameIndex:
     """All names of a program."""
 
-    occurrences: tuple[Occurrence, ...]
+    occurrences: tuple[NameOccurrence, ...]
 
-    def at(self, text: str, offset: int) -> Occurrence | None:
+    def find_name_at(self, text: str, offset: int) -> NameOccurrence | None:
         """Return the name that is written at an offset, or ends there."""
         return next(
             (
@@ -74,23 +74,23 @@ class Index:
             None,
         )
 
-    def of(self, symbol: Symbol) -> list[Occurrence]:
+    def find_occurrences(self, symbol: NamedSymbol) -> list[NameOccurrence]:
         """Return where a name is written, the definition first."""
         found = [each for each in self.occurrences if each.symbol == symbol]
         return sorted(found, key=lambda each: not each.is_definition)
 
-    def definition(self, symbol: Symbol) -> Occurrence | None:
+    def definition(self, symbol: NamedSymbol) -> NameOccurrence | None:
         """Return where something gets its name."""
-        return next((each for each in self.of(symbol) if each.is_definition), None)
+        return next((each for each in self.find_occurrences(symbol) if each.is_definition), None)
 
-    def defined(self, *kinds: Kind) -> list[Occurrence]:
+    def defined(self, *kinds: Kind) -> list[NameOccurrence]:
         """Return the definitions of some kinds, in the order of the texts."""
         return [
             each for each in self.occurrences if each.is_definition and each.symbol.kind in kinds
         ]
 
 
-def index(parsed: Sequence[parser.ParseResult]) -> Index:
+def index(parsed: Sequence[parser.ParseResult]) -> NameIndex:
     """Return where names are written in texts that belong together."""
     definitions = [each for result in parsed for each in _definitions(result)]
     kinds: dict[str, Kind] = {}
@@ -99,10 +99,10 @@ def index(parsed: Sequence[parser.ParseResult]) -> Index:
             kinds.setdefault(each.symbol.name, each.symbol.kind)
     uses = (each for result in parsed for item in result.file.items for each in _uses(item, kinds))
     ordered = {(each.span.file, each.span.start): each for each in (*uses, *definitions)}
-    return Index(tuple(ordered.values()))
+    return NameIndex(tuple(ordered.values()))
 
 
-def problem_of(symbol: Symbol, new: str) -> str:
+def problem_of(symbol: NamedSymbol, new: str) -> str:
     """Return why a name is invalid, "" if it is valid."""
     if symbol.kind in ("policy", "rule"):
         problem = kubernetes_names.dns_label(new)
@@ -114,77 +114,77 @@ def problem_of(symbol: Symbol, new: str) -> str:
     return ""
 
 
-def _definitions(result: parser.ParseResult) -> Iterator[Occurrence]:
+def _definitions(result: parser.ParseResult) -> Iterator[NameOccurrence]:
     for item in result.file.items:
         match item:
             case syntax.Policy(name=name, statements=statements):
-                yield _occurrence(Symbol("policy", name.text), name, item)
+                yield _occurrence(NamedSymbol("policy", name.text), name, item)
                 for statement in statements:
                     yield from _rule(name.text, statement)
             case syntax.Profile(name=name):
-                yield _occurrence(Symbol("profile", name.text), name, item)
+                yield _occurrence(NamedSymbol("profile", name.text), name, item)
             case syntax.Param(name=name):
-                yield _occurrence(Symbol("param", name.text), name, item)
+                yield _occurrence(NamedSymbol("param", name.text), name, item)
             case syntax.Metric(name=name):
-                yield _occurrence(Symbol("metric", name.text), name, item)
+                yield _occurrence(NamedSymbol("metric", name.text), name, item)
             case syntax.LetExpr(name=name) | syntax.LetSelector(name=name):
-                yield _occurrence(Symbol("let", name.text), name, item)
+                yield _occurrence(NamedSymbol("let", name.text), name, item)
             case _:
                 pass
 
 
-def _rule(policy: str, statement: syntax.Statement) -> Iterator[Occurrence]:
+def _rule(policy: str, statement: syntax.Statement) -> Iterator[NameOccurrence]:
     for clause in getattr(statement, "clauses", ()):
         if isinstance(clause, syntax_clause.WordClause) and clause.keyword == "as":
             yield _occurrence(
-                Symbol("rule", f"{policy}/{clause.word.text}"), clause.word, statement
+                NamedSymbol("rule", f"{policy}/{clause.word.text}"), clause.word, statement
             )
 
 
 def _occurrence(
-    symbol: Symbol, name: syntax_expr.Value, node: syntax_expr.Node | None = None
-) -> Occurrence:
+    symbol: NamedSymbol, name: syntax_expr.Value, node: syntax_expr.SyntaxNode | None = None
+) -> NameOccurrence:
     span = name.span
     if name.quoted:
         span = dataclasses.replace(
             span, start=span.start + 1, end=span.end - 1, column=span.column + 1
         )
-    return Occurrence(symbol, span, node)
+    return NameOccurrence(symbol, span, node)
 
 
-def _uses(item: syntax.Item, kinds: dict[str, Kind]) -> Iterator[Occurrence]:
+def _uses(item: syntax.Item, kinds: dict[str, Kind]) -> Iterator[NameOccurrence]:
     for node in _walk(item):
-        yield from _of_policies(item, node)
+        yield from _find_policy_names(item, node)
         match node:
             case syntax.Import(key=key):
-                yield _occurrence(Symbol("text", key.text), key)
+                yield _occurrence(NamedSymbol("text", key.text), key)
             case syntax.ProfileParam(name=name):
-                yield _occurrence(Symbol("param", name.text), name)
+                yield _occurrence(NamedSymbol("param", name.text), name)
             case syntax.PromQL():
-                yield from _in_query(node)
+                yield from _find_query_params(node)
             case _:
                 for name in _names_in(node):
                     if name.text in kinds:
-                        yield _occurrence(Symbol(kinds[name.text], name.text), name)
+                        yield _occurrence(NamedSymbol(kinds[name.text], name.text), name)
 
 
-def _of_policies(item: syntax.Item, node: syntax_expr.Node) -> Iterator[Occurrence]:
+def _find_policy_names(item: syntax.Item, node: syntax_expr.SyntaxNode) -> Iterator[NameOccurrence]:
     """Yield the names of policies and of rules that a statement has."""
     match node:
         case syntax.ProfilePolicies(names=policies):
             for name in policies:
-                yield _occurrence(Symbol("policy", name.text), name)
+                yield _occurrence(NamedSymbol("policy", name.text), name)
         case syntax.Disable(policy=policy, rule=rule):
-            yield _occurrence(Symbol("policy", policy.text), policy)
+            yield _occurrence(NamedSymbol("policy", policy.text), policy)
             if rule.text:
-                yield _occurrence(Symbol("rule", f"{policy.text}/{rule.text}"), rule)
+                yield _occurrence(NamedSymbol("rule", f"{policy.text}/{rule.text}"), rule)
         case syntax.Replicas(rule=syntax_expr.Value() as rule) if isinstance(item, syntax.Policy):
-            yield _occurrence(Symbol("rule", f"{item.name.text}/{rule.text}"), rule)
+            yield _occurrence(NamedSymbol("rule", f"{item.name.text}/{rule.text}"), rule)
         case _:
             pass
 
 
-def _names_in(node: syntax_expr.Node) -> Iterator[syntax_expr.Value]:
+def _names_in(node: syntax_expr.SyntaxNode) -> Iterator[syntax_expr.Value]:
     """Yield the names of lets, params and metrics that a node has of its own."""
     match node:
         case syntax_expr.Ref(name=name) | syntax_expr.SelectorRef(name=name):
@@ -205,9 +205,9 @@ def _names_in(node: syntax_expr.Node) -> Iterator[syntax_expr.Value]:
             pass
 
 
-def _in_query(query: syntax.PromQL) -> Iterator[Occurrence]:
+def _find_query_params(query: syntax.PromQL) -> Iterator[NameOccurrence]:
     first = query.span.start + 1
-    for name, start, end in promql_params.places(query):
+    for name, start, end in promql_params.locate_param_uses(query):
         behind = query.text.count("\n", 0, start)
         column = query.span.column + 1 + start
         if behind:
@@ -215,22 +215,22 @@ def _in_query(query: syntax.PromQL) -> Iterator[Occurrence]:
         span = source.Span(
             query.span.file, first + start, first + end, query.span.line + behind, column
         )
-        yield Occurrence(Symbol("param", name), span)
+        yield NameOccurrence(NamedSymbol("param", name), span)
 
 
-def _walk(root: syntax_expr.Node) -> Iterator[syntax_expr.Node]:
+def _walk(root: syntax_expr.SyntaxNode) -> Iterator[syntax_expr.SyntaxNode]:
     """Yield every node that can name something: no resources and labels as arguments."""
     pending: list[object] = [root]
     while pending:
         node = pending.pop()
         if isinstance(node, tuple):
             pending += node
-        elif isinstance(node, syntax_expr.Node):
+        elif isinstance(node, syntax_expr.SyntaxNode):
             yield node
             pending += _children(node)
 
 
-def _children(node: syntax_expr.Node) -> list[object]:
+def _children(node: syntax_expr.SyntaxNode) -> list[object]:
     if isinstance(node, syntax_expr.Call):
         is_of_resource = node.function.text in _OF_RESOURCES
         is_strategy = node.function.text in vocabulary.STRATEGIES

@@ -33,7 +33,7 @@ MAX_VALUES = 1000
 
 
 @dataclasses.dataclass(frozen=True)
-class Vocabulary:
+class CompletionVocabulary:
     """Words to propose.
 
     Attributes:
@@ -51,15 +51,18 @@ class Vocabulary:
     series: frozenset[str] = frozenset()
     meanings: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
-    def of(self, domain: Domain) -> Labels:
+    def get_labels(self, domain: Domain) -> Labels:
         """Return the labels of nodes, pods, namespaces or member clusters."""
         return self.labels.get(domain, {})
 
-    def joined(self, other: Vocabulary) -> Vocabulary:
+    def merge(self, other: CompletionVocabulary) -> CompletionVocabulary:
         """Return the words of both."""
         domains = {*self.labels, *other.labels}
-        return Vocabulary(
-            {domain: _joined(self.of(domain), other.of(domain)) for domain in domains},
+        return CompletionVocabulary(
+            {
+                domain: _joined(self.get_labels(domain), other.get_labels(domain))
+                for domain in domains
+            },
             self.namespaces | other.namespaces,
             self.taints | other.taints,
             self.resources | other.resources,
@@ -72,7 +75,7 @@ def _joined(one: Labels, other: Labels) -> Labels:
     return {key: one.get(key, frozenset()) | other.get(key, frozenset()) for key in {*one, *other}}
 
 
-def of_cluster(dump: dump_file.Dump) -> Vocabulary:
+def collect_from_cluster(dump: dump_file.ObjectDump) -> CompletionVocabulary:
     """Return the words of a cluster, and of a Karmada control plane.
 
     Resources that are propagated stand with pods: what is said of them is said in the same places.
@@ -85,7 +88,7 @@ def of_cluster(dump: dump_file.Dump) -> Vocabulary:
     for cluster in plane.clusters:
         summary = cluster.status.resource_summary
         resources |= set(summary.allocatable) if summary else set()
-    return Vocabulary(
+    return CompletionVocabulary(
         {
             "node": _labels(node.metadata.labels for node in found.nodes),
             "pod": _labels(
@@ -93,7 +96,7 @@ def of_cluster(dump: dump_file.Dump) -> Vocabulary:
                 for each in (*(p.metadata for p in found.pods), *(b.metadata for b in bindings))
             ),
             "namespace": _labels(each.metadata.labels for each in found.namespaces),
-            "cluster": _labels(_of_member(cluster) for cluster in plane.clusters),
+            "cluster": _labels(_collect_member_labels(cluster) for cluster in plane.clusters),
         },
         namespaces=frozenset(
             {each.metadata.name for each in found.namespaces}
@@ -105,7 +108,7 @@ def of_cluster(dump: dump_file.Dump) -> Vocabulary:
     )
 
 
-def _of_member(cluster: objects.Cluster) -> Mapping[str, str]:
+def _collect_member_labels(cluster: objects.Cluster) -> Mapping[str, str]:
     """Return labels of a member cluster, and its fields under their names."""
     spec, name = cluster.spec, cluster.metadata.name
     fields = {"clusterName": name, "provider": spec.provider, "region": spec.region}
@@ -126,7 +129,7 @@ def _labels(all_labels: Iterable[Mapping[str, str]]) -> Labels:
 # ---------------------------------------------------------------------------- of policies
 
 
-def of_policies(parsed: Iterable[parser.ParseResult]) -> Vocabulary:
+def collect_from_policies(parsed: Iterable[parser.ParseResult]) -> CompletionVocabulary:
     """Return the words that policies say: what stands in one rule is often meant in the next."""
     domains: tuple[Domain, ...] = ("node", "pod", "namespace", "cluster")
     labels: dict[Domain, dict[str, set[str]]] = {domain: {} for domain in domains}
@@ -143,7 +146,7 @@ def of_policies(parsed: Iterable[parser.ParseResult]) -> Vocabulary:
                         values |= {value.text for value in requirement.values}
                     if isinstance(statement, syntax.Scope) and statement.namespaces is not None:
                         namespaces |= {name.text for name in statement.namespaces.names}
-    return Vocabulary(
+    return CompletionVocabulary(
         {
             domain: {key: frozenset(values) for key, values in found.items()}
             for domain, found in labels.items()
@@ -165,25 +168,25 @@ def _requirements(
 ) -> Iterator[tuple[Domain, syntax_expr.Requirement]]:
     match statement:
         case syntax.NodeAffinity(selector=selector):
-            yield from (("node", each) for each in _in(selector))
+            yield from (("node", each) for each in _list_requirements(selector))
         case syntax.ClusterAffinity(selector=selector) | syntax.ClusterGroup(selector=selector):
-            yield from (("cluster", each) for each in _in(selector))
+            yield from (("cluster", each) for each in _list_requirements(selector))
         case syntax.Scope(where=where, namespaces=namespaces):
             if where is not None:
-                yield from (("pod", each) for each in _in(where))
+                yield from (("pod", each) for each in _list_requirements(where))
             if namespaces is not None and namespaces.selector is not None:
-                yield from (("namespace", each) for each in _in(namespaces.selector))
+                yield from (("namespace", each) for each in _list_requirements(namespaces.selector))
         case syntax.PodAffinity(pods=syntax.PodSet(where=where), clauses=clauses):
             if where is not None:
-                yield from (("pod", each) for each in _in(where))
+                yield from (("pod", each) for each in _list_requirements(where))
             for clause in clauses:
                 if isinstance(clause, syntax_clause.SelectorClause):
-                    yield from (("namespace", each) for each in _in(clause.selector))
+                    yield from (("namespace", each) for each in _list_requirements(clause.selector))
         case _:
             pass
 
 
-def _in(selector: syntax_expr.Selector) -> Iterator[syntax_expr.Requirement]:
+def _list_requirements(selector: syntax_expr.Selector) -> Iterator[syntax_expr.Requirement]:
     pending: list[syntax_expr.Selector] = [selector]
     while pending:
         node = pending.pop()

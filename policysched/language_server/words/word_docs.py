@@ -160,7 +160,7 @@ _OF_STATEMENTS: dict[tuple[str, str], str] = {
 }
 
 
-def of(word: str, before: str = "") -> str:
+def describe_word(word: str, before: str = "") -> str:
     """Return what a word means, "" if it is not one of the language.
 
     Args:

@@ -36,7 +36,7 @@ class ClusterFacts:
     members: ClusterFacts | None = None
     scheduler_names: frozenset[str | None] | None = None
 
-    def decided_by(self, program: checked.CheckedProgram) -> ClusterFacts:
+    def restrict_to_profiles(self, program: checked.CheckedProgram) -> ClusterFacts:
         """Return the cluster in which policies are about the pods that the profiles decide."""
         if program.decides_all_pods:
             return self
@@ -52,15 +52,17 @@ class ClusterFacts:
                 found.setdefault(key, set()).add(value)
         return {key: frozenset(values) for key, values in found.items()}
 
-    def nodes_with(self, key: str) -> int:
+    def count_nodes_with_label(self, key: str) -> int:
         """Return how many nodes have a label."""
         return sum(key in node.metadata.labels for node in self.nodes)
 
-    def matching(self, *selectors: checked_selector.Selector) -> int:
+    def count_matching_nodes(self, *selectors: checked_selector.Selector) -> int:
         """Return how many nodes match all the selectors."""
-        return len(self.left_by(*selectors))
+        return len(self.find_matching_nodes(*selectors))
 
-    def left_by(self, *selectors: checked_selector.Selector) -> tuple[objects.Node, ...]:
+    def find_matching_nodes(
+        self, *selectors: checked_selector.Selector
+    ) -> tuple[objects.Node, ...]:
         """Return the nodes that match all the selectors."""
         mask = self.snapshot.is_alive
         for selector in selectors:
@@ -71,7 +73,7 @@ class ClusterFacts:
     def _mask(self, selector: checked_selector.Selector) -> columns.BoolArray:
         known = self._masks.get(selector)
         if known is None:
-            rows = self.snapshot.all_rows()
+            rows = self.snapshot.view_all_rows()
             known = self._masks[selector] = node_masks.lower(selector).mask(rows)
         return known
 
@@ -81,11 +83,13 @@ class ClusterFacts:
 
     @functools.cached_property
     def _row_nodes(self) -> list[objects.Node | None]:
-        return self.snapshot.all_rows().objects()
+        return self.snapshot.view_all_rows().objects()
 
     def pods_of(self, policy: checked.CheckedPolicy) -> list[objects.Pod]:
         """Return the pods that a policy is about."""
-        return [pod for shape in self.shapes_of(policy) for pod in self.decided_by_shape[shape]]
+        return [
+            pod for shape in self.shapes_of(policy) for pod in self.scheduled_pods_by_shape[shape]
+        ]
 
     def shapes_of(self, policy: checked.CheckedPolicy) -> list[pod_shape.PodShape]:
         """Return the shapes of the pods that a policy is about; equal pods share one."""
@@ -93,12 +97,14 @@ class ClusterFacts:
         if known is None:
             scoped = scope.PolicyScope(policy.scope)
             namespaces = self.snapshot.counts.namespaces
-            known = [shape for shape in self.decided_by_shape if scoped.selects(shape, namespaces)]
+            known = [
+                shape for shape in self.scheduled_pods_by_shape if scoped.selects(shape, namespaces)
+            ]
             self._shapes_by_scope[policy.scope] = known
         return known
 
-    def pods_meant(
-        self, pods: checked_selector.PodSet, policy: checked.CheckedPolicy, namespace: str
+    def find_counted_pods(
+        self, pods: checked_selector.PodSelection, policy: checked.CheckedPolicy, namespace: str
     ) -> list[objects.Pod]:
         """Return the pods that an affinity or spread counts for a pod of `namespace`.
 
@@ -128,7 +134,7 @@ class ClusterFacts:
         return found
 
     @functools.cached_property
-    def decided_by_shape(self) -> Mapping[pod_shape.PodShape, list[objects.Pod]]:
+    def scheduled_pods_by_shape(self) -> Mapping[pod_shape.PodShape, list[objects.Pod]]:
         """The pods that the profiles decide, equal ones together."""
         names = self.scheduler_names
         if names is None:

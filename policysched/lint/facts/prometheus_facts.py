@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Series:
+class QuerySample:
     """One series of an answer.
 
     Attributes:
@@ -30,7 +30,7 @@ class QueryFacts:
     """
 
     problem: str = ""
-    series: tuple[Series, ...] = ()
+    series: tuple[QuerySample, ...] = ()
     read_samples: int | None = None
     seconds: float | None = None
 

@@ -30,8 +30,8 @@ class MetricQuery:
 
     metric: checked.CheckedMetric
     expr: promql_parser.Expr
-    query: promql_params.Query
-    tokens: tuple[query_tokens.Token, ...]
+    query: promql_params.SubstitutedQuery
+    tokens: tuple[query_tokens.QueryToken, ...]
     text: source.SourceText
 
     @property
@@ -64,7 +64,7 @@ def _word(part: promql_parser.Expr) -> str | None:
             return None
 
 
-def of(
+def parse_metric_queries(
     program: checked.CheckedProgram,
     parsed: tuple[parser.ParseResult, ...],
     texts: Mapping[str, source.SourceText],
@@ -75,7 +75,7 @@ def of(
     for result in parsed:
         for item in result.file.items:
             if isinstance(item, syntax.Metric) and item.name.text in by_name:
-                unheard = findings.Findings(texts, frozenset())
+                unheard = findings.DiagnosticCollector(texts, frozenset())
                 query = promql_params.substitute(item.query, params, params, unheard)
                 found = _parse(by_name[item.name.text], query, result.text)
                 if found is not None:
@@ -83,7 +83,7 @@ def of(
 
 
 def _parse(
-    metric: checked.CheckedMetric, query: promql_params.Query, text: source.SourceText
+    metric: checked.CheckedMetric, query: promql_params.SubstitutedQuery, text: source.SourceText
 ) -> MetricQuery | None:
     try:
         expr = promql_parser.parse(query.text)

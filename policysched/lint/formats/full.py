@@ -6,6 +6,6 @@ from policysched.lang.diagnostics import rendering
 from policysched.lint import linter
 
 
-def render(report: linter.Report) -> str:
+def render(report: linter.LintResult) -> str:
     """Return all findings, a blank line between any two."""
     return "\n\n".join(rendering.render(finding, report.texts) for finding in report.findings)

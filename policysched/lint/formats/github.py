@@ -16,13 +16,13 @@ _COMMANDS = {
 }
 
 
-def render(report: linter.Report) -> str:
+def render(report: linter.LintResult) -> str:
     """Return one command for each finding."""
     return "\n".join(_command(finding, report) for finding in report.findings)
 
 
-def _command(finding: diagnostics.Diagnostic, report: linter.Report) -> str:
-    place = places.of(finding.span, report.texts)
+def _command(finding: diagnostics.Diagnostic, report: linter.LintResult) -> str:
+    place = places.locate_span(finding.span, report.texts)
     properties = {
         "file": places.relative(place.file),
         "line": place.line,

@@ -15,16 +15,18 @@ _SEVERITIES = {
 }
 
 
-def as_json(report: linter.Report) -> list[dict[str, Any]]:
+def as_json(report: linter.LintResult) -> list[dict[str, Any]]:
     """Return one issue for each finding."""
     prints = places.fingerprints(report.findings, report.texts)
     return [
-        _issue(finding, print_, places.of(finding.span, report.texts))
+        _issue(finding, print_, places.locate_span(finding.span, report.texts))
         for finding, print_ in zip(report.findings, prints, strict=True)
     ]
 
 
-def _issue(finding: diagnostics.Diagnostic, print_: str, place: places.Place) -> dict[str, Any]:
+def _issue(
+    finding: diagnostics.Diagnostic, print_: str, place: places.FileRegion
+) -> dict[str, Any]:
     return {
         "description": f"{finding.code}: {finding.message}",
         "check_name": finding.code,

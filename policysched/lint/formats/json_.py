@@ -9,7 +9,7 @@ from policysched.lint import linter
 from policysched.lint.formats import places
 
 
-def as_json(report: linter.Report) -> dict[str, Any]:
+def as_json(report: linter.LintResult) -> dict[str, Any]:
     """Return the findings; places are those in the files that are edited."""
     severities = [finding.severity for finding in report.findings]
     return {
@@ -22,19 +22,23 @@ def as_json(report: linter.Report) -> dict[str, Any]:
     }
 
 
-def _places(report: linter.Report) -> list[places.Place]:
-    return [places.of(text.span(0, 0), report.texts) for text in report.texts.values() if text.text]
+def _places(report: linter.LintResult) -> list[places.FileRegion]:
+    return [
+        places.locate_span(text.span(0, 0), report.texts)
+        for text in report.texts.values()
+        if text.text
+    ]
 
 
-def _finding(finding: diagnostics.Diagnostic, report: linter.Report) -> dict[str, Any]:
+def _finding(finding: diagnostics.Diagnostic, report: linter.LintResult) -> dict[str, Any]:
     edits = places.edits(finding.fix, report.texts)
     return {
         "code": finding.code,
         "severity": finding.severity.value,
         "message": finding.message,
-        "place": _place(places.of(finding.span, report.texts)),
+        "place": _place(places.locate_span(finding.span, report.texts)),
         "secondary": [
-            {"place": _place(places.of(label.span, report.texts)), "text": label.text}
+            {"place": _place(places.locate_span(label.span, report.texts)), "text": label.text}
             for label in finding.secondary
         ],
         "notes": list(finding.notes),
@@ -43,7 +47,7 @@ def _finding(finding: diagnostics.Diagnostic, report: linter.Report) -> dict[str
     }
 
 
-def _fix(fix: diagnostics.Fix, edits: list[tuple[places.Place, str]]) -> dict[str, Any]:
+def _fix(fix: diagnostics.Fix, edits: list[tuple[places.FileRegion, str]]) -> dict[str, Any]:
     return {
         "safe": fix.safe,
         "edits": [
@@ -52,7 +56,7 @@ def _fix(fix: diagnostics.Fix, edits: list[tuple[places.Place, str]]) -> dict[st
     }
 
 
-def _place(place: places.Place) -> dict[str, Any]:
+def _place(place: places.FileRegion) -> dict[str, Any]:
     return {
         "file": place.file,
         "line": place.line,

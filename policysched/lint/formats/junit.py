@@ -10,15 +10,15 @@ from policysched.lint import linter
 from policysched.lint.formats import places
 
 
-def render(report: linter.Report) -> str:
+def render(report: linter.LintResult) -> str:
     """Return the document; a file without findings has one test that passes."""
     by_file: dict[str, list[str]] = {
-        places.of(text.span(0, 0), report.texts).file: []
+        places.locate_span(text.span(0, 0), report.texts).file: []
         for text in report.texts.values()
         if text.text
     }
     for finding in report.findings:
-        place = places.of(finding.span, report.texts)
+        place = places.locate_span(finding.span, report.texts)
         by_file.setdefault(place.file, []).append(_case(finding, place))
     suites = [_suite(file, cases) for file, cases in by_file.items()]
     return "\n".join(
@@ -35,7 +35,7 @@ def _suite(file: str, cases: list[str]) -> str:
     return "\n".join([opening, *(cases or passed), "</testsuite>"])
 
 
-def _case(finding: diagnostics.Diagnostic, place: places.Place) -> str:
+def _case(finding: diagnostics.Diagnostic, place: places.FileRegion) -> str:
     name = f"{finding.code} {place.line}:{place.column}"
     lines = [finding.message, *finding.notes, finding.help]
     text = saxutils.escape(

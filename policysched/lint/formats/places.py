@@ -12,7 +12,7 @@ from policysched.lang.diagnostics import diagnostics
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Place:
+class FileRegion:
     """A stretch of a file; lines and columns from 1, the end exclusive."""
 
     file: str
@@ -22,14 +22,14 @@ class Place:
     end_column: int
 
 
-def of(span: source.Span, texts: Mapping[str, source.SourceText]) -> Place:
+def locate_span(span: source.Span, texts: Mapping[str, source.SourceText]) -> FileRegion:
     """Return the place of a span in the file that its text comes from."""
     text = texts.get(span.file)
     if text is None:
-        return Place(span.file, span.line, span.column, span.line, span.column)
+        return FileRegion(span.file, span.line, span.column, span.line, span.column)
     file, line, column = text.place(span.start)
     _, end_line, end_column = text.place(span.end)
-    return Place(file, line, column, end_line, end_column)
+    return FileRegion(file, line, column, end_line, end_column)
 
 
 def relative(file: str) -> str:
@@ -41,7 +41,7 @@ def relative(file: str) -> str:
 
 def edits(
     fix: diagnostics.Fix | None, texts: Mapping[str, source.SourceText]
-) -> list[tuple[Place, str]]:
+) -> list[tuple[FileRegion, str]]:
     """Return the edits of a fix as edits of files; none if one of its texts cannot be edited."""
     found = []
     for edit in fix.edits if fix is not None else ():
@@ -51,7 +51,7 @@ def edits(
         origin = text.origin if text is not None else None
         indent = " " * (origin.indent or 0) if origin is not None else ""
         replacement = edit.replacement.replace("\n", f"\n{indent}")
-        found.append((of(edit.span, texts), replacement))
+        found.append((locate_span(edit.span, texts), replacement))
     return found
 
 
@@ -67,7 +67,7 @@ def fingerprints(
     for finding in findings:
         text = texts.get(finding.span.file)
         line = " ".join(text.line(finding.span.line).split()) if text is not None else ""
-        file = relative(of(finding.span, texts).file)
+        file = relative(locate_span(finding.span, texts).file)
         identity = f"{finding.code}\0{file}\0{line}"
         seen[identity] = seen.get(identity, 0) + 1
         content = f"{identity}\0{seen[identity]}".encode("utf-8", "surrogatepass")

@@ -15,7 +15,7 @@ _SEVERITIES = {
 }
 
 
-def as_json(report: linter.Report) -> dict[str, Any]:
+def as_json(report: linter.LintResult) -> dict[str, Any]:
     """Return the findings."""
     return {
         "source": {"name": "policysched"},
@@ -23,8 +23,8 @@ def as_json(report: linter.Report) -> dict[str, Any]:
     }
 
 
-def _diagnostic(finding: diagnostics.Diagnostic, report: linter.Report) -> dict[str, Any]:
-    place = places.of(finding.span, report.texts)
+def _diagnostic(finding: diagnostics.Diagnostic, report: linter.LintResult) -> dict[str, Any]:
+    place = places.locate_span(finding.span, report.texts)
     advice = f"; {finding.help}" if finding.help else ""
     return {
         "message": finding.message + advice,
@@ -38,7 +38,7 @@ def _diagnostic(finding: diagnostics.Diagnostic, report: linter.Report) -> dict[
     }
 
 
-def _range(place: places.Place) -> dict[str, Any]:
+def _range(place: places.FileRegion) -> dict[str, Any]:
     return {
         "start": {"line": place.line, "column": place.column},
         "end": {"line": place.end_line, "column": place.end_column},

@@ -23,7 +23,7 @@ _LEVELS = {
 }
 
 
-def as_json(report: linter.Report) -> dict[str, Any]:
+def as_json(report: linter.LintResult) -> dict[str, Any]:
     """Return a log of one run."""
     codes = sorted({finding.code for finding in report.findings})
     prints = places.fingerprints(report.findings, report.texts)
@@ -55,7 +55,7 @@ def _driver(codes: list[str]) -> dict[str, Any]:
 def _rule(code: str) -> dict[str, Any]:
     """Return what code scanning shows beside a finding: the page of its code."""
     titles = diagnostics.CODES | diagnostics.LINT_CODES
-    page = code_pages.page(code)
+    page = code_pages.read_code_page(code)
     body = page.partition("\n")[2].strip()
     return {
         "id": code,
@@ -65,7 +65,7 @@ def _rule(code: str) -> dict[str, Any]:
 
 
 def _result(
-    finding: diagnostics.Diagnostic, print_: str, codes: list[str], report: linter.Report
+    finding: diagnostics.Diagnostic, print_: str, codes: list[str], report: linter.LintResult
 ) -> dict[str, Any]:
     advice = f" ({finding.help})" if finding.help else ""
     result: dict[str, Any] = {
@@ -73,12 +73,15 @@ def _result(
         "ruleIndex": codes.index(finding.code),
         "level": _LEVELS[finding.severity],
         "message": {"text": finding.message + advice},
-        "locations": [_location(places.of(finding.span, report.texts))],
+        "locations": [_location(places.locate_span(finding.span, report.texts))],
         "partialFingerprints": {"policysched/v1": print_},
     }
     if finding.secondary:
         result["relatedLocations"] = [
-            {**_location(places.of(each.span, report.texts)), "message": {"text": each.text}}
+            {
+                **_location(places.locate_span(each.span, report.texts)),
+                "message": {"text": each.text},
+            }
             for each in finding.secondary
         ]
     edits = places.edits(finding.fix, report.texts)
@@ -87,7 +90,7 @@ def _result(
     return result
 
 
-def _fix(title: str, edits: list[tuple[places.Place, str]]) -> dict[str, Any]:
+def _fix(title: str, edits: list[tuple[places.FileRegion, str]]) -> dict[str, Any]:
     changes: dict[str, list[dict[str, Any]]] = {}
     for place, replacement in edits:
         changes.setdefault(place.file, []).append(
@@ -102,7 +105,7 @@ def _fix(title: str, edits: list[tuple[places.Place, str]]) -> dict[str, Any]:
     }
 
 
-def _location(place: places.Place) -> dict[str, Any]:
+def _location(place: places.FileRegion) -> dict[str, Any]:
     return {
         "physicalLocation": {
             "artifactLocation": _artifact(place.file),
@@ -111,7 +114,7 @@ def _location(place: places.Place) -> dict[str, Any]:
     }
 
 
-def _region(place: places.Place) -> dict[str, Any]:
+def _region(place: places.FileRegion) -> dict[str, Any]:
     return {
         "startLine": place.line,
         "startColumn": place.column,

@@ -10,7 +10,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint.policies import node_constraints, scopes
 
 
-class Acting:
+class EnforcedRules:
     """The rules of one profile that are in force.
 
     Attributes:
@@ -21,35 +21,37 @@ class Acting:
         self.policies: Sequence[checked.CheckedPolicy] = [
             policy for policy in profile.policies if policy.mode == "enforce"
         ]
-        self._covering = scopes.Covering(self.policies)
+        self._covering = scopes.ScopeIndex(self.policies)
         self._about: dict[str, list[checked.CheckedPolicy]] = {}
         self._rules: dict[str, list[tuple[checked.CheckedPolicy, checked.Rule]]] = {}
-        self._demands: dict[str, list[node_constraints.Demand]] = {}
+        self._demands: dict[str, list[node_constraints.NodeConstraint]] = {}
         self._disabling: dict[str, list[checked.CheckedPolicy]] = {}
         for policy in self.policies:
             for each in policy.disables:
                 self._disabling.setdefault(each.rule, []).append(policy)
 
-    def about_pods_of(self, policy: checked.CheckedPolicy) -> Sequence[checked.CheckedPolicy]:
+    def find_covering_policies(
+        self, policy: checked.CheckedPolicy
+    ) -> Sequence[checked.CheckedPolicy]:
         """Return the policies that are about all pods of a policy, itself included."""
         known = self._about.get(policy.name)
         if known is None:
-            known = self._about[policy.name] = list(self._covering.of(policy))
+            known = self._about[policy.name] = list(self._covering.find_covering_policies(policy))
         return known
 
-    def at_times_on_pods_of(
+    def find_covering_rules(
         self, policy: checked.CheckedPolicy
     ) -> Iterator[tuple[checked.CheckedPolicy, checked.Rule]]:
         """Yield rules that act on every pod of a policy whenever they act, with their policies.
 
         Those that some policy may disable are left out.
         """
-        for other in self.about_pods_of(policy):
+        for other in self.find_covering_policies(policy):
             for each in other.rules:
                 if not self._may_be_off(each, policy):
                     yield other, each
 
-    def on_pods_of(
+    def find_permanent_rules(
         self, policy: checked.CheckedPolicy
     ) -> Sequence[tuple[checked.CheckedPolicy, checked.Rule]]:
         """Return rules that always act on every pod of a policy, each with its own policy.
@@ -60,19 +62,21 @@ class Acting:
         if known is None:
             known = self._rules[policy.name] = [
                 (other, each)
-                for other, each in self.at_times_on_pods_of(policy)
+                for other, each in self.find_covering_rules(policy)
                 if each.head.active is None
             ]
         return known
 
-    def demands_on(self, policy: checked.CheckedPolicy) -> Sequence[node_constraints.Demand]:
+    def find_node_constraints(
+        self, policy: checked.CheckedPolicy
+    ) -> Sequence[node_constraints.NodeConstraint]:
         """Return what is always asked of nodes for every pod of a policy, by whatever policy."""
         known = self._demands.get(policy.name)
         if known is None:
             known = self._demands[policy.name] = [
-                node_constraints.Demand(each, selector)
-                for _, each in self.on_pods_of(policy)
-                for selector in node_constraints.selectors(each, policy.scope)
+                node_constraints.NodeConstraint(each, selector)
+                for _, each in self.find_permanent_rules(policy)
+                for selector in node_constraints.find_required_selectors(each, policy.scope)
             ]
         return known
 
@@ -82,7 +86,7 @@ class Acting:
         return any(scopes.covers(other.scope, policy.scope) for other in disabling)
 
     @staticmethod
-    def stays(
+    def takes_precedence(
         policy: checked.CheckedPolicy,
         place: source.Span,
         other: checked.CheckedPolicy,
@@ -101,9 +105,9 @@ class Acting:
         return any(not scopes.are_apart(other.scope, policy.scope) for other in disabling)
 
 
-def in_every_profile(
-    several: Sequence[Acting],
-    find: Callable[[Acting, checked.CheckedPolicy], Iterable[diagnostics.Diagnostic]],
+def find_in_every_profile(
+    several: Sequence[EnforcedRules],
+    find: Callable[[EnforcedRules, checked.CheckedPolicy], Iterable[diagnostics.Diagnostic]],
 ) -> Iterator[diagnostics.Diagnostic]:
     """Yield what is found of a policy in each profile that it acts in.
 

@@ -10,7 +10,7 @@ from policysched.lint.sets import selector_sets
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Demand:
+class NodeConstraint:
     """A selector that nodes must match, or a rule rejects them.
 
     Attributes:
@@ -25,24 +25,24 @@ class Demand:
 def weight(each: checked.Rule) -> int:
     """Return the weight of a score or preference, 0 of what filters."""
     match each:
-        case checked.TolerateRule() | checked.RejectRule():
+        case checked.TolerationRule() | checked.RejectRule():
             return 0
         case _:
             return each.weight or 0
 
 
-def preferred(each: checked.Rule) -> checked_selector.Selector | None:
+def find_preferred_nodes(each: checked.Rule) -> checked_selector.Selector | None:
     """Return the nodes that a rule prefers, None for another rule."""
     match each:
         case checked.NodeAffinityRule(selector=selector, weight=int()):
             return selector
-        case checked.ScoreRule(value=checked_expr.NodeTest(selector=selector)):
+        case checked.ExpressionScoreRule(value=checked_expr.NodeMatch(selector=selector)):
             return selector
         case _:
             return None
 
 
-def selectors(
+def find_required_selectors(
     each: checked.Rule, scope: checked_selector.PodScope
 ) -> Iterator[checked_selector.Selector]:
     """Yield what a rule asks of nodes for pods of `scope`, if it acts on all of them."""
@@ -50,44 +50,44 @@ def selectors(
         case checked.NodeAffinityRule(weight=None, selector=selector):
             yield selector
         case checked.RejectRule(condition=condition, until=None):
-            yield from _kept(condition, scope)
+            yield from _find_accepted_nodes(condition, scope)
         case _:
             pass
 
 
-def _kept(
+def _find_accepted_nodes(
     condition: checked_expr.TypedExpr, scope: checked_selector.PodScope
 ) -> Iterator[checked_selector.Selector]:
     """Yield what nodes match that a condition does not reject."""
     match condition:
-        case checked_expr.NodeTest(selector=selector):
-            yield checked_selector.Negation(selector)
-        case checked_expr.Not(operand=checked_expr.NodeTest(selector=selector)):
+        case checked_expr.NodeMatch(selector=selector):
+            yield checked_selector.SelectorNegation(selector)
+        case checked_expr.Not(operand=checked_expr.NodeMatch(selector=selector)):
             yield selector
         case checked_expr.Or(operands=operands):
             for operand in operands:
-                yield from _kept(operand, scope)
+                yield from _find_accepted_nodes(operand, scope)
         case checked_expr.And(operands=operands):
-            yield from _kept_of_all(operands, scope)
+            yield from _find_nodes_accepted_by_all(operands, scope)
         case _:
             pass
 
 
-def _kept_of_all(
+def _find_nodes_accepted_by_all(
     operands: Sequence[checked_expr.TypedExpr], scope: checked_selector.PodScope
 ) -> Iterator[checked_selector.Selector]:
     """Yield what nodes match that do not meet all of some conditions, if these are of nodes."""
     rejected = []
     for operand in operands:
         match operand:
-            case checked_expr.NodeTest(selector=selector):
+            case checked_expr.NodeMatch(selector=selector):
                 rejected.append(selector)
-            case checked_expr.Not(operand=checked_expr.NodeTest(selector=selector)):
-                rejected.append(checked_selector.Negation(selector))
-            case checked_expr.PodTest(selector=selector) if selector_sets.implies(
+            case checked_expr.Not(operand=checked_expr.NodeMatch(selector=selector)):
+                rejected.append(checked_selector.SelectorNegation(selector))
+            case checked_expr.PodMatch(selector=selector) if selector_sets.implies(
                 scope.where, selector
             ):
                 pass
             case _:
                 return
-    yield checked_selector.Negation(checked_selector.AllOf(tuple(rejected)))
+    yield checked_selector.SelectorNegation(checked_selector.SelectorConjunction(tuple(rejected)))

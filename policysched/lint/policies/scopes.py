@@ -28,7 +28,7 @@ _Trait = tuple[str, str, str]
 """Something that all pods of a scope have: what kind of thing, its key, its value."""
 
 
-class Covering:
+class ScopeIndex:
     """Finds the policies whose scope covers another, without a look at each pair.
 
     A policy that asks for a label by `In`, of pods or of namespaces, or for namespaces by name can
@@ -39,54 +39,60 @@ class Covering:
         self._anywhere: list[checked.CheckedPolicy] = []
         self._by_trait: dict[_Trait, list[checked.CheckedPolicy]] = {}
         for policy in policies:
-            asked = _asked(policy.scope)
+            asked = _find_required_traits(policy.scope)
             if not asked:
                 self._anywhere.append(policy)
             for trait in asked:
                 self._by_trait.setdefault(trait, []).append(policy)
 
-    def of(self, policy: checked.CheckedPolicy) -> Iterator[checked.CheckedPolicy]:
+    def find_covering_policies(
+        self, policy: checked.CheckedPolicy
+    ) -> Iterator[checked.CheckedPolicy]:
         """Yield the policies that are about all pods of `policy`, itself included."""
         candidates = list(self._anywhere)
-        for trait in _of_one_pod(policy.scope):
+        for trait in _find_example_traits(policy.scope):
             candidates += self._by_trait.get(trait, ())
         for candidate in candidates:
             if covers(candidate.scope, policy.scope):
                 yield candidate
 
 
-def _asked(scope: checked_selector.PodScope) -> Sequence[_Trait]:
+def _find_required_traits(scope: checked_selector.PodScope) -> Sequence[_Trait]:
     """Return traits of which each pod of a scope has one; none if there are no such traits."""
-    found = _asked_labels("pod", scope.where)
+    found = _find_required_labels("pod", scope.where)
     if found or scope.namespaces is None:
         return found
     if scope.namespaces.selector is None:
         return [("namespace", "", name) for name in scope.namespaces.names]
     if scope.namespaces.names:
         return ()
-    return _asked_labels("namespace", scope.namespaces.selector)
+    return _find_required_labels("namespace", scope.namespaces.selector)
 
 
-def _asked_labels(kind: str, selector: checked_selector.Selector) -> Sequence[_Trait]:
-    operands = selector.operands if isinstance(selector, checked_selector.AllOf) else (selector,)
+def _find_required_labels(kind: str, selector: checked_selector.Selector) -> Sequence[_Trait]:
+    operands = (
+        selector.operands
+        if isinstance(selector, checked_selector.SelectorConjunction)
+        else (selector,)
+    )
     for each in operands:
         if isinstance(each, checked_selector.LabelRequirement) and each.operator == "In":
             return [(kind, each.key, value) for value in each.values]
     return ()
 
 
-def _of_one_pod(scope: checked_selector.PodScope) -> Iterator[_Trait]:
+def _find_example_traits(scope: checked_selector.PodScope) -> Iterator[_Trait]:
     """Yield traits of some pod of a scope: who covers the scope is about this pod, too."""
-    yield from _labels_of_one("pod", scope.where)
+    yield from _find_example_labels("pod", scope.where)
     if scope.namespaces is None:
         return
     yield from (("namespace", "", name) for name in scope.namespaces.names[:1])
     if scope.namespaces.selector is not None:
-        yield from _labels_of_one("namespace", scope.namespaces.selector)
+        yield from _find_example_labels("namespace", scope.namespaces.selector)
 
 
-def _labels_of_one(kind: str, selector: checked_selector.Selector) -> Iterator[_Trait]:
-    for variable, value in (selector_sets.witness(selector) or {}).items():
+def _find_example_labels(kind: str, selector: checked_selector.Selector) -> Iterator[_Trait]:
+    for variable, value in (selector_sets.find_witness(selector) or {}).items():
         if variable[0] == "label" and isinstance(value, str):
             yield kind, str(variable[1]), value
 

@@ -16,8 +16,8 @@ from policysched.lint.facts import cluster_facts
 from policysched.lint.sets import conditions
 
 
-def find(
-    about: subject.Subject, cluster: cluster_facts.ClusterFacts
+def find_rejecting_rules(
+    about: subject.RuleInput, cluster: cluster_facts.ClusterFacts
 ) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each rule that leaves none of the nodes, for they are too small."""
     for policy in about.program.policies:
@@ -40,17 +40,20 @@ def _rejects_all(each: checked.RejectRule, cluster: cluster_facts.ClusterFacts) 
         return False
     if not all(node.status.allocatable for node in cluster.nodes):
         return False  # the file does not say how large they are
-    if conditions.always(each.condition, {}) is not None:
+    if conditions.evaluate_for_all_values(each.condition, {}) is not None:
         return False  # whatever the cluster, which other rules of lint report
     parts = checked_expr.walk(each.condition)
-    tests = {part.selector for part in parts if isinstance(part, checked_expr.NodeTest)}
-    matching = {selector: {node.name for node in cluster.left_by(selector)} for selector in tests}
+    tests = {part.selector for part in parts if isinstance(part, checked_expr.NodeMatch)}
+    matching = {
+        selector: {node.name for node in cluster.find_matching_nodes(selector)}
+        for selector in tests
+    }
     known: dict[checked_expr.TypedExpr, bool] = {}
     for node in cluster.nodes:
         true = frozenset(selector for selector in tests if node.name in matching[selector])
         condition = _OnNode(node, true).rewrite(each.condition)
         if condition not in known:  # most nodes are alike
-            known[condition] = conditions.always(condition, {}) is True
+            known[condition] = conditions.evaluate_for_all_values(condition, {}) is True
         if not known[condition]:
             return False
     return True
@@ -69,7 +72,7 @@ class _OnNode:
 
     def _change(self, expr: checked_expr.TypedExpr) -> checked_expr.TypedExpr:
         match expr:
-            case checked_expr.NodeTest(selector=selector, span=span):
+            case checked_expr.NodeMatch(selector=selector, span=span):
                 one = checked_expr.Const(1.0, units.NUMBER, span)
                 answer = checked_expr.Const(float(selector in self.true), units.NUMBER, span)
                 return checked_expr.Compare("=", answer, one, span)
@@ -78,7 +81,7 @@ class _OnNode:
                 if expr.kind == "allocatable":
                     return size
                 requested = dataclasses.replace(expr, kind="requested")
-                return checked_expr.Arithmetic("-", size, requested, unit, span)
+                return checked_expr.ArithmeticOperation("-", size, requested, unit, span)
             case _:
                 return expr
 
@@ -100,7 +103,7 @@ def _largest(cluster: cluster_facts.ClusterFacts, resource: str) -> str:
     most = max(amount_of(node, resource) for node in cluster.nodes)
     if not most:
         return f"no node has the resource `{resource}`"
-    return f"no node has more {resource} than {amounts.quantity_text(resource, most)}"
+    return f"no node has more {resource} than {amounts.format_quantity(resource, most)}"
 
 
 def _did_you_mean(cluster: cluster_facts.ClusterFacts, resources: list[str]) -> str:

@@ -11,8 +11,8 @@ from policysched.lint.facts import prometheus_facts, queries
 from policysched.promql import query_tree
 
 
-def of(
-    about: subject.Subject,
+def list_known_selectors(
+    about: subject.RuleInput,
 ) -> Iterator[
     tuple[queries.MetricQuery, promql_parser.VectorSelector, prometheus_facts.SelectorFacts]
 ]:

@@ -13,7 +13,7 @@ AND_OR: Final = re.compile(r"\s+(?:and|or)\s+")
 _LONGEST_JOINT = 200
 
 
-def fix(
+def make_removal_fix(
     text: source.SourceText, operand: source.Span, joint: re.Pattern[str]
 ) -> diagnostics.Fix | None:
     """Return the safe edit that takes the operand out, None where `joint` stands on neither side.
@@ -30,4 +30,4 @@ def fix(
         span = text.span(operand.start, after.end())
     else:
         return None
-    return diagnostics.Fix((diagnostics.Edit(span, ""),), safe=True)
+    return diagnostics.Fix((diagnostics.TextEdit(span, ""),), safe=True)

@@ -9,19 +9,19 @@ from policysched.lint import subject
 from policysched.lint.facts import cluster_facts
 
 
-def of(
-    about: subject.Subject, cluster: cluster_facts.ClusterFacts
+def list_spread_domains(
+    about: subject.RuleInput, cluster: cluster_facts.ClusterFacts
 ) -> Iterator[tuple[checked.TopologySpreadRule, frozenset[str]]]:
     """Yield each spread with the domains that the required rules of its pods leave."""
-    for known in about.acting:
+    for known in about.enforced_rules:
         for policy in known.policies:
             spreads = [
                 each for each in policy.rules if isinstance(each, checked.TopologySpreadRule)
             ]
             if not spreads:
                 continue
-            asked = known.demands_on(policy)
-            nodes = cluster.left_by(*(each.selector for each in asked))
+            asked = known.find_node_constraints(policy)
+            nodes = cluster.find_matching_nodes(*(each.selector for each in asked))
             for each in spreads:
                 labels = (node.metadata.labels.get(each.topology_key) for node in nodes)
                 yield each, frozenset(label for label in labels if label is not None)

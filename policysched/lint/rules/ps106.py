@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"[0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][0-9]+)?")
 """What YAML reads as a number; a label key or value never begins with a sign or a dot."""
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for result in about.parsed:
         for item in result.file.items:
             if not isinstance(item, syntax.Policy | syntax.LetSelector | syntax.LetExpr):
@@ -32,7 +32,7 @@ def _requirements(node: object) -> Iterator[syntax_expr.Requirement]:
     elif isinstance(node, tuple):
         for each in node:
             yield from _requirements(each)
-    elif isinstance(node, syntax_expr.Node) and not isinstance(node, syntax_expr.Value):
+    elif isinstance(node, syntax_expr.SyntaxNode) and not isinstance(node, syntax_expr.Value):
         for field in dataclasses.fields(node):
             yield from _requirements(getattr(node, field.name))
 
@@ -51,7 +51,7 @@ def _plainly(text: str) -> str:
 
 
 def _finding(value: syntax_expr.Value) -> diagnostics.Diagnostic:
-    edit = diagnostics.Edit(value.span, f'"{value.text}"')
+    edit = diagnostics.TextEdit(value.span, f'"{value.text}"')
     return diagnostics.Diagnostic(
         "PS106",
         f"`{value.text}` is compared as text: a label `{_plainly(value.text)}` does not match it",
@@ -62,4 +62,4 @@ def _finding(value: syntax_expr.Value) -> diagnostics.Diagnostic:
     )
 
 
-RULE = rule.Rule("PS106", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS106", diagnostics.Severity.WARNING, _check)

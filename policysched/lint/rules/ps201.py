@@ -9,16 +9,16 @@ from policysched.lint import rule, subject
 from policysched.lint.sets import contradictions
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    for occurrence, found in about.impossible:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for occurrence, found in about.contradictory_selectors:
         if not found.is_of_bounds:
             yield finding("PS201", about, occurrence, found)
 
 
 def finding(
     code: str,
-    about: subject.Subject,
-    occurrence: subject.Occurrence,
+    about: subject.RuleInput,
+    occurrence: subject.SelectorUse,
     found: contradictions.Contradiction,
 ) -> diagnostics.Diagnostic:
     """Return the diagnostic for a part of a selector that nothing matches."""
@@ -44,4 +44,4 @@ def finding(
     )
 
 
-RULE = rule.Rule("PS201", diagnostics.Severity.ERROR, _check)
+RULE = rule.LintRule("PS201", diagnostics.Severity.ERROR, _check)

@@ -9,10 +9,10 @@ from policysched.lint import rule, subject
 from policysched.lint.rules import ps201
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    for occurrence, found in about.impossible:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for occurrence, found in about.contradictory_selectors:
         if found.is_of_bounds:
             yield ps201.finding("PS202", about, occurrence, found)
 
 
-RULE = rule.Rule("PS202", diagnostics.Severity.ERROR, _check)
+RULE = rule.LintRule("PS202", diagnostics.Severity.ERROR, _check)

@@ -15,19 +15,19 @@ _Operands = tuple[checked_selector.Selector, ...]
 _Found = Iterator[checked_selector.Selector]
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    for occurrence in about.occurrences:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for occurrence in about.selector_uses:
         if not selector_sets.never_match(occurrence.selector):
-            yield from _of(about, occurrence.selector)
+            yield from _check_selector(about, occurrence.selector)
 
 
-def _of(
-    about: subject.Subject, selector: checked_selector.Selector
+def _check_selector(
+    about: subject.RuleInput, selector: checked_selector.Selector
 ) -> Iterator[diagnostics.Diagnostic]:
     match selector:
-        case checked_selector.AllOf(operands=operands):
+        case checked_selector.SelectorConjunction(operands=operands):
             redundant = list(_redundant(operands, _is_implied))
-        case checked_selector.AnyOf(operands=operands):
+        case checked_selector.SelectorDisjunction(operands=operands):
             if selector_sets.match_everything(selector):
                 yield _tautology(about, selector)
                 return
@@ -35,10 +35,12 @@ def _of(
         case _:
             return
     for operand in redundant:
-        yield _finding(about, operand, is_all=isinstance(selector, checked_selector.AllOf))
+        yield _finding(
+            about, operand, is_all=isinstance(selector, checked_selector.SelectorConjunction)
+        )
     for operand in operands:
         if operand not in redundant:
-            yield from _of(about, operand)
+            yield from _check_selector(about, operand)
 
 
 def _redundant(operands: _Operands, is_redundant: Callable[[_Operand, _Operands], bool]) -> _Found:
@@ -54,17 +56,19 @@ def _redundant(operands: _Operands, is_redundant: Callable[[_Operand, _Operands]
 
 
 def _is_implied(operand: _Operand, others: _Operands) -> bool:
-    return selector_sets.implies(checked_selector.AllOf(others), operand)
+    return selector_sets.implies(checked_selector.SelectorConjunction(others), operand)
 
 
 def _is_covered(operand: _Operand, others: _Operands) -> bool:
     """Whether the others match whatever it matches; what matches nothing is another finding."""
     is_possible = not selector_sets.never_match(operand)
-    return is_possible and selector_sets.implies(operand, checked_selector.AnyOf(others))
+    return is_possible and selector_sets.implies(
+        operand, checked_selector.SelectorDisjunction(others)
+    )
 
 
 def _tautology(
-    about: subject.Subject, selector: checked_selector.Selector
+    about: subject.RuleInput, selector: checked_selector.Selector
 ) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS203",
@@ -75,7 +79,7 @@ def _tautology(
 
 
 def _finding(
-    about: subject.Subject, operand: checked_selector.Selector, *, is_all: bool
+    about: subject.RuleInput, operand: checked_selector.Selector, *, is_all: bool
 ) -> diagnostics.Diagnostic:
     why = "the other requirements imply it" if is_all else "the alternatives match it already"
     fix = _fix(about, operand)
@@ -88,13 +92,16 @@ def _finding(
     )
 
 
-def _fix(about: subject.Subject, operand: checked_selector.Selector) -> diagnostics.Fix | None:
+def _fix(about: subject.RuleInput, operand: checked_selector.Selector) -> diagnostics.Fix | None:
     """Return the edit that takes out a single requirement and the `and` or `or` beside it."""
     if isinstance(
-        operand, checked_selector.AllOf | checked_selector.AnyOf | checked_selector.Negation
+        operand,
+        checked_selector.SelectorConjunction
+        | checked_selector.SelectorDisjunction
+        | checked_selector.SelectorNegation,
     ):
         return None
-    return removal.fix(about.texts[operand.span.file], operand.span, removal.AND_OR)
+    return removal.make_removal_fix(about.texts[operand.span.file], operand.span, removal.AND_OR)
 
 
-RULE = rule.Rule("PS203", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS203", diagnostics.Severity.WARNING, _check)

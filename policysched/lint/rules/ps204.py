@@ -14,18 +14,19 @@ _MAX_PAIRS = 4_096
 """Rules to compare on the pods of one policy: more are generated, and would take minutes."""
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    shadowed: dict[int, set[str]] = {id(known): set() for known in about.acting}
-    yield from active_rules.in_every_profile(
-        about.acting, lambda known, policy: _of(known, policy, shadowed[id(known)])
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    shadowed: dict[int, set[str]] = {id(known): set() for known in about.enforced_rules}
+    yield from active_rules.find_in_every_profile(
+        about.enforced_rules,
+        lambda known, policy: _find_shadowed_rules(known, policy, shadowed[id(known)]),
     )
 
 
-def _of(
-    known: active_rules.Acting, policy: checked.CheckedPolicy, shadowed: set[str]
+def _find_shadowed_rules(
+    known: active_rules.EnforcedRules, policy: checked.CheckedPolicy, shadowed: set[str]
 ) -> Iterator[diagnostics.Diagnostic]:
     """Yield what is found of a policy's rules, and add these to what is shadowed."""
-    others = [each for _, each in known.at_times_on_pods_of(policy)]
+    others = [each for _, each in known.find_covering_rules(policy)]
     for is_meant, is_stricter in _KINDS:
         own = [each for each in policy.rules if is_meant(each)]
         able = [each for each in others if is_meant(each)]
@@ -132,4 +133,4 @@ _KINDS: Sequence[
 ] = ((_is_required, _is_stricter_affinity), (_is_plain_reject, _is_stricter_reject))
 """Which rules are compared with each other, and how."""
 
-RULE = rule.Rule("PS204", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS204", diagnostics.Severity.WARNING, _check)

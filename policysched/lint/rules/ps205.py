@@ -14,21 +14,23 @@ from policysched.lint.sets import weeks
 _OPPOSITES = ({"LeastAllocated", "MostAllocated"}, {"low", "high"})
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    for known in about.acting:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for known in about.enforced_rules:
         scores = [
             (policy, each)
             for policy in known.policies
             for each in policy.rules
-            if isinstance(each, checked.ScoreRule | checked.ResourceScoreRule)
+            if isinstance(each, checked.ExpressionScoreRule | checked.ResourceScoreRule)
         ]
         for (policy, first), (other, second) in itertools.combinations(scores, 2):
-            if _are_opposed(first, second) and _may_meet(known, policy, first, other, second):
+            if _are_opposed(first, second) and _may_act_together(
+                known, policy, first, other, second
+            ):
                 yield _finding(first, second)
 
 
-def _may_meet(
-    known: active_rules.Acting,
+def _may_act_together(
+    known: active_rules.EnforcedRules,
     policy: checked.CheckedPolicy,
     first: checked.Rule,
     other: checked.CheckedPolicy,
@@ -51,7 +53,7 @@ def _are_opposed(first: checked.Rule, second: checked.Rule) -> bool:
         case checked.ResourceScoreRule(), checked.ResourceScoreRule():
             shared = {name for name, _ in first.resources} & {name for name, _ in second.resources}
             return bool(shared) and {first.strategy, second.strategy} in _OPPOSITES
-        case checked.ScoreRule(), checked.ScoreRule():
+        case checked.ExpressionScoreRule(), checked.ExpressionScoreRule():
             return first.value == second.value and {first.prefer, second.prefer} in _OPPOSITES
         case _:
             return False
@@ -67,4 +69,4 @@ def _finding(first: checked.Rule, second: checked.Rule) -> diagnostics.Diagnosti
     )
 
 
-RULE = rule.Rule("PS205", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS205", diagnostics.Severity.WARNING, _check)

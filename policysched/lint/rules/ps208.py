@@ -10,8 +10,8 @@ from policysched.lint import rule, subject
 from policysched.lint.sets import selector_sets
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    for occurrence in about.occurrences:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for occurrence in about.selector_uses:
         if occurrence.about != "nodes":
             continue
         for each in _required_absences(occurrence.selector):
@@ -22,7 +22,11 @@ def _required_absences(
     selector: checked_selector.Selector,
 ) -> Iterator[checked_selector.LabelRequirement]:
     """Yield NotIn on labels that nothing beside it asks to be there."""
-    operands = selector.operands if isinstance(selector, checked_selector.AllOf) else (selector,)
+    operands = (
+        selector.operands
+        if isinstance(selector, checked_selector.SelectorConjunction)
+        else (selector,)
+    )
     by_key: dict[str, list[checked_selector.Selector]] = {}
     for operand in operands:
         for each in checked_selector.walk_requirements(operand):
@@ -31,20 +35,20 @@ def _required_absences(
     for operand in operands:
         if isinstance(operand, checked_selector.LabelRequirement) and operand.operator == "NotIn":
             exists = checked_selector.LabelRequirement(operand.key, "Exists", (), operand.span)
-            about_key = checked_selector.AllOf(tuple(by_key[operand.key]))
+            about_key = checked_selector.SelectorConjunction(tuple(by_key[operand.key]))
             if not selector_sets.implies(about_key, exists):
                 yield operand
 
 
 def _finding(
-    about: subject.Subject,
+    about: subject.RuleInput,
     each: checked_selector.LabelRequirement,
     selector: checked_selector.Selector,
 ) -> diagnostics.Diagnostic:
     text = about.texts[each.span.file]
     end = text.span(each.span.end, each.span.end)
-    edit = diagnostics.Edit(end, f" and {_quoted(text.slice(each.span))} Exists")
-    can_join = isinstance(selector, checked_selector.AllOf) or selector is each
+    edit = diagnostics.TextEdit(end, f" and {_quoted(text.slice(each.span))} Exists")
+    can_join = isinstance(selector, checked_selector.SelectorConjunction) or selector is each
     return diagnostics.Diagnostic(
         "PS208",
         f"this also matches nodes without the label `{each.key}`",
@@ -59,4 +63,4 @@ def _quoted(requirement: str) -> str:
     return requirement.split(maxsplit=1)[0].split("!", maxsplit=1)[0]
 
 
-RULE = rule.Rule("PS208", diagnostics.Severity.INFO, _check)
+RULE = rule.LintRule("PS208", diagnostics.Severity.INFO, _check)

@@ -13,7 +13,7 @@ _Waits = dict[str, list[tuple[checked.PodAffinityRule, str]]]
 """Policy -> its affinities that its own pods do not meet, each with a policy it waits for."""
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for profile in about.program.profiles:
         enforced = [policy for policy in profile.policies if policy.mode == "enforce"]
         waits: _Waits = {}
@@ -95,4 +95,4 @@ def _alone(each: checked.PodAffinityRule) -> diagnostics.Diagnostic:
     )
 
 
-RULE = rule.Rule("PS209", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS209", diagnostics.Severity.WARNING, _check)

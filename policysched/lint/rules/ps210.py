@@ -10,7 +10,7 @@ from policysched.lint import rule, subject
 from policysched.lint.sets import selector_sets
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for policy in about.program.policies:
         for each in policy.rules:
             if not isinstance(each, checked.TopologySpreadRule) or each.pods.selector is None:
@@ -27,4 +27,4 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
                 )
 
 
-RULE = rule.Rule("PS210", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS210", diagnostics.Severity.WARNING, _check)

@@ -10,7 +10,7 @@ from policysched.lint import rule, subject
 from policysched.lint.sets import selector_sets
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for policy in about.program.policies:
         if policy.mode != "enforce" or not _is_for_all(policy.scope):
             continue
@@ -45,4 +45,4 @@ def _rejects(each: checked.Rule) -> bool:
             return False
 
 
-RULE = rule.Rule("PS211", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS211", diagnostics.Severity.WARNING, _check)

@@ -13,21 +13,21 @@ _MAX_PAIRS = 4_096
 """Rules to compare on the pods of one policy: more are generated, and would take minutes."""
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    for known in about.acting:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for known in about.enforced_rules:
         for policy in known.policies:
             near = [each for each in policy.rules if _is_affinity(each)]
             if not near:
                 continue
             apart = [
                 (other, each)
-                for other, each in known.on_pods_of(policy)
+                for other, each in known.find_permanent_rules(policy)
                 if isinstance(each, checked.PodAffinityRule) and each.anti and each.weight is None
             ]
             if len(near) * len(apart) > _MAX_PAIRS:
                 continue
             for other, away in apart:
-                yield from _of(near, policy, away, other)
+                yield from _compare_affinities(near, policy, away, other)
 
 
 def _is_affinity(each: checked.Rule) -> bool:
@@ -38,7 +38,7 @@ def _is_affinity(each: checked.Rule) -> bool:
             return False
 
 
-def _of(
+def _compare_affinities(
     near: list[checked.Rule],
     policy: checked.CheckedPolicy,
     away: checked.PodAffinityRule,
@@ -64,9 +64,9 @@ def _of(
 
 
 def _is_within(
-    narrow: checked_selector.PodSet,
+    narrow: checked_selector.PodSelection,
     narrow_scope: checked_selector.PodScope,
-    wide: checked_selector.PodSet,
+    wide: checked_selector.PodSelection,
     wide_scope: checked_selector.PodScope,
 ) -> bool:
     """Return whether it is certain that the pods of one set are in the other, too.
@@ -90,9 +90,9 @@ def _is_within(
 
 
 def _meant(
-    pods: checked_selector.PodSet, scope: checked_selector.PodScope
+    pods: checked_selector.PodSelection, scope: checked_selector.PodScope
 ) -> checked_selector.Selector:
     return scope.where if pods.selector is None else pods.selector
 
 
-RULE = rule.Rule("PS212", diagnostics.Severity.ERROR, _check)
+RULE = rule.LintRule("PS212", diagnostics.Severity.ERROR, _check)

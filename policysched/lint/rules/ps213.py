@@ -12,14 +12,14 @@ from policysched.lint.policies import node_constraints
 from policysched.lint.sets import selector_sets
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    for known in about.acting:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for known in about.enforced_rules:
         for policy in known.policies:
-            yield from _of(policy, known.demands_on(policy))
+            yield from _find_exclusions(policy, known.find_node_constraints(policy))
 
 
-def _of(
-    policy: checked.CheckedPolicy, asked: Sequence[node_constraints.Demand]
+def _find_exclusions(
+    policy: checked.CheckedPolicy, asked: Sequence[node_constraints.NodeConstraint]
 ) -> Iterator[diagnostics.Diagnostic]:
     if len(asked) > selector_sets.MAX_OPERANDS:
         return
@@ -28,18 +28,22 @@ def _of(
         return
     pair = next((pair for pair in itertools.combinations(possible, 2) if _exclude(*pair)), None)
     if pair is None:
-        yield _together(policy, possible)
+        yield _diagnose_joint_exclusion(policy, possible)
     elif policy.name in {pair[0].rule.head.policy, pair[1].rule.head.policy}:
         yield _finding(policy, *pair)
 
 
-def _exclude(first: node_constraints.Demand, second: node_constraints.Demand) -> bool:
+def _exclude(
+    first: node_constraints.NodeConstraint, second: node_constraints.NodeConstraint
+) -> bool:
     is_apart = selector_sets.never_match(first.selector, second.selector)
     return is_apart and first.rule.head.name != second.rule.head.name
 
 
 def _finding(
-    policy: checked.CheckedPolicy, first: node_constraints.Demand, second: node_constraints.Demand
+    policy: checked.CheckedPolicy,
+    first: node_constraints.NodeConstraint,
+    second: node_constraints.NodeConstraint,
 ) -> diagnostics.Diagnostic:
     if second.rule.head.policy != policy.name:
         first, second = second, first
@@ -53,8 +57,8 @@ def _finding(
     )
 
 
-def _together(
-    policy: checked.CheckedPolicy, asked: Sequence[node_constraints.Demand]
+def _diagnose_joint_exclusion(
+    policy: checked.CheckedPolicy, asked: Sequence[node_constraints.NodeConstraint]
 ) -> diagnostics.Diagnostic:
     """Return the diagnostic of rules of which any two leave nodes, but all together none."""
     needed = list(asked)
@@ -74,4 +78,4 @@ def _together(
     )
 
 
-RULE = rule.Rule("PS213", diagnostics.Severity.ERROR, _check)
+RULE = rule.LintRule("PS213", diagnostics.Severity.ERROR, _check)

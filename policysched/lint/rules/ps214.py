@@ -11,19 +11,19 @@ from policysched.lint.policies import node_constraints
 from policysched.lint.sets import selector_sets, taint_patterns
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    for known in about.acting:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for known in about.enforced_rules:
         for policy in known.policies:
-            tolerated = [each for each in policy.rules if isinstance(each, checked.TolerateRule)]
+            tolerated = [each for each in policy.rules if isinstance(each, checked.TolerationRule)]
             if tolerated:
-                asked = known.demands_on(policy)
-                yield from _of(about, tolerated, asked)
+                asked = known.find_node_constraints(policy)
+                yield from _check_tolerations(about, tolerated, asked)
 
 
-def _of(
-    about: subject.Subject,
-    tolerated: Sequence[checked.TolerateRule],
-    asked: Sequence[node_constraints.Demand],
+def _check_tolerations(
+    about: subject.RuleInput,
+    tolerated: Sequence[checked.TolerationRule],
+    asked: Sequence[node_constraints.NodeConstraint],
 ) -> Iterator[diagnostics.Diagnostic]:
     selectors = [each.selector for each in asked]
     if len(asked) > selector_sets.MAX_OPERANDS or selector_sets.never_match(*selectors):
@@ -46,9 +46,9 @@ def _refuses(selector: checked_selector.Selector, pattern: checked_selector.Tain
 
 
 def _finding(
-    about: subject.Subject,
+    about: subject.RuleInput,
     pattern: checked_selector.TaintPattern,
-    refusing: node_constraints.Demand,
+    refusing: node_constraints.NodeConstraint,
 ) -> diagnostics.Diagnostic:
     shown = " ".join(about.texts[pattern.span.file].slice(pattern.span).split())
     return diagnostics.Diagnostic(
@@ -60,4 +60,4 @@ def _finding(
     )
 
 
-RULE = rule.Rule("PS214", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS214", diagnostics.Severity.WARNING, _check)

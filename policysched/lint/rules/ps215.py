@@ -12,16 +12,16 @@ from policysched.lint.rule_support import removal
 from policysched.lint.sets import taint_patterns
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    yield from active_rules.in_every_profile(
-        about.acting, lambda known, policy: _of(about, known, policy)
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    yield from active_rules.find_in_every_profile(
+        about.enforced_rules, lambda known, policy: _check_policy(about, known, policy)
     )
 
 
-def _of(
-    about: subject.Subject, known: active_rules.Acting, policy: checked.CheckedPolicy
+def _check_policy(
+    about: subject.RuleInput, known: active_rules.EnforcedRules, policy: checked.CheckedPolicy
 ) -> Iterator[diagnostics.Diagnostic]:
-    own = [each for each in policy.rules if isinstance(each, checked.TolerateRule)]
+    own = [each for each in policy.rules if isinstance(each, checked.TolerationRule)]
     granted = list(_granted(known, policy)) if own else []
     for each in own:
         for pattern in each.patterns:
@@ -33,10 +33,12 @@ def _of(
 _Granted = tuple[checked.CheckedPolicy, checked_selector.TaintPattern]
 
 
-def _granted(known: active_rules.Acting, policy: checked.CheckedPolicy) -> Iterator[_Granted]:
+def _granted(
+    known: active_rules.EnforcedRules, policy: checked.CheckedPolicy
+) -> Iterator[_Granted]:
     """Yield what is always tolerated for all pods of a policy, its own patterns included."""
-    for other, each in known.on_pods_of(policy):
-        if isinstance(each, checked.TolerateRule):
+    for other, each in known.find_permanent_rules(policy):
+        if isinstance(each, checked.TolerationRule):
             for pattern in each.patterns:
                 yield other, pattern
 
@@ -51,7 +53,7 @@ def _wider(
         if other is pattern or not taint_patterns.covers(other, pattern):
             continue
         is_equal = taint_patterns.covers(pattern, other)
-        if not is_equal or not active_rules.Acting.stays(
+        if not is_equal or not active_rules.EnforcedRules.takes_precedence(
             policy, pattern.span, other_policy, other.span
         ):
             return other
@@ -59,7 +61,7 @@ def _wider(
 
 
 def _finding(
-    about: subject.Subject,
+    about: subject.RuleInput,
     pattern: checked_selector.TaintPattern,
     wide: checked_selector.TaintPattern,
     *,
@@ -73,12 +75,12 @@ def _finding(
         help="leave it out",
         fix=None
         if is_alone
-        else removal.fix(about.texts[pattern.span.file], pattern.span, removal.COMMA),
+        else removal.make_removal_fix(about.texts[pattern.span.file], pattern.span, removal.COMMA),
     )
 
 
-def _shown(about: subject.Subject, pattern: checked_selector.TaintPattern) -> str:
+def _shown(about: subject.RuleInput, pattern: checked_selector.TaintPattern) -> str:
     return " ".join(about.texts[pattern.span.file].slice(pattern.span).split())
 
 
-RULE = rule.Rule("PS215", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS215", diagnostics.Severity.WARNING, _check)

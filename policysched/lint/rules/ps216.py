@@ -10,7 +10,7 @@ from policysched.lint import rule, subject
 from policysched.lint.policies import scopes
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     by_name = {policy.name: policy for policy in about.program.policies}
     together = {
         (one.name, other)
@@ -68,4 +68,4 @@ def _twice(each: checked.DisabledRule, first: checked.DisabledRule) -> diagnosti
     )
 
 
-RULE = rule.Rule("PS216", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS216", diagnostics.Severity.WARNING, _check)

@@ -12,17 +12,17 @@ from policysched.lint import rule, subject
 from policysched.lint.sets import ranges
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     metrics = {metric.key: metric for metric in about.program.metrics}
     for policy in about.program.policies:
         for each in policy.rules:
-            for expr in checked.expressions(each):
+            for expr in checked.list_expressions(each):
                 for part in checked_expr.walk(expr):
                     if isinstance(part, checked_expr.Compare):
-                        yield from _of(part, metrics)
+                        yield from _check_comparison(part, metrics)
 
 
-def _of(
+def _check_comparison(
     compare: checked_expr.Compare, metrics: Mapping[str, checked.CheckedMetric]
 ) -> Iterator[diagnostics.Diagnostic]:
     match compare:
@@ -30,7 +30,7 @@ def _of(
             left=checked_expr.MetricRef(metric=key, grows=False),
             right=checked_expr.Const() as bound,
         ) if key in metrics:
-            found = ranges.of_metric(metrics[key])
+            found = ranges.find_metric_range(metrics[key])
             answer = _answer(compare.comparator, bound.value, found.low, found.high)
             if answer is not None:
                 yield _finding(metrics[key], bound, compare, answer)
@@ -71,11 +71,11 @@ def _finding(
 
 def _shown(metric: checked.CheckedMetric) -> str:
     """Return the values that a metric can have, in its unit."""
-    found = ranges.of_metric(metric)
-    low, high = (amounts.text(end, metric.unit) for end in (found.low, found.high))
+    found = ranges.find_metric_range(metric)
+    low, high = (amounts.format_amount(end, metric.unit) for end in (found.low, found.high))
     if math.isinf(found.low):
         return f"{high} and less"
     return f"{low} and more" if math.isinf(found.high) else f"from {low} to {high}"
 
 
-RULE = rule.Rule("PS302", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS302", diagnostics.Severity.WARNING, _check)

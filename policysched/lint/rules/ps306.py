@@ -9,13 +9,13 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, subject
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for policy in about.program.policies:
         for each in policy.rules:
             match each:
-                case checked.ScoreRule(normalization=checked.MinMax(floor=0.0)) if (
-                    "normalize minmax" in each.head.text
-                ):
+                case checked.ExpressionScoreRule(
+                    normalization=checked.MinMaxNormalization(floor=0.0)
+                ) if "normalize minmax" in each.head.text:
                     yield diagnostics.Diagnostic(
                         "PS306",
                         "`minmax` makes the smallest difference between nodes one of 100 points",
@@ -28,4 +28,4 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
                     pass
 
 
-RULE = rule.Rule("PS306", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS306", diagnostics.Severity.WARNING, _check)

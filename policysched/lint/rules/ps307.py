@@ -23,14 +23,16 @@ BUILTIN_WEIGHTS = {
 _MOST, _LEAST = 0.9, 0.01
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    for profile, known in zip(about.program.profiles, about.acting, strict=True):
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for profile, known in zip(about.program.profiles, about.enforced_rules, strict=True):
         builtin = built_in_weight(profile)
         for policy in known.policies:
             if any(node_constraints.weight(each) for each in policy.rules):
-                others = (each for other in known.about_pods_of(policy) for each in other.rules)
+                others = (
+                    each for other in known.find_covering_policies(policy) for each in other.rules
+                )
                 total = builtin + sum(node_constraints.weight(each) for each in others)
-                yield from _of(policy, total)
+                yield from _check_weights(policy, total)
 
 
 def built_in_weight(profile: checked.CheckedProfile) -> int:
@@ -45,7 +47,7 @@ def built_in_weight(profile: checked.CheckedProfile) -> int:
     )
 
 
-def _of(policy: checked.CheckedPolicy, total: int) -> Iterator[diagnostics.Diagnostic]:
+def _check_weights(policy: checked.CheckedPolicy, total: int) -> Iterator[diagnostics.Diagnostic]:
     for each in policy.rules:
         weight = node_constraints.weight(each)
         if not weight or weight == total:
@@ -67,4 +69,4 @@ def _finding(each: checked.Rule, what: str) -> diagnostics.Diagnostic:
     )
 
 
-RULE = rule.Rule("PS307", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS307", diagnostics.Severity.WARNING, _check)

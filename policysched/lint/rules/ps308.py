@@ -10,7 +10,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, subject
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for policy in about.program.policies:
         for each in policy.rules:
             if _turns([points for _, points in _shape(each)]):
@@ -27,7 +27,7 @@ def _shape(each: checked.Rule) -> Sequence[tuple[float, int]]:
     match each:
         case checked.ResourceScoreRule(shape=shape):
             return shape
-        case checked.ScoreRule(normalization=checked.Shape(points=points)):
+        case checked.ExpressionScoreRule(normalization=checked.ShapeNormalization(points=points)):
             return points
         case _:
             return ()
@@ -38,4 +38,4 @@ def _turns(points: Sequence[int]) -> bool:
     return any(step > 0 for step in steps) and any(step < 0 for step in steps)
 
 
-RULE = rule.Rule("PS308", diagnostics.Severity.INFO, _check)
+RULE = rule.LintRule("PS308", diagnostics.Severity.INFO, _check)

@@ -13,11 +13,11 @@ from policysched.lint.sets import conditions, ranges
 _CONDITIONS = (checked_expr.Compare, checked_expr.And, checked_expr.Or, checked_expr.Not)
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     metrics = {metric.key: metric for metric in about.program.metrics}
     for policy in about.program.policies:
         for each in policy.rules:
-            for expr in checked.expressions(each):
+            for expr in checked.list_expressions(each):
                 for part in _constant_parts(expr, metrics):
                     if not _is_single_metric(part):
                         yield _finding(about, part, metrics)
@@ -33,7 +33,7 @@ def _constant_parts(
     yield from inner
     if inner or not isinstance(expr, _CONDITIONS):
         return
-    if conditions.always(expr, metrics) is not None:
+    if conditions.evaluate_for_all_values(expr, metrics) is not None:
         yield expr
 
 
@@ -49,9 +49,9 @@ def _is_single_metric(part: checked_expr.TypedExpr) -> bool:
 
 
 def _finding(
-    about: subject.Subject, part: checked_expr.TypedExpr, metrics: conditions.Metrics
+    about: subject.RuleInput, part: checked_expr.TypedExpr, metrics: conditions.Metrics
 ) -> diagnostics.Diagnostic:
-    is_true = conditions.always(part, metrics)
+    is_true = conditions.evaluate_for_all_values(part, metrics)
     says = "true" if is_true else "false"
     pair = _pair(part, metrics)
     if pair is None:
@@ -81,7 +81,7 @@ def _pair(
     if not isinstance(part, checked_expr.And | checked_expr.Or):
         return None
     for pair in itertools.combinations(part.operands, 2):
-        if conditions.always(_junction(part, pair), metrics) is not None:
+        if conditions.evaluate_for_all_values(_junction(part, pair), metrics) is not None:
             return pair
     return None
 
@@ -97,13 +97,13 @@ def _junction(
 def _notes(part: checked_expr.TypedExpr, metrics: conditions.Metrics) -> tuple[str, ...]:
     if not isinstance(part, checked_expr.Compare):
         return ()
-    sides = [ranges.of(side, metrics) for side in (part.left, part.right)]
+    sides = [ranges.find_value_range(side, metrics) for side in (part.left, part.right)]
     left, right = (f"from {each.low:g} to {each.high:g}" for each in sides)
     return (f"the left side is {left}, the right side {right} (milli-cores, bytes, seconds)",)
 
 
-def _shown(about: subject.Subject, part: checked_expr.TypedExpr) -> str:
+def _shown(about: subject.RuleInput, part: checked_expr.TypedExpr) -> str:
     return " ".join(about.texts[part.span.file].slice(part.span).split())
 
 
-RULE = rule.Rule("PS310", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS310", diagnostics.Severity.WARNING, _check)

@@ -11,27 +11,30 @@ from policysched.lint import rule, subject
 from policysched.lint.rule_support import removal
 from policysched.lint.sets import conditions, selector_sets
 
-_LEAVES = (checked_expr.Compare, checked_expr.NodeTest, checked_expr.PodTest)
+_LEAVES = (checked_expr.Compare, checked_expr.NodeMatch, checked_expr.PodMatch)
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     metrics = {metric.key: metric for metric in about.program.metrics}
     for policy in about.program.policies:
         for each in policy.rules:
-            for expr in checked.expressions(each):
+            for expr in checked.list_expressions(each):
                 for part in checked_expr.walk(expr):
                     if isinstance(part, checked_expr.And | checked_expr.Or):
-                        yield from _of(about, part, metrics)
+                        yield from _check_operands(about, part, metrics)
 
 
-def _of(
-    about: subject.Subject,
+def _check_operands(
+    about: subject.RuleInput,
     part: checked_expr.And | checked_expr.Or,
     metrics: conditions.Metrics,
 ) -> Iterator[diagnostics.Diagnostic]:
     if len(part.operands) > selector_sets.MAX_OPERANDS:
         return
-    if any(conditions.always(each, metrics) is not None for each in (part, *part.operands)):
+    if any(
+        conditions.evaluate_for_all_values(each, metrics) is not None
+        for each in (part, *part.operands)
+    ):
         return  # PS302 and PS310 tell that
     is_all = isinstance(part, checked_expr.And)
     left = list(part.operands)
@@ -66,7 +69,7 @@ def _any(operands: Sequence[checked_expr.TypedExpr]) -> checked_expr.TypedExpr:
 
 
 def _finding(
-    about: subject.Subject, operand: checked_expr.TypedExpr, *, is_all: bool
+    about: subject.RuleInput, operand: checked_expr.TypedExpr, *, is_all: bool
 ) -> diagnostics.Diagnostic:
     text = about.texts[operand.span.file]
     why = "the other conditions imply it" if is_all else "the alternatives hold wherever it does"
@@ -83,7 +86,7 @@ def _fix(text: source.SourceText, operand: checked_expr.TypedExpr) -> diagnostic
     """Return the edit that takes out a comparison and the `and` or `or` beside it."""
     if not isinstance(operand, _LEAVES):
         return None
-    return removal.fix(text, operand.span, removal.AND_OR)
+    return removal.make_removal_fix(text, operand.span, removal.AND_OR)
 
 
-RULE = rule.Rule("PS311", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS311", diagnostics.Severity.WARNING, _check)

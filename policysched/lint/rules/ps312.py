@@ -14,27 +14,27 @@ _OF_NODES = (
     checked_expr.MetricRef,
     checked_expr.NodeResource,
     checked_expr.NodeLabelNumber,
-    checked_expr.NodeTest,
+    checked_expr.NodeMatch,
 )
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     metrics = {metric.key: metric for metric in about.program.metrics}
     for policy in about.program.policies:
         for each in policy.rules:
-            if isinstance(each, checked.ScoreRule):
+            if isinstance(each, checked.ExpressionScoreRule):
                 why = _reason(each, metrics)
                 if why:
                     yield _finding(each, why)
 
 
-def _reason(each: checked.ScoreRule, metrics: conditions.Metrics) -> str:
+def _reason(each: checked.ExpressionScoreRule, metrics: conditions.Metrics) -> str:
     """Return why all nodes have the same points, "" if they need not."""
     if not any(isinstance(part, _OF_NODES) for part in checked_expr.walk(each.value)):
         return "it reads nothing of the node"
     if each.value.unit is None:
         return ""  # a condition: PS302 and PS310 tell that
-    found = ranges.of(each.value, metrics)
+    found = ranges.find_value_range(each.value, metrics)
     if found.is_single:
         return f"its value is always {found.low:g}"
     points = _points(each.normalization, found)
@@ -43,20 +43,22 @@ def _reason(each: checked.ScoreRule, metrics: conditions.Metrics) -> str:
     return ""
 
 
-def _points(normalization: checked.Normalization | None, found: ranges.Range) -> float | None:
+def _points(normalization: checked.Normalization | None, found: ranges.ValueRange) -> float | None:
     """Return the points that all values of a range get, None if they differ."""
     match normalization:
-        case checked.Linear(low=low, high=high):
+        case checked.LinearNormalization(low=low, high=high):
             if found.high <= low:
                 return 0.0
             return 100.0 if found.low >= high else None
-        case checked.Shape(points=points):
+        case checked.ShapeNormalization(points=points):
             return _points_of_shape(points, found)
         case _:
             return None
 
 
-def _points_of_shape(points: tuple[tuple[float, int], ...], found: ranges.Range) -> float | None:
+def _points_of_shape(
+    points: tuple[tuple[float, int], ...], found: ranges.ValueRange
+) -> float | None:
     """Return the height of a shape if it is level throughout the range."""
     bends = [value for value, _ in points if found.low < value < found.high]
     heights = {_height(points, value) for value in (found.low, *bends, found.high)}
@@ -71,7 +73,7 @@ def _height(points: tuple[tuple[float, int], ...], value: float) -> float:
     return float(points[0][1] if value < points[0][0] else points[-1][1])
 
 
-def _finding(each: checked.ScoreRule, why: str) -> diagnostics.Diagnostic:
+def _finding(each: checked.ExpressionScoreRule, why: str) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS312",
         f"every node gets the same points from this score: {why}",
@@ -81,4 +83,4 @@ def _finding(each: checked.ScoreRule, why: str) -> diagnostics.Diagnostic:
     )
 
 
-RULE = rule.Rule("PS312", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS312", diagnostics.Severity.WARNING, _check)

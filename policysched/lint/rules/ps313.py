@@ -11,33 +11,38 @@ from policysched.lint.policies import active_rules, node_constraints
 from policysched.lint.sets import selector_sets
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    yield from active_rules.in_every_profile(
-        about.acting, lambda known, policy: _of(about, known, policy)
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    yield from active_rules.find_in_every_profile(
+        about.enforced_rules, lambda known, policy: _check_policy(about, known, policy)
     )
 
 
-def _of(
-    about: subject.Subject, known: active_rules.Acting, policy: checked.CheckedPolicy
+def _check_policy(
+    about: subject.RuleInput, known: active_rules.EnforcedRules, policy: checked.CheckedPolicy
 ) -> Iterator[diagnostics.Diagnostic]:
-    preferring = [each for each in policy.rules if node_constraints.preferred(each) is not None]
-    asked = known.demands_on(policy) if preferring else ()
+    preferring = [
+        each for each in policy.rules if node_constraints.find_preferred_nodes(each) is not None
+    ]
+    asked = known.find_node_constraints(policy) if preferring else ()
     required = [each.selector for each in asked]
     if len(asked) > selector_sets.MAX_OPERANDS or selector_sets.never_match(*required):
         return  # PS201, PS202 and PS213 tell that
     for each in preferring:
-        selector = node_constraints.preferred(each)
+        selector = node_constraints.find_preferred_nodes(each)
         if selector is None or selector_sets.never_match(selector):
             continue
         if not asked or selector_sets.match_everything(selector):
             continue  # PS203 tells the latter
-        for wanted, what in ((checked_selector.Negation(selector), "every"), (selector, "no")):
+        for wanted, what in (
+            (checked_selector.SelectorNegation(selector), "every"),
+            (selector, "no"),
+        ):
             if selector_sets.never_match(*required, wanted):
                 yield _finding(about, each, selector, what, _deciding(asked, wanted))
 
 
 def _deciding(
-    asked: Sequence[node_constraints.Demand], wanted: checked_selector.Selector
+    asked: Sequence[node_constraints.NodeConstraint], wanted: checked_selector.Selector
 ) -> checked.Rule:
     """Return the rule that decides, or the first of those that do so together."""
     return next(
@@ -47,7 +52,7 @@ def _deciding(
 
 
 def _finding(
-    about: subject.Subject,
+    about: subject.RuleInput,
     each: checked.Rule,
     selector: checked_selector.Selector,
     what: str,
@@ -63,4 +68,4 @@ def _finding(
     )
 
 
-RULE = rule.Rule("PS313", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS313", diagnostics.Severity.WARNING, _check)

@@ -9,12 +9,12 @@ from policysched.lint import rule, subject
 from policysched.lint.sets import ranges
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     metrics = {metric.key: metric for metric in about.program.metrics}
     for metric in about.program.metrics:
         if metric.placed is None:
             continue
-        found = ranges.of(metric.placed.value, metrics)
+        found = ranges.find_value_range(metric.placed.value, metrics)
         if found.high <= 0.0:
             how = "is 0" if found.is_single else "is never more than 0"
             yield diagnostics.Diagnostic(
@@ -31,4 +31,4 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
             )
 
 
-RULE = rule.Rule("PS314", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS314", diagnostics.Severity.WARNING, _check)

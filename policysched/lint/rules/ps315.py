@@ -11,8 +11,8 @@ from policysched.lint import rule, subject
 from policysched.lint.policies import active_rules, node_constraints
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    for known in about.acting:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for known in about.enforced_rules:
         meanings = {
             each.head.name: _meaning(each)
             for policy in known.policies
@@ -26,21 +26,23 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
                 if node_constraints.weight(each) and not each.head.active
             ]
             if own:
-                yield from _of(policy, own, known, meanings)
+                yield from _find_duplicates(policy, own, known, meanings)
 
 
-def _of(
+def _find_duplicates(
     policy: checked.CheckedPolicy,
     own: list[checked.Rule],
-    known: active_rules.Acting,
+    known: active_rules.EnforcedRules,
     meanings: Mapping[str, Hashable],
 ) -> Iterator[diagnostics.Diagnostic]:
-    scored = [pair for pair in known.on_pods_of(policy) if pair[1].head.name in meanings]
+    scored = [pair for pair in known.find_permanent_rules(policy) if pair[1].head.name in meanings]
     for each in own:
         meaning = meanings[each.head.name]
         for other_policy, other in scored:
             is_same = meanings[other.head.name] == meaning
-            if is_same and not known.stays(policy, each.head.span, other_policy, other.head.span):
+            if is_same and not known.takes_precedence(
+                policy, each.head.span, other_policy, other.head.span
+            ):
                 yield _finding(each, other)
                 break
 
@@ -65,4 +67,4 @@ def _finding(each: checked.Rule, other: checked.Rule) -> diagnostics.Diagnostic:
     )
 
 
-RULE = rule.Rule("PS315", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS315", diagnostics.Severity.WARNING, _check)

@@ -12,13 +12,17 @@ from policysched.lint.facts import queries
 from policysched.promql import query_labels, query_tree
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
-        labels = query_labels.of(each.expr)
+        labels = query_labels.find_possible_labels(each.expr)
         if labels is None:
             continue
         label = each.metric.label
-        known = {label} | query_labels.pinned(each.expr) | query_labels.sources(each.expr, label)
+        known = (
+            {label}
+            | query_labels.find_pinned_labels(each.expr)
+            | query_labels.find_source_labels(each.expr, label)
+        )
         more = sorted(labels - known)
         if more:
             yield _finding(each, more)
@@ -49,8 +53,8 @@ def _fix(each: queries.MetricQuery, label: str) -> diagnostics.Fix:
     span = each.span
     start = each.text.span(span.start, span.start)
     end = each.text.span(span.end, span.end)
-    edits = (diagnostics.Edit(start, f"max by ({label}) ("), diagnostics.Edit(end, ")"))
+    edits = (diagnostics.TextEdit(start, f"max by ({label}) ("), diagnostics.TextEdit(end, ")"))
     return diagnostics.Fix(edits, safe=False)
 
 
-RULE = rule.Rule("PS402", diagnostics.Severity.ERROR, _check)
+RULE = rule.LintRule("PS402", diagnostics.Severity.ERROR, _check)

@@ -12,21 +12,27 @@ from policysched.lint.facts import queries
 from policysched.promql import query_labels, query_tree
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         for part in query_tree.walk_query(each.expr):
             if isinstance(part, promql_parser.BinaryExpr) and str(part.op) != "or":
-                yield from _of(each, part)
+                yield from _check_operation(each, part)
 
 
-def _of(
+def _check_operation(
     each: queries.MetricQuery, part: promql_parser.BinaryExpr
 ) -> Iterator[diagnostics.Diagnostic]:
-    if query_tree.Kind.SCALAR in {query_tree.kind(part.lhs), query_tree.kind(part.rhs)}:
+    if query_tree.QueryResultKind.SCALAR in {
+        query_tree.find_result_kind(part.lhs),
+        query_tree.find_result_kind(part.rhs),
+    }:
         return
     if part.modifier is not None and part.modifier.matching is not None:
         return
-    left, right = query_labels.of(part.lhs), query_labels.of(part.rhs)
+    left, right = (
+        query_labels.find_possible_labels(part.lhs),
+        query_labels.find_possible_labels(part.rhs),
+    )
     if left is None or right is None or left == right:
         return
     yield diagnostics.Diagnostic(
@@ -49,4 +55,4 @@ def _shown(labels: frozenset[str]) -> str:
     return ", ".join(f"`{label}`" for label in sorted(labels)) or "none"
 
 
-RULE = rule.Rule("PS404", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS404", diagnostics.Severity.WARNING, _check)

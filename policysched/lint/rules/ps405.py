@@ -15,7 +15,7 @@ RATES = frozenset({"rate", "irate", "increase"})
 _ADDING = frozenset({"sum", "avg"})
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         for part in query_tree.walk_query(each.expr):
             if not isinstance(part, promql_parser.Call) or part.func.name not in RATES:
@@ -39,4 +39,4 @@ def _finding(
     )
 
 
-RULE = rule.Rule("PS405", diagnostics.Severity.ERROR, _check)
+RULE = rule.LintRule("PS405", diagnostics.Severity.ERROR, _check)

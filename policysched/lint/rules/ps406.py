@@ -15,7 +15,7 @@ _INDIFFERENT = frozenset({"absent", "count", "group", "present_over_time", "time
 """What does not look at the value."""
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         for selector in _raw(each.expr):
             if (selector.name or "").endswith("_total"):
@@ -65,8 +65,8 @@ def _fix(
     if end is None:
         return None
     edits = (
-        diagnostics.Edit(start, "rate("),
-        diagnostics.Edit(each.text.span(end, end), "[5m])"),
+        diagnostics.TextEdit(start, "rate("),
+        diagnostics.TextEdit(each.text.span(end, end), "[5m])"),
     )
     return diagnostics.Fix(edits, safe=False)
 
@@ -84,4 +84,4 @@ def _end(each: queries.MetricQuery, start: int) -> int | None:
     return None if is_moved else spans[index].end
 
 
-RULE = rule.Rule("PS406", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS406", diagnostics.Severity.WARNING, _check)

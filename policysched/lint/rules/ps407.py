@@ -14,15 +14,15 @@ from policysched.promql import query_tokens
 _PLAIN = re.compile(r"[A-Za-z0-9_:/ -]*")
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         for sign, value in itertools.pairwise(each.tokens):
             if sign.text in {"=~", "!~"} and value.kind == "string":
-                yield from _of(each, sign, value)
+                yield from _check_matcher(each, sign, value)
 
 
-def _of(
-    each: queries.MetricQuery, sign: query_tokens.Token, value: query_tokens.Token
+def _check_matcher(
+    each: queries.MetricQuery, sign: query_tokens.QueryToken, value: query_tokens.QueryToken
 ) -> Iterator[diagnostics.Diagnostic]:
     pattern = value.text[1:-1]
     span = each.query.span(sign.start, sign.end, each.text)
@@ -37,19 +37,19 @@ def _of(
             f"`{value.text}` is a plain text, compared as a regular expression",
             span,
             help=f"write `{plain}`",
-            fix=diagnostics.Fix((diagnostics.Edit(span, plain),), safe=True),
+            fix=diagnostics.Fix((diagnostics.TextEdit(span, plain),), safe=True),
         )
     elif pattern.startswith("^") or re.search(r"(?<!\\)\$\Z", pattern):
         yield _anchors(each, value, pattern)
 
 
 def _anchors(
-    each: queries.MetricQuery, value: query_tokens.Token, pattern: str
+    each: queries.MetricQuery, value: query_tokens.QueryToken, pattern: str
 ) -> diagnostics.Diagnostic:
     span = each.query.span(value.start, value.end, each.text)
     bare = re.sub(r"(?<!\\)\$\Z", "", pattern.removeprefix("^"))
     is_simple = "|" not in pattern
-    edit = diagnostics.Edit(span, f"{value.text[0]}{bare}{value.text[-1]}")
+    edit = diagnostics.TextEdit(span, f"{value.text[0]}{bare}{value.text[-1]}")
     return diagnostics.Diagnostic(
         "PS407",
         f"the anchors in `{value.text}` say nothing: patterns of matchers match whole values",
@@ -59,4 +59,4 @@ def _anchors(
     )
 
 
-RULE = rule.Rule("PS407", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS407", diagnostics.Severity.WARNING, _check)

@@ -16,12 +16,12 @@ _PICKING = frozenset({"topk", "bottomk", "limitk", "limit_ratio"})
 _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     scored = {
         key
         for policy in about.program.policies
         for each in policy.rules
-        if isinstance(each, checked.ScoreRule)
+        if isinstance(each, checked.ExpressionScoreRule)
         for key in checked_expr.metrics_of(each.value)
     }
     for each in about.metric_queries:
@@ -60,4 +60,4 @@ def _finding(each: queries.MetricQuery, part: promql_parser.Expr) -> diagnostics
     )
 
 
-RULE = rule.Rule("PS408", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS408", diagnostics.Severity.WARNING, _check)

@@ -12,7 +12,7 @@ from policysched.lint import rule, subject
 _BRACED = re.compile(r"\$\{(\w*)\}")
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     params = {param.name for param in about.program.params}
     for result in about.parsed:
         for item in result.file.items:
@@ -22,7 +22,7 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
             for match in _BRACED.finditer(item.query.text):
                 span = result.text.span(first + match.start(), first + match.end())
                 name = match[1]
-                edit = diagnostics.Edit(span, f"${name}")
+                edit = diagnostics.TextEdit(span, f"${name}")
                 yield diagnostics.Diagnostic(
                     "PS409",
                     f"`{match[0]}` is no param: params are written without braces",
@@ -33,4 +33,4 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
                 )
 
 
-RULE = rule.Rule("PS409", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS409", diagnostics.Severity.WARNING, _check)

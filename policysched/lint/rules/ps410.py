@@ -15,7 +15,7 @@ from policysched.promql import query_tree
 _SPREAD_OUT = (promql_parser.MatrixSelector, promql_parser.SubqueryExpr)
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     sampled = {
         each.metric.key: each.metric
         for each in about.metric_queries
@@ -43,7 +43,7 @@ def _covers_a_time(each: queries.MetricQuery) -> bool:
 
 
 def _finding(
-    about: subject.Subject,
+    about: subject.RuleInput,
     part: checked_expr.MetricRef,
     metric: checked.CheckedMetric,
     condition: checked_expr.TypedExpr,
@@ -58,13 +58,13 @@ def _finding(
     )
 
 
-def _fix(about: subject.Subject, condition: checked_expr.TypedExpr) -> diagnostics.Fix | None:
+def _fix(about: subject.RuleInput, condition: checked_expr.TypedExpr) -> diagnostics.Fix | None:
     """Return the edit that adds the clause behind the condition, unless that is in brackets."""
     text, end = about.texts[condition.span.file], condition.span.end
     if text.text[end:].lstrip().startswith(")"):
         return None
-    edit = diagnostics.Edit(text.span(end, end), " over 5m avg")
+    edit = diagnostics.TextEdit(text.span(end, end), " over 5m avg")
     return diagnostics.Fix((edit,), safe=False)
 
 
-RULE = rule.Rule("PS410", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS410", diagnostics.Severity.WARNING, _check)

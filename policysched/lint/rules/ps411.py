@@ -15,7 +15,7 @@ _LAST_SAMPLES = frozenset({"irate", "idelta", "last_over_time", "timestamp"})
 """What looks at the last samples of a range only."""
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         for part in query_tree.walk_query(each.expr):
             if not isinstance(part, promql_parser.Call) or part.func.name in _LAST_SAMPLES:
@@ -48,4 +48,4 @@ def _finding(
     )
 
 
-RULE = rule.Rule("PS411", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS411", diagnostics.Severity.WARNING, _check)

@@ -15,11 +15,11 @@ _FUNCTIONS = frozenset({"histogram_quantile", "histogram_fraction"})
 _BUCKET_LABEL = "le"
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         for part in query_tree.walk_query(each.expr):
             if isinstance(part, promql_parser.Call) and part.func.name in _FUNCTIONS:
-                losing = query_tree.loser(part.args[-1], _BUCKET_LABEL)
+                losing = query_tree.find_label_loss(part.args[-1], _BUCKET_LABEL)
                 if losing is not None and _is_classic(part.args[-1]):
                     yield _finding(each, part, losing)
 
@@ -58,8 +58,8 @@ def _fix(each: queries.MetricQuery, losing: promql_parser.Expr) -> diagnostics.F
     if by is None or following[by + 1][0].text != "(":
         return None
     place = following[by + 1][1].end
-    edit = diagnostics.Edit(each.text.span(place, place), f"{_BUCKET_LABEL}, ")
+    edit = diagnostics.TextEdit(each.text.span(place, place), f"{_BUCKET_LABEL}, ")
     return diagnostics.Fix((edit,), safe=False)
 
 
-RULE = rule.Rule("PS412", diagnostics.Severity.ERROR, _check)
+RULE = rule.LintRule("PS412", diagnostics.Severity.ERROR, _check)

@@ -14,7 +14,7 @@ _PERCENT = 100.0
 _NAMES = ("_percent", "_percentage", "_pct")
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         if each.metric.unit.is_ratio and _scale(each.expr) == _PERCENT:
             yield _finding(each)
@@ -65,8 +65,8 @@ def _factor(side: promql_parser.Expr) -> float:
 def _finding(each: queries.MetricQuery) -> diagnostics.Diagnostic:
     span = each.span
     edits = (
-        diagnostics.Edit(each.text.span(span.start, span.start), "("),
-        diagnostics.Edit(each.text.span(span.end, span.end), ") / 100"),
+        diagnostics.TextEdit(each.text.span(span.start, span.start), "("),
+        diagnostics.TextEdit(each.text.span(span.end, span.end), ") / 100"),
     )
     return diagnostics.Diagnostic(
         "PS413",
@@ -78,4 +78,4 @@ def _finding(each: queries.MetricQuery) -> diagnostics.Diagnostic:
     )
 
 
-RULE = rule.Rule("PS413", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS413", diagnostics.Severity.WARNING, _check)

@@ -11,10 +11,10 @@ from policysched.lint.facts import queries
 from policysched.promql import query_units
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         declared = _declared(each.metric.unit)
-        found = query_units.of(each.expr)
+        found = query_units.infer_unit(each.expr)
         if declared is not None and found is not None and not found.same_dimension(declared):
             yield _finding(each, found)
 
@@ -41,4 +41,4 @@ def _finding(each: queries.MetricQuery, found: units.Unit) -> diagnostics.Diagno
     )
 
 
-RULE = rule.Rule("PS414", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS414", diagnostics.Severity.WARNING, _check)

@@ -12,7 +12,7 @@ from policysched.lint.rule_support import empty_nodes
 from policysched.lint.sets import selector_sets
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     if cluster is None or not cluster.nodes:
         return
@@ -20,9 +20,9 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
         steps = list(_steps(policy))
         if not steps or selector_sets.never_match(*steps):
             continue  # PS201 and PS202 tell what no cluster can have
-        if cluster.matching(*steps) == 0:
+        if cluster.count_matching_nodes(*steps) == 0:
             yield _finding(about, cluster, policy, steps)
-    yield from empty_nodes.find(about, cluster)
+    yield from empty_nodes.find_rejecting_rules(about, cluster)
 
 
 def _steps(policy: checked.CheckedPolicy) -> Iterator[checked_selector.Selector]:
@@ -34,7 +34,7 @@ def _steps(policy: checked.CheckedPolicy) -> Iterator[checked_selector.Selector]
 
 
 def _conditions(selector: checked_selector.Selector) -> Iterator[checked_selector.Selector]:
-    if isinstance(selector, checked_selector.AllOf):
+    if isinstance(selector, checked_selector.SelectorConjunction):
         for operand in selector.operands:
             yield from _conditions(operand)
     else:
@@ -42,7 +42,7 @@ def _conditions(selector: checked_selector.Selector) -> Iterator[checked_selecto
 
 
 def _finding(
-    about: subject.Subject,
+    about: subject.RuleInput,
     cluster: cluster_facts.ClusterFacts,
     policy: checked.CheckedPolicy,
     steps: list[checked_selector.Selector],
@@ -53,8 +53,10 @@ def _finding(
     table = [f"{'step':<{width}}  alone  cumulative"]
     left: list[int] = []
     for index, text in enumerate(shown):
-        left.append(cluster.matching(*steps[: index + 1]))
-        table.append(f"{text:<{width}}  {cluster.matching(steps[index]):>5}  {left[-1]:>10}")
+        left.append(cluster.count_matching_nodes(*steps[: index + 1]))
+        table.append(
+            f"{text:<{width}}  {cluster.count_matching_nodes(steps[index]):>5}  {left[-1]:>10}"
+        )
     last = steps[left.index(0)]
     return diagnostics.Diagnostic(
         "PS501",
@@ -67,4 +69,4 @@ def _finding(
     )
 
 
-RULE = rule.Rule("PS501", diagnostics.Severity.ERROR, _check)
+RULE = rule.LintRule("PS501", diagnostics.Severity.ERROR, _check)

@@ -14,11 +14,11 @@ _ABSENCES = frozenset({"DoesNotExist", "NotIn"})
 """What nodes without the label match."""
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     if cluster is None or not cluster.nodes:
         return
-    for occurrence in about.occurrences:
+    for occurrence in about.selector_uses:
         if occurrence.about != "nodes":
             continue
         is_refused = _is_refused(occurrence.rule)
@@ -26,7 +26,7 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
             if each.key in cluster.node_labels:
                 continue
             is_absence = (each.operator in _ABSENCES) is not is_denied
-            if not is_absence or spelling.nearest(each.key, cluster.node_labels):
+            if not is_absence or spelling.find_nearest(each.key, cluster.node_labels):
                 yield _unknown(about, cluster, each)
     for policy in about.program.policies:
         for rule_ in policy.rules:
@@ -46,10 +46,13 @@ def _labels(
 ) -> Iterator[tuple[checked_selector.LabelRequirement, bool]]:
     """Yield the requirements on labels, and whether what meets them is not wanted."""
     match selector:
-        case checked_selector.AllOf(operands=operands) | checked_selector.AnyOf(operands=operands):
+        case (
+            checked_selector.SelectorConjunction(operands=operands)
+            | checked_selector.SelectorDisjunction(operands=operands)
+        ):
             for operand in operands:
                 yield from _labels(operand, is_denied=is_denied)
-        case checked_selector.Negation(operand=operand):
+        case checked_selector.SelectorNegation(operand=operand):
             yield from _labels(operand, is_denied=not is_denied)
         case checked_selector.LabelRequirement():
             yield selector, is_denied
@@ -58,16 +61,16 @@ def _labels(
 
 
 def _unknown(
-    about: subject.Subject,
+    about: subject.RuleInput,
     cluster: cluster_facts.ClusterFacts,
     each: checked_selector.LabelRequirement,
 ) -> diagnostics.Diagnostic:
-    nearest = spelling.nearest(each.key, cluster.node_labels)
+    nearest = spelling.find_nearest(each.key, cluster.node_labels)
     text = about.texts[each.span.file]
     fix = None
     if nearest and text.text.startswith(each.key, each.span.start):
         span = text.span(each.span.start, each.span.start + len(each.key))
-        fix = diagnostics.Fix((diagnostics.Edit(span, nearest[0]),), safe=False)
+        fix = diagnostics.Fix((diagnostics.TextEdit(span, nearest[0]),), safe=False)
     return diagnostics.Diagnostic(
         "PS502",
         f"no node of {cluster.name} has the label `{each.key}`",
@@ -81,7 +84,7 @@ def _topology(
     cluster: cluster_facts.ClusterFacts,
     each: checked.PodAffinityRule | checked.TopologySpreadRule,
 ) -> Iterator[diagnostics.Diagnostic]:
-    found, total = cluster.nodes_with(each.topology_key), len(cluster.nodes)
+    found, total = cluster.count_nodes_with_label(each.topology_key), len(cluster.nodes)
     if found == total:
         return
     which = "no node" if not found else f"{found} of {total} nodes"
@@ -101,4 +104,4 @@ def _is_hard(each: checked.PodAffinityRule | checked.TopologySpreadRule) -> bool
     return each.weight is None and not is_anti
 
 
-RULE = rule.Rule("PS502", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS502", diagnostics.Severity.WARNING, _check)

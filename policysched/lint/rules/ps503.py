@@ -13,11 +13,11 @@ from policysched.lint import rule, subject
 from policysched.lint.facts import cluster_facts
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     if cluster is None:
         return
-    for occurrence in about.occurrences:
+    for occurrence in about.selector_uses:
         if occurrence.about != "nodes":
             continue
         for each in checked_selector.walk_requirements(occurrence.selector):
@@ -61,4 +61,4 @@ def _finding(
     )
 
 
-RULE = rule.Rule("PS503", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS503", diagnostics.Severity.WARNING, _check)

@@ -8,11 +8,11 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, subject
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
-    if cluster is None or not cluster.decided_by_shape:
+    if cluster is None or not cluster.scheduled_pods_by_shape:
         return
-    count = sum(map(len, cluster.decided_by_shape.values()))
+    count = sum(map(len, cluster.scheduled_pods_by_shape.values()))
     for policy in about.program.policies:
         if not cluster.pods_of(policy):
             yield diagnostics.Diagnostic(
@@ -23,4 +23,4 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
             )
 
 
-RULE = rule.Rule("PS504", diagnostics.Severity.INFO, _check)
+RULE = rule.LintRule("PS504", diagnostics.Severity.INFO, _check)

@@ -10,7 +10,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, subject
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     if cluster is None:
         return
@@ -40,4 +40,4 @@ def _is_of_daemon_set(pod: objects.Pod) -> bool:
     return any(owner.controller and owner.kind == "DaemonSet" for owner in owners)
 
 
-RULE = rule.Rule("PS505", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS505", diagnostics.Severity.WARNING, _check)

@@ -21,7 +21,7 @@ _AUTOSCALERS = re.compile(r"(?:\A|/)(?:cluster-autoscaler|karpenter)(?:[-:@/]|\Z
 """Images of what adds nodes: kubernetes/autoscaler (its `cluster-autoscaler`), Karpenter."""
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     if cluster is None:
         return
@@ -47,7 +47,7 @@ def _is_hidden(
     match each:
         case checked.NodeAffinityRule(weight=None) | checked.RejectRule():
             # What changes by itself, with metrics or free room, no node is added for.
-            asked = tuple(node_constraints.selectors(each, policy.scope))
+            asked = tuple(node_constraints.find_required_selectors(each, policy.scope))
             return bool(asked) and any(not _says_so(shape, asked, cluster) for shape in shapes)
         case checked.PodAffinityRule(weight=None, anti=anti, topology_key=key):
             return any(
@@ -73,7 +73,7 @@ def _says_so(
     cluster: cluster_facts.ClusterFacts,
 ) -> bool:
     """Whether the pod's own node selector and affinity leave no other nodes of the cluster."""
-    allowed = {node.name for node in cluster.left_by(*asked)}
+    allowed = {node.name for node in cluster.find_matching_nodes(*asked)}
     return all(
         node.name in allowed or not _own_affinity_allows(shape, node) for node in cluster.nodes
     )
@@ -103,4 +103,4 @@ def _finding(hidden: list[checked.Rule], scaler: objects.Pod) -> diagnostics.Dia
     )
 
 
-RULE = rule.Rule("PS506", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS506", diagnostics.Severity.WARNING, _check)

@@ -11,7 +11,7 @@ from policysched.lint import rule, subject
 _KUBE_SCHEDULER = "default-scheduler"
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     places = [profile.span for profile in about.program.profiles if profile.span is not None]
     if cluster is None or not places:
@@ -30,4 +30,4 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
             )
 
 
-RULE = rule.Rule("PS507", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS507", diagnostics.Severity.WARNING, _check)

@@ -12,7 +12,7 @@ from policysched.lint import rule, subject
 from policysched.lint.facts import cluster_facts
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     if cluster is None or not cluster.nodes:
         return
@@ -20,20 +20,20 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     keys = {taint.key for taint in taints}
     for policy in about.program.policies:
         for each in policy.rules:
-            for pattern in each.patterns if isinstance(each, checked.TolerateRule) else ():
+            for pattern in each.patterns if isinstance(each, checked.TolerationRule) else ():
                 if not any(node_masks.taint_matches(pattern, taint) for taint in taints):
                     yield _finding(about, cluster, pattern, keys, "that `{}` tolerates")
-    for pattern in _asked(about):
+    for pattern in _find_tainted_patterns(about):
         # A taint that nodes have at times is asked for as well; a near key is a slip.
-        if pattern.key not in keys and spelling.nearest(pattern.key, keys):
+        if pattern.key not in keys and spelling.find_nearest(pattern.key, keys):
             yield _finding(about, cluster, pattern, keys, "`{}`")
 
 
-def _asked(about: subject.Subject) -> Iterator[checked_selector.TaintPattern]:
+def _find_tainted_patterns(about: subject.RuleInput) -> Iterator[checked_selector.TaintPattern]:
     """Yield the patterns of `tainted`, each place of the text once."""
     tests = {
         each.pattern.span: each.pattern
-        for occurrence in about.occurrences
+        for occurrence in about.selector_uses
         if occurrence.about == "nodes"
         for each in checked_selector.walk_requirements(occurrence.selector)
         if isinstance(each, checked_selector.TaintRequirement)
@@ -42,7 +42,7 @@ def _asked(about: subject.Subject) -> Iterator[checked_selector.TaintPattern]:
 
 
 def _finding(
-    about: subject.Subject,
+    about: subject.RuleInput,
     cluster: cluster_facts.ClusterFacts,
     pattern: checked_selector.TaintPattern,
     keys: set[str],
@@ -58,4 +58,4 @@ def _finding(
     )
 
 
-RULE = rule.Rule("PS508", diagnostics.Severity.INFO, _check)
+RULE = rule.LintRule("PS508", diagnostics.Severity.INFO, _check)

@@ -9,11 +9,11 @@ from policysched.lint import rule, subject
 from policysched.lint.rule_support import spread_domains
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     if cluster is None or not cluster.nodes:
         return
-    for each, domains in spread_domains.of(about, cluster):
+    for each, domains in spread_domains.list_spread_domains(about, cluster):
         wanted = each.min_domains or 1
         if 0 < len(domains) < wanted:
             most = len(domains) * each.max_skew
@@ -32,4 +32,4 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
             )
 
 
-RULE = rule.Rule("PS509", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS509", diagnostics.Severity.WARNING, _check)

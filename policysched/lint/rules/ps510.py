@@ -9,11 +9,11 @@ from policysched.lint import rule, subject
 from policysched.lint.rule_support import spread_domains
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     if cluster is None or len(cluster.nodes) <= 1:
         return
-    for each, domains in spread_domains.of(about, cluster):
+    for each, domains in spread_domains.list_spread_domains(about, cluster):
         if len(domains) == 1 and (each.min_domains or 1) == 1:
             (domain,) = domains
             yield diagnostics.Diagnostic(
@@ -26,4 +26,4 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
             )
 
 
-RULE = rule.Rule("PS510", diagnostics.Severity.INFO, _check)
+RULE = rule.LintRule("PS510", diagnostics.Severity.INFO, _check)

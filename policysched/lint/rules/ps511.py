@@ -12,21 +12,21 @@ from policysched.lint.facts import cluster_facts
 from policysched.lint.sets import selector_sets
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     if cluster is None or not cluster.pods:
         return
     for policy in about.program.policies:
         for each in policy.rules:
             if isinstance(each, checked.PodAffinityRule) and _is_required(each):
-                yield from _of(cluster, policy, each)
+                yield from _check_affinity(cluster, policy, each)
 
 
 def _is_required(each: checked.PodAffinityRule) -> bool:
     return each.weight is None and not each.anti and each.pods.kind == "where"
 
 
-def _of(
+def _check_affinity(
     cluster: cluster_facts.ClusterFacts,
     policy: checked.CheckedPolicy,
     each: checked.PodAffinityRule,
@@ -42,7 +42,7 @@ def _of(
         namespace
         for namespace in set(waiting)
         if not (is_own and _is_among(namespace, each.pods))  # its own pods may be the first ones
-        and not cluster.pods_meant(each.pods, policy, namespace)
+        and not cluster.find_counted_pods(each.pods, policy, namespace)
     )
     if without:
         yield diagnostics.Diagnostic(
@@ -56,13 +56,15 @@ def _of(
         )
 
 
-def _is_among(namespace: str, pods: checked_selector.PodSet) -> bool:
+def _is_among(namespace: str, pods: checked_selector.PodSelection) -> bool:
     """Return whether the pods of a namespace may be in the set."""
     several = pods.namespaces
     return several is None or several.selector is not None or namespace in several.names
 
 
-def _namespace_hint(cluster: cluster_facts.ClusterFacts, pods: checked_selector.PodSet) -> str:
+def _namespace_hint(
+    cluster: cluster_facts.ClusterFacts, pods: checked_selector.PodSelection
+) -> str:
     """Return which namespace a name without any pods may be meant to be, "" for none."""
     known = {shape.namespace for shape in cluster.pods_by_shape}
     names = pods.namespaces.names if pods.namespaces is not None else ()
@@ -70,4 +72,4 @@ def _namespace_hint(cluster: cluster_facts.ClusterFacts, pods: checked_selector.
     return next(filter(None, hints), "")
 
 
-RULE = rule.Rule("PS511", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS511", diagnostics.Severity.WARNING, _check)

@@ -12,33 +12,35 @@ from policysched.lint.policies import node_constraints
 from policysched.lint.sets import selector_sets
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     if cluster is None or len(cluster.nodes) <= 1:
         return
-    for known in about.acting:
+    for known in about.enforced_rules:
         for policy in known.policies:
             preferring = [
-                each for each in policy.rules if node_constraints.preferred(each) is not None
+                each
+                for each in policy.rules
+                if node_constraints.find_preferred_nodes(each) is not None
             ]
             if preferring:
-                asked = known.demands_on(policy)
-                yield from _of(about, cluster, preferring, asked)
+                asked = known.find_node_constraints(policy)
+                yield from _check_preferences(about, cluster, preferring, asked)
 
 
-def _of(
-    about: subject.Subject,
+def _check_preferences(
+    about: subject.RuleInput,
     cluster: cluster_facts.ClusterFacts,
     preferring: list[checked.Rule],
-    asked: Sequence[node_constraints.Demand],
+    asked: Sequence[node_constraints.NodeConstraint],
 ) -> Iterator[diagnostics.Diagnostic]:
     required = [each.selector for each in asked]
-    left = cluster.matching(*required)
+    left = cluster.count_matching_nodes(*required)
     for each in preferring:
-        selector = node_constraints.preferred(each)
+        selector = node_constraints.find_preferred_nodes(each)
         if selector is None or left <= 1 or selector_sets.match_everything(selector):
             continue
-        matching = cluster.matching(*required, selector)
+        matching = cluster.count_matching_nodes(*required, selector)
         if matching in {0, left}:
             what = "all" if matching else "none"
             yield diagnostics.Diagnostic(
@@ -51,4 +53,4 @@ def _of(
             )
 
 
-RULE = rule.Rule("PS512", diagnostics.Severity.INFO, _check)
+RULE = rule.LintRule("PS512", diagnostics.Severity.INFO, _check)

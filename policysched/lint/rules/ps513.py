@@ -12,17 +12,17 @@ from policysched.lint.facts import cluster_facts
 from policysched.lint.policies import node_constraints
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     if cluster is None or not cluster.nodes:
         return
-    for known in about.acting:
+    for known in about.enforced_rules:
         for policy in known.policies:
             apart = [each for each in policy.rules if _keeps_apart(each)]
             if apart:
-                asked = known.demands_on(policy)
+                asked = known.find_node_constraints(policy)
                 for each in apart:
-                    yield from _of(cluster, policy, each, asked)
+                    yield from _check_anti_affinity(cluster, policy, each, asked)
 
 
 def _keeps_apart(each: checked.Rule) -> bool:
@@ -35,14 +35,14 @@ def _keeps_apart(each: checked.Rule) -> bool:
             return False
 
 
-def _of(
+def _check_anti_affinity(
     cluster: cluster_facts.ClusterFacts,
     policy: checked.CheckedPolicy,
     each: checked.Rule,
-    asked: Sequence[node_constraints.Demand],
+    asked: Sequence[node_constraints.NodeConstraint],
 ) -> Iterator[diagnostics.Diagnostic]:
     assert isinstance(each, checked.PodAffinityRule)  # noqa: S101 - tells the type checker
-    nodes = cluster.left_by(*(demand.selector for demand in asked))
+    nodes = cluster.find_matching_nodes(*(demand.selector for demand in asked))
     labels = (node.metadata.labels.get(each.topology_key) for node in nodes)
     names = [label for label in labels if label is not None]
     if not nodes or len(names) < len(nodes):
@@ -61,4 +61,4 @@ def _of(
             )
 
 
-RULE = rule.Rule("PS513", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS513", diagnostics.Severity.WARNING, _check)

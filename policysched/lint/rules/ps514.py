@@ -13,28 +13,28 @@ from policysched.lint.facts import cluster_facts
 from policysched.lint.policies import node_constraints
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     if cluster is None or not cluster.nodes:
         return
-    for known in about.acting:
+    for known in about.enforced_rules:
         for policy in known.policies:
-            asked = known.demands_on(policy)
+            asked = known.find_node_constraints(policy)
             own = next((each for each in asked if each.rule.head.policy == policy.name), None)
-            nodes = cluster.left_by(*(each.selector for each in asked)) if own else ()
+            nodes = cluster.find_matching_nodes(*(each.selector for each in asked)) if own else ()
             if own is not None and nodes:
-                yield from _of(cluster, policy, own, nodes)
+                yield from _check_pod_sizes(cluster, policy, own, nodes)
 
 
-def _of(
+def _check_pod_sizes(
     cluster: cluster_facts.ClusterFacts,
     policy: checked.CheckedPolicy,
-    own: node_constraints.Demand,
+    own: node_constraints.NodeConstraint,
     nodes: tuple[objects.Node, ...],
 ) -> Iterator[diagnostics.Diagnostic]:
     """Yield what to say of the first pod that fits an empty node, but none of those left."""
     for shape in cluster.shapes_of(policy):
-        pod = cluster.decided_by_shape[shape][0]
+        pod = cluster.scheduled_pods_by_shape[shape][0]
         if not any(_fits(shape, node) for node in cluster.nodes):
             continue  # no policy is to blame
         if not any(_fits(shape, node) for node in nodes):
@@ -58,4 +58,4 @@ def _fits(shape: pod_shape.PodShape, node: objects.Node) -> bool:
     )
 
 
-RULE = rule.Rule("PS514", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS514", diagnostics.Severity.WARNING, _check)

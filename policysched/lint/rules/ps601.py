@@ -10,11 +10,11 @@ from policysched.lint import rule, subject
 from policysched.lint.rule_support import known_selectors
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     facts = about.prometheus
     if facts is None:
         return
-    for each, selector, known in known_selectors.of(about):
+    for each, selector, known in known_selectors.list_known_selectors(about):
         if not known.is_there and not known.is_name_known and selector.name:
             yield diagnostics.Diagnostic(
                 "PS601",
@@ -26,4 +26,4 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
             )
 
 
-RULE = rule.Rule("PS601", diagnostics.Severity.ERROR, _check)
+RULE = rule.LintRule("PS601", diagnostics.Severity.ERROR, _check)

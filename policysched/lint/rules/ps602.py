@@ -13,7 +13,7 @@ from policysched.lint.facts import cluster_facts, prometheus_facts, queries
 _SHOWN = 3
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     facts = about.prometheus
     if facts is None:
         return
@@ -21,12 +21,12 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
         answer = facts.queries.get(each.query.text)
         if answer is None or not answer.series:
             continue
-        problem = _of_labels(each, answer)
+        problem = _find_label_problem(each, answer)
         cluster = about.cluster
         if cluster is not None and each.metric.target == "cluster":
             cluster = cluster.members
         if not problem and cluster is not None:
-            problem = _of_nodes(each, answer, cluster)
+            problem = _find_node_problem(each, answer, cluster)
         if problem:
             yield diagnostics.Diagnostic(
                 "PS602",
@@ -37,7 +37,7 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
             )
 
 
-def _of_labels(each: queries.MetricQuery, answer: prometheus_facts.QueryFacts) -> str:
+def _find_label_problem(each: queries.MetricQuery, answer: prometheus_facts.QueryFacts) -> str:
     """Return what is wrong with the values of the label that names nodes, "" for nothing."""
     label = each.metric.label
     named = Counter(series.labels.get(label, "") for series in answer.series)
@@ -52,7 +52,7 @@ def _of_labels(each: queries.MetricQuery, answer: prometheus_facts.QueryFacts) -
     return ""
 
 
-def _of_nodes(
+def _find_node_problem(
     each: queries.MetricQuery,
     answer: prometheus_facts.QueryFacts,
     cluster: cluster_facts.ClusterFacts,
@@ -82,4 +82,4 @@ def _listed(names: list[str]) -> str:
     return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
-RULE = rule.Rule("PS602", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS602", diagnostics.Severity.WARNING, _check)

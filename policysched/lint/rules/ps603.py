@@ -18,7 +18,7 @@ _NEEDING_TWO = frozenset(
 _FEWEST = 2.0
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each, call, seconds, interval in ranges(about):
         if seconds < _FEWEST * interval:
             yield finding(
@@ -32,13 +32,13 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
 
 
 def ranges(
-    about: subject.Subject,
+    about: subject.RuleInput,
 ) -> Iterator[tuple[queries.MetricQuery, promql_parser.Call, float, float]]:
     """Yield the functions that need two samples, with their range and scrape interval, seconds."""
     facts = about.prometheus
     if facts is None:
         return
-    for each, selector, known in known_selectors.of(about):
+    for each, selector, known in known_selectors.list_known_selectors(about):
         intervals = [facts.scrape_seconds[job] for job in known.jobs if job in facts.scrape_seconds]
         call = _call_of(each, selector)
         if call is not None and intervals:
@@ -92,8 +92,8 @@ def _fix(
             written = each.text.slice(following)
             if written.startswith("$"):
                 return None  # a param, which other queries may use
-            return diagnostics.Fix((diagnostics.Edit(following, length),), safe=False)
+            return diagnostics.Fix((diagnostics.TextEdit(following, length),), safe=False)
     return None
 
 
-RULE = rule.Rule("PS603", diagnostics.Severity.ERROR, _check)
+RULE = rule.LintRule("PS603", diagnostics.Severity.ERROR, _check)

@@ -8,7 +8,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, subject
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     facts, limits = about.prometheus, about.thresholds
     if facts is None:
         return
@@ -31,4 +31,4 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
             )
 
 
-RULE = rule.Rule("PS604", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS604", diagnostics.Severity.WARNING, _check)

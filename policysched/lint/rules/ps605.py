@@ -10,7 +10,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, subject
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     facts = about.prometheus
     if facts is None:
         return
@@ -25,7 +25,7 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
             yield diagnostics.Diagnostic(
                 "PS605",
                 f"{len(outside)} of {len(finite)} values of `{each.metric.name}` are outside of "
-                f"what {_said(each.metric)} has, such as {farthest:g}",
+                f"what {_describe_expected(each.metric)} has, such as {farthest:g}",
                 each.span,
                 help="correct the unit, the bounds or the query (a percentage is no ratio)",
             )
@@ -41,9 +41,9 @@ def _bounds(metric: checked.CheckedMetric, max_ratio: float) -> tuple[float, flo
     )
 
 
-def _said(metric: checked.CheckedMetric) -> str:
+def _describe_expected(metric: checked.CheckedMetric) -> str:
     is_bounded = metric.low is not None or metric.high is not None
     return "its `between`" if is_bounded else f"the unit `{metric.unit}`"
 
 
-RULE = rule.Rule("PS605", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS605", diagnostics.Severity.WARNING, _check)

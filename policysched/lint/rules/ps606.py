@@ -10,7 +10,7 @@ from policysched.lint.facts import queries
 from policysched.promql import query_tree
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     facts = about.prometheus
     if facts is None:
         return
@@ -28,7 +28,7 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
 
 
 def _fix(each: queries.MetricQuery, recorded: str) -> diagnostics.Fix:
-    return diagnostics.Fix((diagnostics.Edit(each.span, recorded),), safe=False)
+    return diagnostics.Fix((diagnostics.TextEdit(each.span, recorded),), safe=False)
 
 
-RULE = rule.Rule("PS606", diagnostics.Severity.INFO, _check)
+RULE = rule.LintRule("PS606", diagnostics.Severity.INFO, _check)

@@ -11,13 +11,13 @@ from policysched.lint.facts import prometheus_facts
 from policysched.lint.rule_support import known_selectors
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     facts = about.prometheus
     if facts is None:
         return
-    for each, selector, known in known_selectors.of(about):
+    for each, selector, known in known_selectors.list_known_selectors(about):
         if not known.is_there and known.is_name_known:
-            message, wanted = _told(selector.name or "", known, facts)
+            message, wanted = _describe_absence(selector.name or "", known, facts)
             yield diagnostics.Diagnostic(
                 "PS607",
                 message,
@@ -27,7 +27,7 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
             )
 
 
-def _told(
+def _describe_absence(
     name: str,
     known: prometheus_facts.SelectorFacts,
     facts: prometheus_facts.PrometheusFacts,
@@ -48,4 +48,4 @@ def _told(
     return f"no series `{name}` of {facts.name} matches all that is asked for", ""
 
 
-RULE = rule.Rule("PS607", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS607", diagnostics.Severity.WARNING, _check)

@@ -14,11 +14,11 @@ from policysched.lint.rules import ps405, ps406
 from policysched.promql import query_tree
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     facts = about.prometheus
     if facts is None:
         return
-    for each, selector, known in known_selectors.of(about):
+    for each, selector, known in known_selectors.list_known_selectors(about):
         name = selector.name or ""
         if known.kind == "gauge" and (rate := _rate_of(each, name)) is not None:
             yield _rate_of_gauge(each, selector, rate)
@@ -57,4 +57,4 @@ def _rate_of_gauge(
     )
 
 
-RULE = rule.Rule("PS608", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS608", diagnostics.Severity.WARNING, _check)

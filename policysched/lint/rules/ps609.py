@@ -9,12 +9,12 @@ from policysched.lint import rule, subject
 from policysched.lint.rule_support import known_selectors
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     facts = about.prometheus
     if facts is None:
         return
     seen: set[str] = set()
-    for each, _, known in known_selectors.of(about):
+    for each, _, known in known_selectors.list_known_selectors(about):
         intervals = [facts.scrape_seconds[job] for job in known.jobs if job in facts.scrape_seconds]
         if not intervals or each.metric.key in seen:
             continue
@@ -36,4 +36,4 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
             )
 
 
-RULE = rule.Rule("PS609", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS609", diagnostics.Severity.WARNING, _check)

@@ -11,7 +11,7 @@ from policysched.lint.rules import ps603
 _FEWEST = 2.0
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     wanted = about.thresholds.min_range_scrapes
     for each, call, seconds, interval in ps603.ranges(about):
         if _FEWEST * interval <= seconds < wanted * interval:
@@ -25,4 +25,4 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
             )
 
 
-RULE = rule.Rule("PS610", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS610", diagnostics.Severity.WARNING, _check)

@@ -8,7 +8,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, subject
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     facts = about.prometheus
     if facts is None:
         return
@@ -24,4 +24,4 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
             )
 
 
-RULE = rule.Rule("PS611", diagnostics.Severity.ERROR, _check)
+RULE = rule.LintRule("PS611", diagnostics.Severity.ERROR, _check)

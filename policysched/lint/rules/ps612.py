@@ -15,7 +15,7 @@ _FILTERS = frozenset({"==", "!=", "<", "<=", ">", ">=", "and", "unless"})
 _ABSENCE = frozenset({"absent", "absent_over_time"})
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     facts = about.prometheus
     if facts is None:
         return
@@ -47,4 +47,4 @@ def _may_be_empty(each: queries.MetricQuery) -> bool:
     )
 
 
-RULE = rule.Rule("PS612", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS612", diagnostics.Severity.WARNING, _check)

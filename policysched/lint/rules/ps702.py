@@ -9,7 +9,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, subject
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for policy in about.program.cluster_policies:
         spread = policy.clusters.spread if policy.clusters else ()
         if spread and all(each.by != "cluster" for each in spread):
@@ -17,11 +17,11 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
 
 
 def _finding(
-    spread: checked_cluster.SpreadConstraint, about: subject.Subject
+    spread: checked_cluster.ClusterSpreadConstraint, about: subject.RuleInput
 ) -> diagnostics.Diagnostic:
     end = spread.span.end
     added = f"\n  spreadConstraint by cluster minGroups {spread.min_groups}"
-    edit = diagnostics.Edit(about.texts[spread.span.file].span(end, end), added)
+    edit = diagnostics.TextEdit(about.texts[spread.span.file].span(end, end), added)
     return diagnostics.Diagnostic(
         "PS702",
         f"a spread by {spread.by} needs one by cluster beside it",
@@ -34,4 +34,4 @@ def _finding(
     )
 
 
-RULE = rule.Rule("PS702", diagnostics.Severity.ERROR, _check)
+RULE = rule.LintRule("PS702", diagnostics.Severity.ERROR, _check)

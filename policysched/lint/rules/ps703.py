@@ -18,7 +18,7 @@ _FIELDS = {
 """What clusters are spread by -> the field whose values are the groups."""
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for policy in about.program.cluster_policies:
         if policy.clusters is None:
             continue
@@ -29,14 +29,16 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
         ]
         selectors += [group.selector for group in policy.clusters.groups]
         for spread in policy.clusters.spread:
-            said = [each for selector in selectors for each in _of(spread, selector)]
+            said = [each for selector in selectors for each in _check_selector(spread, selector)]
             yield from said
             if not said:
-                yield from _in_clusters(about, policy, spread)
+                yield from _check_clusters(about, policy, spread)
 
 
-def _in_clusters(
-    about: subject.Subject, policy: checked.CheckedPolicy, spread: checked_cluster.SpreadConstraint
+def _check_clusters(
+    about: subject.RuleInput,
+    policy: checked.CheckedPolicy,
+    spread: checked_cluster.ClusterSpreadConstraint,
 ) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding where the clusters that there are make too few groups."""
     members = about.cluster.members if about.cluster is not None else None
@@ -49,7 +51,7 @@ def _in_clusters(
     ]
     for group in policy.clusters.groups or (None,):
         asked = [*required, group.selector] if group else required
-        count = len(_groups(spread.by, members.left_by(*asked)))
+        count = len(_groups(spread.by, members.find_matching_nodes(*asked)))
         if 0 < count < spread.min_groups:
             where = f" in clusterGroup `{group.name}`" if group else ""
             noun = f"{spread.by}{'s' if count > 1 else ''}"
@@ -77,14 +79,14 @@ def _groups(by: str, clusters: Iterable[objects.Node]) -> set[str]:
     return found - {""}
 
 
-def _of(
-    spread: checked_cluster.SpreadConstraint, selector: checked_selector.Selector
+def _check_selector(
+    spread: checked_cluster.ClusterSpreadConstraint, selector: checked_selector.Selector
 ) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each requirement that leaves too few groups by itself."""
     match selector:
-        case checked_selector.AllOf(operands=operands):
+        case checked_selector.SelectorConjunction(operands=operands):
             for each in operands:
-                yield from _of(spread, each)
+                yield from _check_selector(spread, each)
         case checked_selector.FieldRequirement(field=field, operator="In", values=values):
             if field == _FIELDS[spread.by] and len(values) < spread.min_groups:
                 yield _finding(spread, selector)
@@ -93,7 +95,7 @@ def _of(
 
 
 def _finding(
-    spread: checked_cluster.SpreadConstraint, part: checked_selector.FieldRequirement
+    spread: checked_cluster.ClusterSpreadConstraint, part: checked_selector.FieldRequirement
 ) -> diagnostics.Diagnostic:
     left = f"{len(part.values)} {spread.by}{'s' if len(part.values) > 1 else ''}"
     return diagnostics.Diagnostic(
@@ -105,4 +107,4 @@ def _finding(
     )
 
 
-RULE = rule.Rule("PS703", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS703", diagnostics.Severity.WARNING, _check)

@@ -10,17 +10,18 @@ from policysched.lint import rule, subject
 from policysched.lint.policies import active_rules, node_constraints, scopes
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     if not about.program.cluster_policies:
         return
     several = [
-        active_rules.Acting(cluster_profile.as_rows(each)) for each in about.program.profiles
+        active_rules.EnforcedRules(cluster_profile.treat_clusters_as_nodes(each))
+        for each in about.program.profiles
     ]
-    yield from active_rules.in_every_profile(several, _of)
+    yield from active_rules.find_in_every_profile(several, _check_policy)
 
 
-def _of(
-    known: active_rules.Acting, policy: checked.CheckedPolicy
+def _check_policy(
+    known: active_rules.EnforcedRules, policy: checked.CheckedPolicy
 ) -> Iterator[diagnostics.Diagnostic]:
     scores = [each for each in policy.rules if node_constraints.weight(each)]
     if not scores:
@@ -55,4 +56,4 @@ def _finding(each: checked.Rule) -> diagnostics.Diagnostic:
     )
 
 
-RULE = rule.Rule("PS705", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS705", diagnostics.Severity.WARNING, _check)

@@ -10,7 +10,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, subject
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     members = about.cluster.members if about.cluster is not None else None
     if members is None:
         return
@@ -18,11 +18,11 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     for policy in about.program.cluster_policies:
         division = policy.clusters.division if policy.clusters else None
         if division is not None:
-            yield from _of(division, members.name, names)
+            yield from _check_division(division, members.name, names)
 
 
-def _of(
-    division: checked_cluster.Division, where: str, names: frozenset[str]
+def _check_division(
+    division: checked_cluster.ReplicaDivisionStrategy, where: str, names: frozenset[str]
 ) -> Iterator[diagnostics.Diagnostic]:
     unknown = [name for name, _ in division.weights if name not in names]
     if not unknown or division.span is None:
@@ -43,4 +43,4 @@ def _of(
     )
 
 
-RULE = rule.Rule("PS706", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS706", diagnostics.Severity.WARNING, _check)

@@ -10,7 +10,7 @@ from policysched.lint import rule, subject
 from policysched.lint.sets import selector_sets
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for policy in about.program.cluster_policies:
         groups = policy.clusters.groups if policy.clusters else ()
         for number, group in enumerate(groups):
@@ -19,7 +19,9 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
                 yield _finding(group, wide)
 
 
-def _is_in(narrow: checked_cluster.ClusterGroup, wide: checked_cluster.ClusterGroup) -> bool:
+def _is_in(
+    narrow: checked_cluster.OrderedClusterGroup, wide: checked_cluster.OrderedClusterGroup
+) -> bool:
     """Return whether it is certain that one group has all clusters of the other."""
     if selector_sets.never_match(narrow.selector):
         return False  # PS201 tells that
@@ -27,7 +29,7 @@ def _is_in(narrow: checked_cluster.ClusterGroup, wide: checked_cluster.ClusterGr
 
 
 def _finding(
-    group: checked_cluster.ClusterGroup, wide: checked_cluster.ClusterGroup
+    group: checked_cluster.OrderedClusterGroup, wide: checked_cluster.OrderedClusterGroup
 ) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS707",
@@ -39,4 +41,4 @@ def _finding(
     )
 
 
-RULE = rule.Rule("PS707", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS707", diagnostics.Severity.WARNING, _check)

@@ -10,13 +10,13 @@ from policysched.lang.syntax import syntax
 from policysched.lint import rule, subject
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for policy in (*about.program.policies, *about.program.cluster_policies):
-        yield from _of_policy(policy)
+        yield from _check_policy(policy)
     yield from _unused(about)
 
 
-def _of_policy(policy: checked.CheckedPolicy) -> Iterator[diagnostics.Diagnostic]:
+def _check_policy(policy: checked.CheckedPolicy) -> Iterator[diagnostics.Diagnostic]:
     parts = [("description", policy.description), ("owner", policy.owner)]
     missing = [name for name, value in parts if not value]
     if missing:
@@ -36,7 +36,7 @@ def _of_policy(policy: checked.CheckedPolicy) -> Iterator[diagnostics.Diagnostic
             )
 
 
-def _unused(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _unused(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield names that nothing but their declaration has."""
     declared = [
         item
@@ -57,13 +57,13 @@ def _unused(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
             )
 
 
-def _words(about: subject.Subject) -> dict[str, int]:
+def _words(about: subject.RuleInput) -> dict[str, int]:
     """Return how often each word stands in the texts, comments and strings left out."""
     counts: dict[str, int] = {}
     for result in about.parsed:
-        for word in subject.words(result):
+        for word in subject.list_words(result):
             counts[word] = counts.get(word, 0) + 1
     return counts
 
 
-RULE = rule.Rule("PS801", diagnostics.Severity.INFO, _check)
+RULE = rule.LintRule("PS801", diagnostics.Severity.INFO, _check)

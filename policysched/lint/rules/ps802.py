@@ -10,7 +10,7 @@ from policysched.lang.formatting import formatter
 from policysched.lint import rule, subject
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for result in about.parsed:
         text = result.text
         formatted = formatter.format_parsed(result).text
@@ -25,7 +25,7 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
             _first_line(text, start, end),
             help="`policysched fmt` writes it",
             fix=diagnostics.Fix(
-                (diagnostics.Edit(span, replacement),), safe=True, title="Format this text"
+                (diagnostics.TextEdit(span, replacement),), safe=True, title="Format this text"
             ),
         )
 
@@ -45,4 +45,4 @@ def _first_line(text: source.SourceText, start: int, end: int) -> source.Span:
     return text.span(start, end if newline < 0 else newline)
 
 
-RULE = rule.Rule("PS802", diagnostics.Severity.INFO, _check)
+RULE = rule.LintRule("PS802", diagnostics.Severity.INFO, _check)

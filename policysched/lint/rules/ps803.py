@@ -11,8 +11,8 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, subject
 
 
-def _check(_about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(_about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     yield from ()
 
 
-RULE = rule.Rule("PS803", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS803", diagnostics.Severity.WARNING, _check)

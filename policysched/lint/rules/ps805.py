@@ -11,14 +11,14 @@ from policysched.lint import rule, subject
 from policysched.lint.sets import weeks
 
 
-def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+def _check(about: subject.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for policy in about.program.policies:
         for each in policy.rules:
             if each.head.active is not None and each.head.active.windows:
-                yield from _of(each, each.head.active.windows)
+                yield from _check_windows(each, each.head.active.windows)
 
 
-def _of(
+def _check_windows(
     each: checked.Rule, windows: Sequence[activation.TimeWindow]
 ) -> Iterator[diagnostics.Diagnostic]:
     covered = [weeks.minutes(window) for window in windows]
@@ -41,4 +41,4 @@ def _of(
             return
 
 
-RULE = rule.Rule("PS805", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS805", diagnostics.Severity.WARNING, _check)

@@ -20,7 +20,7 @@ from policysched.lint.sets import ranges, selector_sets
 
 Typed: TypeAlias = checked_expr.TypedExpr
 Metrics: TypeAlias = Mapping[str, checked.CheckedMetric]
-_Test: TypeAlias = checked_expr.NodeTest | checked_expr.PodTest
+_Test: TypeAlias = checked_expr.NodeMatch | checked_expr.PodMatch
 
 MAX_POINTS = 4_096
 MAX_STEPS = 100_000
@@ -31,7 +31,7 @@ class _TooLargeError(Exception):
     """There are more points than are worth looking at."""
 
 
-def always(condition: Typed, metrics: Metrics) -> bool | None:
+def evaluate_for_all_values(condition: Typed, metrics: Metrics) -> bool | None:
     """Return what a condition answers for all values, None if that differs or is not known."""
     try:
         answers = {_is_true(condition, point) for point in _points([condition], metrics)}
@@ -84,7 +84,7 @@ def _points(conditions: Iterable[Typed], metrics: Metrics) -> Iterator[_Point]:
     for atom in atoms:
         match atom:
             case checked_expr.Compare():
-                number, _, limit = comparisons.with_constant(atom)
+                number, _, limit = comparisons.split_constant_comparison(atom)
                 if limit is None:
                     values[_pair(atom)] = _signs(atom, metrics)
                 else:
@@ -92,7 +92,7 @@ def _points(conditions: Iterable[Typed], metrics: Metrics) -> Iterator[_Point]:
             case _:
                 values[atom] = (0.0, 1.0)
     for number, found in limits.items():
-        values[number] = _values(sorted(found), ranges.of(number, metrics))
+        values[number] = _values(sorted(found), ranges.find_value_range(number, metrics))
     count = math.prod(len(each) for each in values.values())
     if count > MAX_POINTS or count * len(atoms) > MAX_STEPS:
         raise _TooLargeError
@@ -113,9 +113,9 @@ def _combined(values: Mapping[_Variable, Sequence[float]]) -> Iterator[_Point]:
 
 def _can_be(held: Mapping[_Test, float]) -> bool:
     """Return whether a node, and a pod, can match what is said of it."""
-    for kind in (checked_expr.NodeTest, checked_expr.PodTest):
+    for kind in (checked_expr.NodeMatch, checked_expr.PodMatch):
         said: list[checked_selector.Selector] = [
-            each.selector if is_held else checked_selector.Negation(each.selector)
+            each.selector if is_held else checked_selector.SelectorNegation(each.selector)
             for each, is_held in held.items()
             if isinstance(each, kind)
         ]
@@ -124,7 +124,7 @@ def _can_be(held: Mapping[_Test, float]) -> bool:
     return True
 
 
-def _values(limits: Sequence[float], allowed: ranges.Range) -> list[float]:
+def _values(limits: Sequence[float], allowed: ranges.ValueRange) -> list[float]:
     """Return a value of each class that the limits tell apart, within a range."""
     between = [low / 2 + high / 2 for low, high in itertools.pairwise(limits)]
     below, above = math.nextafter(limits[0], -math.inf), math.nextafter(limits[-1], math.inf)
@@ -146,7 +146,7 @@ def _signs(atom: checked_expr.Compare, metrics: Metrics) -> list[float]:
     first, second = _pair(atom)
     if first == second:
         return [0.0]
-    one, other = ranges.of(first, metrics), ranges.of(second, metrics)
+    one, other = ranges.find_value_range(first, metrics), ranges.find_value_range(second, metrics)
     found = []
     if one.low < other.high:
         found.append(-1.0)
@@ -172,7 +172,7 @@ def _is_true(condition: Typed, point: _Point) -> bool:
 
 
 def _compares(condition: checked_expr.Compare, point: _Point) -> bool:
-    number, comparator, limit = comparisons.with_constant(condition)
+    number, comparator, limit = comparisons.split_constant_comparison(condition)
     if limit is not None:
         return comparisons.SIGNS[comparator](point[number], limit)
     pair = _pair(condition)

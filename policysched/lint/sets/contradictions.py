@@ -46,10 +46,13 @@ def _parts(
     selector: checked_selector.Selector,
 ) -> Iterator[tuple[checked_selector.Selector, _Pair]]:
     match selector:
-        case checked_selector.AllOf(operands=operands) | checked_selector.AnyOf(operands=operands):
+        case (
+            checked_selector.SelectorConjunction(operands=operands)
+            | checked_selector.SelectorDisjunction(operands=operands)
+        ):
             inner = [part for operand in operands for part in _parts(operand)]
             yield from inner
-            if inner or isinstance(selector, checked_selector.AnyOf):
+            if inner or isinstance(selector, checked_selector.SelectorDisjunction):
                 return
         case _:
             pass
@@ -58,7 +61,7 @@ def _parts(
 
 
 def _pair(selector: checked_selector.Selector) -> _Pair:
-    if not isinstance(selector, checked_selector.AllOf):
+    if not isinstance(selector, checked_selector.SelectorConjunction):
         return None
     if len(selector.operands) > selector_sets.MAX_OPERANDS:
         return None

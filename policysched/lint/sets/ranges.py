@@ -18,7 +18,7 @@ _MIN_PRIORITY, _MAX_PRIORITY = -(2**31), 2**31 - 1
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Range:
+class ValueRange:
     """The numbers from `low` to `high`, both included."""
 
     low: float
@@ -29,74 +29,78 @@ class Range:
         """Whether there is one value only."""
         return self.low == self.high
 
-    def union(self, other: Range) -> Range:
+    def union(self, other: ValueRange) -> ValueRange:
         """Return what has the values of both."""
-        return Range(min(self.low, other.low), max(self.high, other.high))
+        return ValueRange(min(self.low, other.low), max(self.high, other.high))
 
 
-ANY = Range(-math.inf, math.inf)
-_NOT_NEGATIVE = Range(0.0, math.inf)
+ANY = ValueRange(-math.inf, math.inf)
+_NOT_NEGATIVE = ValueRange(0.0, math.inf)
 
 
-def of_metric(metric: checked.CheckedMetric) -> Range:
+def find_metric_range(metric: checked.CheckedMetric) -> ValueRange:
     """Return the values that a metric can have: by `between`, else by its unit.
 
     A declared ratio is from 0 to 1; one outside of that is a mistake that PS605 looks for.
     """
-    own = Range(0.0, 1.0) if metric.unit.is_ratio else ANY
-    return Range(
+    own = ValueRange(0.0, 1.0) if metric.unit.is_ratio else ANY
+    return ValueRange(
         own.low if metric.low is None else metric.low,
         own.high if metric.high is None else metric.high,
     )
 
 
-def of(expr: checked_expr.TypedExpr, metrics: Mapping[str, checked.CheckedMetric]) -> Range:
+def find_value_range(
+    expr: checked_expr.TypedExpr, metrics: Mapping[str, checked.CheckedMetric]
+) -> ValueRange:
     """Return the values that a number can have, in canonical scale."""
     match expr:
         case checked_expr.Const(value=value):
-            return Range(value, value)
+            return ValueRange(value, value)
         case checked_expr.MetricRef(metric=key, grows=grows):
-            found = of_metric(metrics[key]) if key in metrics else ANY
-            return Range(found.low, math.inf) if grows else found
+            found = find_metric_range(metrics[key]) if key in metrics else ANY
+            return ValueRange(found.low, math.inf) if grows else found
         case checked_expr.PodPriority():
-            return Range(_MIN_PRIORITY, _MAX_PRIORITY)
+            return ValueRange(_MIN_PRIORITY, _MAX_PRIORITY)
         case checked_expr.NodeResource(kind="free") | checked_expr.NodeLabelNumber():
             return ANY
         case checked_expr.NodeResource() | checked_expr.PodRequests() | checked_expr.PodLimits():
             return _NOT_NEGATIVE
-        case checked_expr.Else(value=value, fallback=fallback):
-            return of(value, metrics).union(of(fallback, metrics))
-        case checked_expr.Arithmetic(operator=operator, left=left, right=right):
-            return _OPERATIONS[operator](of(left, metrics), of(right, metrics))
-        case checked_expr.Call(function=function, arguments=arguments):
-            return _call(function, [of(each, metrics) for each in arguments])
+        case checked_expr.ValueWithFallback(value=value, fallback=fallback):
+            return find_value_range(value, metrics).union(find_value_range(fallback, metrics))
+        case checked_expr.ArithmeticOperation(operator=operator, left=left, right=right):
+            return _OPERATIONS[operator](
+                find_value_range(left, metrics), find_value_range(right, metrics)
+            )
+        case checked_expr.NumberFunctionCall(function=function, arguments=arguments):
+            return _call(function, [find_value_range(each, metrics) for each in arguments])
         case _:
             return ANY
 
 
-def _hull(values: Iterator[float]) -> Range:
+def _hull(values: Iterator[float]) -> ValueRange:
     """Return the range from the smallest to the largest; anything where one is undefined."""
     found = list(values)
     if any(math.isnan(value) for value in found):
         return ANY
-    return Range(min(found), max(found))
+    return ValueRange(min(found), max(found))
 
 
-def _sum(left: Range, right: Range) -> Range:
-    return Range(left.low + right.low, left.high + right.high)
+def _sum(left: ValueRange, right: ValueRange) -> ValueRange:
+    return ValueRange(left.low + right.low, left.high + right.high)
 
 
-def _difference(left: Range, right: Range) -> Range:
-    return Range(left.low - right.high, left.high - right.low)
+def _difference(left: ValueRange, right: ValueRange) -> ValueRange:
+    return ValueRange(left.low - right.high, left.high - right.low)
 
 
-def _product(left: Range, right: Range) -> Range:
+def _product(left: ValueRange, right: ValueRange) -> ValueRange:
     ends = ((a, b) for a in (left.low, left.high) for b in (right.low, right.high))
     # The ends of ranges that are not bounded are no values: 0 times any value is 0.
     return _hull(0.0 if not a or not b else a * b for a, b in ends)
 
 
-def _quotient(left: Range, right: Range) -> Range:
+def _quotient(left: ValueRange, right: ValueRange) -> ValueRange:
     """Return the range of a quotient; a division by 0 is missing."""
     if right.low < 0.0 < right.high or right.low == right.high == 0.0:
         return ANY
@@ -111,7 +115,7 @@ def _quotient(left: Range, right: Range) -> Range:
     return _hull(a / b for a, b in ends_of_both)
 
 
-_OPERATIONS: Mapping[str, Callable[[Range, Range], Range]] = {
+_OPERATIONS: Mapping[str, Callable[[ValueRange, ValueRange], ValueRange]] = {
     "+": _sum,
     "-": _difference,
     "*": _product,
@@ -119,28 +123,28 @@ _OPERATIONS: Mapping[str, Callable[[Range, Range], Range]] = {
 }
 
 
-def _call(function: str, arguments: list[Range]) -> Range:
+def _call(function: str, arguments: list[ValueRange]) -> ValueRange:
     lows, highs = [each.low for each in arguments], [each.high for each in arguments]
     match function:
         case "min":
-            return Range(min(lows), min(highs))
+            return ValueRange(min(lows), min(highs))
         case "max":
-            return Range(max(lows), max(highs))
+            return ValueRange(max(lows), max(highs))
         case "abs":
             return _absolute(arguments[0])
         case "floor" | "ceil":
-            return Range(_rounded(function, lows[0]), _rounded(function, highs[0]))
+            return ValueRange(_rounded(function, lows[0]), _rounded(function, highs[0]))
         case "mod":
-            return Range(min(lows[1], 0.0), max(highs[1], 0.0))
+            return ValueRange(min(lows[1], 0.0), max(highs[1], 0.0))
         case _:
             return ANY
 
 
-def _absolute(argument: Range) -> Range:
+def _absolute(argument: ValueRange) -> ValueRange:
     largest = max(abs(argument.low), abs(argument.high))
     if argument.low <= 0.0 <= argument.high:
-        return Range(0.0, largest)
-    return Range(min(abs(argument.low), abs(argument.high)), largest)
+        return ValueRange(0.0, largest)
+    return ValueRange(min(abs(argument.low), abs(argument.high)), largest)
 
 
 def _rounded(function: str, value: float) -> float:

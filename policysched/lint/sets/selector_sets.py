@@ -37,22 +37,22 @@ class _TooLargeError(Exception):
 def never_match(*selectors: checked_selector.Selector) -> bool:
     """Return whether it is certain that no object matches all the selectors."""
     try:
-        return not _Space(selectors).boxes(checked_selector.AllOf(selectors))
+        return not _Space(selectors).boxes(checked_selector.SelectorConjunction(selectors))
     except _TooLargeError:
         return False
 
 
 def implies(first: checked_selector.Selector, second: checked_selector.Selector) -> bool:
     """Return whether it is certain that whatever matches `first` matches `second`."""
-    return never_match(first, checked_selector.Negation(second))
+    return never_match(first, checked_selector.SelectorNegation(second))
 
 
 def match_everything(selector: checked_selector.Selector) -> bool:
     """Return whether it is certain that every object matches."""
-    return never_match(checked_selector.Negation(selector))
+    return never_match(checked_selector.SelectorNegation(selector))
 
 
-def witness(selector: checked_selector.Selector) -> Mapping[Variable, Value] | None:
+def find_witness(selector: checked_selector.Selector) -> Mapping[Variable, Value] | None:
     """Return values of one object that matches; None if no such object is known.
 
     Where any value of a variable would do, it may be left out.
@@ -78,11 +78,11 @@ class _Space:
     def boxes(self, selector: checked_selector.Selector, *, negated: bool = False) -> list[Box]:
         """Return boxes, none of them empty, whose union is what matches (or does not)."""
         match selector:
-            case checked_selector.Negation(operand=operand):
+            case checked_selector.SelectorNegation(operand=operand):
                 return self.boxes(operand, negated=not negated)
-            case checked_selector.AllOf(operands=operands):
+            case checked_selector.SelectorConjunction(operands=operands):
                 return (self._any if negated else self._all)(operands, negated=negated)
-            case checked_selector.AnyOf(operands=operands):
+            case checked_selector.SelectorDisjunction(operands=operands):
                 return (self._all if negated else self._any)(operands, negated=negated)
             case _:
                 return self._box(selector, negated=negated)

@@ -13,11 +13,11 @@ from policysched.plugins.inter_pod_affinity import required_terms
 from policysched.plugins.kernels import domains
 from policysched.plugins.shared import memo
 
-TermColumns = dict[pod_counts.TermKind, list["Column"]]
+TermColumns = dict[pod_counts.TermKind, list["WeightedCountColumn"]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Column:
+class WeightedCountColumn:
     """Pods that count with some weight in the domains of a topology key."""
 
     topology_key: str
@@ -26,7 +26,7 @@ class Column:
 
 
 @dataclasses.dataclass(slots=True, weakref_slot=True)
-class Sums:
+class AffinitySums:
     """Pods by domain.
 
     Attributes:
@@ -47,12 +47,12 @@ class _Known:
         owned_generation: up to which change of the terms of placed pods these are all.
     """
 
-    sums: Sums
+    sums: AffinitySums
     acting: TermColumns
     owned_generation: int
 
 
-class SumsByShape:
+class AffinitySumsByShape:
     """Keeps the sums of shapes while terms of placed pods and nodes stay; counts may change.
 
     Shapes for which the same pods count have the same sums: pods of an app that differ in other
@@ -65,9 +65,11 @@ class SumsByShape:
         self._hard_weight = hard_weight
         self._acting: memo.ShapeMemo[TermColumns] = memo.ShapeMemo()
         self._known: memo.ShapeMemo[_Known] = memo.ShapeMemo()
-        self._shared: weakref.WeakValueDictionary[Hashable, Sums] = weakref.WeakValueDictionary()
+        self._shared: weakref.WeakValueDictionary[Hashable, AffinitySums] = (
+            weakref.WeakValueDictionary()
+        )
 
-    def of(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> Sums:
+    def get_sums(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> AffinitySums:
         """Return the sums for pods of a shape, each to be refreshed before use."""
         counts, nodes = snap.counts, snap.nodes
         node_generation = nodes.node_changes.generation
@@ -98,16 +100,18 @@ class SumsByShape:
         What they follow is in the key, all of it: the columns, not what these were asked for by.
         """
         acting = self._acting_on(shape, snap)
-        required: Sequence[Column] = ()
+        required: Sequence[WeightedCountColumn] = ()
         matches_itself = False
         if shape.affinity_terms:
             query = pod_counts.MatchesAllTerms(shape.affinity_terms)
-            column = snap.counts.matching(query)
-            required = [Column(term.topology_key, column, 1) for term in shape.affinity_terms]
+            column = snap.counts.get_column(query)
+            required = [
+                WeightedCountColumn(term.topology_key, column, 1) for term in shape.affinity_terms
+            ]
             matches_itself = query.matches(shape, snap.counts.namespaces)
         parts = (
             tuple(required),
-            tuple(repelled(shape, snap)),
+            tuple(list_repelled(shape, snap)),
             tuple(acting[pod_counts.TermKind.REQUIRED_ANTI_AFFINITY]),
             tuple(self._weighted(shape, snap, acting)),
         )
@@ -120,42 +124,46 @@ class SumsByShape:
     def _make(
         self,
         snap: snapshot.Snapshot,
-        required: Sequence[Column],
-        repelled_by: Sequence[Column],
-        repelling: Sequence[Column],
-        weighted: Sequence[Column],
+        required: Sequence[WeightedCountColumn],
+        repelled_by: Sequence[WeightedCountColumn],
+        repelling: Sequence[WeightedCountColumn],
+        weighted: Sequence[WeightedCountColumn],
         *,
         matches_itself: bool,
-    ) -> Sums:
+    ) -> AffinitySums:
         get = self.domains.get
         terms = required_terms.RequiredTerms(
             [domains.DomainSums(get(snap, c.topology_key), [(c.column, 1)]) for c in required],
-            self._by_key(snap, repelled_by),
-            self._by_key(snap, repelling),
+            self._sum_by_key(snap, repelled_by),
+            self._sum_by_key(snap, repelling),
             matches_itself=matches_itself,
             has_own=bool(required or repelled_by),
         )
-        return Sums(terms, self._by_key(snap, weighted))
+        return AffinitySums(terms, self._sum_by_key(snap, weighted))
 
-    def _by_key(
-        self, snap: snapshot.Snapshot, counted: Iterable[Column]
+    def _sum_by_key(
+        self, snap: snapshot.Snapshot, counted: Iterable[WeightedCountColumn]
     ) -> list[domains.DomainSums]:
         by_key: dict[str, list[tuple[count_column.CountColumn, int]]] = {}
         for each in counted:
             by_key.setdefault(each.topology_key, []).append((each.column, each.weight))
         return [domains.DomainSums(self.domains.get(snap, k), c) for k, c in by_key.items()]
 
-    def repelling(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> list[Column]:
+    def list_repelling(
+        self, shape: pod_shape.PodShape, snap: snapshot.Snapshot
+    ) -> list[WeightedCountColumn]:
         """Return the pods whose anti-affinity matches pods of `shape`."""
         return self._acting_on(shape, snap)[pod_counts.TermKind.REQUIRED_ANTI_AFFINITY]
 
     def _weighted(
         self, shape: pod_shape.PodShape, snap: snapshot.Snapshot, acting: TermColumns
-    ) -> list[Column]:
+    ) -> list[WeightedCountColumn]:
         """Return everything that counts for the score: terms of the pod, terms of placed pods."""
-        matching = snap.counts.matching
+        matching = snap.counts.get_column
         own = [
-            Column(t.term.topology_key, matching(pod_counts.MatchesAllTerms((t.term,))), t.weight)
+            WeightedCountColumn(
+                t.term.topology_key, matching(pod_counts.MatchesAllTerms((t.term,))), t.weight
+            )
             for t in shape.preferred_terms
         ]
         hard = [
@@ -172,10 +180,12 @@ class SumsByShape:
         return self._acting.get(shape, stamp, lambda: _matching_terms(shape, counts))
 
 
-def repelled(shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> list[Column]:
+def list_repelled(shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> list[WeightedCountColumn]:
     """Return, for each anti-affinity term of the pod, the pods that match it."""
     return [
-        Column(t.topology_key, snap.counts.matching(pod_counts.MatchesAllTerms((t,))), 1)
+        WeightedCountColumn(
+            t.topology_key, snap.counts.get_column(pod_counts.MatchesAllTerms((t,))), 1
+        )
         for t in shape.anti_affinity_terms
     ]
 
@@ -183,7 +193,7 @@ def repelled(shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> list[Column]
 def _matching_terms(shape: pod_shape.PodShape, counts: pod_counts.PodCounts) -> TermColumns:
     return {
         kind: [
-            Column(owned.term.topology_key, column, owned.weight)
+            WeightedCountColumn(owned.term.topology_key, column, owned.weight)
             for owned, column in counts.acting(kind, shape)
         ]
         for kind in pod_counts.TermKind

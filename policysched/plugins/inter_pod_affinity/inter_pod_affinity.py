@@ -84,10 +84,10 @@ class InterPodAffinity:
     ) -> None:
         """Take the arguments; see `InterPodAffinityArgs`."""
         self._ignores_preferences = ignore_preferred_terms
-        self._sums = domain_sums.SumsByShape(hard_pod_affinity_weight)
+        self._sums = domain_sums.AffinitySumsByShape(hard_pod_affinity_weight)
         self._domains = self._sums.domains
         self._errors: memo.ShapeMemo[str] = memo.ShapeMemo()
-        self._hints = queueing_hints.Hints()
+        self._hints = queueing_hints.PodAffinityHints()
         self._no_affinity = status.unresolvable(self.name, REASON_AFFINITY)
         self._anti_affinity = status.unschedulable(self.name, REASON_ANTI_AFFINITY)
         self._existing = status.unschedulable(self.name, REASON_EXISTING)
@@ -109,11 +109,11 @@ class InterPodAffinity:
         """Sum matching pods by domain; skip when no required term concerns the pod."""
         self._hints.counts = snap.counts
         shape = pod.shape
-        error = self._errors.get(shape, None, lambda: term_errors.of_shape(shape))
+        error = self._errors.get(shape, None, lambda: term_errors.find_term_errors(shape))
         if error:
             rejected = status.unresolvable(self.name, f"parsing pod: {error}")
             return interface.PreFilterResult(rejected)
-        sums = self._sums.of(shape, snap)
+        sums = self._sums.get_sums(shape, snap)
         state.write(_SUMS, sums)
         if not sums.required.refresh():
             return interface.SKIP_FILTER
@@ -156,15 +156,15 @@ class InterPodAffinity:
         required = []
         if shape.affinity_terms:
             query = pod_counts.MatchesAllTerms(shape.affinity_terms)
-            counts = snap.counts.matching(query).by_row(snap.size)
+            counts = snap.counts.get_column(query).get_counts(snap.size)
             by_key = [self._domains.get(snap, t.topology_key) for t in shape.affinity_terms]
             required = [domains.Counted(d, counts) for d in by_key]
-        repelled = self._kept(snap, domain_sums.repelled(shape, snap))
-        repelling = self._kept(snap, self._sums.repelling(shape, snap))
+        repelled = self._kept(snap, domain_sums.list_repelled(shape, snap))
+        repelling = self._kept(snap, self._sums.list_repelling(shape, snap))
         state.write(f"{self.name}/apart", _Remembered(required, repelled, repelling))
 
     def _kept(
-        self, snap: snapshot.Snapshot, counted: Iterable[domain_sums.Column]
+        self, snap: snapshot.Snapshot, counted: Iterable[domain_sums.WeightedCountColumn]
     ) -> dict[str, domains.Counted]:
         totals = _totals(snap, counted)
         return {k: domains.Counted(self._domains.get(snap, k), t) for k, t in totals.items()}
@@ -175,8 +175,8 @@ class InterPodAffinity:
         """Return one answer for each of the n nodes, as if only its own pods had changed."""
         found = state.read(f"{self.name}/apart", _Remembered)
         shape, snap = pod.shape, nodes.snapshot
-        repelled = domain_sums.repelled(shape, snap)
-        repelling = self._sums.repelling(shape, snap)
+        repelled = domain_sums.list_repelled(shape, snap)
+        repelling = self._sums.list_repelling(shape, snap)
         cases = []
         if found.required:
             cases.append((_lacks_company(found.required, shape, nodes), self._no_affinity))
@@ -191,7 +191,7 @@ class InterPodAffinity:
     def _occupied_apart(
         self,
         before: dict[str, domains.Counted],
-        counted: Sequence[domain_sums.Column],
+        counted: Sequence[domain_sums.WeightedCountColumn],
         nodes: snapshot.NodeView,
     ) -> columns.NodeMask:
         """Return bool (n,): the nodes in whose domain some counted pod is."""
@@ -251,8 +251,8 @@ class InterPodAffinity:
         """Return current sums of weights by domain; none where nobody has a preference."""
         if self._ignores_preferences and not pod.shape.preferred_terms:
             return ()
-        sums = state.find(_SUMS, domain_sums.Sums)
-        weighted = (sums or self._sums.of(pod.shape, nodes.snapshot)).weighted
+        sums = state.find(_SUMS, domain_sums.AffinitySums)
+        weighted = (sums or self._sums.get_sums(pod.shape, nodes.snapshot)).weighted
         pods = 0
         for each in weighted:
             each.refresh()
@@ -272,7 +272,7 @@ def _lacks_company(
     """Return bool (n,): the nodes that required affinity rules out; see `RequiredTerms`."""
     snap, rows = nodes.snapshot, nodes.rows
     query = pod_counts.MatchesAllTerms(shape.affinity_terms)
-    now = snap.counts.matching(query).by_row(snap.size)
+    now = snap.counts.get_column(query).get_counts(snap.size)
     has_company = np.ones(len(nodes), np.bool_)
     may_be_first = np.full(len(nodes), query.matches(shape, snap.counts.namespaces))
     for each in kept:
@@ -293,12 +293,12 @@ def _total(sums: Sequence[domains.DomainSums], nodes: snapshot.NodeView) -> colu
 
 
 def _totals(
-    snap: snapshot.Snapshot, counted: Iterable[domain_sums.Column]
+    snap: snapshot.Snapshot, counted: Iterable[domain_sums.WeightedCountColumn]
 ) -> dict[str, columns.IntArray]:
     """Return int64 (N,) for each topology key: Σ weight × pods on the row."""
     totals: dict[str, columns.IntArray] = {}
     for item in counted:
-        pods = item.weight * item.column.by_row(snap.size)
+        pods = item.weight * item.column.get_counts(snap.size)
         known = totals.get(item.topology_key)
         totals[item.topology_key] = pods if known is None else known + pods
     return totals

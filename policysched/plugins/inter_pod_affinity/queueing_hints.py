@@ -16,7 +16,7 @@ from policysched.framework import events
 from policysched.plugins.shared import hints
 
 
-class Hints:
+class PodAffinityHints:
     """The hints, with the counters of the cluster in which pods were last rejected.
 
     Attributes:
@@ -34,10 +34,12 @@ class Hints:
         node = action.ADD | action.UPDATE_NODE_LABEL
         namespace = action.ADD | action.UPDATE_OTHER
         return (
-            hints.on(resource.POD, placed, self._after_pod_change),
-            hints.on(resource.UNSCHEDULED_POD, action.UPDATE_POD_LABEL, hints.after_own_change),
-            hints.on(resource.NODE, node, self._after_node_change),
-            hints.on(resource.NAMESPACE, namespace, self._after_namespace_change),
+            hints.make_registration(resource.POD, placed, self._after_pod_change),
+            hints.make_registration(
+                resource.UNSCHEDULED_POD, action.UPDATE_POD_LABEL, hints.after_own_change
+            ),
+            hints.make_registration(resource.NODE, node, self._after_node_change),
+            hints.make_registration(resource.NAMESPACE, namespace, self._after_namespace_change),
         )
 
     # --- pods ------------------------------------------------------------------------------------
@@ -85,7 +87,7 @@ class Hints:
         if not self._attracts(waiting, before) or self._attracts(waiting, after):
             return False
         query = pod_counts.MatchesAllTerms(waiting.affinity_terms)
-        return self.counts.matching(query).total == 0 and self._attracts(waiting, waiting)
+        return self.counts.get_column(query).total == 0 and self._attracts(waiting, waiting)
 
     def _matches(self, term: pod_shape.AffinityTerm, other: pod_shape.PodShape) -> bool:
         """Whether a term of the waiting pod matches `other`."""

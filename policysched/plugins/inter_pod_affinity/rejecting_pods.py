@@ -24,7 +24,7 @@ def repelling_text(shape: pod_shape.PodShape, snap: snapshot.Snapshot, row: int)
     texts = []
     for owned, column in snap.counts.acting(pod_counts.TermKind.REQUIRED_ANTI_AFFINITY, shape):
         term = owned.term
-        rows = node_facts.rows_in_domain(snap, term.topology_key, row, column.by_row(snap.size))
+        rows = node_facts.rows_in_domain(snap, term.topology_key, row, column.get_counts(snap.size))
 
         def carries(info: pod_shape.PodInfo, term: pod_shape.AffinityTerm = term) -> bool:
             return term in info.shape.anti_affinity_terms

@@ -11,7 +11,7 @@ from policysched.cluster.objects import objects, selector_errors
 from policysched.cluster.pods import pod_shape
 
 
-def of_shape(shape: pod_shape.PodShape) -> str:
+def find_term_errors(shape: pod_shape.PodShape) -> str:
     """Return all errors as one text, "" for none."""
     affinity = shape.spec.affinity
     if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
@@ -36,4 +36,4 @@ def _unweighted(affinity: objects.PodAffinity) -> list[objects.PodAffinityTerm]:
 
 def _first_error(terms: Iterable[objects.PodAffinityTerm]) -> str:
     selectors = (s for t in terms for s in (t.label_selector, t.namespace_selector))
-    return next(filter(None, map(selector_errors.of_label_selector, selectors)), "")
+    return next(filter(None, map(selector_errors.find_label_selector_error, selectors)), "")

@@ -67,7 +67,9 @@ class DomainSums:
         self.domains = domains
         self.table: columns.IntArray = np.zeros(domains.count + 1, np.int64)
         self.pods = 0
-        self._counted = [(column, weight, change_log.Seen()) for column, weight in counted]
+        self._counted = [
+            (column, weight, change_log.ChangeLogCursor()) for column, weight in counted
+        ]
 
     @property
     def is_current(self) -> bool:
@@ -81,7 +83,7 @@ class DomainSums:
         """Bring the sums up to date; return the domains with others, with repeats, None for all."""
         slots: list[int] = []
         for column, weight, seen in self._counted:
-            changes = seen.news(column.changes)
+            changes = seen.read_changes(column.changes)
             if changes is None:
                 self._count()
                 return None
@@ -95,13 +97,13 @@ class DomainSums:
 
     def _count(self) -> None:
         for column, _, seen in self._counted:
-            seen.news(column.changes)
+            seen.read_changes(column.changes)
         self.pods = 0
         self.table = np.zeros(self.domains.count + 1, np.int64)
         for column, weight, _ in self._counted:
             if not column.generation:
                 continue  # no pod was ever counted, as for the first pod of its kind
-            pods = self.domains.sums(column.by_row(len(self.domains.slots))).astype(np.int64)
+            pods = self.domains.sums(column.get_counts(len(self.domains.slots))).astype(np.int64)
             self.pods += int(pods.sum())
             self.table += weight * pods
 

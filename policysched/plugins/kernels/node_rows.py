@@ -112,7 +112,7 @@ class NodeRows:
         for term in terms:
             for requirement in term.labels.requirements:
                 self._label(requirement.key, snap)
-        return np.flatnonzero(node_selection.any_term_mask(terms, snap.all_rows()))
+        return np.flatnonzero(node_selection.any_term_mask(terms, snap.view_all_rows()))
 
     def _label(self, key: str, snap: snapshot.Snapshot) -> _ReadLabel:
         read = self._read.get(key)
@@ -126,7 +126,7 @@ def _only_requirement(terms: tuple[pod_shape.NodeTerm, ...]) -> selectors.Requir
     if len(terms) != 1 or terms[0].fields or len(terms[0].labels.requirements) != 1:
         return None
     requirement = terms[0].labels.requirements[0]
-    is_in = requirement.operator is selectors.Operator.IN and bool(requirement.values)
+    is_in = requirement.operator is selectors.LabelOperator.IN and bool(requirement.values)
     return requirement if is_in else None
 
 

@@ -48,9 +48,9 @@ def _field_mask(field: selectors.Requirement, nodes: snapshot.NodeView) -> colum
         return np.full(len(nodes), matches_field(field, ""))
     has_name = nodes.has_name(next(iter(field.values)))
     match field.operator:
-        case selectors.Operator.IN:
+        case selectors.LabelOperator.IN:
             return has_name
-        case selectors.Operator.NOT_IN:
+        case selectors.LabelOperator.NOT_IN:
             return ~has_name
         case _:
             return np.zeros(len(nodes), np.bool_)
@@ -81,9 +81,9 @@ def matches_field(field: selectors.Requirement, value: str) -> bool:
     if len(field.values) != 1:
         return False
     match field.operator:
-        case selectors.Operator.IN:
+        case selectors.LabelOperator.IN:
             return value in field.values
-        case selectors.Operator.NOT_IN:
+        case selectors.LabelOperator.NOT_IN:
             return value not in field.values
         case _:
             return False

@@ -108,7 +108,7 @@ class VictimSearch:
         none = status.unresolvable("", NO_VICTIMS)
         answers: dict[int, Answer] = dict.fromkeys(rows, none)
         with what_if.WhatIf(self._snap) as world:
-            world.take_off([(info, row) for row, pods in lesser.items() for info in pods])
+            world.remove_pods([(info, row) for row, pods in lesser.items() for info in pods])
             asked = [row for row, pods in lesser.items() if pods]
             refused = self._refused(asked)
             answers.update(refused)
@@ -117,7 +117,7 @@ class VictimSearch:
         return [answers[row] for row in rows]
 
     def _lesser(self, row: int) -> list[pod_shape.PodInfo]:
-        return [p for p in self._snap.placed.on(row) if p.shape.priority < self._priority]
+        return [p for p in self._snap.placed.get_pods(row) if p.shape.priority < self._priority]
 
     def _refused(self, rows: Sequence[int]) -> dict[int, status.Status]:
         """Return which of `rows` do not take the pod as they are now, and why."""
@@ -138,9 +138,9 @@ class VictimSearch:
         searches = {row: _Reprieve(*split) for row, split in turns.items()}
         for turn in range(max((len(s.order) for s in searches.values()), default=0)):
             next_pod = {row: s.order[turn] for row, s in searches.items() if turn < len(s.order)}
-            world.put_on([(info, row) for row, info in next_pod.items()])
+            world.add_pods([(info, row) for row, info in next_pod.items()])
             refused = self._refused(list(next_pod))
-            world.take_off([(next_pod[row], row) for row in refused])
+            world.remove_pods([(next_pod[row], row) for row in refused])
             for row in refused:
                 searches[row].victims.append(turn)
         return {row: self._answer(row, search) for row, search in searches.items()}
@@ -225,7 +225,7 @@ class Budgets:
         guards = self._guards.get(namespace)
         if guards is None:
             least: dict[tuple[selectors.Selector, frozenset[str]], int] = {}
-            for one in self._budgets.in_namespace(namespace):
+            for one in self._budgets.list_in_namespace(namespace):
                 key = one.selector, one.disrupted_pods
                 least[key] = min(one.disruptions_allowed, least.get(key, one.disruptions_allowed))
             guards = self._guards[namespace] = [

@@ -29,7 +29,10 @@ def from_args(args: arguments.Arguments) -> objects.NodeAffinity | None:
     """
     added = arguments.decode(args, NodeAffinityArgs).added_affinity
     for where, term in _terms(added or objects.NodeAffinity()):
-        problems = [*_key_problems(where, term), *selector_errors.of_node_term(term, where)]
+        problems = [
+            *_key_problems(where, term),
+            *selector_errors.find_node_term_errors(term, where),
+        ]
         if problems:
             raise arguments.ArgumentError(selector_errors.aggregate(problems))
     return added

@@ -100,7 +100,7 @@ class NodeAffinity:
         errors = [
             error
             for i, term in enumerate(preferred)
-            for error in selector_errors.of_node_term(term.preference, f"[{i}]")
+            for error in selector_errors.find_node_term_errors(term.preference, f"[{i}]")
             if term.weight
         ]
         if errors:
@@ -128,7 +128,7 @@ class NodeAffinity:
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for nodes that come to match."""
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_LABEL
-        return (hints.on(events.EventResource.NODE, node, self._after_node_change),)
+        return (hints.make_registration(events.EventResource.NODE, node, self._after_node_change),)
 
     def _after_node_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject

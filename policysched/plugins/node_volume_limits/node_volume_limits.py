@@ -28,7 +28,7 @@ REASON = "node(s) exceed max volume count"
 class _Wanted:
     """What a pod would have attached, by driver, or why that cannot be told."""
 
-    by_driver: dict[str, set[csi_migration.CSIVolume]]
+    by_driver: dict[str, set[csi_migration.CSIVolumeIdentity]]
     failure: status.Status | None = None
 
 
@@ -121,10 +121,10 @@ class NodeVolumeLimits:
         *,
         has_csi_node: bool,
     ) -> _Wanted:
-        by_driver: defaultdict[str, set[csi_migration.CSIVolume]] = defaultdict(set)
-        lookup = csi_volumes.Lookup(attached.stored)
-        for found in csi_volumes.volumes_of(pod, lookup, has_csi_node=has_csi_node):
-            if isinstance(found, csi_volumes.Problem):
+        by_driver: defaultdict[str, set[csi_migration.CSIVolumeIdentity]] = defaultdict(set)
+        lookup = csi_volumes.RecordingLookup(attached.stored)
+        for found in csi_volumes.resolve_volumes(pod, lookup, has_csi_node=has_csi_node):
+            if isinstance(found, csi_volumes.UnresolvedVolume):
                 never = status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE
                 code = never if found.is_missing_claim else status.Code.ERROR
                 return _Wanted({}, status.Status(code, (found.text,), self.name))

@@ -69,9 +69,9 @@ def _migrated_plugins(shape: pod_shape.PodShape) -> set[str]:
 _Resource, _Action = events.EventResource, events.ActionType
 
 REGISTRATIONS = (
-    hints.on(_Resource.CSI_NODE, _Action.ADD),
-    hints.on(_Resource.CSI_NODE, _Action.UPDATE, _after_csi_node_update),
-    hints.on(_Resource.POD, _Action.DELETE, _after_pod_deleted),
-    hints.on(_Resource.PERSISTENT_VOLUME_CLAIM, _Action.ADD, _after_claim_added),
-    hints.on(_Resource.VOLUME_ATTACHMENT, _Action.DELETE, _after_attachment_deleted),
+    hints.make_registration(_Resource.CSI_NODE, _Action.ADD),
+    hints.make_registration(_Resource.CSI_NODE, _Action.UPDATE, _after_csi_node_update),
+    hints.make_registration(_Resource.POD, _Action.DELETE, _after_pod_deleted),
+    hints.make_registration(_Resource.PERSISTENT_VOLUME_CLAIM, _Action.ADD, _after_claim_added),
+    hints.make_registration(_Resource.VOLUME_ATTACHMENT, _Action.DELETE, _after_attachment_deleted),
 )

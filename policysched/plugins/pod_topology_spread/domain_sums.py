@@ -21,7 +21,7 @@ from policysched.plugins.shared import memo
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Spread:
+class SpreadConstraintDomains:
     """A constraint and the nodes it is about; depends on nodes alone, not on pods.
 
     Attributes:
@@ -35,7 +35,7 @@ class Spread:
         has_outside: whether any row has no domain.
     """
 
-    constraint: spread_constraints.Constraint
+    constraint: spread_constraints.ResolvedSpreadConstraint
     nodes: domains.Domains
     joined: domains.Domains
     counted: domains.Domains
@@ -48,18 +48,18 @@ class Spread:
         """Return int64 (N,): the pods that the constraint counts, by row."""
         if self.column is None:
             return np.zeros(snap.size, np.int64)
-        return self.column.by_row(snap.size)
+        return self.column.get_counts(snap.size)
 
 
 @dataclasses.dataclass(slots=True, weakref_slot=True)
-class Spreads:
+class SpreadConstraintSet:
     """All constraints of one kind of a shape, and of those that differ in nothing that they read.
 
     Attributes:
         verdicts: what hard ones mean for nodes, once Filter was prepared.
     """
 
-    each: list[Spread]
+    each: list[SpreadConstraintDomains]
     verdicts: domain_verdicts.DomainVerdicts | None = None
 
     def are_current(self) -> bool:
@@ -70,32 +70,38 @@ class Spreads:
         return True
 
 
-class SpreadsByShape:
+class SpreadConstraintsByShape:
     """The constraints of pods by shape and kind, `spread_constraints.HARD` or `SOFT`."""
 
     def __init__(
-        self, owners: owner_selectors.OwnerSelectors, defaults: spread_constraints.Defaults
+        self, owners: owner_selectors.OwnerSelectors, defaults: spread_constraints.SpreadDefaults
     ) -> None:
         """Take where the selectors of default constraints come from, and those constraints."""
         self._owners = owners
         self._defaults = defaults
         self._domains = domains.DomainsByKey()
         self._constraints = {
-            action: memo.ShapeMemo[tuple[spread_constraints.Constraint, ...]]()
+            action: memo.ShapeMemo[tuple[spread_constraints.ResolvedSpreadConstraint, ...]]()
             for action in (spread_constraints.HARD, spread_constraints.SOFT)
         }
         self._errors = {action: memo.ShapeMemo[str]() for action in self._constraints}
-        self._spreads = {action: memo.ShapeMemo[Spreads]() for action in self._constraints}
-        self._shared: weakref.WeakValueDictionary[Hashable, Spreads] = weakref.WeakValueDictionary()
+        self._spreads = {
+            action: memo.ShapeMemo[SpreadConstraintSet]() for action in self._constraints
+        }
+        self._shared: weakref.WeakValueDictionary[Hashable, SpreadConstraintSet] = (
+            weakref.WeakValueDictionary()
+        )
 
     def constraints(
         self, shape: pod_shape.PodShape, action: str
-    ) -> tuple[spread_constraints.Constraint, ...]:
+    ) -> tuple[spread_constraints.ResolvedSpreadConstraint, ...]:
         """Return the constraints of a kind, the pod's own or those by default."""
         return self._constraints[action].get(
             shape,
             self._owners.generation,
-            lambda: spread_constraints.of_shape(shape, action, self._defaults, self._owners),
+            lambda: spread_constraints.resolve_constraints(
+                shape, action, self._defaults, self._owners
+            ),
         )
 
     def error(self, shape: pod_shape.PodShape, action: str) -> str:
@@ -113,13 +119,13 @@ class SpreadsByShape:
         """
         return bool(shape.spec.topology_spread_constraints) or not self._defaults.is_system
 
-    def of(
+    def get_constraint_set(
         self,
         state: cycle_state.CycleState,
         shape: pod_shape.PodShape,
         snap: snapshot.Snapshot,
         action: str,
-    ) -> Spreads | None:
+    ) -> SpreadConstraintSet | None:
         """Return the constraints of a shape, None where there are none."""
         constraints = self.constraints(shape, action)
         if not constraints:
@@ -127,25 +133,25 @@ class SpreadsByShape:
         stamp = (domains.stamp_of(snap), snap.counts, constraints, state.tolerations)
         memo_of = self._spreads[action]
 
-        def find() -> Spreads:
+        def find() -> SpreadConstraintSet:
             selected = (shape.node_selector, shape.required_node_terms)
             key = (action, stamp, selected, self.needs_all_keys(shape))
             found = self._shared.get(key)
             if found is None or not found.are_current():
-                found = Spreads(self._make(state.tolerations, shape, snap, constraints))
+                found = SpreadConstraintSet(self._make(state.tolerations, shape, snap, constraints))
                 self._shared[key] = found
             return found
 
-        return memo_of.get(shape, stamp, find, Spreads.are_current)
+        return memo_of.get(shape, stamp, find, SpreadConstraintSet.are_current)
 
     def _make(
         self,
         own: tolerations.Tolerations,
         shape: pod_shape.PodShape,
         snap: snapshot.Snapshot,
-        constraints: Sequence[spread_constraints.Constraint],
-    ) -> list[Spread]:
-        everywhere = snap.all_rows()
+        constraints: Sequence[spread_constraints.ResolvedSpreadConstraint],
+    ) -> list[SpreadConstraintDomains]:
+        everywhere = snap.view_all_rows()
         by_key = [self._domains.get(snap, c.topology_key) for c in constraints]
         matches_affinity = node_selection.required_mask(shape, everywhere)
         is_tolerated = tolerations.TaintSetTable(tolerations.repels, own).at(everywhere) == 0
@@ -162,11 +168,11 @@ class SpreadsByShape:
             joined = domains.joined(nodes, snap, constraint.topology_key)
             counted = joined.only(included)
             query = constraint.query
-            column = None if query is None else snap.counts.matching(query)
+            column = None if query is None else snap.counts.get_column(query)
             sums = domains.DomainSums(counted, [] if column is None else [(column, 1)])
             has_outside = not nodes.slots.all()
             made.append(
-                Spread(
+                SpreadConstraintDomains(
                     constraint, nodes, joined, counted, counted.present(), column, sums, has_outside
                 )
             )

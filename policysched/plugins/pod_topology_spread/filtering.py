@@ -18,11 +18,11 @@ from policysched.plugins.shared import node_facts
 PASSES, LACKS_LABEL, VIOLATES = 0, 1, 2
 """Numbers of answers."""
 
-Remembered: TypeAlias = "tuple[domain_sums.Spread, spreading.SpreadBefore]"
+Remembered: TypeAlias = "tuple[domain_sums.SpreadConstraintDomains, spreading.SpreadBefore]"
 """A constraint and how pods were spread before anything was supposed of them."""
 
 
-def current(spreads: domain_sums.Spreads) -> domain_verdicts.DomainVerdicts:
+def current(spreads: domain_sums.SpreadConstraintSet) -> domain_verdicts.DomainVerdicts:
     """Return what hard constraints mean for nodes now; only where pods came or went it changes."""
     verdicts, is_new = spreads.verdicts, spreads.verdicts is None
     if verdicts is None:
@@ -34,7 +34,7 @@ def current(spreads: domain_sums.Spreads) -> domain_verdicts.DomainVerdicts:
     return verdicts
 
 
-def _judged(spread: domain_sums.Spread) -> npt.NDArray[np.int16]:
+def _judged(spread: domain_sums.SpreadConstraintDomains) -> npt.NDArray[np.int16]:
     """Return int16 (D + 1,): what each domain means for the pod, by sums that are up to date."""
     constraint = spread.constraint
     violating = spreading.violating_domains(
@@ -49,7 +49,7 @@ def _judged(spread: domain_sums.Spread) -> npt.NDArray[np.int16]:
     return table
 
 
-def remembered(spread: domain_sums.Spread, snap: snapshot.Snapshot) -> Remembered:
+def remembered(spread: domain_sums.SpreadConstraintDomains, snap: snapshot.Snapshot) -> Remembered:
     """Return the constraint with its counts as they are."""
     counted = domains.Counted(spread.counted, spread.counts(snap))
     min_domains = spread.constraint.min_domains
@@ -57,7 +57,9 @@ def remembered(spread: domain_sums.Spread, snap: snapshot.Snapshot) -> Remembere
 
 
 def judged_apart(
-    spread: domain_sums.Spread, before: spreading.SpreadBefore, nodes: snapshot.NodeView
+    spread: domain_sums.SpreadConstraintDomains,
+    before: spreading.SpreadBefore,
+    nodes: snapshot.NodeView,
 ) -> npt.NDArray[np.int16]:
     """Return int16 (n,): what one constraint says if only the pods of the node had changed."""
     constraint = spread.constraint
@@ -68,7 +70,7 @@ def judged_apart(
     return judged.astype(np.int16)
 
 
-def evidence_text(spread: domain_sums.Spread, node: snapshot.NodeView) -> str:
+def evidence_text(spread: domain_sums.SpreadConstraintDomains, node: snapshot.NodeView) -> str:
     """Return why one constraint rejects the only node of a view, "" if it does not."""
     snap, constraint = node.snapshot, spread.constraint
     _, before = remembered(spread, snap)

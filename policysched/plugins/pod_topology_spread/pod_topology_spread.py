@@ -50,18 +50,18 @@ class PodTopologySpread:
     def __init__(
         self,
         owners: owner_selectors.OwnerSelectors,
-        defaults: spread_constraints.Defaults | None = None,
+        defaults: spread_constraints.SpreadDefaults | None = None,
     ) -> None:
         """Take where the selectors of default constraints come from, and those constraints."""
-        defaults = defaults or spread_constraints.Defaults()
+        defaults = defaults or spread_constraints.SpreadDefaults()
         self._has_hard_defaults = any(
             c.when_unsatisfiable == spread_constraints.HARD for c in defaults.constraints
         )
-        self._spreads = spreads = domain_sums.SpreadsByShape(owners, defaults)
+        self._spreads = spreads = domain_sums.SpreadConstraintsByShape(owners, defaults)
         missing = status.unresolvable(self.name, REASON_MISSING_LABEL)
         violated = status.unschedulable(self.name, REASON)
         self.answers = (status.SUCCESS, missing, violated)
-        self._hints = queueing_hints.Hints(
+        self._hints = queueing_hints.TopologySpreadHints(
             lambda shape: spreads.constraints(shape, spread_constraints.HARD)
         )
 
@@ -86,7 +86,7 @@ class PodTopologySpread:
             text = f"{_HARD_ERROR}: {error}"
             answer = status.Status(status.Code.ERROR, (text,), self.name)
             return interface.PreFilterResult(answer)
-        spreads = self._spreads.of(state, pod.shape, snap, spread_constraints.HARD)
+        spreads = self._spreads.get_constraint_set(state, pod.shape, snap, spread_constraints.HARD)
         if spreads is None:
             return interface.SKIP_FILTER
         self._hints.note(pod.shape, state.tolerations)
@@ -114,7 +114,9 @@ class PodTopologySpread:
         """Return the labels that lack, or the domain and the counts that exceed maxSkew."""
         if reason not in (REASON, REASON_MISSING_LABEL):
             return ""
-        found = self._spreads.of(state, pod.shape, node.snapshot, spread_constraints.HARD)
+        found = self._spreads.get_constraint_set(
+            state, pod.shape, node.snapshot, spread_constraints.HARD
+        )
         each = [] if found is None else found.each
         texts = (filtering.evidence_text(spread, node) for spread in each)
         return "; ".join(text for text in texts if text)
@@ -123,7 +125,7 @@ class PodTopologySpread:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> None:
         """Keep the counts of all hard constraints."""
-        spreads = self._spreads.of(state, pod.shape, snap, spread_constraints.HARD)
+        spreads = self._spreads.get_constraint_set(state, pod.shape, snap, spread_constraints.HARD)
         each = [] if spreads is None else spreads.each
         state.write(f"{self.name}/apart", [filtering.remembered(s, snap) for s in each])
 
@@ -149,7 +151,9 @@ class PodTopologySpread:
         error = self._spreads.error(pod.shape, spread_constraints.SOFT)
         if error:
             return status.Status(status.Code.ERROR, (f"{_SOFT_ERROR}: {error}",), self.name)
-        found = self._spreads.of(state, pod.shape, nodes.snapshot, spread_constraints.SOFT)
+        found = self._spreads.get_constraint_set(
+            state, pod.shape, nodes.snapshot, spread_constraints.SOFT
+        )
         if found is None:
             return status.SKIP
         spreads = found.each
@@ -161,7 +165,7 @@ class PodTopologySpread:
                 is_ignored |= spread.nodes.slots[nodes.rows] == 0
         sizes = [scoring.domain_count(s, nodes, is_ignored) for s in spreads]
         weights = [spreading.topology_weight(size) for size in sizes]
-        state.write(f"{self.name}/score", scoring.ScoreState(spreads, weights, is_ignored))
+        state.write(f"{self.name}/score", scoring.SpreadScoreState(spreads, weights, is_ignored))
         return status.SUCCESS
 
     def score(
@@ -169,7 +173,7 @@ class PodTopologySpread:
     ) -> columns.IntArray:
         """Return int64 (n,): the rounded sum of the points of the node's domains."""
         del pod
-        found = state.read(f"{self.name}/score", scoring.ScoreState)
+        found = state.read(f"{self.name}/score", scoring.SpreadScoreState)
         parts = [
             scoring.raw_points(spread, weight, nodes)
             for spread, weight in zip(found.spreads, found.weights, strict=True)
@@ -191,7 +195,7 @@ class PodTopologySpread:
     ) -> columns.IntArray:
         """Return int64 (f,): most points for the fewest pods."""
         del pod
-        found = state.read(f"{self.name}/score", scoring.ScoreState)
+        found = state.read(f"{self.name}/score", scoring.SpreadScoreState)
         return spreading.fewest_first(scores, found.is_ignored)
 
     def score_at_once(
@@ -203,7 +207,9 @@ class PodTopologySpread:
     ) -> columns.IntArray | int | status.Status:
         """Return int64 (f,): what the three come to."""
         if not self._spreads.error(pod.shape, spread_constraints.SOFT):
-            found = self._spreads.of(state, pod.shape, nodes.snapshot, spread_constraints.SOFT)
+            found = self._spreads.get_constraint_set(
+                state, pod.shape, nodes.snapshot, spread_constraints.SOFT
+            )
             if found is None:
                 return status.SKIP
             if len(found.each) == 1 and scoring.is_by_host(found.each[0]):

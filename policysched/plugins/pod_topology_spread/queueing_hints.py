@@ -18,10 +18,12 @@ from policysched.plugins.kernels import node_selection, tolerations
 from policysched.plugins.pod_topology_spread import spread_constraints
 from policysched.plugins.shared import hints
 
-ConstraintsOf: TypeAlias = Callable[[pod_shape.PodShape], tuple[spread_constraints.Constraint, ...]]
+ConstraintsOf: TypeAlias = Callable[
+    [pod_shape.PodShape], tuple[spread_constraints.ResolvedSpreadConstraint, ...]
+]
 
 
-class Hints:
+class TopologySpreadHints:
     """The hints, for the hard constraints that `constraints_of` gives."""
 
     def __init__(self, constraints_of: ConstraintsOf) -> None:
@@ -42,9 +44,9 @@ class Hints:
         own = action.UPDATE_POD_LABEL | action.UPDATE_POD_TOLERATION
         node = action.ADD | action.DELETE | action.UPDATE_NODE_LABEL | action.UPDATE_NODE_TAINT
         return (
-            hints.on(resource.POD, placed, self._after_pod_change),
-            hints.on(resource.UNSCHEDULED_POD, own, self._after_own_change),
-            hints.on(resource.NODE, node, self._after_node_change),
+            hints.make_registration(resource.POD, placed, self._after_pod_change),
+            hints.make_registration(resource.UNSCHEDULED_POD, own, self._after_own_change),
+            hints.make_registration(resource.NODE, node, self._after_node_change),
         )
 
     def _after_pod_change(
@@ -94,7 +96,7 @@ def _counted_labels(pod: pod_shape.PodInfo, changed: events.ClusterObject) -> di
 
 def _places(
     node: events.ClusterObject,
-    constraints: Sequence[spread_constraints.Constraint],
+    constraints: Sequence[spread_constraints.ResolvedSpreadConstraint],
     shape: pod_shape.PodShape,
     own: tolerations.Tolerations,
 ) -> list[tuple[str, bool]] | None:

@@ -17,7 +17,7 @@ from policysched.plugins.pod_topology_spread import domain_sums, spread_constrai
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ScoreState:
+class SpreadScoreState:
     """What Score and NormalizeScore need.
 
     Attributes:
@@ -25,13 +25,15 @@ class ScoreState:
         is_ignored: bool (f,), feasible nodes that lack a topology key; None where none does.
     """
 
-    spreads: list[domain_sums.Spread]
+    spreads: list[domain_sums.SpreadConstraintDomains]
     weights: list[float]
     is_ignored: columns.NodeMask | None
 
 
 def domain_count(
-    spread: domain_sums.Spread, nodes: snapshot.NodeView, is_ignored: columns.NodeMask | None
+    spread: domain_sums.SpreadConstraintDomains,
+    nodes: snapshot.NodeView,
+    is_ignored: columns.NodeMask | None,
 ) -> int:
     """Return how many domains the feasible nodes that are not ignored lie in.
 
@@ -46,14 +48,14 @@ def domain_count(
     return int(np.count_nonzero(np.bincount(slots)))
 
 
-def is_by_host(spread: domain_sums.Spread) -> bool:
+def is_by_host(spread: domain_sums.SpreadConstraintDomains) -> bool:
     """Whether each node has a domain of its own, and pods are counted there."""
     is_host = spread.constraint.topology_key == spread_constraints.HOSTNAME
     return is_host and not spread.has_outside and spread.column is not None
 
 
 def final_by_host(
-    spread: domain_sums.Spread, nodes: snapshot.NodeView, factor: int
+    spread: domain_sums.SpreadConstraintDomains, nodes: snapshot.NodeView, factor: int
 ) -> columns.IntArray | int:
     """Return int64 (n,): `factor` times the final points by a single constraint `is_by_host`."""
     on_node = spread.counts(nodes.snapshot)
@@ -68,7 +70,7 @@ def final_by_host(
 
 
 def raw_points(
-    spread: domain_sums.Spread, weight: float, nodes: snapshot.NodeView
+    spread: domain_sums.SpreadConstraintDomains, weight: float, nodes: snapshot.NodeView
 ) -> tuple[columns.FloatArray, npt.NDArray[np.intp]]:
     """Return points, float64 (k,), and which of them each node gets, intp (n,)."""
     constraint = spread.constraint

@@ -42,7 +42,7 @@ class PodTopologySpreadArgs(arguments.ArgumentStruct, frozen=True):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Constraint:
+class ResolvedSpreadConstraint:
     """One constraint of one pod shape.
 
     Attributes:
@@ -63,14 +63,14 @@ class Constraint:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Defaults:
+class SpreadDefaults:
     """Constraints of pods that have none themselves."""
 
     constraints: tuple[objects.TopologySpreadConstraint, ...] = SYSTEM_DEFAULTS
     is_system: bool = True
 
 
-def defaults_from(args: PodTopologySpreadArgs) -> Defaults:
+def defaults_from(args: PodTopologySpreadArgs) -> SpreadDefaults:
     """Return the checked defaults.
 
     Raises:
@@ -81,7 +81,7 @@ def defaults_from(args: PodTopologySpreadArgs) -> Defaults:
         if given:
             msg = "`defaultConstraints` are used with `defaultingType: List` only"
             raise arguments.ArgumentError(msg)
-        return Defaults()
+        return SpreadDefaults()
     if args.defaulting_type != "List":
         msg = f"`defaultingType` is `{args.defaulting_type}`, but must be System or List"
         raise arguments.ArgumentError(msg)
@@ -90,7 +90,7 @@ def defaults_from(args: PodTopologySpreadArgs) -> Defaults:
     if len({(c.topology_key, c.when_unsatisfiable) for c in given}) < len(given):
         msg = "`defaultConstraints` repeats a topologyKey with the same whenUnsatisfiable"
         raise arguments.ArgumentError(msg)
-    return Defaults(given, is_system=False)
+    return SpreadDefaults(given, is_system=False)
 
 
 def _check_default(constraint: objects.TopologySpreadConstraint) -> None:
@@ -111,12 +111,12 @@ def _check_default(constraint: objects.TopologySpreadConstraint) -> None:
     raise arguments.ArgumentError(problem)
 
 
-def of_shape(
+def resolve_constraints(
     shape: pod_shape.PodShape,
     when_unsatisfiable: str,
-    defaults: Defaults,
+    defaults: SpreadDefaults,
     owners: owner_selectors.OwnerSelectors,
-) -> tuple[Constraint, ...]:
+) -> tuple[ResolvedSpreadConstraint, ...]:
     """Return the constraints of pods of `shape`, their own or else the default ones."""
     own = shape.spec.topology_spread_constraints
     wanted = [c for c in own or defaults.constraints if c.when_unsatisfiable == when_unsatisfiable]
@@ -131,14 +131,14 @@ def of_shape(
 def selector_error(shape: pod_shape.PodShape, when_unsatisfiable: str) -> str:
     """Return the first error of a selector in the pod's own constraints, "" for none."""
     errors = (
-        selector_errors.of_label_selector(c.label_selector)
+        selector_errors.find_label_selector_error(c.label_selector)
         for c in shape.spec.topology_spread_constraints
         if c.when_unsatisfiable == when_unsatisfiable
     )
     return next(filter(None, errors), "")
 
 
-def has_all_keys(labels: Iterable[str], constraints: Iterable[Constraint]) -> bool:
+def has_all_keys(labels: Iterable[str], constraints: Iterable[ResolvedSpreadConstraint]) -> bool:
     """Return whether a node with these label keys has every topology key."""
     return {c.topology_key for c in constraints}.issubset(labels)
 
@@ -151,7 +151,8 @@ def _own_selector(
     if not keys or selector.matches_nothing:
         return selector
     same = (
-        selectors.Requirement(k, selectors.Operator.IN, frozenset((shape.labels[k],))) for k in keys
+        selectors.Requirement(k, selectors.LabelOperator.IN, frozenset((shape.labels[k],)))
+        for k in keys
     )
     return selector.and_also(*same)
 
@@ -160,13 +161,13 @@ def _constraint(
     given: objects.TopologySpreadConstraint,
     selector: selectors.Selector,
     shape: pod_shape.PodShape,
-) -> Constraint:
+) -> ResolvedSpreadConstraint:
     query: pod_counts.PodQuery | None = pod_counts.InNamespace(shape.namespace, selector)
     if selector.matches_nothing:
         query = None
     elif not selector.requirements:
         query = pod_counts.OnlySupposed(shape.namespace)
-    return Constraint(
+    return ResolvedSpreadConstraint(
         max_skew=given.max_skew,
         topology_key=given.topology_key,
         selector=selector,

@@ -6,7 +6,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.framework import events
 
 
-def on(
+def make_registration(
     resource: events.EventResource,
     action: events.ActionType,
     hint: events.QueueingHintFn | None = None,

@@ -59,7 +59,7 @@ def pods_on(
     return [
         f"{info.key} on {names[row]}"
         for row in rows
-        for info in snap.placed.on(row)
+        for info in snap.placed.get_pods(row)
         if is_meant(info)
     ]
 
@@ -68,7 +68,7 @@ def counted_in_domain(
     snap: snapshot.Snapshot, query: pod_counts.PodQuery, key: str, row: int
 ) -> list[str]:
     """Return the pods that `query` selects on nodes with the same value of a label."""
-    counts = snap.counts.matching(query).by_row(snap.size)
+    counts = snap.counts.get_column(query).get_counts(snap.size)
     namespaces = snap.counts.namespaces
     rows = rows_in_domain(snap, key, row, counts)
     return pods_on(snap, rows, lambda info: query.matches(info.shape, namespaces))

@@ -60,7 +60,7 @@ class BalancedAllocationArgs(arguments.ArgumentStruct, frozen=True):
     resources: tuple[ResourceSpec, ...] = ()
 
 
-def strategy(given: ScoringStrategy) -> allocation.Strategy:
+def make_strategy(given: ScoringStrategy) -> allocation.Strategy:
     """Return the scoring function.
 
     Raises:
@@ -115,7 +115,7 @@ def unweighted_resources(given: Sequence[ResourceSpec]) -> tuple[str, ...]:
     return found or tuple(name for name, _ in DEFAULT_RESOURCES)
 
 
-def ignored(given: Iterable[str]) -> frozenset[str]:
+def get_ignored_resources(given: Iterable[str]) -> frozenset[str]:
     """Return the ignored resources.
 
     Raises:
@@ -127,7 +127,7 @@ def ignored(given: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def groups(given: Iterable[str]) -> frozenset[str]:
+def get_ignored_groups(given: Iterable[str]) -> frozenset[str]:
     """Return the ignored groups: what stands before the slash of a resource name.
 
     Raises:

@@ -100,12 +100,12 @@ def _both(
 
 _CHANGE = _Action.ADD | _Action.UPDATE
 REGISTRATIONS: Sequence[events.ClusterEventWithHint] = (
-    hints.on(_Resource.STORAGE_CLASS, _CHANGE, _after_class_change),
-    hints.on(_Resource.PERSISTENT_VOLUME_CLAIM, _CHANGE, _after_claim_change),
-    hints.on(_Resource.PERSISTENT_VOLUME, _CHANGE),
-    hints.on(_Resource.NODE, _Action.ADD | _Action.UPDATE_NODE_LABEL),
-    hints.on(_Resource.CSI_NODE, _CHANGE, _after_csi_node_change),
-    hints.on(_Resource.CSI_DRIVER, _Action.UPDATE, _after_driver_change),
-    hints.on(_Resource.CSI_STORAGE_CAPACITY, _CHANGE, _after_capacity_change),
-    hints.on(_Resource.POD, _Action.DELETE, _after_pod_deletion),
+    hints.make_registration(_Resource.STORAGE_CLASS, _CHANGE, _after_class_change),
+    hints.make_registration(_Resource.PERSISTENT_VOLUME_CLAIM, _CHANGE, _after_claim_change),
+    hints.make_registration(_Resource.PERSISTENT_VOLUME, _CHANGE),
+    hints.make_registration(_Resource.NODE, _Action.ADD | _Action.UPDATE_NODE_LABEL),
+    hints.make_registration(_Resource.CSI_NODE, _CHANGE, _after_csi_node_change),
+    hints.make_registration(_Resource.CSI_DRIVER, _Action.UPDATE, _after_driver_change),
+    hints.make_registration(_Resource.CSI_STORAGE_CAPACITY, _CHANGE, _after_capacity_change),
+    hints.make_registration(_Resource.POD, _Action.DELETE, _after_pod_deletion),
 )

@@ -79,7 +79,7 @@ def _topology_term(term: storage_objects.TopologyTerm) -> pod_shape.NodeTerm:
 # --- in-tree volumes on nodes that use a CSI driver for them --------------------------------------
 
 
-def in_tree_plugin(volume: storage_objects.PersistentVolume) -> str | None:
+def find_in_tree_plugin(volume: storage_objects.PersistentVolume) -> str | None:
     """Return the in-tree plugin of a volume whose topology a CSI driver spells differently."""
     spec = volume.spec
     if spec.aws_elastic_block_store is not None:
@@ -104,7 +104,7 @@ def reachable_by_csi(volume: storage_objects.PersistentVolume, plugin: str) -> n
     if any(expression.values for expression in _expressions(required, zone)):
         required = _renamed(required, zone, key)
     elif zone in volume.metadata.labels:
-        required = _with_zones(required, key, volume.metadata.labels[zone])
+        required = _add_zones(required, key, volume.metadata.labels[zone])
     if region == _BETA_REGION:
         required = _renamed(required, region, _REGION)
     return _terms(required)
@@ -148,7 +148,7 @@ def _renamed(
     return objects.NodeSelector(node_selector_terms=terms)
 
 
-def _with_zones(
+def _add_zones(
     required: objects.NodeSelector | None, key: str, label: str
 ) -> objects.NodeSelector | None:
     """Return the terms, each with the zones of a label such as `a__b` added."""

@@ -27,11 +27,11 @@ from policysched.plugins.volume_binding import (
     volume_reservation,
 )
 
-REASONS: dict[volume_findings.Verdict, str] = {
-    volume_findings.Verdict.OUT_OF_REACH: "node(s) didn't match PersistentVolume's node affinity",
-    volume_findings.Verdict.NO_VOLUME: "node(s) didn't find available persistent volumes to bind",
-    volume_findings.Verdict.NO_SPACE: "node(s) did not have enough free storage",
-    volume_findings.Verdict.VOLUME_GONE: (
+REASONS: dict[volume_findings.VolumeFit, str] = {
+    volume_findings.VolumeFit.OUT_OF_REACH: "node(s) didn't match PersistentVolume's node affinity",
+    volume_findings.VolumeFit.NO_VOLUME: "node(s) didn't find available persistent volumes to bind",
+    volume_findings.VolumeFit.NO_SPACE: "node(s) did not have enough free storage",
+    volume_findings.VolumeFit.VOLUME_GONE: (
         "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
     ),
 }
@@ -68,8 +68,8 @@ class _Cycle:
     snap: snapshot.Snapshot
     nodes: columns.NodeColumns
     stored: storage.Storage
-    findings: volume_findings.Findings | None = None
-    reservation: volume_reservation.Reservation | None = None
+    findings: volume_findings.PodVolumeFindings | None = None
+    reservation: volume_reservation.VolumeReservation | None = None
 
 
 class VolumeBinding:
@@ -83,7 +83,7 @@ class VolumeBinding:
         self._writer = handle.volume_writer
         self._sleep = handle.sleep
         self._timeout_seconds = bind_timeout_seconds
-        self._finder = volume_findings.Finder()
+        self._finder = volume_findings.PodVolumeFinder()
 
     @classmethod
     def from_args(cls, args: arguments.Arguments, handle: handles.Handle) -> VolumeBinding:
@@ -112,7 +112,7 @@ class VolumeBinding:
         """Reject pods whose claims are not there, lost, going, or yet to be bound by others."""
         if not pod.shape.claims:
             return interface.PreFilterResult(status.SKIP)
-        claims = volume_claims.find(pod, snap.storage)
+        claims = volume_claims.find_claims(pod, snap.storage)
         if isinstance(claims, status.Status):
             return interface.PreFilterResult(dataclasses.replace(claims, plugin=self.name))
         state.write(self.name, _Cycle(claims, snap, snap.nodes, snap.storage))
@@ -142,7 +142,10 @@ class VolumeBinding:
         claims = state.read(self.name, _Cycle).claims
         verdicts = {text: verdict for verdict, text in REASONS.items()}
         verdict = verdicts.get(reason)
-        if verdict in (volume_findings.Verdict.OUT_OF_REACH, volume_findings.Verdict.VOLUME_GONE):
+        if verdict in (
+            volume_findings.VolumeFit.OUT_OF_REACH,
+            volume_findings.VolumeFit.VOLUME_GONE,
+        ):
             return "; ".join(
                 f"claim {claim.metadata.name} is bound to {claim.spec.volume_name}"
                 for claim in claims.bound
@@ -158,7 +161,7 @@ class VolumeBinding:
         alone = volume_claims.PodClaims(bound=(claim,))
         return bool(self._finder.find(alone, node.snapshot).of_bound[node.rows][0])
 
-    def _findings(self, cycle: _Cycle) -> volume_findings.Findings:
+    def _findings(self, cycle: _Cycle) -> volume_findings.PodVolumeFindings:
         """Return those of all rows at once: neither pods nor their removal change them."""
         if cycle.findings is None:
             cycle.findings = self._finder.find(cycle.claims, cycle.snap)
@@ -183,7 +186,7 @@ class VolumeBinding:
         cycle = state.find(self.name, _Cycle)
         if cycle is not None and cycle.claims.delayed:
             row = cycle.nodes.row_of[node_name]
-            cycle.reservation = volume_reservation.reserve(
+            cycle.reservation = volume_reservation.reserve_volumes(
                 self._findings(cycle), row, node_name, cycle.stored.assumed
             )
         return status.SUCCESS
@@ -194,7 +197,7 @@ class VolumeBinding:
         """Give back what is promised and not written yet."""
         cycle = state.find(self.name, _Cycle)
         if cycle is not None and cycle.reservation is not None:
-            volume_reservation.give_back(cycle.reservation, cycle.stored.assumed)
+            volume_reservation.release_volumes(cycle.reservation, cycle.stored.assumed)
 
     # --- the binding cycle ------------------------------------------------------------------------
 
@@ -216,16 +219,18 @@ class VolumeBinding:
         cycle = state.find(self.name, _Cycle)
         if cycle is None or cycle.reservation is None:
             return status.SUCCESS
-        refused = await volume_reservation.write(cycle.reservation, self._writer)
+        refused = await volume_reservation.write_reservation(cycle.reservation, self._writer)
         if refused is not None:
             return status.Status(status.Code.ERROR, (refused.message,), self.name)
-        check = volume_reservation.BindingCheck(pod, cycle.reservation, cycle.stored, cycle.nodes)
+        check = volume_reservation.VolumeBindingCheck(
+            pod, cycle.reservation, cycle.stored, cycle.nodes
+        )
         problem = await self._wait(check)
         if problem:
             return status.Status(status.Code.ERROR, (f"binding volumes: {problem}",), self.name)
         return status.SUCCESS
 
-    async def _wait(self, check: volume_reservation.BindingCheck) -> str:
+    async def _wait(self, check: volume_reservation.VolumeBindingCheck) -> str:
         """Return "" once everything is bound, or why it never will be."""
         looks = _looks_seconds()
         left_seconds = self._timeout_seconds
@@ -236,7 +241,7 @@ class VolumeBinding:
             progress = check.progress()
             if isinstance(progress, str):
                 return progress
-            if progress is volume_reservation.Progress.DONE:
+            if progress is volume_reservation.VolumeBindingProgress.DONE:
                 return ""
         return _TIMED_OUT
 
@@ -257,15 +262,15 @@ def _answers(
     name: str, of_bound: volume_findings.Verdicts, of_unbound: volume_findings.Verdicts
 ) -> status.NodeStatuses:
     """Return int8 (n,) twice as one answer a node; reasons come in the order of `Verdict`."""
-    combined = of_bound.astype(np.int16) * len(volume_findings.Verdict) + of_unbound
+    combined = of_bound.astype(np.int16) * len(volume_findings.VolumeFit) + of_unbound
     present, inverse = np.unique(combined, return_inverse=True)
     statuses = [status.SUCCESS]
     number_of: npt.NDArray[np.int16] = np.zeros(len(present), np.int16)
     for position, both in enumerate(present.tolist()):
-        verdicts = sorted({*divmod(both, len(volume_findings.Verdict))} - {0})
+        verdicts = sorted({*divmod(both, len(volume_findings.VolumeFit))} - {0})
         if verdicts:
             number_of[position] = len(statuses)
-            reasons = (REASONS[volume_findings.Verdict(v)] for v in verdicts)
+            reasons = (REASONS[volume_findings.VolumeFit(v)] for v in verdicts)
             statuses.append(status.unresolvable(name, *reasons))
     return status.NodeStatuses(number_of[inverse], statuses)
 

@@ -33,7 +33,7 @@ class PodClaims:
     delayed: tuple[storage_objects.PersistentVolumeClaim, ...] = ()
 
 
-def find(pod: pod_shape.PodInfo, stored: storage.Storage) -> PodClaims | status.Status:
+def find_claims(pod: pod_shape.PodInfo, stored: storage.Storage) -> PodClaims | status.Status:
     """Return the claims of a pod, or why it cannot be scheduled on any node."""
     for use in pod.shape.claims:
         problem = _problem(use, pod, stored)
@@ -41,7 +41,7 @@ def find(pod: pod_shape.PodInfo, stored: storage.Storage) -> PodClaims | status.
             return status.Status(_UNRESOLVABLE, (problem,))
     claims, namespace = stored.assumed.claims, pod.shape.namespace
     found = (claims.get(use.claim_name, namespace) for use in pod.shape.claims)
-    return _sorted_out([claim for claim in found if claim is not None], stored)
+    return _split_by_binding([claim for claim in found if claim is not None], stored)
 
 
 def _problem(use: pod_shape.ClaimUse, pod: pod_shape.PodInfo, stored: storage.Storage) -> str:
@@ -65,7 +65,7 @@ def _problem(use: pod_shape.ClaimUse, pod: pod_shape.PodInfo, stored: storage.St
     return ""
 
 
-def _sorted_out(
+def _split_by_binding(
     claims: Iterable[storage_objects.PersistentVolumeClaim], stored: storage.Storage
 ) -> PodClaims | status.Status:
     bound, delayed, has_immediate = [], [], False

@@ -24,7 +24,7 @@ from policysched.plugins.volume_binding import volume_affinity, volume_claims
 _STORAGE = "storage"
 
 
-class Verdict(enum.IntEnum):
+class VolumeFit(enum.IntEnum):
     """What is wrong with a node, in the order in which reasons are given; 0 for nothing."""
 
     FITS = 0
@@ -39,7 +39,7 @@ class Verdict(enum.IntEnum):
 
 
 Verdicts = npt.NDArray[np.int8]
-"""int8 (N,): a `Verdict` a row."""
+"""int8 (N,): a `VolumeFit` a row."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ _Error: TypeAlias = tuple[columns.NodeMask, str]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Findings:
+class PodVolumeFindings:
     """What was found out about a pod's claims; valid within one scheduling cycle.
 
     Attributes:
@@ -98,7 +98,7 @@ class Findings:
         return [*self._provisioned, *unmatched]
 
 
-class Finder:
+class PodVolumeFinder:
     """Finds volumes for claims; remembers what it can from pod to pod."""
 
     def __init__(self) -> None:
@@ -109,7 +109,7 @@ class Finder:
         self._pools_moment = (0, 0)
         self._capacities: dict[str, storage_capacity.ClassCapacity] = {}
 
-    def find(self, claims: volume_claims.PodClaims, snap: snapshot.Snapshot) -> Findings:
+    def find(self, claims: volume_claims.PodClaims, snap: snapshot.Snapshot) -> PodVolumeFindings:
         """Decide the claims of a pod on all rows."""
         if self._stored is not snap.storage:
             self._stored = snap.storage
@@ -119,16 +119,18 @@ class Finder:
         of_unbound = np.zeros(snap.size, np.int8)
         for claim in selected:
             row = snap.nodes.row_of.get(selected_node(claim) or "", -1)
-            of_unbound[np.arange(snap.size) != row] = Verdict.NO_VOLUME
+            of_unbound[np.arange(snap.size) != row] = VolumeFit.NO_VOLUME
         to_match = [c for c in claims.delayed if selected_node(c) is None]
         matched = self._match(to_match, snap)
-        unreadable = _unreadable(to_match, of_unbound == Verdict.FITS)
+        unreadable = _unreadable(to_match, of_unbound == VolumeFit.FITS)
         needs = [(c, np.ones(snap.size, np.bool_)) for c in selected]
         needs += [(m.claim, m.choices == volume_pool.NONE) for m in matched]
         for claim, is_needed in needs:
-            self._provision(claim, is_needed & (of_unbound == Verdict.FITS), of_unbound, snap)
+            self._provision(claim, is_needed & (of_unbound == VolumeFit.FITS), of_unbound, snap)
         of_bound, errors = self._check_bound(claims.bound, snap)
-        return Findings(of_bound, of_unbound, errors + unreadable, selected, tuple(matched))
+        return PodVolumeFindings(
+            of_bound, of_unbound, errors + unreadable, selected, tuple(matched)
+        )
 
     # --- claims that have a volume ----------------------------------------------------------------
 
@@ -139,17 +141,17 @@ class Finder:
         verdicts = np.zeros(snap.size, np.int8)
         errors = []
         for claim in claims:
-            fits = verdicts == Verdict.FITS
+            fits = verdicts == VolumeFit.FITS
             volume = self._stored.assumed.volumes.get(claim.spec.volume_name)
             if volume is None:
-                verdicts[fits] = Verdict.VOLUME_GONE
+                verdicts[fits] = VolumeFit.VOLUME_GONE
                 break
-            verdicts[fits & ~self._is_reachable(volume, snap)] = Verdict.OUT_OF_REACH
+            verdicts[fits & ~self._is_reachable(volume, snap)] = VolumeFit.OUT_OF_REACH
             found = csi_migration.persistent_volume(volume)
-            if isinstance(found, csi_migration.Untranslatable):
+            if isinstance(found, csi_migration.UntranslatableVolume):
                 fails = fits & self._migrated(csi_migration.plugin_of(volume.spec) or "", snap)
                 errors.append((fails, f"could not translate pv: {found.problem}"))
-                verdicts[fails] = Verdict.OUT_OF_REACH
+                verdicts[fails] = VolumeFit.OUT_OF_REACH
         return verdicts, tuple(errors)
 
     def _is_reachable(
@@ -157,7 +159,7 @@ class Finder:
     ) -> columns.NodeMask:
         """Return bool (N,): the rows from which a volume can be reached."""
         reachable = self._rows.mask(volume_affinity.reachable_from(volume), snap)
-        plugin = volume_affinity.in_tree_plugin(volume)
+        plugin = volume_affinity.find_in_tree_plugin(volume)
         if plugin is None:
             return reachable
         migrated = self._migrated(plugin, snap)
@@ -191,12 +193,12 @@ class Finder:
         found = self._pools.get(class_name)
         if found is None:
             found = self._pools[class_name] = volume_pool.VolumePool(volume_affinity.reachable_from)
-            found.replace(self._stored.assumed.volumes.in_group(class_name))
+            found.replace(self._stored.assumed.volumes.list_group(class_name))
         return found
 
     def _refresh_pools(self) -> None:
         volumes = self._stored.assumed.volumes
-        moment, self._pools_moment = self._pools_moment, volumes.moment
+        moment, self._pools_moment = self._pools_moment, volumes.cursor
         if moment == self._pools_moment:
             return
         changed = volumes.changed_since(moment)
@@ -223,13 +225,13 @@ class Finder:
             return
         storage_class = self._stored.classes.get(claim.class_name)
         if storage_class is None or not _provisions(storage_class):
-            verdicts[is_needed] = Verdict.NO_VOLUME
+            verdicts[is_needed] = VolumeFit.NO_VOLUME
             return
         is_allowed = self._rows.mask(volume_affinity.allowed_topologies(storage_class), snap)
-        verdicts[is_needed & ~is_allowed] = Verdict.NO_VOLUME
+        verdicts[is_needed & ~is_allowed] = VolumeFit.NO_VOLUME
         has_space = self._has_space(claim, storage_class, snap)
         if has_space is not None:
-            verdicts[is_needed & is_allowed & ~has_space] = Verdict.NO_SPACE
+            verdicts[is_needed & is_allowed & ~has_space] = VolumeFit.NO_SPACE
 
     def _has_space(
         self,
@@ -244,7 +246,7 @@ class Finder:
             return None
         name = storage_class.metadata.name
         capacity = self._capacities.setdefault(name, storage_capacity.ClassCapacity())
-        told = self._stored.capacities.in_group(name)
+        told = self._stored.capacities.list_group(name)
         largest: columns.IntArray = capacity.largest(told, self._rows, snap)
         has_space: columns.NodeMask = largest >= max(0, quantity.value(size))
         return has_space
@@ -255,7 +257,7 @@ def _unreadable(
 ) -> tuple[_Error, ...]:
     """Return what is wrong with the selector of a claim; the smallest claim is looked at first."""
     for claim in sorted(claims, key=volume_pool.requested):
-        problem = selector_errors.of_label_selector(claim.spec.selector)
+        problem = selector_errors.find_label_selector_error(claim.spec.selector)
         if problem:
             meta = claim.metadata
             text = "error creating internal label selector for claim"

@@ -24,7 +24,7 @@ Volume: TypeAlias = storage_objects.PersistentVolume
 Claim: TypeAlias = storage_objects.PersistentVolumeClaim
 
 
-class Progress(enum.Enum):
+class VolumeBindingProgress(enum.Enum):
     """How far the binding of claims has come."""
 
     DONE = enum.auto()
@@ -32,7 +32,7 @@ class Progress(enum.Enum):
 
 
 @dataclasses.dataclass(slots=True)
-class Reservation:
+class VolumeReservation:
     """What is promised to the claims of one pod.
 
     Attributes:
@@ -48,18 +48,18 @@ class Reservation:
     assumed: list[Volume | Claim]
 
 
-def reserve(
-    findings: volume_findings.Findings,
+def reserve_volumes(
+    findings: volume_findings.PodVolumeFindings,
     row: int,
     node_name: str,
     assumed: assumed_volumes.AssumedVolumes,
-) -> Reservation:
+) -> VolumeReservation:
     """Promise what was found for the node in `row`; the next pod sees it as taken."""
     found = findings.static_bindings(row)
     to_provision = findings.provisions(row)
     bindings = [dataclasses.replace(b, volume=_promised(b.volume, b.claim)) for b in found]
-    provisions = [_for_node(claim, node_name) for claim in to_provision]
-    reservation = Reservation(node_name, bindings, provisions, [])
+    provisions = [_annotate_selected_node(claim, node_name) for claim in to_provision]
+    reservation = VolumeReservation(node_name, bindings, provisions, [])
     for before, binding in zip(found, bindings, strict=True):
         if binding.volume is not before.volume:
             assumed.volumes.assume(binding.volume)
@@ -71,7 +71,9 @@ def reserve(
     return reservation
 
 
-def give_back(reservation: Reservation, assumed: assumed_volumes.AssumedVolumes) -> None:
+def release_volumes(
+    reservation: VolumeReservation, assumed: assumed_volumes.AssumedVolumes
+) -> None:
     """Let others have what is promised; what has been written already is the API server's."""
     for item in reservation.assumed:
         match item:
@@ -104,7 +106,7 @@ def _promised(volume: Volume, claim: Claim) -> Volume:
     )
 
 
-def _for_node(claim: Claim, node_name: str) -> Claim:
+def _annotate_selected_node(claim: Claim, node_name: str) -> Claim:
     """Return the claim with the annotation of a node; the very same if it has that already."""
     if volume_findings.selected_node(claim) == node_name:
         return claim
@@ -120,8 +122,8 @@ def _annotated(metadata: objects.ObjectMeta, key: str, value: str) -> objects.Ob
 # --- the API server ------------------------------------------------------------------------------
 
 
-async def write(
-    reservation: Reservation, writer: handles.VolumeWriter
+async def write_reservation(
+    reservation: VolumeReservation, writer: handles.VolumeWriter
 ) -> handles.WriteError | None:
     """Tell the API server; the first refusal ends it.
 
@@ -143,18 +145,18 @@ async def write(
     return None
 
 
-def _replace(reservation: Reservation, old: Volume | Claim, new: Volume | Claim) -> None:
+def _replace(reservation: VolumeReservation, old: Volume | Claim, new: Volume | Claim) -> None:
     """Note that what was assumed is there in a newer version, which is not ours to give back."""
     reservation.assumed = [new if item is old else item for item in reservation.assumed]
 
 
-class BindingCheck:
+class VolumeBindingCheck:
     """Looks whether volumes have been bound and made, by what the API server has told so far."""
 
     def __init__(
         self,
         pod: pod_shape.PodInfo,
-        reservation: Reservation,
+        reservation: VolumeReservation,
         stored: storage.Storage,
         nodes: columns.NodeColumns,
     ) -> None:
@@ -164,7 +166,7 @@ class BindingCheck:
         self._stored = stored
         self._nodes = nodes
 
-    def progress(self) -> Progress | str:
+    def progress(self) -> VolumeBindingProgress | str:
         """Return how far it is, or why it will not come to an end."""
         name = self._reservation.node_name
         row = self._nodes.row_of.get(name, -1)
@@ -175,18 +177,18 @@ class BindingCheck:
             pod_name = self._pod.pod.metadata.name
             return f'pod does not exist any more: pod "{pod_name}" not found'
         for binding in self._reservation.bindings:
-            progress = self._of_binding(binding, node)
-            if progress is not Progress.DONE:
+            progress = self._check_binding(binding, node)
+            if progress is not VolumeBindingProgress.DONE:
                 return progress
         for claim in self._reservation.provisions:
-            progress = self._of_provision(claim, node)
-            if progress is not Progress.DONE:
+            progress = self._check_provision(claim, node)
+            if progress is not VolumeBindingProgress.DONE:
                 return progress
-        return Progress.DONE
+        return VolumeBindingProgress.DONE
 
-    def _of_binding(
+    def _check_binding(
         self, binding: volume_findings.StaticBinding, node: objects.Node
-    ) -> Progress | str:
+    ) -> VolumeBindingProgress | str:
         name = binding.volume.metadata.name
         volume = self._stored.volumes.get(name)
         if volume is None:
@@ -195,19 +197,19 @@ class BindingCheck:
         if claim is None:
             return f"failed to check binding: {_not_found(binding.claim)}"
         if _is_older(volume, binding.volume):
-            return Progress.UNDER_WAY
+            return VolumeBindingProgress.UNDER_WAY
         if not self._is_reachable(volume, node):
             return _out_of_reach(volume, node)
         if volume.spec.claim_ref is None or not volume.spec.claim_ref.uid:
             return f'ClaimRef got reset for pv "{name}"'
         return _bound(claim)
 
-    def _of_provision(self, written: Claim, node: objects.Node) -> Progress | str:
+    def _check_provision(self, written: Claim, node: objects.Node) -> VolumeBindingProgress | str:
         claim = self._claim(written)
         if claim is None:
             return f"failed to check provisioning pvc: {_not_found(written)}"
         if _is_older(claim, written):
-            return Progress.UNDER_WAY
+            return VolumeBindingProgress.UNDER_WAY
         name = claim.metadata.name
         if not claim.metadata.annotations:
             return f'selectedNode annotation reset for PVC "{name}"'
@@ -216,7 +218,7 @@ class BindingCheck:
         if claim.spec.volume_name:
             volume = self._stored.volumes.get(claim.spec.volume_name)
             if volume is None:
-                return Progress.UNDER_WAY  # it may be told of later than the claim
+                return VolumeBindingProgress.UNDER_WAY  # it may be told of later than the claim
             if not self._is_reachable(volume, node):
                 return _out_of_reach(volume, node)
         return _bound(claim)
@@ -225,7 +227,7 @@ class BindingCheck:
         return self._stored.claims.get(claim.metadata.name, claim.metadata.namespace)
 
     def _is_reachable(self, volume: Volume, node: objects.Node) -> bool:
-        plugin = volume_affinity.in_tree_plugin(volume)
+        plugin = volume_affinity.find_in_tree_plugin(volume)
         csi_node = self._stored.csi_nodes.get(node.name)
         if plugin and csi_node and volume_affinity.is_migrated(plugin, csi_node):
             terms = volume_affinity.reachable_by_csi(volume, plugin)
@@ -234,8 +236,8 @@ class BindingCheck:
         return terms is None or node_selection.any_term_matches(terms, node)
 
 
-def _bound(claim: Claim) -> Progress:
-    return Progress.DONE if claim.is_fully_bound else Progress.UNDER_WAY
+def _bound(claim: Claim) -> VolumeBindingProgress:
+    return VolumeBindingProgress.DONE if claim.is_fully_bound else VolumeBindingProgress.UNDER_WAY
 
 
 def _is_older(told: Volume | Claim, written: Volume | Claim) -> bool:

@@ -41,9 +41,9 @@ def _named_claims(shape: pod_shape.PodShape) -> set[str]:
 
 
 REGISTRATIONS = (
-    hints.on(events.EventResource.POD, events.ActionType.DELETE, _after_pod_deleted),
-    hints.on(events.EventResource.NODE, events.ActionType.ADD),
-    hints.on(
+    hints.make_registration(events.EventResource.POD, events.ActionType.DELETE, _after_pod_deleted),
+    hints.make_registration(events.EventResource.NODE, events.ActionType.ADD),
+    hints.make_registration(
         events.EventResource.PERSISTENT_VOLUME_CLAIM, events.ActionType.ADD, _after_claim_added
     ),
 )

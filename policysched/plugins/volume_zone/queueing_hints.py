@@ -44,15 +44,17 @@ def _after_volume_change(
         return events.QueueingHint.SKIP
     if not isinstance(old, storage_objects.PersistentVolume):
         return events.QueueingHint.QUEUE
-    return hints.queue_if(volume_topology.topologies(old) != volume_topology.topologies(new))
+    return hints.queue_if(
+        volume_topology.list_topology_labels(old) != volume_topology.list_topology_labels(new)
+    )
 
 
 _Resource, _Action = events.EventResource, events.ActionType
 _CHANGED = _Action.ADD | _Action.UPDATE
 
 REGISTRATIONS = (
-    hints.on(_Resource.STORAGE_CLASS, _Action.ADD, _after_class_added),
-    hints.on(_Resource.NODE, _Action.ADD | _Action.UPDATE_NODE_LABEL),
-    hints.on(_Resource.PERSISTENT_VOLUME_CLAIM, _CHANGED, _after_claim_change),
-    hints.on(_Resource.PERSISTENT_VOLUME, _CHANGED, _after_volume_change),
+    hints.make_registration(_Resource.STORAGE_CLASS, _Action.ADD, _after_class_added),
+    hints.make_registration(_Resource.NODE, _Action.ADD | _Action.UPDATE_NODE_LABEL),
+    hints.make_registration(_Resource.PERSISTENT_VOLUME_CLAIM, _CHANGED, _after_claim_change),
+    hints.make_registration(_Resource.PERSISTENT_VOLUME, _CHANGED, _after_volume_change),
 )

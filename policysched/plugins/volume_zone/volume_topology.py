@@ -20,19 +20,19 @@ _SEPARATOR = "__"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Topology:
+class VolumeTopologyLabel:
     """A label that nodes have to have, with one of the values."""
 
     key: str
     values: frozenset[str]
 
 
-def topologies(volume: storage_objects.PersistentVolume) -> list[Topology]:
+def list_topology_labels(volume: storage_objects.PersistentVolume) -> list[VolumeTopologyLabel]:
     """Return what the labels of a volume ask of nodes; a label with an empty part asks nothing."""
     found = []
     for key in KEYS:
         label = volume.metadata.labels.get(key)
         values = [] if label is None else [value.strip() for value in label.split(_SEPARATOR)]
         if values and all(values):
-            found.append(Topology(key, frozenset(values)))
+            found.append(VolumeTopologyLabel(key, frozenset(values)))
     return found

@@ -40,7 +40,7 @@ class VolumeZone:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> interface.PreFilterResult:
         """Collect the labels of the pod's volumes; skip the pod when they have none."""
-        found: list[volume_topology.Topology] = []
+        found: list[volume_topology.VolumeTopologyLabel] = []
         for use in pod.shape.claims:
             if use.is_ephemeral:
                 continue
@@ -48,7 +48,7 @@ class VolumeZone:
             if isinstance(volume, str):
                 return interface.PreFilterResult(status.unresolvable(self.name, volume))
             if volume is not None:
-                found += volume_topology.topologies(volume)
+                found += volume_topology.list_topology_labels(volume)
         if not found:
             return interface.PreFilterResult(status.SKIP)
         state.write(self.name, found)
@@ -136,13 +136,15 @@ def _why_unbound(
     return "PersistentVolume had no name"
 
 
-def _matches(topology: volume_topology.Topology, nodes: snapshot.NodeView) -> columns.NodeMask:
+def _matches(
+    topology: volume_topology.VolumeTopologyLabel, nodes: snapshot.NodeView
+) -> columns.NodeMask:
     """Return bool (n,): the label, or where a node lacks it the one that replaced it, matches."""
-    allowed = selectors.Requirement(topology.key, selectors.Operator.IN, topology.values)
+    allowed = selectors.Requirement(topology.key, selectors.LabelOperator.IN, topology.values)
     newer = volume_topology.REPLACED_BY.get(topology.key)
     if newer is None:
         return nodes.matches(allowed)
-    instead = selectors.Requirement(newer, selectors.Operator.IN, topology.values)
+    instead = selectors.Requirement(newer, selectors.LabelOperator.IN, topology.values)
     has_label = nodes.label_ids(topology.key) >= 0
     return np.where(has_label, nodes.matches(allowed), nodes.matches(instead))
 

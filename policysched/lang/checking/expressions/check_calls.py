@@ -19,17 +19,19 @@ from policysched.lang.words import kubernetes_names, vocabulary
 Typed = checked_expr.TypedExpr
 
 
-class Checker(Protocol):
+class NumberChecker(Protocol):
     """What the functions need of the checker of expressions."""
 
     env: constants.Environment
-    found: findings.Findings
+    found: findings.DiagnosticCollector
 
     def number(self, expr: syntax_expr.Expr, expected: units.Unit | None) -> Typed | None:
         """Return the expression if it is a number."""
 
 
-def check(checker: Checker, call: syntax_expr.Call, expected: units.Unit | None) -> Typed | None:
+def check(
+    checker: NumberChecker, call: syntax_expr.Call, expected: units.Unit | None
+) -> Typed | None:
     """Return the typed call; None if something was reported."""
     name = call.function.text
     found = checker.found
@@ -40,7 +42,7 @@ def check(checker: Checker, call: syntax_expr.Call, expected: units.Unit | None)
         _unknown_function(found, call)
         return None
     if name == "annotation":
-        found.add(unsupported.refuse("annotation of a node", call.span))
+        found.add(unsupported.diagnose_unsupported("annotation of a node", call.span))
         return None
     if name in vocabulary.NODE_RESOURCE_FUNCTIONS or name in ("requests", "limits"):
         return _resource(checker, call)
@@ -49,15 +51,15 @@ def check(checker: Checker, call: syntax_expr.Call, expected: units.Unit | None)
     return _arithmetic(checker, call, expected)
 
 
-def _unknown_function(found: findings.Findings, call: syntax_expr.Call) -> None:
+def _unknown_function(found: findings.DiagnosticCollector, call: syntax_expr.Call) -> None:
     """Report an unknown function, with the form here of a function of another language."""
     name = call.function.text
     ours = foreign_words.FUNCTIONS.get(name.lower())
-    edit = diagnostics.Edit(call.function.span, ours) if ours else None
+    edit = diagnostics.TextEdit(call.function.span, ours) if ours else None
     template = foreign_words.CALLS.get(name.lower())
     arguments = [found.text(each.value.span).strip('"') for each in call.arguments]
     if template is not None and template.count("{") == len(arguments):
-        edit = diagnostics.Edit(call.span, template.format(*arguments))
+        edit = diagnostics.TextEdit(call.span, template.format(*arguments))
     if edit is None:
         known = (*vocabulary.FUNCTIONS, *vocabulary.STRATEGIES)
         found.undefined(
@@ -76,7 +78,7 @@ def _unknown_function(found: findings.Findings, call: syntax_expr.Call) -> None:
     )
 
 
-def misplaced_strategy(found: findings.Findings, name: str, span: source.Span) -> None:
+def misplaced_strategy(found: findings.DiagnosticCollector, name: str, span: source.Span) -> None:
     """Report a resource strategy inside of an expression."""
     found.error(
         "PS108",
@@ -87,7 +89,7 @@ def misplaced_strategy(found: findings.Findings, name: str, span: source.Span) -
 
 
 def word_argument(
-    found: findings.Findings, call: syntax_expr.Call, example: str
+    found: findings.DiagnosticCollector, call: syntax_expr.Call, example: str
 ) -> syntax_expr.Value | None:
     """Return the one argument that is a name or string; None if that was reported."""
     if len(call.arguments) == 1 and call.arguments[0].key is None:
@@ -109,7 +111,7 @@ def word_argument(
     return None
 
 
-def resource_name(checker: Checker, word: syntax_expr.Value) -> str | None:
+def resource_name(checker: NumberChecker, word: syntax_expr.Value) -> str | None:
     """Return the name of a resource; None if it is none and that was reported."""
     problem = kubernetes_names.resource(word.text)
     if problem:
@@ -118,13 +120,13 @@ def resource_name(checker: Checker, word: syntax_expr.Value) -> str | None:
     return word.text
 
 
-def _resource(checker: Checker, call: syntax_expr.Call) -> Typed | None:
+def _resource(checker: NumberChecker, call: syntax_expr.Call) -> Typed | None:
     name = call.function.text
     word = word_argument(checker.found, call, f"{name}(cpu)")
     resource = resource_name(checker, word) if word is not None else None
     if resource is None:
         return None
-    unit = units.of_resource(resource)
+    unit = units.find_resource_unit(resource)
     if name == "requests":
         return checked_expr.PodRequests(resource, unit, call.span)
     if name == "limits":
@@ -140,7 +142,7 @@ def _resource(checker: Checker, call: syntax_expr.Call) -> Typed | None:
     return checked_expr.NodeResource(cast("Any", name), resource, unit, call.span)
 
 
-def _label(checker: Checker, call: syntax_expr.Call) -> Typed | None:
+def _label(checker: NumberChecker, call: syntax_expr.Call) -> Typed | None:
     word = word_argument(checker.found, call, 'label("example.com/power")')
     if word is None:
         return None
@@ -152,7 +154,7 @@ def _label(checker: Checker, call: syntax_expr.Call) -> Typed | None:
 
 
 def _arithmetic(
-    checker: Checker, call: syntax_expr.Call, expected: units.Unit | None
+    checker: NumberChecker, call: syntax_expr.Call, expected: units.Unit | None
 ) -> Typed | None:
     name = call.function.text
     bounds = {"min": (2, 100), "max": (2, 100), "mod": (2, 2)}.get(name, (1, 1))
@@ -173,10 +175,12 @@ def _arithmetic(
         return _without_unit(operand, operand.unit)
     if name in ("floor", "ceil"):
         return _rounded(call, operand, operand.unit)
-    return checked_expr.Call(cast("Any", name), (operand,), operand.unit, call.span)
+    return checked_expr.NumberFunctionCall(cast("Any", name), (operand,), operand.unit, call.span)
 
 
-def _several(checker: Checker, call: syntax_expr.Call, expected: units.Unit | None) -> Typed | None:
+def _several(
+    checker: NumberChecker, call: syntax_expr.Call, expected: units.Unit | None
+) -> Typed | None:
     """min, max, mod: all arguments in the unit of the first that is no literal."""
     values = [argument.value for argument in call.arguments]
     anchor = next(
@@ -192,28 +196,30 @@ def _several(checker: Checker, call: syntax_expr.Call, expected: units.Unit | No
         if own is None:
             return None
         left, right = check_operands.Operand(anchor, first), check_operands.Operand(value, own)
-        both = check_operands.agree(checker.found, left, right, "is compared with")
+        both = check_operands.unify_units(checker.found, left, right, "is compared with")
         if both is None:
             return None
         typed.append(both.right)
         if both.unit.is_ratio and not unit.may_exceed_one:
             unit = both.unit
-    return checked_expr.Call(cast("Any", call.function.text), tuple(typed), unit, call.span)
+    return checked_expr.NumberFunctionCall(
+        cast("Any", call.function.text), tuple(typed), unit, call.span
+    )
 
 
 def _without_unit(operand: Typed, unit: units.Unit) -> Typed:
     if unit.core_power == 0:
         return cast("Typed", dataclasses.replace(cast("Any", operand), unit=units.NUMBER))
     scale = checked_expr.Const(units.CORES_SCALE**unit.core_power, units.NUMBER, operand.span)
-    return checked_expr.Arithmetic("/", operand, scale, units.NUMBER, operand.span)
+    return checked_expr.ArithmeticOperation("/", operand, scale, units.NUMBER, operand.span)
 
 
 def _rounded(call: syntax_expr.Call, operand: Typed, unit: units.Unit) -> Typed:
     """Round in whole cores, although the canonical number counts milli-cores."""
     function = cast("Any", call.function.text)
     if unit.core_power == 0:
-        return checked_expr.Call(function, (operand,), unit, call.span)
+        return checked_expr.NumberFunctionCall(function, (operand,), unit, call.span)
     scale = checked_expr.Const(units.CORES_SCALE**unit.core_power, units.NUMBER, call.span)
-    whole = checked_expr.Arithmetic("/", operand, scale, unit, call.span)
-    rounded = checked_expr.Call(function, (whole,), unit, call.span)
-    return checked_expr.Arithmetic("*", rounded, scale, unit, call.span)
+    whole = checked_expr.ArithmeticOperation("/", operand, scale, unit, call.span)
+    rounded = checked_expr.NumberFunctionCall(function, (whole,), unit, call.span)
+    return checked_expr.ArithmeticOperation("*", rounded, scale, unit, call.span)

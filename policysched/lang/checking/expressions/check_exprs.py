@@ -41,7 +41,7 @@ class ExprChecker:
     """
 
     def __init__(
-        self, env: constants.Environment, window: checked_expr.Window | None = None
+        self, env: constants.Environment, window: checked_expr.MetricWindow | None = None
     ) -> None:
         self.env = env
         self._window = window
@@ -72,9 +72,9 @@ class ExprChecker:
         if not isinstance(typed, checked_expr.Const):
             self.found.error("PS102", "this is not known before the policy runs", expr.span)
             return None
-        adapted = check_operands.adapt(typed, unit)
+        adapted = check_operands.convert_constant_unit(typed, unit)
         if adapted is None:
-            constants.not_in_unit(self.env, expr.span, unit)
+            constants.report_wrong_unit(self.env, expr.span, unit)
             return None
         return adapted.value
 
@@ -120,7 +120,7 @@ class ExprChecker:
                 both = self.pair(value, fallback, "is replaced by", expected)
                 if both is None:
                     return None
-                return checked_expr.Else(both.left, both.right, both.unit, expr.span)
+                return checked_expr.ValueWithFallback(both.left, both.right, both.unit, expr.span)
             case syntax_expr.Text(value=value):
                 is_number = numerals.parse(value.text) is not None
                 self.found.error(
@@ -156,8 +156,8 @@ class ExprChecker:
         if selector is None:
             return None
         if isinstance(expr, syntax_expr.PodTest):
-            return checked_expr.PodTest(selector, expr.span)
-        return checked_expr.NodeTest(selector, expr.span)
+            return checked_expr.PodMatch(selector, expr.span)
+        return checked_expr.NodeMatch(selector, expr.span)
 
     # ------------------------------------------------------------------------ numbers
 
@@ -178,23 +178,25 @@ class ExprChecker:
         if literal is not None:
             return self._literal(literal, expr.span, expected)
         if isinstance(expr, syntax_expr.Number):
-            constants.bad_number(self.env, expr.numeral)
+            constants.report_bad_number(self.env, expr.numeral)
             return None
         inner = self.number(expr.operand, expected)
         if inner is None or inner.unit is None:
             return None
         zero = checked_expr.Const(0.0, inner.unit, expr.span)
-        return check_operands.fold(checked_expr.Arithmetic("-", zero, inner, inner.unit, expr.span))
+        return check_operands.fold(
+            checked_expr.ArithmeticOperation("-", zero, inner, inner.unit, expr.span)
+        )
 
     def _literal(
-        self, literal: numerals.Literal, span: source.Span, expected: units.Unit | None
+        self, literal: numerals.NumberLiteral, span: source.Span, expected: units.Unit | None
     ) -> Typed | None:
         """Read a literal in the unit expected, else in the only one that it can have."""
-        value = literal.as_unit(expected) if expected is not None else None
+        value = literal.convert_to_unit(expected) if expected is not None else None
         if expected is not None and value is not None:
             return checked_expr.Const(value, expected, span)
         if expected is not None and literal.has_other_suffix(expected):
-            constants.not_in_unit(self.env, span, expected)
+            constants.report_wrong_unit(self.env, span, expected)
             return None
         natural = literal.natural()
         if natural is None:
@@ -250,8 +252,8 @@ class ExprChecker:
                 help=f"write `{name.text}(cpu)`, with what it is about",
             )
             return
-        ours = foreign_words.amount_named(name.text)
-        if ours and not spelling.nearest(name.text, self.env.names):
+        ours = foreign_words.translate_amount(name.text)
+        if ours and not spelling.find_nearest(name.text, self.env.names):
             message = f"there is no metric, param or let `{name.text}`"
             fix = fixes.replacement(name.span, ours)
             self.found.error("PS104", message, name.span, help=f"write `{ours}`", fix=fix)
@@ -290,7 +292,7 @@ class ExprChecker:
         value: Typed = checked_expr.MetricRef(metric.key, metric.unit, ref.span, window, grows)
         if metric.unit == units.CORES:
             scale = checked_expr.Const(units.CORES_SCALE, units.NUMBER, ref.span)
-            value = checked_expr.Arithmetic("*", value, scale, units.CORES, ref.span)
+            value = checked_expr.ArithmeticOperation("*", value, scale, units.CORES, ref.span)
         if metric.fallback is None:
             return value
         self._nodes += sum(1 for _ in checked_expr.walk(metric.fallback))
@@ -298,16 +300,16 @@ class ExprChecker:
         if is_deep or self._nodes > limits.MAX_EXPANDED_NODES:
             self._too_large(ref.span)
             return None
-        return checked_expr.Else(value, metric.fallback, metric.unit, ref.span)
+        return checked_expr.ValueWithFallback(value, metric.fallback, metric.unit, ref.span)
 
     def _is_short(
-        self, window: checked_expr.Window, metric: checked.CheckedMetric, ref: syntax_expr.Ref
+        self, window: checked_expr.MetricWindow, metric: checked.CheckedMetric, ref: syntax_expr.Ref
     ) -> bool:
-        problem = metric_windows.problem(window, metric.refresh_seconds)
+        problem = metric_windows.find_window_problem(window, metric.refresh_seconds)
         if problem:
             self.found.error("PS111", f"`{metric.name}`: {problem}", ref.span)
         elif metric_windows.is_doubtful(window.seconds, metric.refresh_seconds):
-            check_metric_times.warn_of_window(self.found, ref.span, metric.name)
+            check_metric_times.warn_about_window(self.found, ref.span, metric.name)
         return bool(problem)
 
     # ------------------------------------------------------------------------ pairs
@@ -318,7 +320,7 @@ class ExprChecker:
         right: syntax_expr.Expr,
         verb: str,
         expected: units.Unit | None,
-    ) -> check_operands.Agreed | None:
+    ) -> check_operands.SameUnitOperands | None:
         """Return two numbers of one unit; None if something was reported.
 
         Args:
@@ -336,7 +338,7 @@ class ExprChecker:
             second = self.number(right, first.unit) if first is not None else None
         if first is None or second is None:
             return None
-        return check_operands.agree(
+        return check_operands.unify_units(
             self.found,
             check_operands.Operand(left, first),
             check_operands.Operand(right, second),
@@ -351,7 +353,7 @@ class ExprChecker:
             both = self.pair(expr.left, expr.right, verb, expected)
             if both is None:
                 return None
-            left, right, unit = both.left, both.right, both.unit.of_sum()
+            left, right, unit = both.left, both.right, both.unit.get_sum_unit()
         else:
             product = self._factors(expr, expected)
             if product is None:
@@ -361,12 +363,12 @@ class ExprChecker:
             self.found.error("PS111", "this divides by zero", expr.right.span)
             return None
         return check_operands.fold(
-            checked_expr.Arithmetic(expr.operator, left, right, unit, expr.span)
+            checked_expr.ArithmeticOperation(expr.operator, left, right, unit, expr.span)
         )
 
     def _factors(
         self, expr: syntax_expr.Binary, expected: units.Unit | None
-    ) -> check_operands.Agreed | None:
+    ) -> check_operands.SameUnitOperands | None:
         """Type both sides of `*` and `/`: an ambiguous literal is read in the unit expected."""
         operands: list[Typed | None] = []
         for side in (expr.left, expr.right):
@@ -379,7 +381,7 @@ class ExprChecker:
         unit = check_operands.unit_of(left).times(
             check_operands.unit_of(right), 1 if expr.operator == "*" else -1
         )
-        return check_operands.Agreed(left, right, unit)
+        return check_operands.SameUnitOperands(left, right, unit)
 
     # ------------------------------------------------------------------------ conditions
 

@@ -19,7 +19,7 @@ def missing_parts(expr: Typed) -> Iterator[Typed]:
     They are metrics, labels read as numbers, limits, and divisions by what may be zero.
     """
     match expr:
-        case checked_expr.Else(value=value, fallback=fallback):
+        case checked_expr.ValueWithFallback(value=value, fallback=fallback):
             if any(True for _ in missing_parts(value)):
                 yield from missing_parts(fallback)
             return
@@ -27,8 +27,8 @@ def missing_parts(expr: Typed) -> Iterator[Typed]:
             checked_expr.MetricRef()
             | checked_expr.NodeLabelNumber()
             | checked_expr.PodLimits()
-            | checked_expr.Arithmetic(operator="/")
-            | checked_expr.Call(function="mod")
+            | checked_expr.ArithmeticOperation(operator="/")
+            | checked_expr.NumberFunctionCall(function="mod")
         ):
             if not _divides_by_constant(expr):
                 yield expr
@@ -53,7 +53,9 @@ def why_missing(value: checked_expr.TypedExpr, answers: Collection[object]) -> s
     """Return why what metrics say of missing data, `answers`, does not settle it, or ""."""
     if len(answers) > 1 and None not in answers:
         return "its metrics differ in what they say"
-    has_fallback = any(isinstance(part, checked_expr.Else) for part in checked_expr.walk(value))
+    has_fallback = any(
+        isinstance(part, checked_expr.ValueWithFallback) for part in checked_expr.walk(value)
+    )
     return "what stands for missing data may be missing too" if has_fallback else ""
 
 

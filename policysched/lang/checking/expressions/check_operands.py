@@ -23,7 +23,7 @@ class Operand(NamedTuple):
     typed: Typed
 
 
-class Agreed(NamedTuple):
+class SameUnitOperands(NamedTuple):
     """Two numbers of one unit."""
 
     left: Typed
@@ -31,7 +31,9 @@ class Agreed(NamedTuple):
     unit: units.Unit
 
 
-def agree(found: findings.Findings, left: Operand, right: Operand, verb: str) -> Agreed | None:
+def unify_units(
+    found: findings.DiagnosticCollector, left: Operand, right: Operand, verb: str
+) -> SameUnitOperands | None:
     """Return both in one unit; None if they have none in common, which is reported.
 
     Args:
@@ -41,12 +43,14 @@ def agree(found: findings.Findings, left: Operand, right: Operand, verb: str) ->
         verb: how they meet, for the message: `is compared with`.
     """
     first, second = left.typed, right.typed
-    first = adapt(first, unit_of(second)) or first
-    second = adapt(second, unit_of(first)) or second
-    if not (agrees(first, unit_of(second)) and agrees(second, unit_of(first))):
+    first = convert_constant_unit(first, unit_of(second)) or first
+    second = convert_constant_unit(second, unit_of(first)) or second
+    if not (
+        is_unit_compatible(first, unit_of(second)) and is_unit_compatible(second, unit_of(first))
+    ):
         _mismatch(found, left, right, verb)
         return None
-    return Agreed(first, second, _common(unit_of(first), unit_of(second)))
+    return SameUnitOperands(first, second, _common(unit_of(first), unit_of(second)))
 
 
 def _common(first: units.Unit, second: units.Unit) -> units.Unit:
@@ -56,11 +60,11 @@ def _common(first: units.Unit, second: units.Unit) -> units.Unit:
     return second if second.is_ratio else first
 
 
-def adapt(typed: Typed, unit: units.Unit) -> checked_expr.Const | None:
+def convert_constant_unit(typed: Typed, unit: units.Unit) -> checked_expr.Const | None:
     """Read a plain constant (2 * 3) in another unit, as a literal would be; None if it has none."""
     if not isinstance(typed, checked_expr.Const):
         return None
-    if agrees(typed, unit):
+    if is_unit_compatible(typed, unit):
         return typed
     if typed.unit == units.NUMBER and unit == units.CORES:
         return dataclasses.replace(typed, value=typed.value * units.CORES_SCALE, unit=unit)
@@ -68,7 +72,9 @@ def adapt(typed: Typed, unit: units.Unit) -> checked_expr.Const | None:
     return dataclasses.replace(typed, unit=unit) if is_zero else None
 
 
-def _mismatch(found: findings.Findings, left: Operand, right: Operand, verb: str) -> None:
+def _mismatch(
+    found: findings.DiagnosticCollector, left: Operand, right: Operand, verb: str
+) -> None:
     is_constant = isinstance(left.typed, checked_expr.Const)
     wrong, other = (left, right) if is_constant else (right, left)
     written, unit = found.text(wrong.written.span), unit_of(other.typed)
@@ -83,12 +89,14 @@ def _mismatch(found: findings.Findings, left: Operand, right: Operand, verb: str
         secondary=(diagnostics.Label(other.written.span, str(unit)),),
         notes=_why(verb, unit, wrong.typed),
         help=_share_of_resource(other, written, wrong.typed)
-        or _instead(written, unit, wrong.typed),
+        or _suggest_spelling(written, unit, wrong.typed),
         fix=_percent_fix(wrong, written, unit),
     )
 
 
-def fold(expr: checked_expr.Arithmetic) -> checked_expr.Arithmetic | checked_expr.Const:
+def fold(
+    expr: checked_expr.ArithmeticOperation,
+) -> checked_expr.ArithmeticOperation | checked_expr.Const:
     """Return the result where both operands are constant and it is finite."""
     left, right = expr.left, expr.right
     if not isinstance(left, checked_expr.Const) or not isinstance(right, checked_expr.Const):
@@ -110,7 +118,7 @@ def unit_of(typed: Typed) -> units.Unit:
     return typed.unit if typed.unit is not None else units.NUMBER
 
 
-def agrees(typed: Typed, unit: units.Unit) -> bool:
+def is_unit_compatible(typed: Typed, unit: units.Unit) -> bool:
     """Return whether a number may meet one in `unit`.
 
     A plain constant beyond 1 meets no declared ratio.
@@ -144,7 +152,7 @@ def _why(verb: str, unit: units.Unit, typed: Typed) -> tuple[str, ...]:
     return (f"no share can exceed 1 (100%), so it would never reach {typed.value:g}",)
 
 
-def _instead(written: str, unit: units.Unit, typed: Typed) -> str:
+def _suggest_spelling(written: str, unit: units.Unit, typed: Typed) -> str:
     if not isinstance(typed, checked_expr.Const):
         return ""
     if numerals.is_binary(written) and not unit.byte_power:
@@ -171,7 +179,7 @@ def _share_of_resource(other: Operand, written: str, typed: Typed) -> str:
 
 
 def _percent_fix(operand: Operand, written: str, unit: units.Unit) -> diagnostics.Fix | None:
-    if unit != units.RATIO or not _instead(written, unit, operand.typed):
+    if unit != units.RATIO or not _suggest_spelling(written, unit, operand.typed):
         return None
     if not isinstance(operand.written, syntax_expr.Number):
         return None

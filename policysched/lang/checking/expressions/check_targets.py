@@ -20,34 +20,36 @@ DOMAINS: Mapping[type[Test], vocabulary.Domain] = {
 """What the selector of a test is about."""
 
 
-class Problem(NamedTuple):
+class TargetMismatch(NamedTuple):
     """What is wrong, and the edit to make."""
 
     message: str
     help: str
 
 
-def problem_of_test(test: Test, target: Target) -> Problem | None:
+def problem_of_test(test: Test, target: Target) -> TargetMismatch | None:
     """Return what is wrong with a test where nodes or clusters are the target; None for nothing."""
     match test:
         case syntax_expr.NodeTest() if target == "cluster":
-            return Problem("a clusterPolicy is about clusters, not nodes", "write `cluster(…)`")
+            return TargetMismatch(
+                "a clusterPolicy is about clusters, not nodes", "write `cluster(…)`"
+            )
         case syntax_expr.PodTest() if target == "cluster":
             help_text = "choose resources by `for resources where …`"
-            return Problem("a clusterPolicy is about resources, not pods", help_text)
+            return TargetMismatch("a clusterPolicy is about resources, not pods", help_text)
         case syntax_expr.ClusterTest() if target == "node":
             help_text = "write `node(…)`, or write the rule in a clusterPolicy"
-            return Problem("a policy is about nodes, not clusters", help_text)
+            return TargetMismatch("a policy is about nodes, not clusters", help_text)
         case _:
             return None
 
 
-def problem_of_metric(metric: checked.CheckedMetric, target: Target) -> Problem | None:
+def problem_of_metric(metric: checked.CheckedMetric, target: Target) -> TargetMismatch | None:
     """Return what is wrong with reading a metric there; None for nothing."""
     if target is None or metric.target == target:
         return None
     name = metric.name
-    return Problem(
+    return TargetMismatch(
         f"`{name}` is a metric of {metric.target}s, and this is about {target}s",
         f"declare one with `{target} LABEL`, the label that names the {target}",
     )

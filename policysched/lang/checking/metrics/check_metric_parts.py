@@ -20,7 +20,7 @@ def bounds(options: clauses.ClauseSet, unit: units.Unit) -> tuple[float | None, 
     if between is None:
         return None, None
     env = options.env
-    low, high = (constants.number(env, each, unit) for each in (between.low, between.high))
+    low, high = (constants.read_number(env, each, unit) for each in (between.low, between.high))
     if low is None or high is None:
         return None, None
     if low >= high:
@@ -29,7 +29,9 @@ def bounds(options: clauses.ClauseSet, unit: units.Unit) -> tuple[float | None, 
     return low / scale, high / scale
 
 
-def window_of(options: clauses.ClauseSet, refresh_seconds: float) -> checked_expr.Window | None:
+def window_of(
+    options: clauses.ClauseSet, refresh_seconds: float
+) -> checked_expr.MetricWindow | None:
     """Return the window that a metric declares; None if it declares none, or a wrong one."""
     over = options.get("over", syntax_clause.OverClause)
     if over is None:
@@ -37,19 +39,19 @@ def window_of(options: clauses.ClauseSet, refresh_seconds: float) -> checked_exp
     found = window(options.env, over)
     if found is None:
         return None
-    problem = metric_windows.problem(found, refresh_seconds)
+    problem = metric_windows.find_window_problem(found, refresh_seconds)
     if problem:
         options.env.found.error(
             "PS111", problem, over.duration.span, help="ask for it in the query: `max_over_time(…)`"
         )
     if metric_windows.is_doubtful(found.seconds, refresh_seconds):
-        check_metric_times.warn_of_window(options.env.found, over.duration.span)
+        check_metric_times.warn_about_window(options.env.found, over.duration.span)
     return found
 
 
 def window(
     env: constants.Environment, over: syntax_clause.OverClause
-) -> checked_expr.Window | None:
+) -> checked_expr.MetricWindow | None:
     """Return a window; None if something was reported."""
     seconds = _seconds(env, over.duration, "a window")
     function = over.function.text
@@ -66,23 +68,23 @@ def window(
         return None
     quantile = None
     if over.argument is not None:
-        quantile = constants.number(env, over.argument, units.RATIO)
+        quantile = constants.read_number(env, over.argument, units.RATIO)
         if quantile is not None and not 0 <= quantile <= 1:
             env.found.error("PS111", "a quantile is between 0 and 1", over.argument.span)
         if quantile is None:
             return None
-    return None if seconds is None else checked_expr.Window(seconds, function, quantile)  # type: ignore[arg-type] # one of WINDOW_FUNCTIONS
+    return None if seconds is None else checked_expr.MetricWindow(seconds, function, quantile)  # type: ignore[arg-type] # one of WINDOW_FUNCTIONS
 
 
 def _seconds(env: constants.Environment, amount: syntax_expr.Amount, what: str) -> float | None:
-    seconds = constants.number(env, amount, units.SECONDS)
+    seconds = constants.read_number(env, amount, units.SECONDS)
     if seconds is not None and not _MIN_SECONDS <= seconds <= _MAX_SECONDS:
         env.found.error("PS111", f"{what} is between 1s and 7d", amount.span)
         return None
     return seconds
 
 
-def extended(
+def add_placed_and_fallback(
     metric: checked.CheckedMetric,
     written: syntax.Metric,
     costs: constants.Environment,
@@ -96,7 +98,7 @@ def extended(
     for option in written.options:
         match option:
             case syntax_clause.ExprClause():
-                fallback = _in_unit(metric, written, option.expr, "is replaced by", fallbacks)
+                fallback = _check_unit(metric, written, option.expr, "is replaced by", fallbacks)
                 if fallback is None:
                     return None
             case syntax_clause.PlacedClause():
@@ -122,7 +124,7 @@ def _placed(
             help="leave it out",
         )
         return None
-    value = _in_unit(metric, written, option.expr, "grows by", env)
+    value = _check_unit(metric, written, option.expr, "grows by", env)
     seconds = _seconds(env, option.duration, "the time for which a placed pod counts")
     if value is None or seconds is None:
         return None
@@ -139,7 +141,7 @@ def _placed(
     return checked.PlacedCost(value, seconds)
 
 
-def _in_unit(
+def _check_unit(
     metric: checked.CheckedMetric,
     written: syntax.Metric,
     expr: syntax_expr.Expr,
@@ -157,5 +159,5 @@ def _in_unit(
     name = syntax_expr.Ref(written.name.span, written.name)
     value = checked_expr.MetricRef(metric.key, metric.unit, name.span)
     own = check_operands.Operand(name, value)
-    both = check_operands.agree(env.found, own, check_operands.Operand(expr, typed), verb)
+    both = check_operands.unify_units(env.found, own, check_operands.Operand(expr, typed), verb)
     return None if both is None else both.right

@@ -48,21 +48,21 @@ def check_all(
     alone = {name: _check(metric, env) for name, metric in metrics.items()}
     plain = {name: metric for name, metric in alone.items() if metric is not None}
     found: dict[str, checked.CheckedMetric] = {}
-    for name in metric_order.ordered(metrics, env):
+    for name in metric_order.sort_by_fallback(metrics, env):
         own = plain.get(name)
         if own is None:
             continue
         # A fallback reads metrics that are whole; what pods add reads none, which is to be told.
         costs = dataclasses.replace(env, metrics=plain, target=own.target)
         fallbacks = dataclasses.replace(env, metrics=found, target=own.target)
-        whole = check_metric_parts.extended(own, metrics[name], costs, fallbacks)
+        whole = check_metric_parts.add_placed_and_fallback(own, metrics[name], costs, fallbacks)
         if whole is not None:
             check_metric_times.check_placed(whole, metrics[name], env.found)
-            found[name] = _with_key(whole, base.get(name))
+            found[name] = _assign_key(whole, base.get(name))
     return {name: found[name] for name in metrics if name in found}
 
 
-def _with_key(
+def _assign_key(
     metric: checked.CheckedMetric, base: checked.CheckedMetric | None
 ) -> checked.CheckedMetric:
     if base is None or metric == base:
@@ -144,7 +144,7 @@ def _seconds(options: clauses.ClauseSet, keyword: str, default: float) -> float 
     clause = options.get(keyword, syntax_clause.AmountClause)
     if clause is None:
         return default
-    seconds = constants.number(options.env, clause.amount, units.SECONDS)
+    seconds = constants.read_number(options.env, clause.amount, units.SECONDS)
     if seconds is None:
         return None
     if not _MIN_SECONDS <= seconds <= _MAX_SECONDS:
@@ -189,4 +189,4 @@ def missing_points(env: constants.Environment, clause: syntax_clause.MissingClau
             else "a score gives points: `missing score 0`",
         )
         return None
-    return constants.whole(env, clause.points, (0, MAX_POINTS), what="points")
+    return constants.read_whole_number(env, clause.points, (0, MAX_POINTS), what="points")

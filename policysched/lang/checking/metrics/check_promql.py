@@ -11,12 +11,12 @@ from policysched.lang.diagnostics import diagnostics, fixes
 from policysched.promql import query_faults, query_tokens, query_tree
 
 _KINDS = {
-    query_tree.Kind.SCALAR: (
+    query_tree.QueryResultKind.SCALAR: (
         "gives one number and not one for each node",
         "ask for series that have the label of nodes, without `scalar(…)`",
     ),
-    query_tree.Kind.STRING: ("gives a string and not a number for each node", ""),
-    query_tree.Kind.MATRIX: (
+    query_tree.QueryResultKind.STRING: ("gives a string and not a number for each node", ""),
+    query_tree.QueryResultKind.MATRIX: (
         "gives the samples of a time and not one value for each node",
         "put a function around it: `avg_over_time(x[5m])`, `rate(x[5m])`",
     ),
@@ -24,7 +24,10 @@ _KINDS = {
 
 
 def check(
-    query: promql_params.Query, label: str | None, text: source.SourceText, found: findings.Findings
+    query: promql_params.SubstitutedQuery,
+    label: str | None,
+    text: source.SourceText,
+    found: findings.DiagnosticCollector,
 ) -> None:
     """Report what cannot work about a query.
 
@@ -41,10 +44,10 @@ def check(
 class _Checker:
     def __init__(
         self,
-        query: promql_params.Query,
+        query: promql_params.SubstitutedQuery,
         label: str | None,
         text: source.SourceText,
-        found: findings.Findings,
+        found: findings.DiagnosticCollector,
     ) -> None:
         self._query = query
         self._label = label
@@ -71,7 +74,7 @@ class _Checker:
             problem = f"the query is nested more than {limits.MAX_QUERY_DEPTH} deep"
             self._found.error("PS004", problem, self._whole, help="record it by a rule")
             return
-        if (kind := query_tree.kind(expr)) in _KINDS:
+        if (kind := query_tree.find_result_kind(expr)) in _KINDS:
             problem, advice = _KINDS[kind]
             self._found.error("PS401", f"the query {problem}", self._whole, help=advice)
         elif self._label is not None:
@@ -93,14 +96,14 @@ class _Checker:
             )
             self._found.add(finding)
             return
-        fault = query_faults.fault(self._query.text, self._tokens, problem)
+        fault = query_faults.explain_parse_failure(self._query.text, self._tokens, problem)
         span = self._query.span(fault.start, fault.end, self._text)
         self._found.error("PS401", fault.message, span, label=fault.label, help=fault.help)
 
     # ------------------------------------------------------------------------ the label of nodes
 
     def _check_label(self, expr: promql_parser.Expr, label: str) -> None:
-        loser = query_tree.loser(expr, label)
+        loser = query_tree.find_label_loss(expr, label)
         if loser is None:
             return
         token = self._token_of(expr, loser)
@@ -118,7 +121,7 @@ class _Checker:
 
     def _token_of(
         self, expr: promql_parser.Expr, part: promql_parser.Expr
-    ) -> query_tokens.Token | None:
+    ) -> query_tokens.QueryToken | None:
         """Return the word of a call in the text."""
         parts = [str(each) for each in query_tree.calls(expr)]
         words = query_tokens.calls(self._tokens)
@@ -127,7 +130,7 @@ class _Checker:
         return words[parts.index(str(part))]
 
     def _fix(
-        self, loser: promql_parser.Expr, token: query_tokens.Token | None, label: str
+        self, loser: promql_parser.Expr, token: query_tokens.QueryToken | None, label: str
     ) -> diagnostics.Fix | None:
         """Return the edit where an aggregation has no `by` at all."""
         if token is None or not isinstance(loser, promql_parser.AggregateExpr) or loser.modifier:

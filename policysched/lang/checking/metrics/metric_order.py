@@ -11,16 +11,16 @@ from policysched.lang.syntax import syntax, syntax_clause
 _MAX_CIRCLES = 100
 
 
-def ordered(metrics: Mapping[str, syntax.Metric], env: constants.Environment) -> list[str]:
+def sort_by_fallback(metrics: Mapping[str, syntax.Metric], env: constants.Environment) -> list[str]:
     """Return the names of the metrics that do not fall back on themselves; others are reported."""
     uses = {
         name: _read_by_fallback(metric, env) & metrics.keys() for name, metric in metrics.items()
     }
-    order = list(symbols.peel(uses))
+    order = list(symbols.sort_topologically(uses))
     rest = [name for name in metrics if name not in set(order)]
     reported: set[str] = set()
     for name in rest[:_MAX_CIRCLES]:
-        circle = [] if name in reported else _circle(name, uses)
+        circle = [] if name in reported else _find_cycle(name, uses)
         if circle:
             reported.update(circle)
             path = " → ".join(f"`{each}`" for each in (*circle, name))
@@ -48,7 +48,7 @@ def _read_by_fallback(metric: syntax.Metric, env: constants.Environment) -> set[
     return found
 
 
-def _circle(start: str, uses: Mapping[str, set[str]]) -> list[str]:
+def _find_cycle(start: str, uses: Mapping[str, set[str]]) -> list[str]:
     """Return the shortest way from a metric back to it; empty if there is none."""
     came_from: dict[str, str] = {}
     pending = deque([start])

@@ -29,7 +29,7 @@ _FOR_SINGLE = {'\\"': '"', "'": "\\'"}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Piece:
+class QueryPiece:
     """A part of a query: text as it was written, or the value of a param.
 
     Attributes:
@@ -44,7 +44,7 @@ class Piece:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Query:
+class SubstitutedQuery:
     """A query with params put in, which knows where in the policy text each part of it stands.
 
     Attributes:
@@ -54,7 +54,7 @@ class Query:
     """
 
     text: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[QueryPiece, ...]
     is_whole: bool
 
     def span(self, start: int, end: int, text: source.SourceText) -> source.Span:
@@ -64,7 +64,7 @@ class Query:
         written_end = last.written.end if last.is_param else last.written.start + end - last.start
         return text.span(written_start, written_end)
 
-    def _piece_at(self, offset: int) -> Piece:
+    def _piece_at(self, offset: int) -> QueryPiece:
         starts = [piece.start for piece in self.pieces]
         return self.pieces[max(bisect.bisect_right(starts, offset) - 1, 0)]
 
@@ -73,8 +73,8 @@ def substitute(
     query: syntax.PromQL,
     params: Mapping[str, checked.CheckedParam],
     known: Iterable[str],
-    found: findings.Findings,
-) -> Query:
+    found: findings.DiagnosticCollector,
+) -> SubstitutedQuery:
     """Return the query with params put in; unknown names are reported and stay."""
     text = found.texts[query.span.file]
     first = query.span.start + 1
@@ -107,7 +107,7 @@ class _Writer:
         self._position = 0
         self._length = 0
         self._parts: list[str] = []
-        self._pieces: list[Piece] = []
+        self._pieces: list[QueryPiece] = []
 
     def put(self, start: int, end: int, value: str) -> None:
         """Write up to `start` what was written, and `value` for what stands up to `end`."""
@@ -115,27 +115,27 @@ class _Writer:
         self._add(value, start, end, is_param=True)
         self._position = end
 
-    def query(self, *, is_whole: bool) -> Query:
+    def query(self, *, is_whole: bool) -> SubstitutedQuery:
         """Write the rest and return everything."""
         end = len(self._written)
         self._add(self._written[self._position :], self._position, end, is_param=False)
-        return Query("".join(self._parts), tuple(self._pieces), is_whole)
+        return SubstitutedQuery("".join(self._parts), tuple(self._pieces), is_whole)
 
     def _add(self, part: str, start: int, end: int, *, is_param: bool) -> None:
         if not part:
             return
         span = self._text.span(self._first + start, self._first + end)
-        self._pieces.append(Piece(self._length, span, is_param))
+        self._pieces.append(QueryPiece(self._length, span, is_param))
         self._parts.append(part)
         self._length += len(part)
 
 
-def names(query: syntax.PromQL) -> frozenset[str]:
+def find_param_names(query: syntax.PromQL) -> frozenset[str]:
     """Return the names of the params that a query uses."""
     return frozenset(str(match.group("name")) for match, _ in _pieces(query.text))
 
 
-def places(query: syntax.PromQL) -> Iterator[tuple[str, int, int]]:
+def locate_param_uses(query: syntax.PromQL) -> Iterator[tuple[str, int, int]]:
     """Yield each param that a query uses, with where its name begins and ends in the query."""
     for match, _ in _pieces(query.text):
         yield match["name"], match.start("name"), match.end("name")
@@ -162,7 +162,7 @@ def _value(
     span: source.Span,
     params: Mapping[str, checked.CheckedParam],
     known: Iterable[str],
-    found: findings.Findings,
+    found: findings.DiagnosticCollector,
 ) -> str | None:
     param = params.get(name)
     if param is None:
@@ -176,7 +176,7 @@ def _value(
             )
         elif name not in known:
             # The span begins at `$`, so the edit does too.
-            prefixed = [f"${each}" for each in spelling.nearest(name, known)]
+            prefixed = [f"${each}" for each in spelling.find_nearest(name, known)]
             found.undefined("param", syntax_expr.Value(span, name), known, edits=prefixed)
         return None
     if not isinstance(param.value, str):

@@ -30,7 +30,7 @@ def report_comparison(env: constants.Environment, expr: syntax_expr.Comparison) 
         return False
     written = env.found.text(expr.left.span)
     value = env.found.text(expr.right.span)
-    meant = foreign_fields.meaning_for_target(env.target or "node", key)
+    meant = foreign_fields.find_target_meaning(env.target or "node", key)
     selector = f"{meant.domain}({meant.subject} {expr.operator} {value})" if meant.subject else ""
     fix = fixes.replacement(expr.span, selector)
     env.found.error(
@@ -80,7 +80,7 @@ def report_priority(
     name = value.text
     known = env.names | env.silent_names | env.found.lost_words
     is_other = value.quoted or name in known or name.lower() in foreign_words.LITERALS
-    if is_other or env.target == "cluster" or spelling.nearest(name, env.names):
+    if is_other or env.target == "cluster" or spelling.find_nearest(name, env.names):
         return False
     env.found.error(
         "PS104",
@@ -93,11 +93,13 @@ def report_priority(
 
 
 def warn_of_field(
-    found: findings.Findings, domain: vocabulary.Domain, requirement: syntax_expr.Requirement
+    found: findings.DiagnosticCollector,
+    domain: vocabulary.Domain,
+    requirement: syntax_expr.Requirement,
 ) -> None:
     """Warn of the key of a label that is named like a field, unless it has quotes."""
     key = requirement.subject.name
-    meant = None if key.quoted else foreign_fields.meaning(domain, key.text)
+    meant = None if key.quoted else foreign_fields.find_meaning(domain, key.text)
     if meant is None:
         return
     fix = None
@@ -116,7 +118,9 @@ def warn_of_field(
     )
 
 
-def warn_of_absence(found: findings.Findings, requirement: syntax_expr.Requirement) -> None:
+def warn_of_absence(
+    found: findings.DiagnosticCollector, requirement: syntax_expr.Requirement
+) -> None:
     """Warn of `disk = null`, the text `null`, unless it has quotes."""
     operators = {"=": "DoesNotExist", "!=": "Exists"}
     if requirement.operator not in operators:
@@ -138,7 +142,7 @@ def warn_of_absence(found: findings.Findings, requirement: syntax_expr.Requireme
     )
 
 
-def warn_of_taint_key(found: findings.Findings, key: syntax_expr.Value) -> None:
+def warn_of_taint_key(found: findings.DiagnosticCollector, key: syntax_expr.Value) -> None:
     """Warn of `tolerate NoSchedule`, the key of a taint, unless it has quotes."""
     if key.quoted or key.text not in foreign_fields.NO_TAINT_KEYS:
         return
@@ -161,7 +165,7 @@ def report_hyphen(env: constants.Environment, expr: syntax_expr.Binary) -> bool:
     left, right = _unknown_name(env, expr.left), _unknown_name(env, expr.right)
     if expr.operator != "-" or left is None or right is None:
         return False
-    near = spelling.nearest(f"{left}_{right}", env.names)
+    near = spelling.find_nearest(f"{left}_{right}", env.names)
     if not near:
         return False
     env.found.error(
@@ -182,7 +186,7 @@ def _label_key(env: constants.Environment, expr: syntax_expr.Expr) -> str | None
         value = expr.arguments[0].value if len(expr.arguments) == 1 else None
         return env.found.text(value.span) if value is not None else None
     name = _unknown_name(env, expr)
-    return None if name is None or spelling.nearest(name, env.names) else name
+    return None if name is None or spelling.find_nearest(name, env.names) else name
 
 
 def _unknown_name(env: constants.Environment, expr: syntax_expr.Expr) -> str | None:

@@ -33,7 +33,9 @@ def scope(node: syntax.Scope, env: constants.Environment) -> checked_selector.Po
     return None if where is None else checked_selector.PodScope(namespaces, where)
 
 
-def pod_set(node: syntax.PodSet | None, own: clauses.ClauseSet) -> checked_selector.PodSet | None:
+def pod_set(
+    node: syntax.PodSet | None, own: clauses.ClauseSet
+) -> checked_selector.PodSelection | None:
     """Return the pods that an affinity or spread counts; None if something was reported.
 
     Without a set of its own a statement counts `self`.
@@ -50,7 +52,7 @@ def pod_set(node: syntax.PodSet | None, own: clauses.ClauseSet) -> checked_selec
     is_fine, namespaces = _namespaces(own)
     if keys is None or other_keys is None or not is_fine or (kind == "pods" and selector is None):
         return None
-    return checked_selector.PodSet(
+    return checked_selector.PodSelection(
         "where" if kind == "pods" else kind, selector, namespaces, keys, other_keys
     )
 

@@ -85,14 +85,14 @@ class SelectorChecker:
         match selector:
             case syntax_expr.SelectorAnd(operands=operands):
                 checked = self._operands(operands)
-                return None if checked is None else checked_selector.AllOf(checked)
+                return None if checked is None else checked_selector.SelectorConjunction(checked)
             case syntax_expr.SelectorOr(operands=operands):
                 self._report_joined_values(operands)
                 checked = self._operands(operands)
-                return None if checked is None else checked_selector.AnyOf(checked)
+                return None if checked is None else checked_selector.SelectorDisjunction(checked)
             case syntax_expr.SelectorNot(operand=operand):
                 inner = self._check(operand)
-                return None if inner is None else checked_selector.Negation(inner)
+                return None if inner is None else checked_selector.SelectorNegation(inner)
             case syntax_expr.SelectorRef():
                 return self._reference(selector)
             case syntax_expr.Tainted():
@@ -202,12 +202,14 @@ class SelectorChecker:
             self._found.undefined(f"function of a {self._domain}", name, known)
             return None
         if name.text == "condition":
-            self._found.add(unsupported.refuse(name.text, requirement.subject.span))
+            self._found.add(unsupported.diagnose_unsupported(name.text, requirement.subject.span))
             return None
         if name.text in ("requests", "limits"):
             return self._amount(requirement, argument)
         if self._domain == "node":
-            self._found.add(unsupported.refuse("annotation of a node", requirement.subject.span))
+            self._found.add(
+                unsupported.diagnose_unsupported("annotation of a node", requirement.subject.span)
+            )
             return None
         return self._labelled(
             requirement, argument, "annotation", checked_selector.AnnotationRequirement
@@ -279,11 +281,11 @@ class SelectorChecker:
     # ------------------------------------------------------------------------ fields
 
     def _field(
-        self, requirement: syntax_expr.Requirement, field: vocabulary.Field
+        self, requirement: syntax_expr.Requirement, field: vocabulary.ReservedField
     ) -> checked_selector.Selector | None:
         name = requirement.subject.name.text
         if name == "storageClass":
-            self._found.add(unsupported.refuse(name, requirement.subject.span))
+            self._found.add(unsupported.diagnose_unsupported(name, requirement.subject.span))
             return None
         if field.kind == "number":
             return self._number(requirement, None, units.NUMBER)
@@ -329,7 +331,7 @@ class SelectorChecker:
         if problem:
             report_resource(self._env, argument, problem)
             return None
-        number = self._number(requirement, argument.text, units.of_resource(argument.text))
+        number = self._number(requirement, argument.text, units.find_resource_unit(argument.text))
         if number is None or requirement.subject.name.text == "requests":
             return number
         return dataclasses.replace(number, amount="limits")
@@ -347,7 +349,7 @@ class SelectorChecker:
         if is_priority and not is_number and check_label_idioms.report_priority(self._env, word):
             return None
         amount = syntax_expr.Numeral(word.span, word.text) if is_number else word
-        value = constants.number(self._env, amount, unit)
+        value = constants.read_number(self._env, amount, unit)
         if value is None:
             return None
         return checked_selector.NumberRequirement(resource, comparator, value, requirement.span)
@@ -356,7 +358,7 @@ class SelectorChecker:
 def report_resource(env: constants.Environment, name: syntax_expr.Value, problem: str) -> None:
     """Report a name that is no resource."""
     meant = foreign_words.RESOURCES.get(name.text.lower())
-    near = spelling.nearest(name.text, ("cpu", "memory", "ephemeral-storage", "pods"))
+    near = spelling.find_nearest(name.text, ("cpu", "memory", "ephemeral-storage", "pods"))
     near = [meant] if meant else near
     env.found.error(
         "PS104",
@@ -392,7 +394,7 @@ def _value_as_effect(
     env: constants.Environment, pattern: syntax_expr.Toleration, effect: syntax_expr.Value
 ) -> None:
     """Report `dedicated:web`."""
-    effects = spelling.alternatives(f"`{each}`" for each in vocabulary.TAINT_EFFECTS)
+    effects = spelling.join_alternatives(f"`{each}`" for each in vocabulary.TAINT_EFFECTS)
     if pattern.key.text in _PARTS_OF_TOLERATIONS:
         env.found.error(
             "PS001",
@@ -433,7 +435,7 @@ def taint_pattern(
             found.misnamed(f"taint {what}", word, problem)
             good = False
     if pattern.effect is not None and pattern.effect.text not in vocabulary.TAINT_EFFECTS:
-        if not spelling.nearest(pattern.effect.text, vocabulary.TAINT_EFFECTS):
+        if not spelling.find_nearest(pattern.effect.text, vocabulary.TAINT_EFFECTS):
             _value_as_effect(env, pattern, pattern.effect)
         else:
             found.not_one_of("a taint effect", pattern.effect, vocabulary.TAINT_EFFECTS)

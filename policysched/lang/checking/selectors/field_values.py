@@ -52,7 +52,9 @@ _CHECKS: dict[str, Callable[[str], str]] = {
 """Field -> the check of its values; other fields take any printable text."""
 
 
-def report_impossible(found: findings.Findings, requirement: syntax_expr.Requirement) -> bool:
+def report_impossible(
+    found: findings.DiagnosticCollector, requirement: syntax_expr.Requirement
+) -> bool:
     """Report values that the field can never have; return whether there are any."""
     name = requirement.subject.name.text
     check = _CHECKS.get(name, _printable)
@@ -66,7 +68,9 @@ def report_impossible(found: findings.Findings, requirement: syntax_expr.Require
     return bool(wrong)
 
 
-def warn_of_owner(found: findings.Findings, requirement: syntax_expr.Requirement) -> None:
+def warn_of_owner(
+    found: findings.DiagnosticCollector, requirement: syntax_expr.Requirement
+) -> None:
     """Warn of a kind that never controls pods by itself, or is written in another case."""
     for value in requirement.values if requirement.subject.name.text == "ownerKind" else ():
         meant = _CONTROLLERS.get(value.text.lower(), value.text)
@@ -79,7 +83,7 @@ def warn_of_owner(found: findings.Findings, requirement: syntax_expr.Requirement
                 value.span,
                 notes=("`ownerKind` is the kind of the controller that creates the pod",),
                 help=f"write `{meant}`",
-                fix=diagnostics.Fix((diagnostics.Edit(value.span, meant),), safe=False),
+                fix=diagnostics.Fix((diagnostics.TextEdit(value.span, meant),), safe=False),
                 severity=diagnostics.Severity.WARNING,
             )
         )
@@ -92,7 +96,7 @@ def _wildcard(name: str, text: str) -> str:
 
 
 def _report(
-    found: findings.Findings,
+    found: findings.DiagnosticCollector,
     requirement: syntax_expr.Requirement,
     value: syntax_expr.Value,
     problem: str,
@@ -113,14 +117,14 @@ def _report(
 
 def _correct(
     requirement: syntax_expr.Requirement, value: syntax_expr.Value
-) -> diagnostics.Edit | None:
+) -> diagnostics.TextEdit | None:
     """Return the edit to values that the field can have; None if they are unknown."""
     name, operator = requirement.subject.name.text, requirement.operator
     if name == "image" and "?" in value.text:
-        return diagnostics.Edit(value.span, '"' + re.sub(r"\?+", "*", value.text) + '"')
+        return diagnostics.TextEdit(value.span, '"' + re.sub(r"\?+", "*", value.text) + '"')
     parts = [part.strip() for part in value.text.split(",")]
     check = _CHECKS.get(name, _printable)
     if len(parts) > 1 and operator in ("=", "!=") and not any(map(check, parts)):
         word = "In" if operator == "=" else "NotIn"
-        return diagnostics.Edit(requirement.span, f"{name} {word} ({', '.join(parts)})")
+        return diagnostics.TextEdit(requirement.span, f"{name} {word} ({', '.join(parts)})")
     return None

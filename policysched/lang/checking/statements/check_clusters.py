@@ -16,7 +16,7 @@ _MAX_INT32 = 2**31 - 1
 MAX_GROUP_NAME = 32
 """Source: Karmada `policy/v1alpha1/propagation_types.go`, length of `affinityName`."""
 
-_S = TypeVar("_S", bound=syntax_expr.Node)
+_S = TypeVar("_S", bound=syntax_expr.SyntaxNode)
 
 
 def check(
@@ -45,7 +45,7 @@ def _all(policy: syntax.Policy, kind: type[_S]) -> list[_S]:
     return [node for node in policy.statements if isinstance(node, kind)]
 
 
-def _once(said: Iterable[tuple[str, Any]], found: findings.Findings) -> None:
+def _once(said: Iterable[tuple[str, Any]], found: findings.DiagnosticCollector) -> None:
     first: dict[str, Any] = {}
     for what, span in said:
         if first.setdefault(what, span) is not span:
@@ -60,7 +60,7 @@ def _once(said: Iterable[tuple[str, Any]], found: findings.Findings) -> None:
 
 def _group(
     node: syntax.ClusterGroup, env: constants.Environment
-) -> checked_cluster.ClusterGroup | None:
+) -> checked_cluster.OrderedClusterGroup | None:
     problem = kubernetes_names.dns_label(node.name.text)
     if not problem and len(node.name.text) > MAX_GROUP_NAME:
         problem = f"has {len(node.name.text)} characters, Karmada allows {MAX_GROUP_NAME}"
@@ -70,12 +70,12 @@ def _group(
     selector = check_selectors.SelectorChecker(env, "cluster").check(node.selector)
     if problem or selector is None:
         return None
-    return checked_cluster.ClusterGroup(node.name.text, selector, node.span)
+    return checked_cluster.OrderedClusterGroup(node.name.text, selector, node.span)
 
 
 def _spread(
     node: syntax.SpreadConstraint, env: constants.Environment
-) -> checked_cluster.SpreadConstraint | None:
+) -> checked_cluster.ClusterSpreadConstraint | None:
     own = clauses.ClauseSet(env, "spreadConstraint", node.clauses)
     if node.by.text not in vocabulary.SPREAD_FIELDS:
         what = "what clusters are spread by"
@@ -94,7 +94,9 @@ def _spread(
             help=f"write `maxGroups {least}` or more",
         )
         return None
-    return checked_cluster.SpreadConstraint(cast("Any", node.by.text), least, most, node.span)
+    return checked_cluster.ClusterSpreadConstraint(
+        cast("Any", node.by.text), least, most, node.span
+    )
 
 
 def _division(
@@ -102,7 +104,7 @@ def _division(
     node: syntax.Replicas,
     rules: Sequence[checked.Rule],
     env: constants.Environment,
-) -> checked_cluster.Division | None:
+) -> checked_cluster.ReplicaDivisionStrategy | None:
     weights = _weights(node, env)
     if weights is None:
         return None
@@ -111,7 +113,9 @@ def _division(
         is_fine, rule = _score_of(policy, node, rules, env)
         if not is_fine:
             return None
-    return checked_cluster.Division(node.division, weights, node.dynamic, rule, node.span)
+    return checked_cluster.ReplicaDivisionStrategy(
+        node.division, weights, node.dynamic, rule, node.span
+    )
 
 
 def _weights(
@@ -126,7 +130,9 @@ def _weights(
         elif name.text in found:
             env.found.error("PS108", f"`{name.text}` has two weights", name.span)
             problem = "twice"
-        weight = constants.whole(env, amount, (1, _MAX_INT32), what="a weight", code="PS301")
+        weight = constants.read_whole_number(
+            env, amount, (1, _MAX_INT32), what="a weight", code="PS301"
+        )
         good = good and not problem and weight is not None
         found[name.text] = weight or 1
     return tuple(found.items()) if good else None

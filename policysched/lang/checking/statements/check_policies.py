@@ -55,7 +55,9 @@ def check(
     )
 
 
-def _meta(policy: syntax.Policy, found: findings.Findings, *, is_cluster: bool) -> dict[str, str]:
+def _meta(
+    policy: syntax.Policy, found: findings.DiagnosticCollector, *, is_cluster: bool
+) -> dict[str, str]:
     first: dict[str, syntax.Meta] = {}
     for node in policy.statements:
         if not isinstance(node, syntax.Meta):
@@ -78,7 +80,10 @@ def _meta(policy: syntax.Policy, found: findings.Findings, *, is_cluster: bool) 
 
 
 def _twice(
-    found: findings.Findings, what: str, node: syntax_expr.Node, first: syntax_expr.Node
+    found: findings.DiagnosticCollector,
+    what: str,
+    node: syntax_expr.SyntaxNode,
+    first: syntax_expr.SyntaxNode,
 ) -> None:
     found.error(
         "PS108",
@@ -92,7 +97,7 @@ def _twice(
 def _check_scopes(
     policy: syntax.Policy,
     scopes: list[syntax.Scope],
-    found: findings.Findings,
+    found: findings.DiagnosticCollector,
     parsed: Mapping[str, parser.ParseResult],
 ) -> None:
     about = "resources" if policy.keyword == "clusterPolicy" else "pods"
@@ -108,7 +113,7 @@ def _check_scopes(
         )
 
 
-def _check_repeated(rules: tuple[checked.Rule, ...], found: findings.Findings) -> None:
+def _check_repeated(rules: tuple[checked.Rule, ...], found: findings.DiagnosticCollector) -> None:
     first: dict[str, checked.Rule] = {}
     for rule in rules:
         other = first.setdefault(rule.head.name, rule)
@@ -124,7 +129,7 @@ def _check_repeated(rules: tuple[checked.Rule, ...], found: findings.Findings) -
 
 
 def _disables(
-    policy: syntax.Policy, names: symbols.Symbols, found: findings.Findings
+    policy: syntax.Policy, names: symbols.Symbols, found: findings.DiagnosticCollector
 ) -> tuple[checked.DisabledRule, ...]:
     disabled = []
     for node in policy.statements:

@@ -38,7 +38,7 @@ class ProfileChecker:
     plugins: Collection[str] | None
 
     @property
-    def found(self) -> findings.Findings:
+    def found(self) -> findings.DiagnosticCollector:
         """Where findings go."""
         return self.env.found
 
@@ -54,7 +54,7 @@ class ProfileChecker:
                 too.
             metrics: those that they read.
         """
-        told_apart = apart(policies.values(), metrics)
+        told_apart = partition_policies(policies.values(), metrics)
         disabled, scores, all_scores = self._disabled()
         return checked.CheckedProfile(
             name=self.profile.name.text,
@@ -65,7 +65,7 @@ class ProfileChecker:
             disabled_scores=scores,
             disable_all_scores=all_scores,
             builtin_weight=self._builtin_weight(),
-            on_outage=cast("Any", self._on_outage()),
+            on_outage=cast("Any", self._read_outage_action()),
             params=tuple(self.env.params.values()),
             span=self.profile.name.span,
             cluster_policies=told_apart.cluster_policies,
@@ -108,7 +108,9 @@ class ProfileChecker:
             self._twice(what, again, statements[0])
         return statements[0] if statements else None
 
-    def _twice(self, what: str, node: syntax_expr.Node, first: syntax_expr.Node) -> None:
+    def _twice(
+        self, what: str, node: syntax_expr.SyntaxNode, first: syntax_expr.SyntaxNode
+    ) -> None:
         self.found.error(
             "PS108",
             f"`{what}` stands twice in this profile",
@@ -174,13 +176,13 @@ class ProfileChecker:
 
     def _weight(self, amount: syntax_expr.Amount) -> int | None:
         bounds = (1, clauses.MAX_WEIGHT)
-        return constants.whole(self.env, amount, bounds, what="a weight", code="PS301")
+        return constants.read_whole_number(self.env, amount, bounds, what="a weight", code="PS301")
 
     def _builtin_weight(self) -> int:
         statement = self._one(syntax.BuiltinWeight, "builtin weight")
         return 1 if statement is None else self._weight(statement.weight) or 1
 
-    def _on_outage(self) -> str:
+    def _read_outage_action(self) -> str:
         statement = self._one(syntax.OnOutage, "onOutage")
         if statement is None:
             return "skip"
@@ -225,8 +227,10 @@ def _json_word(text: str) -> checked.JsonValue:
     return number if math.isfinite(number) else text
 
 
-def warn_of_unused(
-    names: symbols.Symbols, profiles: Iterable[checked.CheckedProfile], found: findings.Findings
+def warn_about_unused(
+    names: symbols.Symbols,
+    profiles: Iterable[checked.CheckedProfile],
+    found: findings.DiagnosticCollector,
 ) -> None:
     """Warn of policies that none of the profiles uses."""
     used = {
@@ -246,7 +250,7 @@ def warn_of_unused(
             found.add(warning)
 
 
-class Apart(NamedTuple):
+class PartitionedPolicies(NamedTuple):
     """Policies about pods and nodes, those about resources and clusters, and what each read."""
 
     policies: tuple[checked.CheckedPolicy, ...]
@@ -255,12 +259,12 @@ class Apart(NamedTuple):
     cluster_metrics: tuple[checked.CheckedMetric, ...]
 
 
-def apart(
+def partition_policies(
     policies: Iterable[checked.CheckedPolicy], metrics: Iterable[checked.CheckedMetric]
-) -> Apart:
+) -> PartitionedPolicies:
     """Tell policies and metrics apart by what they are about."""
     all_policies, all_metrics = tuple(policies), tuple(metrics)
-    return Apart(
+    return PartitionedPolicies(
         tuple(each for each in all_policies if each.clusters is None),
         tuple(each for each in all_metrics if each.target == "node"),
         tuple(each for each in all_policies if each.clusters is not None),
@@ -268,13 +272,13 @@ def apart(
     )
 
 
-def implied(
+def build_implied_profile(
     policies: Sequence[checked.CheckedPolicy],
     metrics: tuple[checked.CheckedMetric, ...],
     params: Sequence[checked.CheckedParam],
 ) -> checked.CheckedProfile:
     """Return the profile of a program that declares none: all policies, default plugins."""
-    told_apart = apart(policies, metrics)
+    told_apart = partition_policies(policies, metrics)
     return checked.CheckedProfile(
         name=None,
         policies=told_apart.policies,

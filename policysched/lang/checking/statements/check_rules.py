@@ -47,7 +47,7 @@ class RuleStatement(NamedTuple):
 
     def head(self) -> checked.RuleHead:
         """Return name, text, message and times of the rule."""
-        text = printing.statement(kept_parentheses.without(self.node))
+        text = printing.statement(kept_parentheses.strip_marks(self.node))
         given = self.own.get("as", syntax_clause.WordClause)
         name = given.word.text if given is not None else f"{self.kind}@{_digest(text)}"
         return checked.RuleHead(
@@ -218,12 +218,12 @@ def _needs_do_not_schedule(own: clauses.ClauseSet, keyword: str) -> None:
         )
 
 
-def _tolerate(node: syntax.Tolerate, statement: RuleStatement) -> checked.TolerateRule | None:
+def _tolerate(node: syntax.Tolerate, statement: RuleStatement) -> checked.TolerationRule | None:
     env = statement.own.env
     head = statement.head()
     patterns = [_toleration(pattern, env) for pattern in node.tolerations]
     good = tuple(pattern for pattern in patterns if pattern is not None)
-    return checked.TolerateRule(head, good) if len(good) == len(patterns) else None
+    return checked.TolerationRule(head, good) if len(good) == len(patterns) else None
 
 
 def _toleration(
@@ -278,7 +278,7 @@ def _reject(node: syntax.Reject, statement: RuleStatement) -> checked.RejectRule
 
 def _until(
     own: clauses.ClauseSet,
-    window: checked_expr.Window | None,
+    window: checked_expr.MetricWindow | None,
     condition: checked_expr.TypedExpr | None,
 ) -> tuple[bool, checked_expr.TypedExpr | None]:
     """Return whether all is well and the condition that lets a node go, None if not written."""

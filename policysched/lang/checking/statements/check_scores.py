@@ -36,7 +36,7 @@ def _strategy_call(value: syntax_expr.Expr) -> syntax_expr.Call | None:
 
 def check(
     node: syntax.Score, head: checked.RuleHead, own: clauses.ClauseSet
-) -> checked.ScoreRule | checked.ResourceScoreRule | None:
+) -> checked.ExpressionScoreRule | checked.ResourceScoreRule | None:
     """Return the rule of a score; None if something was reported."""
     strategy = _strategy_call(node.value)
     if strategy is not None:
@@ -55,7 +55,7 @@ def check(
     missing_fine, points = _missing(node, own, value)
     if not (shape_fine and missing_fine and window_fine) or weight is None:
         return None
-    return checked.ScoreRule(head, value, prefer, normalization, points, weight)
+    return checked.ExpressionScoreRule(head, value, prefer, normalization, points, weight)
 
 
 def _condition_shape(own: clauses.ClauseSet) -> bool:
@@ -82,7 +82,7 @@ def _number_shape(
 ) -> tuple[bool, checked.Normalization | None, Literal["low", "high"] | None]:
     prefer = own.get("prefer", syntax_clause.WordClause)
     normalization = _normalization(own, unit)
-    if isinstance(normalization, checked.Shape):
+    if isinstance(normalization, checked.ShapeNormalization):
         if prefer is not None:
             own.env.found.error(
                 "PS108",
@@ -119,7 +119,11 @@ def _normalization(own: clauses.ClauseSet, unit: units.Unit) -> checked.Normaliz
     """Return how values become points; ratios by themselves, other numbers by min and max."""
     clause = own.get("normalize", syntax_clause.NormalizeClause)
     if clause is None:
-        return checked.Linear(0.0, 1.0) if unit.is_ratio else checked.MinMax(0.0)
+        return (
+            checked.LinearNormalization(0.0, 1.0)
+            if unit.is_ratio
+            else checked.MinMaxNormalization(0.0)
+        )
     method = clause.method.text
     if method not in vocabulary.NORMALIZATIONS:
         own.env.found.not_one_of("a normalization", clause.method, vocabulary.NORMALIZATIONS)
@@ -150,7 +154,7 @@ def _simple(
         case "linear":
             low, high = numbers
             if low / 2 < high / 2:  # which may not overflow as their difference does
-                return checked.Linear(low, high)
+                return checked.LinearNormalization(low, high)
             own.env.found.error(
                 "PS111",
                 "the first bound of `linear` is below the second",
@@ -161,20 +165,20 @@ def _simple(
         case "minmax":
             floor = numbers[0] if numbers else 0.0
             if floor >= 0:
-                return checked.MinMax(floor)
+                return checked.MinMaxNormalization(floor)
             own.env.found.error("PS111", "the floor of `minmax` is not negative", clause.span)
             return None
         case "rank":
-            return checked.Rank()
+            return checked.RankNormalization()
         case _:
-            return checked.Max()
+            return checked.MaxNormalization()
 
 
 def _shape(
     own: clauses.ClauseSet, clause: syntax_clause.NormalizeClause, unit: units.Unit
-) -> checked.Shape | None:
+) -> checked.ShapeNormalization | None:
     points = _shape_points(own, clause.arguments, clause.span, unit)
-    return None if points is None else checked.Shape(points)
+    return None if points is None else checked.ShapeNormalization(points)
 
 
 def _shape_points(
@@ -240,7 +244,7 @@ def _missing(
 # ---------------------------------------------------------------------------- windows
 
 
-def clause_window(own: clauses.ClauseSet) -> tuple[bool, checked_expr.Window | None]:
+def clause_window(own: clauses.ClauseSet) -> tuple[bool, checked_expr.MetricWindow | None]:
     """Return whether all is well and the window of the statement, None if not written."""
     over = own.get("over", syntax_clause.OverClause)
     if over is None:
@@ -294,7 +298,7 @@ def _is_shape(argument: syntax_expr.Argument) -> bool:
     return isinstance(value, syntax_expr.Call) and value.function.text == "shape"
 
 
-def _weighed(found: findings.Findings, value: syntax_expr.Expr) -> str:
+def _weighed(found: findings.DiagnosticCollector, value: syntax_expr.Expr) -> str:
     """Return the help for `cpu=1` instead of `cpu: 1`."""
     if not isinstance(value, syntax_expr.Comparison) or value.operator != "=":
         return ""

@@ -122,7 +122,7 @@ class _Quantities:
             case checked_expr.Not(operand=operand):
                 self.collect(operand)
             case _:
-                expr, comparator, limit = comparisons.with_constant(condition)
+                expr, comparator, limit = comparisons.split_constant_comparison(condition)
                 self._has_single_values |= comparator in {"=", "!="}
                 if expr not in self._read:
                     self._read.append(expr)
@@ -155,7 +155,7 @@ class _Quantities:
             case checked_expr.Not(operand=operand):
                 return not self.is_true(operand, point)
             case _:
-                expr, comparator, limit = comparisons.with_constant(condition)
+                expr, comparator, limit = comparisons.split_constant_comparison(condition)
                 value = point[self._read.index(expr)]
                 return bool(value) if limit is None else comparisons.SIGNS[comparator](value, limit)
 

@@ -21,19 +21,19 @@ class FaultPlace:
         accepts: terminals that it could take there.
     """
 
-    scan: scanner.Scan
-    chunk: scanner.Chunk
+    scan: scanner.LexemeScan
+    chunk: scanner.ItemText
     offset: int
     accepts: frozenset[str]
 
     @property
     def found(self) -> scanner.Lexeme | None:
         """What stands there; None if the item ends there."""
-        lexeme = self.scan.at(self.offset)
+        lexeme = self.scan.find_lexeme_at(self.offset)
         return None if lexeme is None or lexeme.start >= self.chunk.end else lexeme
 
     @property
-    def at_statement_start(self) -> bool:
+    def is_statement_start(self) -> bool:
         """Whether a statement could start there."""
         return "_DISABLE" in self.accepts
 
@@ -53,7 +53,7 @@ class FaultPlace:
         if self.chunk.word == "metric":
             return "metric"
         starts = [start for start in self.scan.statements(self.chunk) if start < self.offset]
-        members = self.scan.between(starts[-1], self.chunk.end)[:2] if starts else ()
+        members = self.scan.list_lexemes_between(starts[-1], self.chunk.end)[:2] if starts else ()
         words = [each.text for each in members]
         with_strength = " ".join(words)
         return (
@@ -64,7 +64,9 @@ class FaultPlace:
     def suggestions(self) -> list[str]:
         """Keywords that are near to what stands there."""
         found = self.found
-        return spelling.nearest(found.text, self.words) if found and found.kind == "word" else []
+        return (
+            spelling.find_nearest(found.text, self.words) if found and found.kind == "word" else []
+        )
 
     @property
     def span(self) -> source.Span:
@@ -72,6 +74,6 @@ class FaultPlace:
         found = self.found
         if found is not None:
             return self.scan.source.span(found.start, found.end)
-        before = self.scan.before(self.offset)
+        before = self.scan.find_lexeme_before(self.offset)
         end = before.end if before else self.offset
         return self.scan.source.span(end, end)

@@ -25,18 +25,20 @@ def find_stretch(place: fault_place.FaultPlace) -> tuple[int, int] | None:
     if found is None:
         return None
     line_start = text.line_start(text.position(found.start)[0])
-    for lexeme in place.scan.between(max(line_start, place.chunk.start), found.end):
+    for lexeme in place.scan.list_lexemes_between(max(line_start, place.chunk.start), found.end):
         sign = _COMMENT.match(text.text, lexeme.start) if lexeme.kind == "sign" else None
         if sign is not None and (sign[0] != ";" or place.scan.is_first_on_line(lexeme.start)):
             return lexeme.start, _end(text.text, lexeme.start, sign[0])
     return None
 
 
-def describe_around(scan: scanner.Scan, literal: scanner.Lexeme) -> diagnostics.Diagnostic | None:
+def describe_around(
+    scan: scanner.LexemeScan, literal: scanner.Lexeme
+) -> diagnostics.Diagnostic | None:
     """Return what to say of `// say "hello`, whose quotation mark opens no string."""
     text = scan.source
     line_start = text.line_start(text.position(literal.start)[0])
-    for lexeme in scan.between(line_start, literal.start):
+    for lexeme in scan.list_lexemes_between(line_start, literal.start):
         if lexeme.kind == "sign" and text.text.startswith("//", lexeme.start):
             return _report("//", text.span(lexeme.start, lexeme.start + 2))
     return None
@@ -89,8 +91,8 @@ def _moved(text: source.SourceText, start: int, end: int) -> diagnostics.Fix | N
     comment = f"  # {written[2:-2].strip()}"
     return diagnostics.Fix(
         (
-            diagnostics.Edit(text.span(start, end), ""),
-            diagnostics.Edit(text.span(line_end, line_end), comment),
+            diagnostics.TextEdit(text.span(start, end), ""),
+            diagnostics.TextEdit(text.span(line_end, line_end), comment),
         ),
         safe=False,
     )

@@ -28,7 +28,7 @@ def describe_foreign(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | 
             help="values have `,` between them, statements have no end mark",
         )
     ours = foreign_words.OTHER_SIGNS[found.text]
-    after = place.scan.at(found.end)
+    after = place.scan.find_lexeme_at(found.end)
     blank = " " if found.text == "!" and after is not None and after.start == found.end else ""
     return diagnostics.Diagnostic(
         "PS003",
@@ -36,14 +36,14 @@ def describe_foreign(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | 
         place.span,
         help=f"write `{ours}`" if ours else "leave it out: statements need no end mark",
         fix=diagnostics.Fix(
-            (diagnostics.Edit(place.span, ours + blank),), safe=_takes(place, found)
+            (diagnostics.TextEdit(place.span, ours + blank),), safe=_takes(place, found)
         ),
     )
 
 
 def describe_mark(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for `as web!`, which negates nothing."""
-    found, before = place.found, place.scan.before(place.offset)
+    found, before = place.found, place.scan.find_lexeme_before(place.offset)
     if found is None or found.text != "!" or before is None or before.kind != "word":
         return None
     if before.end < found.start:
@@ -60,7 +60,7 @@ def describe_mark(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | Non
 def _takes(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
     """Return whether the parser accepts the meaning of a foreign sign in its place."""
     if sign.text == "!":
-        after = place.scan.at(sign.end)  # `!x = y` may be meant as `(not x) = y`
+        after = place.scan.find_lexeme_at(sign.end)  # `!x = y` may be meant as `(not x) = y`
         return "_NOT" in place.accepts and after is not None and after.text == "("
     if sign.text == ";":
         return _is_end_mark(place, sign)
@@ -69,15 +69,15 @@ def _takes(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
 
 def _is_end_mark(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
     """Say whether a `;` ends a line or block; between words it may mean `,` or a new statement."""
-    after = place.scan.at(sign.end)
+    after = place.scan.find_lexeme_at(sign.end)
     is_last = after is None or after.text == "}" or place.scan.is_first_on_line(after.start)
     is_behind = not place.scan.is_first_on_line(sign.start)
-    return place.at_statement_start and is_behind and is_last
+    return place.is_statement_start and is_behind and is_last
 
 
 def _is_between_values(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
     """Say whether something other than a statement follows on the same line."""
-    after = place.scan.at(sign.end)
+    after = place.scan.find_lexeme_at(sign.end)
     if after is None or after.kind == "sign" or place.scan.is_first_on_line(after.start):
         return False
     return after.text not in scanner.STATEMENT_WORDS and after.text not in scanner.ITEM_WORDS
@@ -85,10 +85,10 @@ def _is_between_values(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> b
 
 def describe_colon(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for `image = nginx:1.25` without quotes."""
-    found, before = place.found, place.scan.before(place.offset)
+    found, before = place.found, place.scan.find_lexeme_before(place.offset)
     if found is None or found.text != ":" or before is None or before.kind != "word":
         return None
-    after = place.scan.at(found.end)
+    after = place.scan.find_lexeme_at(found.end)
     if "_AND" not in place.accepts or after is None or after.start != found.end:
         return None
     span = place.scan.source.span(before.start, _end_of_run(place.scan, after))
@@ -98,24 +98,26 @@ def describe_colon(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | No
         f"`{whole}` is not one word",
         span,
         help=f'write `"{whole}"`',
-        fix=diagnostics.Fix((diagnostics.Edit(span, f'"{whole}"'),), safe=" " not in whole),
+        fix=diagnostics.Fix((diagnostics.TextEdit(span, f'"{whole}"'),), safe=" " not in whole),
     )
 
 
-def _end_of_run(scan: scanner.Scan, lexeme: scanner.Lexeme) -> int:
+def _end_of_run(scan: scanner.LexemeScan, lexeme: scanner.Lexeme) -> int:
     """Return the end of a run of words, colons and `@` without a blank."""
-    following = scan.at(lexeme.end)
+    following = scan.find_lexeme_at(lexeme.end)
     while following is not None and following.start == lexeme.end:
         if following.kind != "word" and following.text not in (":", "@"):
             break
-        lexeme, following = following, scan.at(following.end)
+        lexeme, following = following, scan.find_lexeme_at(following.end)
     return lexeme.end
 
 
 def describe_effect_alone(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for `tolerate :NoSchedule`."""
-    found, before = place.found, place.scan.before(place.offset)
-    after = place.scan.at(found.end) if found is not None and found.text == ":" else None
+    found, before = place.found, place.scan.find_lexeme_before(place.offset)
+    after = (
+        place.scan.find_lexeme_at(found.end) if found is not None and found.text == ":" else None
+    )
     if before is None or before.text not in ("tolerate", ",") or after is None:
         return None
     if after.text not in vocabulary.TAINT_EFFECTS or place.statement != "tolerate":

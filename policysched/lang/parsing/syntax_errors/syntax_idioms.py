@@ -25,7 +25,7 @@ _BLOCKS = ("policy", "clusterPolicy", "profile")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Rewriting:
+class ReplacementCandidate:
     """A stretch of the text and its replacement.
 
     Attributes:
@@ -70,7 +70,7 @@ def completes_statement(place: fault_place.FaultPlace, fix: diagnostics.Fix) -> 
         trial = f"{chunk.word} x {{ {trial} }}"
     try:
         lark_frontend.parse_slice(trial, 0, len(trial))
-    except lark_frontend.Fault:
+    except lark_frontend.UnexpectedInput:
         return False
     return True
 
@@ -82,10 +82,10 @@ def describe_missing(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | 
         return None
     if "EXISTS" in place.accepts:
         return None  # what is missing is the operator of a label
-    following = place.scan.at(_line_end(place, found.start))
+    following = place.scan.find_lexeme_at(_line_end(place, found.start))
     least = following.start + 1 if following is not None else found.end
     for word in foreign_words.MISSING:
-        rewriting = Rewriting(found.start, found.start, f"{word} ")
+        rewriting = ReplacementCandidate(found.start, found.start, f"{word} ")
         if _is_accepted(place, word) and _reach(place, rewriting) >= least:
             message = _expected_instead(place, f"`{word}`", found)
             return _diagnostic(place, dataclasses.replace(rewriting, message=message))
@@ -105,12 +105,14 @@ def _is_accepted(place: fault_place.FaultPlace, word: str) -> bool:
 
 
 def _expected_instead(place: fault_place.FaultPlace, expected: str, instead: scanner.Lexeme) -> str:
-    before = place.scan.before(instead.start)
+    before = place.scan.find_lexeme_before(instead.start)
     after = f" after `{before.text}`" if before is not None else ""
     return f"expected {expected}{after}, not `{instead.text}`"
 
 
-def _furthest(place: fault_place.FaultPlace, rewritings: Iterable[Rewriting]) -> Rewriting | None:
+def _furthest(
+    place: fault_place.FaultPlace, rewritings: Iterable[ReplacementCandidate]
+) -> ReplacementCandidate | None:
     """Return the rewriting with which the parser reads furthest, of equal ones the longest.
 
     None if none gets past the error.
@@ -121,7 +123,7 @@ def _furthest(place: fault_place.FaultPlace, rewritings: Iterable[Rewriting]) ->
         reach = _reach(place, rewriting)
         least = rewriting.end
         if rewriting.end <= place.offset or rewriting.idiom is None:
-            following = place.scan.at(rewriting.end)
+            following = place.scan.find_lexeme_at(rewriting.end)
             least = max(place.offset, following.start if following else rewriting.end) + 1
         rank = (reach, rewriting.end - rewriting.start)
         if reach >= least and rank > furthest:
@@ -129,16 +131,18 @@ def _furthest(place: fault_place.FaultPlace, rewritings: Iterable[Rewriting]) ->
     return best
 
 
-def _separated(place: fault_place.FaultPlace, rewriting: Rewriting) -> Rewriting:
+def _separated(
+    place: fault_place.FaultPlace, rewriting: ReplacementCandidate
+) -> ReplacementCandidate:
     """Return the rewriting as its fix is made: a trial without its blanks reads other words."""
     text, start, end = place.scan.source.text, rewriting.start, rewriting.end
-    ours = fixes.separated_text(text, start, end, rewriting.text or "")
+    ours = fixes.add_text_separators(text, start, end, rewriting.text or "")
     return dataclasses.replace(rewriting, text=ours)
 
 
-def _words(place: fault_place.FaultPlace) -> Iterator[Rewriting]:
+def _words(place: fault_place.FaultPlace) -> Iterator[ReplacementCandidate]:
     """Yield the likely meanings of words of other languages."""
-    for lexeme in (place.found, place.scan.before(place.offset)):
+    for lexeme in (place.found, place.scan.find_lexeme_before(place.offset)):
         if lexeme is None or lexeme.kind != "word" or lexeme.start < _bounds(place)[0]:
             continue
         is_first = place.scan.is_first_on_line(lexeme.start)
@@ -146,7 +150,7 @@ def _words(place: fault_place.FaultPlace) -> Iterator[Rewriting]:
         for ours in (*_meanings_at_start(place, lexeme), *meanings):
             if not (is_first and ours in ("and", "or", ",")):
                 message = _message_of_word(place, lexeme, ours)
-                yield Rewriting(lexeme.start, lexeme.end, ours, None, message)
+                yield ReplacementCandidate(lexeme.start, lexeme.end, ours, None, message)
 
 
 def _meanings(word: str) -> list[str]:
@@ -159,7 +163,7 @@ def _meanings(word: str) -> list[str]:
 
 def _meanings_at_start(place: fault_place.FaultPlace, word: scanner.Lexeme) -> list[str]:
     """Return the meaning of a word that only the first statement of a policy has."""
-    before = place.scan.before(word.start)
+    before = place.scan.find_lexeme_before(word.start)
     is_start = before is not None and before.text == "{" and place.chunk.word == "policy"
     ours = foreign_words.FIRST_WORDS.get(word.text) if is_start else None
     return [ours] if ours else []
@@ -171,12 +175,12 @@ def _begins(words: str) -> bool:
 
 
 def _message_of_word(place: fault_place.FaultPlace, lexeme: scanner.Lexeme, ours: str) -> str:
-    if place.at_statement_start and lexeme is place.found:
+    if place.is_statement_start and lexeme is place.found:
         return f"`{lexeme.text}` is neither a clause nor a statement of a {place.chunk.word}"
     return _expected_instead(place, f"`{ours}`", lexeme) if ours else ""
 
 
-def _signs(place: fault_place.FaultPlace) -> Iterator[Rewriting]:
+def _signs(place: fault_place.FaultPlace) -> Iterator[ReplacementCandidate]:
     """Yield the likely meanings of a sign, and words with and without quotes."""
     found = place.found
     if found is None:
@@ -184,17 +188,17 @@ def _signs(place: fault_place.FaultPlace) -> Iterator[Rewriting]:
     for ours in foreign_words.SIGNS.get(found.text, ()):
         if ours != "," or "RPAR" in place.accepts:
             message = _message_of_sign(place, found, ours)
-            yield Rewriting(found.start, found.end, ours or " ", None, message)
+            yield ReplacementCandidate(found.start, found.end, ours or " ", None, message)
     if found.kind == "string" and "STRING" not in place.accepts:
         message = f"`{found.text}` takes no quotes here"
-        yield Rewriting(found.start, found.end, found.text[1:-1], None, message)
+        yield ReplacementCandidate(found.start, found.end, found.text[1:-1], None, message)
     if found.kind == "word" and "STRING" in place.accepts and found.start == place.offset:
         message = _expected_instead(place, 'a string between `"`', found)
-        yield Rewriting(found.start, found.end, f'"{found.text}"', None, message)
+        yield ReplacementCandidate(found.start, found.end, f'"{found.text}"', None, message)
 
 
 def _message_of_sign(place: fault_place.FaultPlace, sign: scanner.Lexeme, ours: str) -> str:
-    before = place.scan.before(sign.start)
+    before = place.scan.find_lexeme_before(sign.start)
     if sign.text == "," and not ours:
         return "nothing follows `,`"
     if ours or before is None:
@@ -206,13 +210,13 @@ def _line_end(place: fault_place.FaultPlace, offset: int) -> int:
     """Return the end of the last lexeme on the line."""
     text = place.scan.source.text
     end = text.find("\n", offset)
-    last = place.scan.before(len(text) if end < 0 else end)
+    last = place.scan.find_lexeme_before(len(text) if end < 0 else end)
     return last.end if last is not None else offset
 
 
-def _matches(place: fault_place.FaultPlace) -> Iterator[Rewriting]:
+def _matches(place: fault_place.FaultPlace) -> Iterator[ReplacementCandidate]:
     """Yield the idioms that touch the error."""
-    before, found = place.scan.before(place.offset), place.found
+    before, found = place.scan.find_lexeme_before(place.offset), place.found
     low = before.end if before is not None else place.offset
     high = found.end if found is not None else place.offset
     text = place.scan.source.text
@@ -226,7 +230,7 @@ def _matches(place: fault_place.FaultPlace) -> Iterator[Rewriting]:
                 ours = idiom.rewrite(match)
                 if ours is not None or idiom.help:
                     message, advice = match.expand(idiom.message), match.expand(idiom.help)
-                    yield Rewriting(start, end, ours, idiom, message, advice)
+                    yield ReplacementCandidate(start, end, ours, idiom, message, advice)
 
 
 def _without_comments(place: fault_place.FaultPlace) -> str:
@@ -244,7 +248,7 @@ def _bounds(place: fault_place.FaultPlace) -> tuple[int, int]:
     chunk = place.chunk
     if chunk.word not in _BLOCKS or not chunk.body_start <= place.offset <= chunk.body_end:
         return chunk.start, chunk.end
-    if place.at_statement_start and place.scan.is_first_on_line(place.offset):
+    if place.is_statement_start and place.scan.is_first_on_line(place.offset):
         line_start = place.scan.source.text.rfind("\n", 0, place.offset) + 1
         return max(line_start, chunk.body_start), chunk.body_end  # what is before was read
     return chunk.body_start, chunk.body_end
@@ -255,12 +259,12 @@ def _trial_start(place: fault_place.FaultPlace, start: int) -> int:
     chunk = place.chunk
     if chunk.body_start < 0 or start < chunk.body_start or chunk.word not in _BLOCKS:
         return chunk.start
-    limit = start + 1 if place.at_statement_start else start
+    limit = start + 1 if place.is_statement_start else start
     starts = (each for each in place.scan.statements(chunk) if each < limit)
     return max(starts, default=chunk.body_start)
 
 
-def _reach(place: fault_place.FaultPlace, rewriting: Rewriting) -> float:
+def _reach(place: fault_place.FaultPlace, rewriting: ReplacementCandidate) -> float:
     """Return up to which offset of the text the parser can read it with the rewriting."""
     begin = min(_trial_start(place, rewriting.start), rewriting.start)
     is_inside = begin > place.chunk.start
@@ -275,21 +279,23 @@ def _reach(place: fault_place.FaultPlace, rewriting: Rewriting) -> float:
     trial = before + after
     try:
         lark_frontend.parse_slice(trial, 0, len(trial))
-    except lark_frontend.Fault as fault:
+    except lark_frontend.UnexpectedInput as fault:
         if fault.offset >= len(trial):
             return math.inf
         return rewriting.end + fault.offset - len(before)
     return math.inf
 
 
-def _ends_before_found(place: fault_place.FaultPlace, rewriting: Rewriting) -> bool:
+def _ends_before_found(place: fault_place.FaultPlace, rewriting: ReplacementCandidate) -> bool:
     """Return whether a rewriting is about the line before the one where the parser stopped."""
     found = place.found
     is_on_new_line = found is None or place.scan.is_first_on_line(found.start)
     return is_on_new_line and rewriting.end <= place.offset and rewriting.start < place.offset
 
 
-def _diagnostic(place: fault_place.FaultPlace, rewriting: Rewriting) -> diagnostics.Diagnostic:
+def _diagnostic(
+    place: fault_place.FaultPlace, rewriting: ReplacementCandidate
+) -> diagnostics.Diagnostic:
     span = place.scan.source.span(rewriting.start, rewriting.end)
     written = " ".join(place.scan.source.slice(span).split())
     message = rewriting.message or f"`{written}` is written differently here"
@@ -303,5 +309,5 @@ def _diagnostic(place: fault_place.FaultPlace, rewriting: Rewriting) -> diagnost
     if idiom is None:
         fix = fixes.respelt(span, written, rewriting.text, place.words)
     else:
-        fix = diagnostics.Fix((diagnostics.Edit(span, rewriting.text),), safe=idiom.safe)
+        fix = diagnostics.Fix((diagnostics.TextEdit(span, rewriting.text),), safe=idiom.safe)
     return diagnostics.Diagnostic(code, message, span, help=advice, fix=fix)

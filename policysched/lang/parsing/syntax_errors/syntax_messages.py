@@ -37,7 +37,7 @@ def describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
     found, text = _describe(place), place.scan.source
     if found.fix is None:
         return found
-    fix = fixes.separated(found.fix, {text.name: text})
+    fix = fixes.add_separators(found.fix, {text.name: text})
     is_safe = fix.safe and syntax_idioms.completes_statement(place, fix)
     return dataclasses.replace(found, fix=dataclasses.replace(fix, safe=is_safe))
 
@@ -72,7 +72,7 @@ def _describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
 
 
 def _replacement(span: source.Span, text: str, *, safe: bool) -> diagnostics.Fix:
-    return diagnostics.Fix((diagnostics.Edit(span, text),), safe=safe)
+    return diagnostics.Fix((diagnostics.TextEdit(span, text),), safe=safe)
 
 
 def _foreign_character(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
@@ -84,14 +84,14 @@ def _foreign_character(place: fault_place.FaultPlace) -> diagnostics.Diagnostic 
         return None
     start, end = characters.word_around(text, place.offset)
     span = place.scan.source.span(place.offset, place.offset + 1)
-    ours = characters.to_ascii(text[start:end])
+    ours = characters.replace_lookalikes(text[start:end])
     described = characters.describe(text[place.offset])
     advice, fix = "leave it out, or put it between quotes if it is text", None
     if ours.isascii():
         whole = place.scan.source.span(start, end)
         plain = f"`{ours}`" if ours.strip() else "a space"
         advice = f"write {plain}"
-        edits = (diagnostics.Edit(whole, ours),)
+        edits = (diagnostics.TextEdit(whole, ours),)
         fix = diagnostics.Fix(edits, safe=False, title=f"Replace {described} by {plain}")
     return diagnostics.Diagnostic(
         "PS003",
@@ -104,7 +104,7 @@ def _foreign_character(place: fault_place.FaultPlace) -> diagnostics.Diagnostic 
 
 
 def _pasted_word(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    for lexeme in (place.found, place.scan.before(place.offset)):
+    for lexeme in (place.found, place.scan.find_lexeme_before(place.offset)):
         if lexeme is None or lexeme.text not in foreign_words.KUBERNETES_WORDS:
             continue
         ours = foreign_words.KUBERNETES_WORDS[lexeme.text]
@@ -117,19 +117,19 @@ def _pasted_word(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None
             help=f"write `{ours}`"
             if ours
             else "write the requirement itself: `key In (a, b)`, `key Exists`",
-            fix=_in_our_words(place, lexeme, ours),
+            fix=_translate_word(place, lexeme, ours),
         )
     return None
 
 
-def _in_our_words(
+def _translate_word(
     place: fault_place.FaultPlace, word: scanner.Lexeme, ours: str
 ) -> diagnostics.Fix:
     """Return the fix that replaces a word of manifests, with the colon behind it.
 
     It is safe if the word is no label key, and ours means the same and may stand there.
     """
-    after = place.scan.at(word.end)
+    after = place.scan.find_lexeme_at(word.end)
     end = after.end if after is not None and after.text == ":" else word.end
     is_ours = word == place.found and ours.split(" ", maxsplit=1)[0] in place.words
     is_safe = is_ours and word.text not in foreign_words.NOT_THE_SAME
@@ -138,15 +138,15 @@ def _in_our_words(
 
 def _continued_selector(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """`zone = a` on the line after `nodeAffinity required disk = ssd`."""
-    found, before = place.found, place.scan.before(place.offset)
+    found, before = place.found, place.scan.find_lexeme_before(place.offset)
     if found is None or before is None or found.kind != "word" or "_AND" not in place.accepts:
         return None
-    sign = place.scan.at(found.end)
-    if not place.scan.is_first_on_line(found.start) or not place.at_statement_start:
+    sign = place.scan.find_lexeme_at(found.end)
+    if not place.scan.is_first_on_line(found.start) or not place.is_statement_start:
         return None
     if place.statement not in _SELECTING or sign is None or sign.text not in ("=", "==", "!="):
         return None
-    value = place.scan.at(sign.end)
+    value = place.scan.find_lexeme_at(sign.end)
     if value is None or value.text[0].isdigit():  # `limit = 2` is a name that is given
         return None
     return diagnostics.Diagnostic(
@@ -162,7 +162,7 @@ def _continued_selector(place: fault_place.FaultPlace) -> diagnostics.Diagnostic
 def _comma_for_and(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     if place.found is None or place.found.text != "," or "_AND" not in place.accepts:
         return None
-    after = place.scan.at(place.found.end)
+    after = place.scan.find_lexeme_at(place.found.end)
     starts = place.scan.statements(place.chunk)
     is_last = after is None or after.text in ("}", ")") or after.start in starts
     return diagnostics.Diagnostic(
@@ -188,8 +188,8 @@ def _third_side(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
 
 def _keyword_as_amount(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """`maxSkew whenUnsatisfiable x`: the number was left out and the next keyword read as name."""
-    name = place.scan.before(place.offset)
-    keyword = place.scan.before(name.start) if name else None
+    name = place.scan.find_lexeme_before(place.offset)
+    keyword = place.scan.find_lexeme_before(name.start) if name else None
     if (
         name is None
         or keyword is None
@@ -213,8 +213,10 @@ def _name_without_quotes(place: fault_place.FaultPlace) -> diagnostics.Diagnosti
         return None
     if not found.text[0].isalpha():
         return None
-    opening = place.scan.before(found.start)
-    function = place.scan.before(opening.start) if opening and opening.text == "(" else None
+    opening = place.scan.find_lexeme_before(found.start)
+    function = (
+        place.scan.find_lexeme_before(opening.start) if opening and opening.text == "(" else None
+    )
     is_argument = opening is not None and opening.text in ("(", ",")
     call = f'{function.text}("{found.text}")' if function else f'"{found.text}"'
     return diagnostics.Diagnostic(
@@ -230,10 +232,10 @@ def _name_without_quotes(place: fault_place.FaultPlace) -> diagnostics.Diagnosti
 def _quotes(place: fault_place.FaultPlace, name: scanner.Lexeme) -> diagnostics.Fix:
     """Return the fix that quotes a name; outside these functions it may be arithmetic."""
     depth = 0
-    for lexeme in reversed(place.scan.between(place.chunk.start, name.start)):
+    for lexeme in reversed(place.scan.list_lexemes_between(place.chunk.start, name.start)):
         depth += (lexeme.text == ")") - (lexeme.text == "(")
         if depth < 0:
-            function = place.scan.before(lexeme.start)
+            function = place.scan.find_lexeme_before(lexeme.start)
             return _replacement(place.span, f'"{name.text}"', safe=_is_name_of(function, name))
     return _replacement(place.span, f'"{name.text}"', safe=False)
 
@@ -250,9 +252,9 @@ def _is_name_of(function: scanner.Lexeme | None, name: scanner.Lexeme) -> bool:
 def _stray_strength(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """`nodeAffinity required a = b` and, on the next line, `preferred c = d`."""
     found = place.found
-    if found is None or found.kind != "word" or not place.at_statement_start:
+    if found is None or found.kind != "word" or not place.is_statement_start:
         return None
-    near = spelling.nearest(found.text, syntax_words.STRENGTHS["STRENGTH"])
+    near = spelling.find_nearest(found.text, syntax_words.STRENGTHS["STRENGTH"])
     keyword = place.statement.split(" ")[0]
     if not near or f"{keyword} {near[0]}" not in syntax_words.ALLOWED_CLAUSES:
         return None
@@ -298,7 +300,7 @@ def _kind_of(word: str) -> str:
 
 
 def _misplaced_statement(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    if place.found is None or not place.at_statement_start:
+    if place.found is None or not place.is_statement_start:
         return None
     homes = (
         ("a policy", syntax_words.POLICY_STATEMENTS),
@@ -315,19 +317,19 @@ def _misplaced_statement(place: fault_place.FaultPlace) -> diagnostics.Diagnosti
         "PS108",
         f"`{place.found.text}` does not belong in a {place.chunk.word}",
         place.span,
-        help=f"it belongs in {spelling.alternatives(belongs)}",
+        help=f"it belongs in {spelling.join_alternatives(belongs)}",
     )
 
 
 def _clause_of_nothing(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """`during "…"` on a line of its own, behind `for pods`."""
     found = place.found
-    if found is None or not place.at_statement_start or found.text not in syntax_words.CLAUSE_WORDS:
+    if found is None or not place.is_statement_start or found.text not in syntax_words.CLAUSE_WORDS:
         return None
     homes = dict.fromkeys(
         each.split(" ")[0] for each, of in syntax_words.ALLOWED_CLAUSES.items() if found.text in of
     )
-    listed = spelling.alternatives(f"`{each}`" for each in homes if each not in _OTHER_HOMES)
+    listed = spelling.join_alternatives(f"`{each}`" for each in homes if each not in _OTHER_HOMES)
     return diagnostics.Diagnostic(
         "PS108",
         f"`{found.text}` is a clause, and no statement before it takes it",
@@ -338,7 +340,7 @@ def _clause_of_nothing(place: fault_place.FaultPlace) -> diagnostics.Diagnostic 
 
 def _no_operator(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     found = place.found
-    before = place.scan.before(place.offset)
+    before = place.scan.find_lexeme_before(place.offset)
     if found is None or before is None or found.kind != "word" or "EXISTS" not in place.accepts:
         return None
     if place.scan.is_first_on_line(found.start):
@@ -358,7 +360,7 @@ def _no_statement(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | Non
     found = place.found
     if found is None or found.kind != "word":
         return None
-    if place.at_statement_start:
+    if place.is_statement_start:
         home = place.chunk.word
         tables = {
             "profile": syntax_words.PROFILE_STATEMENTS,
@@ -386,7 +388,7 @@ def _listed(words: dict[str, tuple[str, ...]]) -> str:
 
 
 def _expected(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
-    before, found = place.scan.before(place.offset), place.found
+    before, found = place.scan.find_lexeme_before(place.offset), place.found
     if before is not None and before.start < place.chunk.start:
         before = None
     span, label = place.span, ""
@@ -402,7 +404,7 @@ def _expected(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
     instead = f", not {_LITERAL_KINDS.get(found.kind, f'`{found.text}`')}" if found else ""
     return diagnostics.Diagnostic(
         "PS001",
-        f"expected {spelling.alternatives(_expectations(place))}{after}{instead}",
+        f"expected {spelling.join_alternatives(_expectations(place))}{after}{instead}",
         span,
         label=label,
         help=help_text,
@@ -438,7 +440,7 @@ def _expectations(place: fault_place.FaultPlace) -> list[str]:
     for terminal in sorted(left):
         words = syntax_words.KEYWORDS.get(terminal)
         found.append(
-            spelling.alternatives(f"`{word}`" for word in words)
+            spelling.join_alternatives(f"`{word}`" for word in words)
             if words
             else syntax_words.SIGNS.get(terminal, terminal)
         )
