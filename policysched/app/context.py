@@ -14,7 +14,7 @@ from policysched.inputs import metrics_source
 from policysched.kube import config_maps
 from policysched.kube.auth import kubeconfig
 from policysched.kube.http import client
-from policysched.leadership import terms
+from policysched.leadership import runner
 from policysched.observability import exporter
 from policysched.reload import live_profiles, state
 from policysched.scheduler import scheduler as schedulers
@@ -52,7 +52,7 @@ class ProcessContext:
     rng: random.Random
     connection: kubeconfig.ApiClientConfig
     api: client.ApiClient
-    elector: terms.Leadership
+    elector: runner.Leadership
     writers: writers.ApiWriters
     scheduler: schedulers.Scheduler
     reflectors: reflectors.ClusterReflectors

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from policysched.app import cluster_sync
     from policysched.karmada.scheduler import work_queue
     from policysched.karmada_loop import loop
-    from policysched.leadership import terms
+    from policysched.leadership import runner
 
 _OVERDUE_SECONDS: Final = 20.0
 STUCK_SECONDS: Final = 120.0
@@ -40,7 +40,7 @@ class KarmadaHealthInputs:
         clock: tells how long.
     """
 
-    elector: terms.Leadership
+    elector: runner.Leadership
     sync: cluster_sync.WatchSync
     names: Iterable[str]
     stopping: asyncio.Event

@@ -13,7 +13,7 @@ from policysched.karmada_loop import live_policies
 from policysched.observability import exporter, source_watch
 from policysched.profiles import cluster_profiles
 from policysched.promapi import source
-from policysched.reload import reloader, reporting, rule_expiry, starting, versions
+from policysched.reload import initial_version, reloader, reporting, rule_expiry, versions
 
 if TYPE_CHECKING:
     import random
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from policysched.karmada.policies import cluster_policies
     from policysched.karmada_loop import options
     from policysched.kube.http import client
-    from policysched.leadership import terms
+    from policysched.leadership import runner
     from policysched.observability import recorders
 
 
@@ -42,7 +42,7 @@ class ClusterPolicyContext:
     """
 
     api: client.ApiClient
-    elector: terms.Leadership
+    elector: runner.Leadership
     recorder: recorders.ObjectEventRecorder
     loop: live_policies.ClusterPolicyConsumers
     clusters_synced: asyncio.Event
@@ -69,9 +69,11 @@ class ClusterPolicyFollower:
         self._rng = rng
         self._rows = cluster_rows.ClusterRows(clock)
         self._recipe = versions.VersionChecker(said.configuration, said.scheduler_name, clock)
-        self._starting = starting.InitialVersionFinder(said.configuration.policies, self._recipe)
+        self._starting = initial_version.InitialVersionFinder(
+            said.configuration.policies, self._recipe
+        )
         self._source_watch = source_watch.SourceWatch()
-        self._followed: starting.PolicySource | None = None
+        self._followed: initial_version.PolicySource | None = None
         self._metrics: metrics_source.MetricsSource | None = None
         self._start = self._starting.find_local()
         if self._start is not None:
@@ -168,7 +170,9 @@ class ClusterPolicyFollower:
             checked.policy_set, name, self._clock, self._rows
         )
 
-    def _open_metrics(self, start: starting.InitialVersion) -> metrics_source.MetricsSource | None:
+    def _open_metrics(
+        self, start: initial_version.InitialVersion
+    ) -> metrics_source.MetricsSource | None:
         """Return the source of samples.
 
         Raises:

@@ -15,7 +15,7 @@ from policysched import malloc_tuning, process
 from policysched.config import election_config
 from policysched.kube.auth import kubeconfig
 from policysched.kube.http import rate_limit
-from policysched.leadership import election, terms
+from policysched.leadership import election, runner
 
 _log = logging.getLogger("policysched")
 
@@ -48,25 +48,25 @@ def make_limit(qps: float | None, burst: int, clock: clocks.Clock) -> rate_limit
 
 def make_leadership(
     config: election_config.LeaderElectionConfig,
-    elector: terms.Leadership,
-    loop: terms.StoppableLoop,
-    refresh: terms.Refresh,
-) -> terms.LeadershipRunner:
+    elector: runner.Leadership,
+    loop: runner.StoppableLoop,
+    refresh: runner.Refresh,
+) -> runner.LeadershipRunner:
     """Return the terms of this process: one that never ends without leader election.
 
     `refresh` lists again before a term: the former leader may have written what no watch has shown.
     """
     if not config.leader_elect:
-        return terms.LeadershipRunner(elector, loop)
+        return runner.LeadershipRunner(elector, loop)
     last_writes_seconds = election.parse_times(config).last_writes_seconds
-    return terms.LeadershipRunner(
+    return runner.LeadershipRunner(
         elector, loop, refresh=refresh, last_writes_seconds=last_writes_seconds
     )
 
 
 async def work(
     background: Iterable[Coroutine[Any, Any, None]],
-    leading: terms.LeadershipRunner,
+    leading: runner.LeadershipRunner,
     flush: Callable[[], Awaitable[None]],
     stopping: asyncio.Event,
 ) -> None:

@@ -12,14 +12,14 @@ from policysched.app import context
 from policysched.config import config
 from policysched.kube import config_maps
 from policysched.kube.http import client
-from policysched.leadership import terms
+from policysched.leadership import runner
 from policysched.observability import recorders
 from policysched.reload import (
     config_map_source,
     history_keeper,
+    initial_version,
     reloader,
     reporting,
-    starting,
     state,
     status_annotations,
     versions,
@@ -27,7 +27,9 @@ from policysched.reload import (
 
 
 def make_first_state(
-    start: starting.InitialVersion, source: starting.PolicySource | None, now: datetime.datetime
+    start: initial_version.InitialVersion,
+    source: initial_version.PolicySource | None,
+    now: datetime.datetime,
 ) -> state.PolicyState:
     """Return what is known about the policies of a process that starts now."""
     origin = source.origin if source else "none"
@@ -52,7 +54,7 @@ class PolicyReloadContext:
     settings: config.PoliciesConfig
     state: state.PolicyState
     api: client.ApiClient
-    elector: terms.Leadership
+    elector: runner.Leadership
     recorder: recorders.ObjectEventRecorder
     rng: random.Random
     background: list[Coroutine[None, None, None]]
@@ -60,8 +62,8 @@ class PolicyReloadContext:
 
 def add_policy_reloads(
     joined: context.ProcessContext,
-    start: starting.InitialVersion,
-    source: starting.PolicySource | None,
+    start: initial_version.InitialVersion,
+    source: initial_version.PolicySource | None,
     recipe: versions.VersionChecker,
 ) -> None:
     """Follow `source`, tell people of it, and keep versions."""
@@ -90,8 +92,8 @@ def add_policy_reloads(
 
 def follow_policies(
     around: PolicyReloadContext,
-    start: starting.InitialVersion,
-    source: starting.PolicySource,
+    start: initial_version.InitialVersion,
+    source: initial_version.PolicySource,
     reloads: reloader.Reloader[Any],
 ) -> None:
     """Let `reloads` take what `source` has; keep versions, and tell of them where they are."""

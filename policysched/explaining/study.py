@@ -11,14 +11,14 @@ from typing import Any
 from policysched import clock as clocks
 from policysched.explaining import edit, flips, ranking, trials
 from policysched.explaining.edits import (
+    free_resource_edits,
     node_edits,
+    placed_pod_edits,
     pod_edits,
     policy_edits,
-    release_edits,
-    room_edits,
     rule_pod_edits,
 )
-from policysched.explaining.facts import obstacles
+from policysched.explaining.facts import rejections
 from policysched.framework import explanation, score_table
 from policysched.offline import pod_report, sessions
 
@@ -93,15 +93,15 @@ def _explain_winner(tried: trials.PodTrials, scores: score_table.ScoreTable) -> 
 
 def _explain_rejection(tried: trials.PodTrials, found: explanation.Explanation) -> dict[str, Any]:
     """Return single edits, the smallest first, and what preemption would do."""
-    known = obstacles.PodRejections.from_explanation(
+    known = rejections.PodRejections.from_explanation(
         found, tried.framework.profile, tried.only_node
     )
     looking = (
         pod_edits.find_edits,
         rule_pod_edits.find_edits,
         node_edits.find_edits,
-        room_edits.find_edits,
-        release_edits.find_edits,
+        free_resource_edits.find_edits,
+        placed_pod_edits.find_edits,
         policy_edits.find_edits,
     )
     edits = sorted((each for look in looking for each in look(tried, known)), key=edit.get_sort_key)
@@ -114,12 +114,12 @@ def _explain_rejection(tried: trials.PodTrials, found: explanation.Explanation) 
     if not edits and nearest is not None:
         nodes, answers = nearest
         # Where PreFilter leaves nodes out, a plugin says of each of them why.
-        told = [answer for answer in answers if obstacles.get_rejecting_plugin(answer)] or answers
+        told = [answer for answer in answers if rejections.get_rejecting_plugin(answer)] or answers
         evidence = pod_report.collect_evidence(tried.framework, tried.info, tried.take_snapshot())
         row = tried.take_snapshot().nodes.row_of[nodes[0]]
         reasons = [
             {
-                "by": obstacles.get_rejecting_plugin(answer),
+                "by": rejections.get_rejecting_plugin(answer),
                 "reason": reason,
                 **({"evidence": text} if text else {}),
             }

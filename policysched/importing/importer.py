@@ -10,7 +10,7 @@ from policysched.importing import inputs, tas_policy
 from policysched.importing.facts import config_fields
 from policysched.importing.kube_scheduler import command_line, kube_scheduler_config, legacy_policy
 from policysched.importing.reading import fields, flags
-from policysched.importing.result import acceptance, findings, outcome, policy_text
+from policysched.importing.result import acceptance, findings, import_draft, policy_text
 from policysched.importing.workloads import workload
 
 POLICY_NAME = acceptance.POLICY_NAME
@@ -54,7 +54,7 @@ def convert(
     Raises:
         InputError: there is nothing to import.
     """
-    made = outcome.ImportDraft(report)
+    made = import_draft.ImportDraft(report)
     named = _named_files(sources)
     flags_last = sorted(sources, key=lambda each: each.kind == inputs.COMMAND)
     malformed = [error for each in flags_last if (error := _add(each, sources, named, made))]
@@ -85,7 +85,7 @@ def _add(
     each: inputs.DetectedSource,
     sources: Sequence[inputs.DetectedSource],
     named: dict[str, str],
-    made: outcome.ImportDraft,
+    made: import_draft.ImportDraft,
 ) -> findings.MalformedFieldError | None:
     """Add the content of a source; return the error of a manifest that is left out."""
     if each.kind == inputs.COMMAND:
@@ -104,7 +104,7 @@ def _add(
 
 
 def _add_manifest(
-    given: fields.StrictFields, kind: str, made: outcome.ImportDraft
+    given: fields.StrictFields, kind: str, made: import_draft.ImportDraft
 ) -> findings.MalformedFieldError | None:
     """Add one of perhaps many manifests; a malformed one must not keep the others out."""
     try:
@@ -120,7 +120,9 @@ def _add_manifest(
 
 
 def _add_command(
-    each: inputs.DetectedSource, sources: Sequence[inputs.DetectedSource], made: outcome.ImportDraft
+    each: inputs.DetectedSource,
+    sources: Sequence[inputs.DetectedSource],
+    made: import_draft.ImportDraft,
 ) -> None:
     found = flags.read(each.value)
     files = command_line.files(found)
@@ -140,7 +142,7 @@ def _base(path: str) -> str:
 
 
 def _render_result(
-    made: outcome.ImportDraft, title: str, at: findings.ValueLocation
+    made: import_draft.ImportDraft, title: str, at: findings.ValueLocation
 ) -> ImportResult:
     items = acceptance.keep_accepted(made.items(at), made.report)
     found = made.report.findings

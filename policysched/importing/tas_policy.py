@@ -11,7 +11,7 @@ import re
 from typing import Literal
 
 from policysched.importing.reading import fields
-from policysched.importing.result import findings, outcome, policy_text
+from policysched.importing.result import findings, import_draft, policy_text
 from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
 from policysched.lang.words import vocabulary
 
@@ -30,7 +30,7 @@ _DESCHEDULE = "evict by the descheduler, and keep `reject … until …` on the 
 _LABELING = "let pods be rejected or scored by the metric itself, not by a label made of it"
 
 
-def read(given: fields.StrictFields, made: outcome.ImportDraft) -> None:
+def read(given: fields.StrictFields, made: import_draft.ImportDraft) -> None:
     """Add the metrics and the policy, and let its pods fit without TAS.
 
     They ask for TAS by requesting `telemetry/scheduling`, a resource that no node has.
@@ -78,7 +78,7 @@ def _scope(namespace: str, name: str) -> syntax.Scope:
 
 
 def _statements(
-    strategies: fields.StrictFields, made: outcome.ImportDraft
+    strategies: fields.StrictFields, made: import_draft.ImportDraft
 ) -> list[policy_text.CommentedStatement]:
     found: list[policy_text.CommentedStatement] = []
     dont = strategies.object("dontschedule")
@@ -97,7 +97,7 @@ def _statements(
 
 
 def _dont_schedule(
-    strategy: fields.StrictFields, made: outcome.ImportDraft
+    strategy: fields.StrictFields, made: import_draft.ImportDraft
 ) -> list[policy_text.CommentedStatement]:
     """Return rules that reject nodes: one a condition, or one for all of them together.
 
@@ -132,7 +132,7 @@ def _reject(
 
 
 def _condition(
-    rule: fields.StrictFields, made: outcome.ImportDraft
+    rule: fields.StrictFields, made: import_draft.ImportDraft
 ) -> syntax_expr.Comparison | None:
     operator = rule.text("operator")
     name, target = rule.text("metricname"), rule.whole("target")
@@ -151,7 +151,7 @@ def _condition(
 
 
 def _schedule_on_metric(
-    strategy: fields.StrictFields, made: outcome.ImportDraft
+    strategy: fields.StrictFields, made: import_draft.ImportDraft
 ) -> list[policy_text.CommentedStatement]:
     """Return the score by the first rule, the only one that TAS goes by."""
     rules = strategy.objects("rules")
@@ -186,7 +186,9 @@ def _schedule_on_metric(
 # ---------------------------------------------------------------------------- metrics
 
 
-def _metric(name: str, at: findings.ValueLocation, made: outcome.ImportDraft) -> syntax_expr.Ref:
+def _metric(
+    name: str, at: findings.ValueLocation, made: import_draft.ImportDraft
+) -> syntax_expr.Ref:
     """Return the metric of a name, declaring it at its first use."""
     known = _NOT_A_NAME.sub("_", name)
     if not known or known[0].isdigit() or known in vocabulary.RESERVED_NAMES:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from policysched.karmada.policies import cluster_policies, permitted_clusters
     from policysched.karmada.scheduler import scheduling
     from policysched.karmada.state import snapshot, store
-    from policysched.karmada.steps import algorithm, decide
+    from policysched.karmada.steps import algorithm, binding_decision
     from policysched.profiles import policies as policy_sets
 
 _log = logging.getLogger("policysched")
@@ -211,7 +211,9 @@ class LiveClusterPolicies:
             if binding is not None and handlers.is_ours(binding) and key not in handlers.queue:
                 handlers.add(key, event)
 
-    def _note_refusal(self, binding: objects.Binding, decision: decide.BindingDecision) -> None:
+    def _note_refusal(
+        self, binding: objects.Binding, decision: binding_decision.BindingDecision
+    ) -> None:
         """Remember what policies let a binding do that had no success."""
         if not isinstance(decision.result, errors.PlacementFailure):
             self._refused.pop(binding.key, None)

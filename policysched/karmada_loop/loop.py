@@ -7,7 +7,7 @@ import collections
 import contextlib
 from typing import TYPE_CHECKING, TypeAlias
 
-from policysched.scheduler import ending
+from policysched.scheduler import shutdown
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from policysched import clock as clocks
     from policysched.karmada.scheduler import event_handlers, scheduling
     from policysched.karmada.state import estimates
-    from policysched.karmada_loop import writing
+    from policysched.karmada_loop import binding_writer
 
 Ask: TypeAlias = "Callable[[estimates.EstimateRequest], Awaitable[estimates.Answers]]"
 """Asks the estimators of clusters; it never fails, and ends in time."""
@@ -47,7 +47,7 @@ class BindingSchedulingLoop:
         self,
         decisions: scheduling.BindingScheduler,
         handlers: event_handlers.BindingEventHandlers,
-        writer: writing.BindingWriter,
+        writer: binding_writer.BindingWriter,
         clock: clocks.Clock,
         awake: asyncio.Event,
         *,
@@ -166,7 +166,7 @@ class BindingSchedulingLoop:
         """End `run`; return whether everything that was begun has been written."""
         self._is_stopping = True
         self._awake.set()
-        is_done = await ending.finish_tasks(self._tasks, grace_seconds)
+        is_done = await shutdown.finish_tasks(self._tasks, grace_seconds)
         while self._answered:
             attempt, _ = self._answered.popleft()
             self._decisions.give_up(attempt)

@@ -23,7 +23,7 @@ import policysched
 from policysched import clock as clocks
 from policysched.language_server import session, wire
 from policysched.language_server.features import completion, renaming, tokens
-from policysched.language_server.project import options, sources, workspace
+from policysched.language_server.project import editor_settings, sources, workspace
 from policysched.language_server.texts import documents, positions
 from policysched.observability import logs
 
@@ -139,7 +139,7 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
 
     def configure(self, sent: Any) -> None:  # noqa: ANN401 - whatever the client has sent
         """Apply the valid settings; read the files and servers that they name in the background."""
-        wanted, problems = options.decode(sent)
+        wanted, problems = editor_settings.decode(sent)
         for problem in problems:
             self.warn(problem)
         if wanted != self.files.options:
@@ -318,7 +318,7 @@ async def _ask_for_settings(server: PolicyLanguageServer) -> None:
     able = server.client_capabilities.workspace
     if able is None or not able.configuration:
         return
-    wanted = types.ConfigurationParams([types.ConfigurationItem(section=options.NAME)])
+    wanted = types.ConfigurationParams([types.ConfigurationItem(section=editor_settings.NAME)])
     found = await server.workspace_configuration_async(wanted)
     if found and found[0]:
         server.configure(found[0])

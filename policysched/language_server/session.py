@@ -21,11 +21,11 @@ from policysched.language_server.features import (
     hover,
     outline,
     renaming,
-    selections,
+    selector_matches,
     tokens,
 )
 from policysched.language_server.project import programs, workspace
-from policysched.language_server.texts import documents, parts
+from policysched.language_server.texts import documents, embedded_policies
 from policysched.language_server.words import names
 
 
@@ -41,7 +41,7 @@ class DocumentPosition(NamedTuple):
 
     document: documents.EditorDocument
     program: programs.Program
-    part: parts.EmbeddedPolicy
+    part: embedded_policies.EmbeddedPolicy
     offset: int
 
     @property
@@ -95,7 +95,7 @@ class EditorSession:
     def _code_action(
         self,
         document: documents.EditorDocument,
-        part: parts.EmbeddedPolicy,
+        part: embedded_policies.EmbeddedPolicy,
         action: actions.EditorAction,
     ) -> types.CodeAction:
         about = action.finding
@@ -231,7 +231,7 @@ class EditorSession:
     def _entries(
         self,
         document: documents.EditorDocument,
-        part: parts.EmbeddedPolicy,
+        part: embedded_policies.EmbeddedPolicy,
         program: programs.Program,
     ) -> list[types.DocumentSymbol]:
         entries = outline.entries(program.parsed[part.text.name])
@@ -267,7 +267,7 @@ class EditorSession:
                 wire.stretch(document, part, note.span.start, note.span.start),
                 types.Command(note.text, ""),
             )
-            for document, part, note in self._notes(document, selections.lenses)
+            for document, part, note in self._notes(document, selector_matches.lenses)
         ]
 
     def hints(self, params: types.InlayHintParams) -> list[types.InlayHint]:
@@ -280,12 +280,16 @@ class EditorSession:
                 padding_left=True,
                 tooltip="its part of all weights that count for these pods, built-in ones included",
             )
-            for document, part, note in self._notes(document, selections.shares)
+            for document, part, note in self._notes(document, selector_matches.shares)
         ]
 
     def _notes(
-        self, document: documents.EditorDocument | None, of: selections.Notes
-    ) -> Iterator[tuple[documents.EditorDocument, parts.EmbeddedPolicy, selections.InlineNote]]:
+        self, document: documents.EditorDocument | None, of: selector_matches.Notes
+    ) -> Iterator[
+        tuple[
+            documents.EditorDocument, embedded_policies.EmbeddedPolicy, selector_matches.InlineNote
+        ]
+    ]:
         for part in document.policies if document is not None else ():
             if document is not None:
                 for note in of(self.files.program(document), part.text.name):
@@ -337,7 +341,7 @@ class _PlaceFinder:
 
     def part(
         self, span: source.Span
-    ) -> tuple[documents.EditorDocument, parts.EmbeddedPolicy] | None:
+    ) -> tuple[documents.EditorDocument, embedded_policies.EmbeddedPolicy] | None:
         """Return the document and the policy that a span is in."""
         for document in (self._document, self._files.document(span.file)):
             part = document.part_of(span.file) if document is not None else None
@@ -348,7 +352,7 @@ class _PlaceFinder:
 
 def _parts_within(
     document: documents.EditorDocument, wanted: types.Range
-) -> Iterator[tuple[parts.EmbeddedPolicy, int, int]]:
+) -> Iterator[tuple[embedded_policies.EmbeddedPolicy, int, int]]:
     """Yield the policies that the range touches, each with the offsets in its text."""
     start, end = wire.offset(document, wanted.start), wire.offset(document, wanted.end)
     for part in document.policies:
@@ -377,7 +381,7 @@ def _is_wanted(kind: str, only: Sequence[types.CodeActionKind | str] | None) -> 
 
 def _key_symbol(
     document: documents.EditorDocument,
-    part: parts.EmbeddedPolicy,
+    part: embedded_policies.EmbeddedPolicy,
     entries: list[types.DocumentSymbol],
 ) -> types.DocumentSymbol:
     where = types.Range(wire.position(document, part.begins[0]), wire.position(document, part.end))

@@ -12,7 +12,7 @@ from lsprotocol import types
 from policysched.lang import source
 from policysched.lang.diagnostics import diagnostics
 from policysched.language_server.features import hover, outline, proposals, tokens
-from policysched.language_server.texts import documents, manifests, parts
+from policysched.language_server.texts import documents, embedded_policies, manifests
 
 SOURCE = "policysched"
 _SEVERITIES: Mapping[diagnostics.Severity, types.DiagnosticSeverity] = {
@@ -74,7 +74,7 @@ def offset(document: documents.EditorDocument, place: types.Position) -> int:
 
 
 def stretch(
-    document: documents.EditorDocument, part: parts.EmbeddedPolicy, start: int, end: int
+    document: documents.EditorDocument, part: embedded_policies.EmbeddedPolicy, start: int, end: int
 ) -> types.Range:
     """Return a stretch of a policy as one of its document."""
     return types.Range(
@@ -84,14 +84,16 @@ def stretch(
 
 
 def span(
-    document: documents.EditorDocument, part: parts.EmbeddedPolicy, place: source.Span
+    document: documents.EditorDocument, part: embedded_policies.EmbeddedPolicy, place: source.Span
 ) -> types.Range:
     """Return a span of a policy as a stretch of its document."""
     return stretch(document, part, place.start, place.end)
 
 
 def text_edit(
-    document: documents.EditorDocument, part: parts.EmbeddedPolicy, edit: diagnostics.TextEdit
+    document: documents.EditorDocument,
+    part: embedded_policies.EmbeddedPolicy,
+    edit: diagnostics.TextEdit,
 ) -> types.TextEdit:
     """Return an edit of a policy as one of its document."""
     changed = part.edit(edit)
@@ -118,7 +120,7 @@ def changes(
 
 def diagnostic(
     document: documents.EditorDocument,
-    part: parts.EmbeddedPolicy,
+    part: embedded_policies.EmbeddedPolicy,
     finding: diagnostics.Diagnostic,
     locate: Callable[[source.Span], types.Location | None],
 ) -> types.Diagnostic:
@@ -167,7 +169,7 @@ def unread(
 
 def completion(
     document: documents.EditorDocument,
-    part: parts.EmbeddedPolicy,
+    part: embedded_policies.EmbeddedPolicy,
     found: proposals.CompletionProposals,
 ) -> types.CompletionList:
     """Return proposals; they are asked for anew with each character if there are many."""
@@ -192,7 +194,7 @@ def _item(
 
 
 def hovering(
-    document: documents.EditorDocument, part: parts.EmbeddedPolicy, found: hover.Hover
+    document: documents.EditorDocument, part: embedded_policies.EmbeddedPolicy, found: hover.Hover
 ) -> types.Hover:
     """Return what to show."""
     content = types.MarkupContent(types.MarkupKind.Markdown, found.markdown)
@@ -200,7 +202,9 @@ def hovering(
 
 
 def symbol(
-    document: documents.EditorDocument, part: parts.EmbeddedPolicy, entry: outline.OutlineEntry
+    document: documents.EditorDocument,
+    part: embedded_policies.EmbeddedPolicy,
+    entry: outline.OutlineEntry,
 ) -> types.DocumentSymbol:
     """Return an item of a policy with what is in it."""
     return types.DocumentSymbol(
@@ -214,7 +218,9 @@ def symbol(
 
 
 def fold(
-    document: documents.EditorDocument, part: parts.EmbeddedPolicy, lines: tuple[int, int, bool]
+    document: documents.EditorDocument,
+    part: embedded_policies.EmbeddedPolicy,
+    lines: tuple[int, int, bool],
 ) -> types.FoldingRange:
     """Return lines that can be folded."""
     first, last = (
@@ -227,7 +233,7 @@ def fold(
 
 def semantic_tokens(
     document: documents.EditorDocument,
-    found: Sequence[tuple[parts.EmbeddedPolicy, Sequence[tokens.SemanticToken]]],
+    found: Sequence[tuple[embedded_policies.EmbeddedPolicy, Sequence[tokens.SemanticToken]]],
 ) -> types.SemanticTokens:
     """Return words as the protocol packs them: each relative to the one before."""
     data: list[int] = []

@@ -21,7 +21,7 @@ from policysched.config import durations, election_config
 from policysched.kube.auth import kubeconfig
 from policysched.kube.election import leader_election, lease
 from policysched.kube.http import client, fence
-from policysched.leadership import terms
+from policysched.leadership import runner
 
 _log = logging.getLogger("policysched")
 
@@ -62,14 +62,14 @@ async def open_elector(
     writes: fence.WriteFence | None,
     clock: clocks.Clock,
     rng: random.Random,
-) -> AsyncIterator[terms.Leadership]:
+) -> AsyncIterator[runner.Leadership]:
     """Make the elector that opens and closes the fence `writes`.
 
     It has connections of its own, so that renewals wait for nothing else, and no limit.
     """
     if writes is None:
         _log.info("leader election is off: no other process may serve the same profiles")
-        yield terms.AlwaysLeader()
+        yield runner.AlwaysLeader()
         return
     if config.resource_name == _NAME_OF_KUBE_SCHEDULER:
         _log.warning("the lease `kube-scheduler` is kube-scheduler's: only one of both schedules")
@@ -88,7 +88,7 @@ async def open_elector(
 
 
 def collect_metrics(
-    config: election_config.LeaderElectionConfig, elector: terms.Leadership
+    config: election_config.LeaderElectionConfig, elector: runner.Leadership
 ) -> Iterable[core.Metric]:
     """Yield whether this process leads, under client-go's name, where one is elected."""
     if config.leader_elect:

@@ -17,7 +17,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lang.syntax import syntax
 
 if TYPE_CHECKING:
-    from policysched.lint import subject
+    from policysched.lint import rule_input
 
 CODES = frozenset(
     {
@@ -39,7 +39,7 @@ _WORDS = (
 )
 
 
-def substitute_clusters(about: subject.RuleInput) -> subject.RuleInput | None:
+def substitute_clusters(about: rule_input.RuleInput) -> rule_input.RuleInput | None:
     """Return a subject with clusters for nodes and resources for pods; None without any policy."""
     program = about.program
     if not program.cluster_policies:
@@ -54,7 +54,7 @@ def substitute_clusters(about: subject.RuleInput) -> subject.RuleInput | None:
     return dataclasses.replace(about, program=across, cluster=members)
 
 
-def is_of_cluster_metric(finding: diagnostics.Diagnostic, about: subject.RuleInput) -> bool:
+def is_of_cluster_metric(finding: diagnostics.Diagnostic, about: rule_input.RuleInput) -> bool:
     """Return whether a finding is about the declaration of a metric of clusters."""
     names = {each.name for each in about.program.metrics if each.target == "cluster"}
     return any(

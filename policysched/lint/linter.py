@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from policysched.lang import source
 from policysched.lang.checking import checker
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint import across_clusters, ignores, registry, rule, settings, subject
+from policysched.lint import across_clusters, ignores, registry, rule, rule_input, settings
 
 if TYPE_CHECKING:
     from policysched.lint.facts import (  # brings NumPy, which most runs do without
@@ -51,7 +51,7 @@ def lint(
     )
     available += registry.list_prometheus_rules() if prometheus is not None else ()
     active = [each for each in available if chosen.runs(each.code)]
-    about = subject.RuleInput(
+    about = rule_input.RuleInput(
         result.program,
         result.parsed,
         result.texts,
@@ -78,7 +78,7 @@ def lint(
 
 
 def _run_rules(
-    about: subject.RuleInput,
+    about: rule_input.RuleInput,
     active: Sequence[rule.LintRule],
     chosen: settings.RuleSettings,
 ) -> Iterator[diagnostics.Diagnostic]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable
+import pkgutil
+from collections.abc import Callable, Mapping
 from typing import cast
 
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint import rule
+from policysched.lint import rule, rules
 
 _OF_CLUSTERS = "PS5"
 _OF_PROMETHEUS = "PS6"
@@ -36,5 +37,12 @@ def _select_rules(is_wanted: Callable[[str], bool]) -> tuple[rule.LintRule, ...]
 
 @functools.cache
 def _load(code: str) -> rule.LintRule:
-    module = importlib.import_module(f"policysched.lint.rules.{code.lower()}")
+    module = importlib.import_module(f"{rules.__name__}.{_module_names()[code]}")
     return cast("rule.LintRule", module.RULE)
+
+
+@functools.cache
+def _module_names() -> Mapping[str, str]:
+    """Return the module of each code: PS204 is in `ps204_shadowed_rule`."""
+    names = (found.name for found in pkgutil.iter_modules(rules.__path__))
+    return {name.partition("_")[0].upper(): name for name in names}

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint import subject
+from policysched.lint import rule_input
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class LintRule:
 
     code: str
     severity: diagnostics.Severity
-    check: Callable[[subject.RuleInput], Iterator[diagnostics.Diagnostic]]
+    check: Callable[[rule_input.RuleInput], Iterator[diagnostics.Diagnostic]]
 
     @property
     def title(self) -> str:

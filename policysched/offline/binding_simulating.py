@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from policysched import errors as policysched_errors
 from policysched.karmada import errors
 from policysched.karmada.state import snapshot
-from policysched.karmada.steps import decide
+from policysched.karmada.steps import binding_decision
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ class SimulatedBinding:
     """A binding and what became of it."""
 
     binding: objects.Binding
-    decision: decide.BindingDecision
+    decision: binding_decision.BindingDecision
 
     @property
     def failure(self) -> errors.PlacementFailure | None:
@@ -60,8 +60,10 @@ def simulate(
     clusters = snapshot.make_snapshot(plane.clusters, plane.bindings)
     for binding in plane.bindings:
         try:
-            decision = decide.decide(algorithm, binding, clusters)
+            decision = binding_decision.decide(algorithm, binding, clusters)
         except policysched_errors.PluginFailure as error:
             former = binding.status.scheduler_observing_affinity_name
-            decision = decide.BindingDecision(errors.PlacementFailure("other", str(error)), former)
+            decision = binding_decision.BindingDecision(
+                errors.PlacementFailure("other", str(error)), former
+            )
         yield SimulatedBinding(binding, decision)

@@ -13,7 +13,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.inputs import control_plane_file, dump_file
 from policysched.karmada.policies import binding_shapes, cluster_rows
 from policysched.lang.checked import checked, checked_selector
-from policysched.lint import subject
+from policysched.lint import rule_input
 from policysched.lint.facts import cluster_facts
 from policysched.offline import offline_cluster
 
@@ -103,7 +103,7 @@ def list_annotation_keys(program: checked.CheckedProgram) -> frozenset[str]:
     return frozenset(
         each.key
         for policy in (*program.policies, *program.cluster_policies)
-        for occurrence in subject.find_selectors(policy)
+        for occurrence in rule_input.find_selectors(policy)
         for each in checked_selector.walk_requirements(occurrence.selector)
         if isinstance(each, checked_selector.AnnotationRequirement)
     )

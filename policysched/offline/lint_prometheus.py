@@ -15,7 +15,7 @@ import promql_parser
 
 from policysched import errors
 from policysched.lang.checking import checker
-from policysched.lint import subject as subjects
+from policysched.lint import rule_input as subjects
 from policysched.lint.facts import prometheus_facts, queries
 from policysched.promapi import answers, connection, failures, inspection, settings
 from policysched.promql import query_text, query_tree

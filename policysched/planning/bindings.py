@@ -21,9 +21,9 @@ from policysched.karmada.plugins import registry
 from policysched.karmada.policies import cluster_policies
 from policysched.karmada.scheduler import triggers
 from policysched.karmada.state import snapshot
-from policysched.karmada.steps import algorithm, decide
+from policysched.karmada.steps import algorithm, binding_decision
 from policysched.lang.checked import cluster_profile
-from policysched.planning import causes, changes, cluster_edits, edits, world
+from policysched.planning import causes, changes, cluster_edits, edits, two_sided_cluster
 from policysched.profiles import cluster_profiles as policy_texts
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class BindingChanges:
 
 
 def compare_bindings(
-    basis: world.PlanInputs,
+    basis: two_sided_cluster.PlanInputs,
     plane: control_plane_file.ControlPlane,
     advance: Callable[[int], None] = lambda _: None,
 ) -> BindingChanges:
@@ -147,7 +147,9 @@ def compare_bindings(
 class _BindingComparer:
     """Compares the futures of bindings, one by one."""
 
-    def __init__(self, basis: world.PlanInputs, plane: control_plane_file.ControlPlane) -> None:
+    def __init__(
+        self, basis: two_sided_cluster.PlanInputs, plane: control_plane_file.ControlPlane
+    ) -> None:
         self._basis = basis
         self._clusters = snapshot.make_snapshot(plane.clusters, plane.bindings)
         self._plugins = registry.choose_plugins(
@@ -276,7 +278,7 @@ class _BindingComparer:
         return False
 
     def _make_fate(self, made: algorithm.BindingAlgorithm, binding: objects.Binding) -> BindingFate:
-        result = decide.decide(made, binding, self._clusters).result
+        result = binding_decision.decide(made, binding, self._clusters).result
         if isinstance(result, errors.PlacementFailure):
             return BindingFate(None, result.text)
         return BindingFate({each.name: each.replicas for each in result}, "")
@@ -308,13 +310,18 @@ class _BindingComparer:
         return algorithm.BindingAlgorithm(self._plugins, policies=made)
 
 
-def _find_profile(side: sides.PlanSide, basis: world.PlanInputs) -> checked.CheckedProfile:
+def _find_profile(
+    side: sides.PlanSide, basis: two_sided_cluster.PlanInputs
+) -> checked.CheckedProfile:
     """Return the profile whose cluster policies are in force; one without any for none."""
     program = side.policies.program
     if program is None:
-        return world.NO_PROFILE
+        return two_sided_cluster.NO_PROFILE
     policy_texts.require_one_profile(program, basis.scheduler_name)
-    return cluster_policies.find_cluster_profile(program, basis.scheduler_name) or world.NO_PROFILE
+    return (
+        cluster_policies.find_cluster_profile(program, basis.scheduler_name)
+        or two_sided_cluster.NO_PROFILE
+    )
 
 
 def _remove_clusters(binding: objects.Binding) -> objects.Binding:

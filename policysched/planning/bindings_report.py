@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from policysched.planning import bindings, report
 
 if TYPE_CHECKING:
-    from policysched.planning import edits, world
+    from policysched.planning import edits, two_sided_cluster
 
 Report: TypeAlias = dict[str, Any]
 
@@ -17,7 +17,7 @@ _DIFFERENT = [
 ]
 
 
-def as_json(found: bindings.BindingChanges, basis: world.PlanInputs) -> Report:
+def as_json(found: bindings.BindingChanges, basis: two_sided_cluster.PlanInputs) -> Report:
     """Return the changes of bindings in the documented form."""
     counts = found.count_bindings()
     caused = Counter(
@@ -38,7 +38,7 @@ def as_json(found: bindings.BindingChanges, basis: world.PlanInputs) -> Report:
 def _render_edit(
     edit: edits.ProfileEdit,
     caused: Counter[tuple[edits.Key, bindings.BindingChangeKind]],
-    basis: world.PlanInputs,
+    basis: two_sided_cluster.PlanInputs,
 ) -> Report:
     return {
         "kind": edit.kind,

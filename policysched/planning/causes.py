@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TypeAlias
 
 from policysched.cluster.pods import pod_shape
-from policysched.planning import changes, deciding, edits, world
+from policysched.planning import changes, deciding, edits, two_sided_cluster
 
 IsOld: TypeAlias = Callable[[deciding.PlannedDecision], bool]
 """Tells whether a decision comes to the old outcome."""
@@ -70,7 +70,9 @@ class CauseCache:
 class CauseFinder:
     """Finds causes of differences in a world as it is at that moment."""
 
-    def __init__(self, where: world.TwoSidedCluster, decide: deciding.DecideFunction) -> None:
+    def __init__(
+        self, where: two_sided_cluster.TwoSidedCluster, decide: deciding.DecideFunction
+    ) -> None:
         """Decide in `where` by `decide`."""
         self._world = where
         self._decide = decide
@@ -78,7 +80,7 @@ class CauseFinder:
 
     def find_cause(
         self,
-        pair: world.ProfilePair,
+        pair: two_sided_cluster.ProfilePair,
         info: pod_shape.PodInfo,
         outcome: changes.PodChangeKind,
         is_old: IsOld,

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from policysched.cluster import snapshot, what_if
 from policysched.cluster.pods import pod_shape
 from policysched.offline import simulating
-from policysched.planning import causes, changes, deciding, world
+from policysched.planning import causes, changes, deciding, two_sided_cluster
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class DecisionComparer:
 
     def __init__(
         self,
-        where: world.TwoSidedCluster,
+        where: two_sided_cluster.TwoSidedCluster,
         found: changes.PodChanges,
         decide: deciding.DecideFunction,
     ) -> None:
@@ -46,20 +46,26 @@ class DecisionComparer:
         self._causes = causes.CauseFinder(where, decide)
 
     def decide_old(
-        self, pair: world.ProfilePair, info: pod_shape.PodInfo, preferred: Iterable[str | None] = ()
+        self,
+        pair: two_sided_cluster.ProfilePair,
+        info: pod_shape.PodInfo,
+        preferred: Iterable[str | None] = (),
     ) -> deciding.PlannedDecision:
         """Return what the old policies decide now."""
         return self._decide(self._world.old, pair.old, info, preferred)
 
     def decide_new(
-        self, pair: world.ProfilePair, info: pod_shape.PodInfo, preferred: Iterable[str | None] = ()
+        self,
+        pair: two_sided_cluster.ProfilePair,
+        info: pod_shape.PodInfo,
+        preferred: Iterable[str | None] = (),
     ) -> deciding.PlannedDecision:
         """Return what the new policies decide now."""
         return self._decide(self._world.new, pair.new, info, preferred)
 
     def _decide(
         self,
-        side: world.SideFrameworks,
+        side: two_sided_cluster.SideFrameworks,
         profile: str | None,
         info: pod_shape.PodInfo,
         preferred: Iterable[str | None],
@@ -69,7 +75,7 @@ class DecisionComparer:
 
     def compare(
         self,
-        pair: world.ProfilePair,
+        pair: two_sided_cluster.ProfilePair,
         info: pod_shape.PodInfo,
         decided: tuple[deciding.PlannedDecision, deciding.PlannedDecision],
         pods: int = 1,
@@ -79,7 +85,7 @@ class DecisionComparer:
 
     def compare_queued(
         self,
-        pair: world.ProfilePair,
+        pair: two_sided_cluster.ProfilePair,
         info: pod_shape.PodInfo,
         decided: tuple[deciding.PlannedDecision, deciding.PlannedDecision],
         given: str | None,
@@ -100,7 +106,7 @@ class DecisionComparer:
 
     def _find_cause(
         self,
-        pair: world.ProfilePair,
+        pair: two_sided_cluster.ProfilePair,
         info: pod_shape.PodInfo,
         old: deciding.PlannedDecision,
         new: deciding.PlannedDecision,
@@ -115,7 +121,7 @@ class DecisionComparer:
 
     def _explain_difference(
         self,
-        pair: world.ProfilePair,
+        pair: two_sided_cluster.ProfilePair,
         info: pod_shape.PodInfo,
         old: deciding.PlannedDecision,
         new: deciding.PlannedDecision,
@@ -147,7 +153,9 @@ def _describe_admission(
 
 
 def _make_old_outcome_test(
-    outcome: changes.PodChangeKind, old: deciding.PlannedDecision, where: world.TwoSidedCluster
+    outcome: changes.PodChangeKind,
+    old: deciding.PlannedDecision,
+    where: two_sided_cluster.TwoSidedCluster,
 ) -> causes.IsOld:
     """Return what tells whether a decision comes to the old outcome."""
     if outcome is changes.PodChangeKind.UNSCHEDULABLE:

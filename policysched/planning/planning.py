@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 
 from policysched.inputs import cluster_file, metrics_file
-from policysched.planning import changes, running, waiting, world
+from policysched.planning import changes, pending_pods, running_pods, two_sided_cluster
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -18,11 +18,11 @@ class PolicyChangePlan:
         found: what differs.
     """
 
-    where: world.TwoSidedCluster
+    where: two_sided_cluster.TwoSidedCluster
     found: changes.PodChanges
 
 
-def read_metrics(basis: world.PlanInputs, path: str) -> metrics_file.MetricsFile:
+def read_metrics(basis: two_sided_cluster.PlanInputs, path: str) -> metrics_file.MetricsFile:
     """Return the metrics of a file for both sides.
 
     Raises:
@@ -33,7 +33,7 @@ def read_metrics(basis: world.PlanInputs, path: str) -> metrics_file.MetricsFile
 
 
 def make_plan(
-    basis: world.PlanInputs,
+    basis: two_sided_cluster.PlanInputs,
     objects: cluster_file.ClusterObjects,
     where: str,
     begin: Callable[[str, int], Callable[[int], None]],
@@ -45,11 +45,11 @@ def make_plan(
     Raises:
         InputError: the cluster makes no sense, or a profile cannot be made.
     """
-    here = world.TwoSidedCluster(basis, objects, where)
+    here = two_sided_cluster.TwoSidedCluster(basis, objects, where)
     old = basis.make_decider(basis.old, objects, where)
     found = changes.PodChanges()
-    running.compare_running_pods(here, found, begin("running pods", len(here.cluster.placed)))
-    waiting.compare_pending_pods(
+    running_pods.compare_running_pods(here, found, begin("running pods", len(here.cluster.placed)))
+    pending_pods.compare_pending_pods(
         here, old, found, begin("pending pods", 2 * len(here.cluster.pending))
     )
     found.edits = here.list_all_edits()

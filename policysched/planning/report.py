@@ -8,12 +8,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from policysched.planning import changes, edits, planning, world
+from policysched.planning import changes, edits, planning, two_sided_cluster
 
 Report: TypeAlias = dict[str, Any]
 
 
-def as_json(plan: planning.PolicyChangePlan, basis: world.PlanInputs, where: str) -> Report:
+def as_json(
+    plan: planning.PolicyChangePlan, basis: two_sided_cluster.PlanInputs, where: str
+) -> Report:
     """Return a plan for the cluster `where` in the documented form."""
     found, caused = plan.found, _count_causes(plan.found)
     names = plan.where.cache.nodes.names
@@ -76,7 +78,7 @@ def _render_edit(
     }
 
 
-def find_place(edit: edits.ProfileEdit, basis: world.PlanInputs) -> str | None:
+def find_place(edit: edits.ProfileEdit, basis: two_sided_cluster.PlanInputs) -> str | None:
     """Return where an edit stands, or stood where it is gone."""
     if edit.span is None:
         return None

@@ -15,7 +15,7 @@ from policysched.cluster.objects import objects
 from policysched.inputs import cluster_file
 from policysched.lang.checked import checked
 from policysched.offline import sessions, simulating
-from policysched.planning import axes, balance, deciding, running, world
+from policysched.planning import axes, balance, deciding, running_pods, two_sided_cluster
 from policysched.profiles import policies
 
 _DAEMON_SET = "DaemonSet"
@@ -58,7 +58,7 @@ class SweepSimulation:
 
     def __init__(
         self,
-        basis: world.PlanInputs,
+        basis: two_sided_cluster.PlanInputs,
         found: cluster_file.ClusterObjects,
         where: str,
         settings: SweepSettings,
@@ -160,7 +160,7 @@ def _check_running_pods(now: sessions.Decider) -> Iterator[bool]:
     known: dict[tuple[int, str], bool] = {}
     placed = sorted(now.cluster.placed.values(), key=lambda info: info.shape.index)
     for info in placed:
-        if not running.would_be_scheduled(info) or not now.choice.queues(info):
+        if not running_pods.would_be_scheduled(info) or not now.choice.queues(info):
             continue
         node = info.pod.spec.node_name
         key = (info.shape.index, node)
@@ -169,7 +169,7 @@ def _check_running_pods(now: sessions.Decider) -> Iterator[bool]:
             with what_if.WhatIf(snap) as supposed:
                 supposed.remove_pods([(info, row)])
                 framework = now.choice.require_framework(info)
-                decision = deciding.decide(framework, world.make_pending(info), snap)
+                decision = deciding.decide(framework, two_sided_cluster.make_pending(info), snap)
                 known[key] = bool(decision.get_feasible_mask()[row])
         yield known[key]
 
@@ -181,9 +181,11 @@ def _unbind_pods(
     freed = {
         info.key
         for info in now.cluster.placed.values()
-        if running.would_be_scheduled(info) and not _is_daemon(info.pod) and now.choice.queues(info)
+        if running_pods.would_be_scheduled(info)
+        and not _is_daemon(info.pod)
+        and now.choice.queues(info)
     }
-    pods = [world.remove_node(pod) if pod.key in freed else pod for pod in found.pods]
+    pods = [two_sided_cluster.remove_node(pod) if pod.key in freed else pod for pod in found.pods]
     return dataclasses.replace(found, pods=pods)
 
 

@@ -25,7 +25,7 @@ from policysched.policytests import (
     evaluation,
     expectations,
     shorthand,
-    world,
+    suite_inputs,
 )
 from policysched.policytests import suite as suites
 
@@ -47,7 +47,7 @@ def is_cluster_case(case: suites.PolicyTestCase) -> bool:
 
 
 def find_faults(
-    case: suites.PolicyTestCase, inputs: world.SuiteInputs
+    case: suites.PolicyTestCase, inputs: suite_inputs.SuiteInputs
 ) -> Iterator[tuple[int, str]]:
     """Yield every name in a test that is that of nothing."""
     policy, known = _find_policy(case, inputs), [each.name for each in _list_policies(inputs)]
@@ -55,27 +55,27 @@ def find_faults(
         name = case.value["clusterPolicy"]
         yield (
             case.find_line("clusterPolicy"),
-            world.describe_unknown_name("clusterPolicy", name, known),
+            suite_inputs.describe_unknown_name("clusterPolicy", name, known),
         )
         return
     names = _list_cluster_names(case, policy)
     for cluster in case.expect.get("division", {}):
         if cluster not in names:
             line = case.find_line("expect", "division", cluster)
-            yield line, world.describe_unknown_name("cluster", cluster, names)
+            yield line, suite_inputs.describe_unknown_name("cluster", cluster, names)
     groups = [group.name for group in policy.clusters.groups] if policy.clusters else []
     group = case.expect.get("group", "")
     if group and group not in groups:
         yield (
             case.find_line("expect", "group"),
-            world.describe_unknown_name("clusterGroup", group, groups),
+            suite_inputs.describe_unknown_name("clusterGroup", group, groups),
         )
     yield from cluster_expectations.find_faults(case, policy, names)
     yield from _find_metric_faults(case, inputs, names)
 
 
 def _find_metric_faults(
-    case: suites.PolicyTestCase, inputs: world.SuiteInputs, names: Iterable[str]
+    case: suites.PolicyTestCase, inputs: suite_inputs.SuiteInputs, names: Iterable[str]
 ) -> Iterator[tuple[int, str]]:
     said = case.value.get("metrics", {})
     declared = {metric.name for metric in inputs.get_policy_set().all_metrics}
@@ -83,17 +83,17 @@ def _find_metric_faults(
         if metric not in declared:
             yield (
                 case.find_line("metrics", metric),
-                world.describe_unknown_name("metric", metric, declared),
+                suite_inputs.describe_unknown_name("metric", metric, declared),
             )
         for cluster in clusters if isinstance(clusters, dict) else ():
             if cluster not in names:
                 line = case.find_line("metrics", metric, cluster)
-                yield line, world.describe_unknown_name("cluster", cluster, names)
+                yield line, suite_inputs.describe_unknown_name("cluster", cluster, names)
 
 
 def find_mismatches(
     case: suites.PolicyTestCase,
-    inputs: world.SuiteInputs,
+    inputs: suite_inputs.SuiteInputs,
     observe: Callable[[evaluation.ExplainedDecision], None],
 ) -> list[expectations.ExpectationMismatch]:
     """Return what the test expects in vain; `observe` is told of the decision.
@@ -146,14 +146,14 @@ def _list_rule_facts(
 
 
 def _list_policies(
-    inputs: world.SuiteInputs, case: suites.PolicyTestCase | None = None
+    inputs: suite_inputs.SuiteInputs, case: suites.PolicyTestCase | None = None
 ) -> list[checked.CheckedPolicy]:
     program = inputs.get_policy_set(case).program
     return list(program.cluster_policies) if program else []
 
 
 def _find_policy(
-    case: suites.PolicyTestCase, inputs: world.SuiteInputs
+    case: suites.PolicyTestCase, inputs: suite_inputs.SuiteInputs
 ) -> checked.CheckedPolicy | None:
     name = case.value["clusterPolicy"]
     return next((each for each in _list_policies(inputs, case) if each.name == name), None)
@@ -249,7 +249,7 @@ def _make_binding(case: suites.PolicyTestCase) -> objects.Binding:
 
 
 def _make_samples(
-    case: suites.PolicyTestCase, inputs: world.SuiteInputs, now: datetime.datetime
+    case: suites.PolicyTestCase, inputs: suite_inputs.SuiteInputs, now: datetime.datetime
 ) -> metrics_file.Samples:
     """Return the samples of the file, those of the test over them."""
     own = case.value.get("metrics", {})

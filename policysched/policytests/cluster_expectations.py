@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from policysched.framework import score_table
 from policysched.karmada import errors
 from policysched.karmada.explaining import explanation
-from policysched.policytests import evaluation, expectations, tolerance, world
+from policysched.policytests import evaluation, expectations, suite_inputs, tolerance
 from policysched.policytests import suite as suites
 
 if TYPE_CHECKING:
@@ -33,12 +33,15 @@ def find_faults(
         if cluster not in known:
             yield (
                 case.find_line("expect", *path),
-                world.describe_unknown_name("cluster", cluster, known),
+                suite_inputs.describe_unknown_name("cluster", cluster, known),
             )
     for path, name in _list_named_rules(case):
         if name not in names:
             line = case.find_line("expect", *path)
-            yield line, world.describe_unknown_name("rule, clusterGroup or plugin", name, names)
+            yield (
+                line,
+                suite_inputs.describe_unknown_name("rule, clusterGroup or plugin", name, names),
+            )
 
 
 def _list_names(policy: checked.CheckedPolicy) -> list[str]:

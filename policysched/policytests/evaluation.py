@@ -16,7 +16,7 @@ from policysched.compiler.rules import score
 from policysched.framework import cycle_state, runtime
 from policysched.lang.checked import checked
 from policysched.offline import sessions, simulating
-from policysched.policytests import world
+from policysched.policytests import suite_inputs
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class CaseOutcome:
 
 
 def evaluate(
-    subject: world.DecidableCase,
+    subject: suite_inputs.DecidableCase,
     where: str,
     observe: Callable[[ExplainedDecision], None],
     *,

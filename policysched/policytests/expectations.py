@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from policysched import units
 from policysched.lang.checked import checked
-from policysched.policytests import evaluation, names, tolerance, world
+from policysched.policytests import evaluation, names, suite_inputs, tolerance
 from policysched.policytests import suite as suites
 
 Value: TypeAlias = Any
@@ -39,7 +39,7 @@ class ExpectationComparer:
         self,
         case: suites.PolicyTestCase,
         outcome: evaluation.CaseOutcome,
-        inputs: world.SuiteInputs,
+        inputs: suite_inputs.SuiteInputs,
         known: names.NameResolver,
     ) -> None:
         """Compare what `case` expects with `outcome`."""

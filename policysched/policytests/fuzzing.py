@@ -22,7 +22,7 @@ from policysched.lang import source
 from policysched.lang.formatting import formatter
 from policysched.lang.interchange import tree_json, tree_text
 from policysched.lang.parsing import parser
-from policysched.policytests import evaluation, fuzz_worlds, world
+from policysched.policytests import evaluation, fuzz_clusters, suite_inputs
 from policysched.policytests import suite as suites
 from policysched.profiles import policies
 
@@ -57,17 +57,17 @@ def fuzz(
         InputError: the file or its policies make no sense.
     """
     suite = suites.read_suite(path, is_to_be_filled=True)
-    inputs = world.SuiteInputs(suite, set())
+    inputs = suite_inputs.SuiteInputs(suite, set())
     texts = policy_sources.read(inputs.paths) if inputs.paths else []
     policy_set = inputs.get_policy_set()
     for text in texts:
         problem = find_text_problem(text)
         if problem:
             return FuzzCounterexample(path, f"{text.name}: {problem}")
-    words = fuzz_worlds.build_vocabulary(texts, policy_set.metrics)
+    words = fuzz_clusters.build_vocabulary(texts, policy_set.metrics)
     rng = random.Random(seed)
     for _ in range(count):
-        document = {**_copy_head(suite), **fuzz_worlds.generate_suite(words, rng)}
+        document = {**_copy_head(suite), **fuzz_clusters.generate_suite(words, rng)}
         for test in document["tests"]:
             test["schedulerName"] = rng.choice([each.name for each in policy_set.specs])
         problem = _find_problem(document, path, policy_set)
@@ -144,7 +144,7 @@ class _GeneratedCluster:
         self._suite = suites.parse_suite(
             yaml.safe_dump(document, sort_keys=False), path, is_to_be_filled=True
         )
-        self._inputs = world.SuiteInputs(self._suite, set(), known=policy_set)
+        self._inputs = suite_inputs.SuiteInputs(self._suite, set(), known=policy_set)
 
     def evaluate_case(self, number: int) -> evaluation.CaseOutcome | str:
         """Return what becomes of the pod of a test, and where it goes; or why it has no profile."""

@@ -11,14 +11,14 @@ from policysched.inputs import policy_sources
 from policysched.lang.checking import checker
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import linter, settings
-from policysched.policytests import expectations, world
+from policysched.policytests import expectations, suite_inputs
 from policysched.policytests import suite as suites
 
 _EXPECTED = re.compile(r"(PS\d{3})@(.+):(\d+)")
 
 
 def find_mismatches(
-    case: suites.LintCase, inputs: world.SuiteInputs
+    case: suites.LintCase, inputs: suite_inputs.SuiteInputs
 ) -> list[expectations.ExpectationMismatch]:
     """Compare the findings with those expected: of infos, only those that are expected count.
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from policysched import spelling
 from policysched.policytests import suite as suites
-from policysched.policytests import world
+from policysched.policytests import suite_inputs
 
 ANY = "any"
 _Fault = tuple[int, str]
@@ -18,7 +18,7 @@ _Fault = tuple[int, str]
 class NameResolver:
     """The names that tests of a file may use."""
 
-    def __init__(self, inputs: world.SuiteInputs) -> None:
+    def __init__(self, inputs: suite_inputs.SuiteInputs) -> None:
         """Take the names of nodes, rules and plugins of `inputs`."""
         program = inputs.get_policy_set().program
         self._inputs = inputs
@@ -54,7 +54,7 @@ class NameResolver:
             return ""
         known = [*self._rules, *(name.partition("/")[2] for name in self._rules)]
         kind = "rule or plugin" if or_plugin else "rule"
-        return world.describe_unknown_name(
+        return suite_inputs.describe_unknown_name(
             kind, written, [*known, *(self._plugins if or_plugin else ())]
         )
 
@@ -69,7 +69,7 @@ class NameResolver:
         for index, name in enumerate(case.expect.get("policies", ())):
             if name not in self._policies:
                 line = case.find_line("expect", "policies", index)
-                yield line, world.describe_unknown_name("policy", name, self._policies)
+                yield line, suite_inputs.describe_unknown_name("policy", name, self._policies)
         for key in case.expect.get("maxSkew", {}):
             if key not in self._labels:
                 problem = f"no node has a label `{key}`"
@@ -88,7 +88,7 @@ class NameResolver:
             for node in nodes if isinstance(nodes, dict) else ():
                 if node not in known:
                     line = suite.find_line("metrics", metric, node)
-                    yield line, world.describe_unknown_name(target, node, known)
+                    yield line, suite_inputs.describe_unknown_name(target, node, known)
 
     def _find_metric_faults(self, case: suites.PolicyTestCase) -> Iterator[_Fault]:
         said = case.value.get("metrics", {})
@@ -99,7 +99,7 @@ class NameResolver:
 
     def _find_table_faults(self, metric: str, nodes: object, line: int) -> Iterator[_Fault]:
         if metric not in self._targets:
-            yield line, world.describe_unknown_name("metric", metric, self._targets)
+            yield line, suite_inputs.describe_unknown_name("metric", metric, self._targets)
         if isinstance(nodes, str) and nodes != "outage":
             yield line, f"`{metric}` is a mapping from node to value, or outage"
 
@@ -117,7 +117,7 @@ class NameResolver:
 
     def _check_node(self, name: str, line: int) -> Iterator[_Fault]:
         if name not in self._inputs.nodes:
-            yield line, world.describe_unknown_name("node", name, self._inputs.nodes)
+            yield line, suite_inputs.describe_unknown_name("node", name, self._inputs.nodes)
 
     def _find_rule_faults(self, case: suites.PolicyTestCase) -> Iterator[_Fault]:
         expect = case.expect

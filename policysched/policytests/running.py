@@ -15,7 +15,7 @@ from policysched.policytests import (
     expectations,
     linting,
     names,
-    world,
+    suite_inputs,
 )
 from policysched.policytests import suite as suites
 
@@ -88,7 +88,7 @@ def run_suites(
         done.inputs.add(path)
         try:
             suite = suites.read_suite(path, is_to_be_filled=is_update)
-            inputs = world.SuiteInputs(suite, done.inputs, prometheus_bin)
+            inputs = suite_inputs.SuiteInputs(suite, done.inputs, prometheus_bin)
             _run_suite(inputs, suite, done, pattern, tell)
         except errors.PolicySchedError as error:
             done.problems[path] = str(error)
@@ -96,7 +96,7 @@ def run_suites(
 
 
 def _run_suite(
-    inputs: world.SuiteInputs,
+    inputs: suite_inputs.SuiteInputs,
     suite: suites.PolicyTestSuite,
     done: PolicyTestRun,
     pattern: re.Pattern[str] | None,
@@ -122,13 +122,13 @@ def _run_suite(
         tell(result)
 
 
-def _run_lint_case(case: suites.LintCase, inputs: world.SuiteInputs) -> CaseResult:
+def _run_lint_case(case: suites.LintCase, inputs: suite_inputs.SuiteInputs) -> CaseResult:
     found = tuple(linting.find_mismatches(case, inputs))
     return CaseResult(case, "fail" if found else "pass", found)
 
 
 def _find_time_faults(
-    suite: suites.PolicyTestSuite, inputs: world.SuiteInputs
+    suite: suites.PolicyTestSuite, inputs: suite_inputs.SuiteInputs
 ) -> list[tuple[int, str]]:
     """Return the tests without a time, where a rule does not act at all times."""
     timed = [rule.head.name for rule in inputs.all_rules if rule.head.active is not None]
@@ -140,7 +140,7 @@ def _find_time_faults(
 
 def _run_case(
     case: suites.PolicyTestCase,
-    inputs: world.SuiteInputs,
+    inputs: suite_inputs.SuiteInputs,
     known: names.NameResolver,
     covered: coverage.PolicyCoverage,
 ) -> CaseResult:

@@ -16,7 +16,7 @@ from policysched.promapi import (
     failures,
     joiner,
     joining,
-    kept_samples,
+    latest_samples,
     older_samples,
     range_answers,
     server_clock,
@@ -57,10 +57,10 @@ class FollowedMetric:
         origin: source.Source,
         around: source.SourceDependencies,
         joins: joiner.SampleJoiner,
-        kept: kept_samples.LatestSamples | None = None,
+        kept: latest_samples.LatestSamples | None = None,
     ) -> None:
         self.metric = metric
-        self.kept = kept or kept_samples.LatestSamples()
+        self.kept = kept or latest_samples.LatestSamples()
         self.stats = status.MetricStats(metric.key, metric.name, origin.name)
         self.asked = asyncio.Event()
         self.answered = asyncio.Event()

@@ -19,10 +19,10 @@ from policysched.scheduler import (
     decisions,
     event_notes,
     failure,
+    in_flight_pods,
     measurements,
     object_changes,
     ports,
-    pre_binding,
     scheduling_cycle,
 )
 
@@ -40,7 +40,7 @@ class BindingCycle:
         self,
         cache: caches.Cache,
         queue: scheduling_queue.SchedulingQueue,
-        on_their_way: pre_binding.InFlightPods,
+        on_their_way: in_flight_pods.InFlightPods,
         failures: failure.FailureHandler,
         outside: ports.SchedulerPorts,
         counters: counts.SchedulingCounters,

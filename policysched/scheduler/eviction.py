@@ -29,7 +29,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.framework import preemptions, profile
 from policysched.queue import scheduling_queue
 from policysched.scheduler import counters as counts
-from policysched.scheduler import event_notes, nominations, ports, pre_binding
+from policysched.scheduler import event_notes, in_flight_pods, nominations, ports
 
 _log = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ class Evictions:
     def __init__(  # noqa: PLR0913 - the parts of the loop that a preemption touches
         self,
         queue: scheduling_queue.SchedulingQueue,
-        on_their_way: pre_binding.InFlightPods,
+        on_their_way: in_flight_pods.InFlightPods,
         pods: ports.PodLookup,
         outside: ports.SchedulerPorts,
         counters: counts.SchedulingCounters,

@@ -19,14 +19,14 @@ from policysched.queue import scheduling_queue
 from policysched.scheduler import (
     binding_cycle,
     decisions,
-    ending,
     event_handlers,
     eviction,
     failure,
+    in_flight_pods,
     measurements,
     ports,
-    pre_binding,
     scheduling_cycle,
+    shutdown,
 )
 from policysched.scheduler import counters as counts
 
@@ -117,7 +117,7 @@ class Scheduler:
         binding_cycle.BindingCycle,
     ]:
         """Return the gate of preemptors and what schedules and binds, which share evictions."""
-        on_their_way = pre_binding.InFlightPods(self.waiting_pods)
+        on_their_way = in_flight_pods.InFlightPods(self.waiting_pods)
         evictions = eviction.Evictions(
             self.queue,
             on_their_way,
@@ -316,7 +316,7 @@ class Scheduler:
         self._is_stopping = True
         self._awake.set()
         self.waiting_pods.cancel_all()
-        return await ending.finish_tasks(self._tasks, grace_seconds)
+        return await shutdown.finish_tasks(self._tasks, grace_seconds)
 
 
 def _measured(

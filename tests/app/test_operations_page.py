@@ -9,10 +9,10 @@ import re
 import pytest
 
 from policysched import clock as clocks
-from policysched.app import scheduler_service
+from policysched.app import scheduler_process
 from policysched.cli.commands import run
 from policysched.config import config, config_reading, election_config
-from policysched.leadership import election, terms
+from policysched.leadership import election, runner
 from tests import builders
 from tests.app import operations_page
 
@@ -47,7 +47,7 @@ def test_the_options_of_the_page_are_those_of_the_command() -> None:
 def test_who_leads_is_told_where_one_is_elected() -> None:
     """The metric of the page is there with leader election, and not without."""
     elected = election_config.LeaderElectionConfig(leader_elect=True)
-    (family,) = election.collect_metrics(elected, terms.AlwaysLeader())
+    (family,) = election.collect_metrics(elected, runner.AlwaysLeader())
     (sample,) = family.samples
     assert (sample.name, sample.labels, sample.value) == (
         "leader_election_master_status",
@@ -56,7 +56,9 @@ def test_who_leads_is_told_where_one_is_elected() -> None:
     )
     assert f"`{sample.name}{{" in operations_page.TEXT
     assert (
-        list(election.collect_metrics(election_config.LeaderElectionConfig(), terms.AlwaysLeader()))
+        list(
+            election.collect_metrics(election_config.LeaderElectionConfig(), runner.AlwaysLeader())
+        )
         == []
     )
 
@@ -66,12 +68,12 @@ def test_limits_on_requests_are_those_of_the_configuration(tmp_path: pathlib.Pat
     clock = clocks.ManualClock(builders.EPOCH)
     file = tmp_path / "limits.yaml"
     file.write_text(operations_page.BLOCKS["limits.yaml"], encoding="utf-8")
-    options, configuration = scheduler_service.RunOptions(), config_reading.read_config(str(file))
-    limit = scheduler_service.SchedulerProcess(options, configuration, clock)._request_limit()
+    options, configuration = scheduler_process.RunOptions(), config_reading.read_config(str(file))
+    limit = scheduler_process.SchedulerProcess(options, configuration, clock)._request_limit()
     assert limit is not None
     waits = [limit.take() for _ in range(102)]
     assert waits[:100] == [0.0] * 100
     assert waits[100:] == pytest.approx([1 / 50, 2 / 50])
     assert (
-        scheduler_service.SchedulerProcess(options, config.Config(), clock)._request_limit() is None
+        scheduler_process.SchedulerProcess(options, config.Config(), clock)._request_limit() is None
     )

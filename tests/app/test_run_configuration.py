@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from policysched import clock as clocks
-from policysched.app import scheduler_service
+from policysched.app import scheduler_process
 from policysched.config import config
 from policysched.framework import handles, shape_answers
 from policysched.profiles import policies
 from policysched.reload import live_profiles
 from tests import builders
-from tests.e2e import scheduler_process
+from tests.e2e import scheduler_process as processes_of_tests
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import manifests
 from tests.realcluster import process as processes
@@ -32,8 +32,8 @@ ALL_OFF = config.FeatureGates(
 def _settings(**fields: Any) -> Any:
     configuration = config.Config(**fields)
     clock = clocks.ManualClock(builders.EPOCH)
-    return scheduler_service.SchedulerProcess(
-        scheduler_service.RunOptions(), configuration, clock
+    return scheduler_process.SchedulerProcess(
+        scheduler_process.RunOptions(), configuration, clock
     )._settings()
 
 
@@ -95,7 +95,7 @@ def test_switches_off_and_pods_of_others(
             text: str = answer.read().decode()
             return text
 
-    with scheduler_process.PolicyScheduler(
+    with processes_of_tests.PolicyScheduler(
         control_plane, tmp_path, flags=(*flags, "--metrics-address", address)
     ) as scheduler:
         scheduler.wait_until(

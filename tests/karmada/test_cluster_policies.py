@@ -16,7 +16,7 @@ from policysched.karmada.plugins import registry
 from policysched.karmada.policies import cluster_policies
 from policysched.karmada.scheduler import triggers
 from policysched.karmada.state import snapshot
-from policysched.karmada.steps import algorithm, decide
+from policysched.karmada.steps import algorithm, binding_decision
 from policysched.lang import source
 from policysched.lang.checked import checked
 from policysched.lang.checking import checker
@@ -181,7 +181,9 @@ def _decide(
     known = snapshot.make_snapshot(
         [msgspec.convert(each, objects.Cluster, strict=False) for each in items]
     )
-    decision = decide.decide(algorithm.BindingAlgorithm(plugins, policies=policies), binding, known)
+    decision = binding_decision.decide(
+        algorithm.BindingAlgorithm(plugins, policies=policies), binding, known
+    )
     result = decision.result
     if isinstance(result, tuple):
         said = " ".join(f"{each.name}:{each.replicas}" for each in result)

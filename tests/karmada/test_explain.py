@@ -16,7 +16,7 @@ from policysched.inputs import control_plane_file
 from policysched.karmada import errors
 from policysched.karmada.plugins import registry
 from policysched.karmada.state import snapshot
-from policysched.karmada.steps import algorithm, decide, webster
+from policysched.karmada.steps import algorithm, binding_decision, webster
 from policysched.offline import binding_explaining
 from tests.conformance.generate import draw
 from tests.karmada import cases, policy_texts
@@ -28,7 +28,7 @@ _NOW = datetime.datetime(2026, 3, 2, 10, tzinfo=datetime.UTC)
 
 def _reports(
     seed: str, tmp_path: pathlib.Path, *, has_policies: bool
-) -> list[tuple[decide.BindingDecision, dict[str, Any]]]:
+) -> list[tuple[binding_decision.BindingDecision, dict[str, Any]]]:
     """Return what is decided about generated bindings, and what is explained."""
     d = draw.Draw(f"explain {seed}")
     path = tmp_path / "plane.json"
@@ -44,7 +44,7 @@ def _reports(
     )
     return [
         (
-            decide.decide(made, binding, known),
+            binding_decision.decide(made, binding, known),
             binding_explaining.report_binding(made, binding, known),
         )
         for binding in plane.bindings

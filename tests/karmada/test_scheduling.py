@@ -12,12 +12,12 @@ from policysched import clock as clocks
 from policysched.karmada import errors, interface, objects
 from policysched.karmada.plugins import registry
 from policysched.karmada.scheduler import (
+    attempt_outcomes,
     event_handlers,
     measurements,
     patches,
     scheduling,
     triggers,
-    verdicts,
     work_queue,
 )
 from policysched.karmada.state import snapshot, store
@@ -272,7 +272,9 @@ def test_a_binding_that_makes_no_sense_is_told_so_and_not_tried_again(world: Wor
     assert attempt.is_hopeless
     assert attempt.targets is None
     assert attempt.decision is not None
-    world.decisions.record_outcome(attempt, verdicts.derive_outcome(attempt.decision.result))
+    world.decisions.record_outcome(
+        attempt, attempt_outcomes.derive_outcome(attempt.decision.result)
+    )
     assert "`yesterday` is not a time" in world.events.told[0][2]
 
 

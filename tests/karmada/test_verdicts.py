@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from policysched.karmada import errors, objects
-from policysched.karmada.scheduler import verdicts
+from policysched.karmada.scheduler import attempt_outcomes
 from policysched.karmada.steps import algorithm
 
 _TARGETS = (objects.TargetCluster(name="m1", replicas=2),)
 _FIT = errors.PlacementFailure("fit", "0/1 clusters are available: 1 x.")
-_BROKEN = verdicts.WriteFailure("etcd is away")
-_QUOTA = verdicts.WriteFailure("quota x is used up", is_quota=True)
+_BROKEN = attempt_outcomes.WriteFailure("etcd is away")
+_QUOTA = attempt_outcomes.WriteFailure("quota x is used up", is_quota=True)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ _QUOTA = verdicts.WriteFailure("quota x is used up", is_quota=True)
         (_TARGETS, [_BROKEN, _BROKEN], ("SchedulerError", "etcd is away", True)),
         (
             _TARGETS,
-            [_BROKEN, verdicts.WriteFailure("and again")],
+            [_BROKEN, attempt_outcomes.WriteFailure("and again")],
             ("SchedulerError", "[etcd is away, and again]", True),
         ),
         (_TARGETS, [_QUOTA], ("QuotaExceeded", "quota x is used up", True)),
@@ -45,11 +45,11 @@ _QUOTA = verdicts.WriteFailure("quota x is used up", is_quota=True)
 )
 def test_reasons_texts_and_retries(
     result: algorithm.Result,
-    failures: list[verdicts.WriteFailure],
+    failures: list[attempt_outcomes.WriteFailure],
     expected: tuple[str, str, bool],
 ) -> None:
     """Only success and `fit` wait for a change; a write that failed is tried again."""
-    verdict = verdicts.derive_outcome(result, failures)
+    verdict = attempt_outcomes.derive_outcome(result, failures)
     assert (verdict.condition.reason, verdict.error, verdict.is_retried) == expected
     assert verdict.condition.status == ("True" if expected[0] == "Success" else "False")
     assert verdict.condition.message == (
@@ -59,5 +59,5 @@ def test_reasons_texts_and_retries(
 
 def test_a_message_fits_into_a_condition() -> None:
     """The API refuses longer ones, which would keep the binding from ever being told."""
-    verdict = verdicts.derive_outcome(errors.PlacementFailure("other", "x" * 100_000))
-    assert len(verdict.condition.message) == verdicts.MESSAGE_LIMIT
+    verdict = attempt_outcomes.derive_outcome(errors.PlacementFailure("other", "x" * 100_000))
+    assert len(verdict.condition.message) == attempt_outcomes.MESSAGE_LIMIT

@@ -15,7 +15,7 @@ from policysched.cluster.metrics import metric_table
 from policysched.karmada import errors as failures
 from policysched.karmada import objects
 from policysched.karmada.policies import cluster_rows, permitted_clusters
-from policysched.karmada.scheduler import triggers, verdicts
+from policysched.karmada.scheduler import attempt_outcomes, triggers
 from policysched.karmada_loop import live_policies
 from policysched.lang import source
 from policysched.profiles import cluster_profiles as cluster_texts
@@ -251,7 +251,9 @@ def test_a_binding_that_is_held_tries_no_term_and_says_so_once() -> None:
     assert attempt.decision is not None
     assert attempt.decision.failed_terms == ()
     assert scene.world.events.told == []
-    scene.world.decisions.record_outcome(attempt, verdicts.derive_outcome(attempt.decision.result))
+    scene.world.decisions.record_outcome(
+        attempt, attempt_outcomes.derive_outcome(attempt.decision.result)
+    )
     ((_, _, note),) = scene.world.events.told
     assert "no cluster has a valid sample (policies: web; " in note
 

@@ -10,7 +10,7 @@ import pytest
 
 from policysched.app import karmada_health_checks
 from policysched.karmada_loop import loop
-from policysched.leadership import terms
+from policysched.leadership import runner
 from policysched.serving import http_server
 from tests.karmada import test_scheduling
 from tests.kube import asynchronous
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from policysched.app import cluster_sync
     from policysched.karmada.scheduler import scheduling
-    from policysched.karmada_loop import writing
+    from policysched.karmada_loop import binding_writer
 
 AT_ONCE = 2
 
@@ -57,14 +57,14 @@ class Scene:
         self.loop = loop.BindingSchedulingLoop(
             self.world.decisions,
             self.world.handlers,
-            cast("writing.BindingWriter", self.writes),
+            cast("binding_writer.BindingWriter", self.writes),
             self.world.clock,
             asyncio.Event(),
             writes_at_once=AT_ONCE,
         )
         self._pages = karmada_health_checks.make_karmada_health(
             karmada_health_checks.KarmadaHealthInputs(
-                terms.AlwaysLeader(),
+                runner.AlwaysLeader(),
                 cast("cluster_sync.WatchSync", _Listed()),
                 (),
                 self.stopping,

@@ -1,4 +1,4 @@
-"""`karmada_loop/writing.py`: what it writes when others write, too."""
+"""`karmada_loop/binding_writer.py`: what it writes when others write, too."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 import pytest
 
-from policysched.karmada_loop import acknowledgements, writing
+from policysched.karmada_loop import acknowledgements, binding_writer
 from tests.karmada import test_scheduling
 from tests.kube import asynchronous
 
@@ -47,7 +47,7 @@ class Scene:
     async def carry_out(self) -> None:
         """Write it to its end."""
         api = cast("client.ApiClient", self)
-        await writing.BindingWriter(
+        await binding_writer.BindingWriter(
             api,
             self.world.decisions,
             self._echoes,

@@ -8,7 +8,13 @@ import pytest
 
 from policysched.lang import source
 from policysched.lang.diagnostics import diagnostics
-from policysched.language_server.texts import differences, documents, manifests, parts, positions
+from policysched.language_server.texts import (
+    differences,
+    documents,
+    embedded_policies,
+    manifests,
+    positions,
+)
 
 SIGNS = ("a", "é", "中", "🚀", "\u2028", "\x0b", "\t", "\n", "\r\n", "\r")
 
@@ -72,7 +78,7 @@ def test_differences_make_one_text_of_another(before: str, after: str) -> None:
     """Edits of whole lines, at the beginning, in the middle and at the end."""
     text = source.SourceText("x", before)
     document = documents.EditorDocument("x", before)
-    part = parts.EmbeddedPolicy.whole(text)
+    part = embedded_policies.EmbeddedPolicy.whole(text)
     edits = [part.edit(each) for each in differences.edits(text, after)]
     assert document.apply_edits(edits) == after
 

@@ -20,10 +20,10 @@ from policysched.language_server.features import (
     hover,
     outline,
     renaming,
-    selections,
+    selector_matches,
     tokens,
 )
-from policysched.language_server.project import options, programs, sources
+from policysched.language_server.project import editor_settings, programs, sources
 from policysched.language_server.texts import documents
 from policysched.language_server.words import names, vocabulary, word_docs
 from policysched.lint import fixing, linter, settings
@@ -273,7 +273,7 @@ def test_hover_tells_the_unit_of_a_metric_and_the_value_of_a_let() -> None:
 @pytest.fixture(scope="module")
 def known() -> programs.ProgramEnvironment:
     """The cluster of the lint tests: three nodes, two of them in the pool `web`."""
-    wanted = options.EditorSettings(cluster=str(CLUSTER))
+    wanted = editor_settings.EditorSettings(cluster=str(CLUSTER))
     loaded = sources.load(wanted, pathlib.Path("/"))
     assert loaded.problems == ()
     facts = sources.facts(loaded, frozenset(), clocks.SystemClock().now())
@@ -283,7 +283,7 @@ def known() -> programs.ProgramEnvironment:
 def test_counts_are_those_of_the_cluster(known: programs.ProgramEnvironment) -> None:
     """Nodes and pods of the cluster, by policy, by affinity and by requirement."""
     about = program(METRICS, WEB, known=known)
-    texts = [note.text for note in selections.lenses(about, "1.policy")]
+    texts = [note.text for note in selector_matches.lenses(about, "1.policy")]
     assert texts == ["1/2 pods, matches 2/3 nodes", "matches 2/3 nodes", "0/2 pods"]
     found = hover.build_hover(about, "metrics.policy", METRICS.index("In (web)"))
     assert found is not None
@@ -299,7 +299,7 @@ def test_lint_compares_with_the_cluster(known: programs.ProgramEnvironment) -> N
 
 def test_shares_of_the_weight(known: programs.ProgramEnvironment) -> None:
     """7 beside the 14 of built-in scores is a third."""
-    notes = list(selections.shares(program(METRICS, WEB), "1.policy"))
+    notes = list(selector_matches.shares(program(METRICS, WEB), "1.policy"))
     assert [note.text for note in notes] == ["33%"]
 
 
@@ -398,7 +398,7 @@ def test_a_program_is_a_folder_or_what_a_file_imports(tmp_path: pathlib.Path) ->
     asked = asking.Asking(tmp_path)
     web = asked.open("web.policy", WEB)
     assert "PS104" in {each.code for each in asked.files.program(web).report.findings}
-    asked.files.options = options.EditorSettings(program="file")
+    asked.files.options = editor_settings.EditorSettings(program="file")
     assert asked.files.program(web).result.program is not None
     asked.open("metrics.policy", METRICS.replace("hot", "cold"))
     assert [each.code for each in asked.session.findings(web)] == ["PS104"]
@@ -459,26 +459,34 @@ def test_settings_of_paths_know_manifests(tmp_path: pathlib.Path) -> None:
 )
 def test_a_wrong_setting_costs_no_other_one(raw: dict[str, object], problem: str) -> None:
     """It is one warning, and what else was sent is used."""
-    expected = options.DecodedSettings(options.EditorSettings(prometheus="http://p"), (problem,))
-    assert options.decode(raw | {"prometheus": "http://p"}) == expected
-    assert options.decode({"policysched": raw | {"prometheus": "http://p"}}) == expected
+    expected = editor_settings.DecodedSettings(
+        editor_settings.EditorSettings(prometheus="http://p"), (problem,)
+    )
+    assert editor_settings.decode(raw | {"prometheus": "http://p"}) == expected
+    assert editor_settings.decode({"policysched": raw | {"prometheus": "http://p"}}) == expected
 
 
 @pytest.mark.parametrize("raw", [[1], "x", 5, {"policysched": 3}])
 def test_settings_that_are_no_object_are_a_warning(raw: object) -> None:
     """Nothing of them can be used, and the server starts as without."""
     problems = ("the settings must be an object",)
-    assert options.decode(raw) == options.DecodedSettings(options.EditorSettings(), problems)
+    assert editor_settings.decode(raw) == editor_settings.DecodedSettings(
+        editor_settings.EditorSettings(), problems
+    )
 
 
 def test_settings_may_stand_below_their_name() -> None:
     """As editors send them; what is empty is not set."""
-    expected = options.DecodedSettings(options.EditorSettings(cluster="c.json"))
-    assert options.decode({"policysched": {"cluster": "c.json", "context": None}}) == expected
-    assert options.decode({"cluster": "c.json", "prometheus": ""}) == expected
-    assert options.decode(None) == options.DecodedSettings(options.EditorSettings())
+    expected = editor_settings.DecodedSettings(editor_settings.EditorSettings(cluster="c.json"))
+    assert (
+        editor_settings.decode({"policysched": {"cluster": "c.json", "context": None}}) == expected
+    )
+    assert editor_settings.decode({"cluster": "c.json", "prometheus": ""}) == expected
+    assert editor_settings.decode(None) == editor_settings.DecodedSettings(
+        editor_settings.EditorSettings()
+    )
     of_client = {"command": ["policysched", "lsp"], "trace": {"server": "off"}}
-    assert options.decode({"policysched": {"cluster": "c.json"} | of_client}) == expected
+    assert editor_settings.decode({"policysched": {"cluster": "c.json"} | of_client}) == expected
 
 
 def test_words_of_policies_are_proposed_without_a_cluster() -> None:

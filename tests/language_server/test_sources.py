@@ -6,7 +6,7 @@ import pathlib
 
 import pytest
 
-from policysched.language_server.project import options, sources
+from policysched.language_server.project import editor_settings, sources
 from policysched.promapi import series_names
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import manifests, prometheus
@@ -25,7 +25,7 @@ free_bytes{instance="n1"} 5 1700000000
 def test_a_prometheus_tells_its_series(tmp_path: pathlib.Path) -> None:
     """All names that it has are proposed in queries."""
     with prometheus.Prometheus(tmp_path, openmetrics=SERIES) as server:
-        loaded = sources.load(options.EditorSettings(prometheus=server.url), tmp_path)
+        loaded = sources.load(editor_settings.EditorSettings(prometheus=server.url), tmp_path)
     assert loaded.problems == ()
     assert {"cpu_seconds_total", "free_bytes"} <= loaded.words.series
 
@@ -38,7 +38,7 @@ def test_a_running_cluster_tells_its_labels(
     control_plane.client.create_nodes(manifests.fleet(2))
     control_plane.client.create_pods(namespace, [manifests.pod("a", scheduler_name="nobody")])
     file = control_plane.write_kubeconfig(tmp_path / "kubeconfig")
-    loaded = sources.load(options.EditorSettings(kubeconfig=file.name), tmp_path)
+    loaded = sources.load(editor_settings.EditorSettings(kubeconfig=file.name), tmp_path)
     assert loaded.problems == ()
     assert loaded.name == control_plane.server
     assert "kubernetes.io/hostname" in loaded.words.get_labels("node")
@@ -48,15 +48,15 @@ def test_a_running_cluster_tells_its_labels(
 @pytest.mark.parametrize(
     "wanted, problem",
     [
-        (options.EditorSettings(cluster="none.json"), "none.json"),
-        (options.EditorSettings(kubeconfig="none"), "none"),
-        (options.EditorSettings(prometheus="http://127.0.0.1:1"), "http://127.0.0.1:1"),
-        (options.EditorSettings(prometheus="nowhere"), "prometheus"),
+        (editor_settings.EditorSettings(cluster="none.json"), "none.json"),
+        (editor_settings.EditorSettings(kubeconfig="none"), "none"),
+        (editor_settings.EditorSettings(prometheus="http://127.0.0.1:1"), "http://127.0.0.1:1"),
+        (editor_settings.EditorSettings(prometheus="nowhere"), "prometheus"),
     ],
     ids=["file", "kubeconfig", "prometheus", "address"],
 )
 def test_what_cannot_be_read_is_told(
-    wanted: options.EditorSettings, problem: str, tmp_path: pathlib.Path
+    wanted: editor_settings.EditorSettings, problem: str, tmp_path: pathlib.Path
 ) -> None:
     """One problem that names it, and nothing to propose."""
     loaded = sources.load(wanted, tmp_path)

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from policysched.lang.words import syntax_words, vocabulary
-from policysched.language_server.project import options
+from policysched.language_server.project import editor_settings
 from policysched.promql import query_words
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "editors" / "vscode"
@@ -108,10 +108,12 @@ def test_settings_are_those_of_the_server() -> None:
     """Each setting of the server but the delay can be set in VS Code, with the same default."""
     properties = _read("package.json")["contributes"]["configuration"]["properties"]
     offered = {name.removeprefix("policysched.") for name in properties} - {"command"}
-    known = {field.encode_name for field in msgspec.structs.fields(options.EditorSettings)}
+    known = {field.encode_name for field in msgspec.structs.fields(editor_settings.EditorSettings)}
     assert offered == known - {"delayMilliseconds"}
     defaults = {name: properties[f"policysched.{name}"]["default"] for name in offered}
-    assert options.decode(defaults) == options.DecodedSettings(options.EditorSettings())
+    assert editor_settings.decode(defaults) == editor_settings.DecodedSettings(
+        editor_settings.EditorSettings()
+    )
     client = (FOLDER / "client" / "extension.js").read_text(encoding="utf-8")
     assert [name for name in offered if f'"{name}"' not in client] == []
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from policysched.leadership import terms
+from policysched.leadership import runner
 from tests.scheduler import fakes
 
 
@@ -67,7 +67,7 @@ class Scene:
         self.may_list = asyncio.Event()
         self.may_list.set()
         self.flushes = 0
-        self.terms = terms.LeadershipRunner(
+        self.terms = runner.LeadershipRunner(
             self.elector, self.world.scheduler, refresh=self.refresh, last_writes_seconds=0.01
         )
 
@@ -254,7 +254,7 @@ def test_without_an_election_there_is_one_term() -> None:
 
     async def scenario() -> None:
         scene = Scene()
-        scene.terms = terms.LeadershipRunner(terms.AlwaysLeader(), scene.world.scheduler)
+        scene.terms = runner.LeadershipRunner(runner.AlwaysLeader(), scene.world.scheduler)
         scene.elector.candidacies.put_nowait(None)  # nobody asks it
         async with scene.running():
             assert scene.bound == ["a"]

@@ -19,7 +19,7 @@ import msgspec
 from policysched.lang import source
 from policysched.lang.checking import checker
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint import linter, settings, subject
+from policysched.lint import linter, rule_input, settings
 from policysched.lint.facts import cluster_facts, prometheus_facts
 from policysched.offline import lint_cluster
 
@@ -69,7 +69,7 @@ def prometheus(code: str, result: checker.CheckResult) -> prometheus_facts.Prome
         return None
     assert result.program is not None
     said = msgspec.json.decode(file.read_bytes(), type=_Said)
-    about = subject.RuleInput(result.program, result.parsed, result.texts)
+    about = rule_input.RuleInput(result.program, result.parsed, result.texts)
     texts = {each.metric.name: each.query.text for each in about.metric_queries}
     return prometheus_facts.PrometheusFacts(
         name="http://prometheus:9090",

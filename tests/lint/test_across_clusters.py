@@ -9,7 +9,7 @@ import pytest
 
 from policysched.lang import source
 from policysched.lang.checking import checker
-from policysched.lint import across_clusters, linter, settings, subject
+from policysched.lint import across_clusters, linter, rule_input, settings
 from policysched.lint.facts import prometheus_facts
 from policysched.offline import lint_cluster
 from tests.lint import cases
@@ -316,7 +316,7 @@ def test_answers_are_compared_with_member_clusters() -> None:
     text = _policy("reject when errors > 5%", head=_METRIC)
     result = checker.check([source.SourceText("x.policy", text)])
     assert result.program is not None
-    query = subject.RuleInput(result.program, result.parsed, result.texts).metric_queries[0]
+    query = rule_input.RuleInput(result.program, result.parsed, result.texts).metric_queries[0]
     series = tuple(prometheus_facts.QuerySample({"cluster": name}, 0.0) for name in ("m1", "m3"))
     facts = prometheus_facts.QueryFacts(series=series)
     said = prometheus_facts.PrometheusFacts("p", queries={query.query.text: facts})

@@ -7,7 +7,7 @@ import pytest
 from policysched.lang import source
 from policysched.lang.checked import checked_selector
 from policysched.lint import fixing, linter, settings
-from policysched.lint.rules import ps307
+from policysched.lint.rules import ps307_disproportionate_weight
 from policysched.lint.sets import selector_sets
 from tests.lint import cases
 
@@ -116,7 +116,7 @@ def test_scores_that_are_disabled_oppose_nothing(scope: str, is_opposed: bool) -
     [
         ("disable all scores", True),
         ("disable all scores plugin NodeResourcesFit weight 50", False),
-        (f"disable scores {', '.join(ps307.BUILTIN_WEIGHTS)}", True),
+        (f"disable scores {', '.join(ps307_disproportionate_weight.BUILTIN_WEIGHTS)}", True),
         ("disable all scores plugin NodeResourcesFit weight 1 builtin weight 50", False),
         ("", False),
     ],

@@ -9,7 +9,7 @@ import pytest
 
 from policysched import clock as clocks
 from policysched.kube import errors
-from policysched.leadership import election, terms
+from policysched.leadership import election, runner
 from policysched.observability import dry_run_report, exporter
 from tests import builders
 from tests.observability import page_forms
@@ -90,7 +90,7 @@ def test_it_never_leads() -> None:
     """So nothing that waits for the leader's turn begins."""
 
     async def scenario() -> None:
-        elector = terms.NeverLeader()
+        elector = runner.NeverLeader()
         assert elector.is_leading is False
         waiting = asyncio.ensure_future(elector.acquire())
         for _ in range(10):

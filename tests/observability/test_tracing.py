@@ -206,7 +206,7 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
 def test_it_costs_no_import_while_it_is_off() -> None:
     """The SDK stays out of a process that traces nothing."""
     code = (
-        "import sys; import policysched.app.scheduler_service;"
+        "import sys; import policysched.app.scheduler_process;"
         "import policysched.observability.tracing;"
         "sys.exit(any(name.startswith('opentelemetry') for name in sys.modules))"
     )

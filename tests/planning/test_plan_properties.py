@@ -12,7 +12,7 @@ from hypothesis import strategies
 from policysched.inputs import cluster_file
 from policysched.lang import source
 from policysched.offline import sessions
-from policysched.planning import changes, metric_keys, planning, report, sides, world
+from policysched.planning import changes, metric_keys, planning, report, sides, two_sided_cluster
 from policysched.profiles import policies
 from tests import examples
 from tests.cli import clusters
@@ -84,7 +84,7 @@ def _plan(
     old: sides.PlanSide, new: sides.PlanSide, items: list[clusters.Object]
 ) -> tuple[planning.PolicyChangePlan, dict[str, Any]]:
     apart = metric_keys.separate_metric_keys(old.policies, new.policies)
-    basis = world.PlanInputs(sides.PlanSide("old", apart), new, _NOW)
+    basis = two_sided_cluster.PlanInputs(sides.PlanSide("old", apart), new, _NOW)
     plan = planning.make_plan(
         basis, _objects(items), "cluster", lambda _what, _size: lambda _n: None
     )

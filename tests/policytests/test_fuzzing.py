@@ -14,7 +14,7 @@ from policysched.cli import main
 from policysched.lang import source
 from policysched.lang.formatting import formatter
 from policysched.lang.parsing import parser
-from policysched.policytests import evaluation, fuzz_worlds, fuzzing, running
+from policysched.policytests import evaluation, fuzz_clusters, fuzzing, running
 from tests.policytests import files
 
 TESTS = "- {name: it, pod: web, expect: {}}\n"
@@ -39,10 +39,10 @@ def test_shipped_policies_have_no_counterexample(path: pathlib.Path) -> None:
 def test_a_seed_makes_the_same_clusters() -> None:
     """And they hold what the policies speak of."""
     text = source.SourceText("web.policy", files.POLICY)
-    words = fuzz_worlds.build_vocabulary([text], ())
+    words = fuzz_clusters.build_vocabulary([text], ())
     assert words.labels == {"app": {"web"}, "disk": {"ssd"}}
     assert words.taints == {"dedicated=web:NoSchedule"}
-    made = [fuzz_worlds.generate_suite(words, random.Random(seed)) for seed in (1, 1, 2)]
+    made = [fuzz_clusters.generate_suite(words, random.Random(seed)) for seed in (1, 1, 2)]
     assert made[0] == made[1] != made[2]
 
 

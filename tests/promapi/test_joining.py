@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from policysched.cluster.metrics import metric_table
 from policysched.cluster.objects import node_names
 from policysched.lang.checked import checked
-from policysched.promapi import answers, failures, joining, kept_samples
+from policysched.promapi import answers, failures, joining, latest_samples
 from tests.promapi import worlds
 
 Cause = failures.QueryIssue
@@ -165,7 +165,7 @@ _ANSWERS = st.builds(
 @given(answers_=st.lists(_ANSWERS, max_size=4), has_freshness=st.booleans())
 def test_no_sample_is_made_up(answers_: list[answers.InstantVector], has_freshness: bool) -> None:
     """After any answers each sample is finite, past, and the only value some answer had."""
-    kept = kept_samples.LatestSamples()
+    kept = latest_samples.LatestSamples()
     for number, answer in enumerate(answers_):
         now = NOW + 10 * number
         joined = joining.join(answer, _metric(), NAMES, now, has_freshness=has_freshness)
@@ -188,7 +188,7 @@ def test_no_sample_is_made_up(answers_: list[answers.InstantVector], has_freshne
 @pytest.mark.parametrize("back, value", [(3600.0, 0.9), (5.0, 0.9), (0.5, 0.5)])
 def test_a_clock_that_is_set_back_blocks_nothing(back: float, value: float) -> None:
     """What was kept lies in the future then, unless it was a mere correction."""
-    kept = kept_samples.LatestSamples()
+    kept = latest_samples.LatestSamples()
     samples = {name: metric_table.Sample(0.5, NOW) for name in ("n1", "n2")}
     kept.update(joining.NodeSamples(dict(samples)), NAMES, NOW, MAX_AGE)
     now = NOW - back
@@ -200,7 +200,7 @@ def test_a_clock_that_is_set_back_blocks_nothing(back: float, value: float) -> N
 
 def test_an_older_sample_does_not_replace_a_newer_one() -> None:
     """A replica that lags, or a time that was found less exactly, brings nothing new."""
-    kept = kept_samples.LatestSamples()
+    kept = latest_samples.LatestSamples()
 
     def take(value: float, age: float, at: float) -> None:
         answer = _answer([("n1", value)], {"n1": EVALUATED - age})

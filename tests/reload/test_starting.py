@@ -19,7 +19,7 @@ from policysched.kube import errors as kube_errors
 from policysched.lang import source
 from policysched.lang.checked import content_hash
 from policysched.profiles import policies
-from policysched.reload import history, starting, versions
+from policysched.reload import history, initial_version, versions
 from tests import builders
 from tests.kube.asynchronous import asynchronous
 from tests.kube.fake_server import FakeServer
@@ -53,14 +53,14 @@ class Source:
 
 def _starting(
     *paths: str, config_map: str = "prod/policies", on_bad_start: str = "refuse"
-) -> starting.InitialVersionFinder:
+) -> initial_version.InitialVersionFinder:
     settings = config.PoliciesConfig(
         paths=paths,
         config_map="" if paths else config_map,
         on_bad_start=on_bad_start,  # type: ignore[arg-type]  # one of two words
         history=HISTORY,
     )
-    return starting.InitialVersionFinder(settings, _recipe())
+    return initial_version.InitialVersionFinder(settings, _recipe())
 
 
 def _recipe(**params: str) -> versions.VersionChecker:
@@ -259,7 +259,7 @@ async def test_files_that_are_bad_leave_the_last_good_version(tmp_path: pathlib.
 
 def test_without_policies_there_is_nothing_to_follow() -> None:
     """kube-scheduler's profile does not change."""
-    alone = starting.InitialVersionFinder(config.PoliciesConfig(), _recipe())
+    alone = initial_version.InitialVersionFinder(config.PoliciesConfig(), _recipe())
     start = alone.find_local()
     assert start is not None
     assert (start.checked.hash, alone.files) == ("", None)

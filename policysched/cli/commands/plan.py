@@ -19,7 +19,7 @@ from policysched.cli.subcommands import plan_sweep
 
 if TYPE_CHECKING:
     from policysched.inputs import dump_file, metrics_file
-    from policysched.planning import world
+    from policysched.planning import two_sided_cluster
 
 _TEXT, _MARKDOWN = "text", "markdown"
 _UNSCHEDULABLE = "unschedulable"
@@ -150,7 +150,7 @@ _PHASES = ("running", "pending")
 
 def _read_policy_sides(
     args: argparse.Namespace,
-) -> tuple[world.PlanInputs, metrics_file.MetricsFile | None]:
+) -> tuple[two_sided_cluster.PlanInputs, metrics_file.MetricsFile | None]:
     """Return the options about policies, and the file of --metrics.
 
     Raises:
@@ -158,7 +158,7 @@ def _read_policy_sides(
     """
     import dataclasses  # noqa: PLC0415 - `--help` does without
 
-    from policysched.planning import planning, sides, world  # noqa: PLC0415 - as above
+    from policysched.planning import planning, sides, two_sided_cluster  # noqa: PLC0415 - as above
 
     offline_options.refuse_empty(args, "metrics", "scheduler_name")
     for dest, option in (("old", "from"), ("new", "to")):
@@ -176,7 +176,7 @@ def _read_policy_sides(
         args.scheduler_name,
         now,
     )
-    basis = world.PlanInputs(old, new, now, scheduler_name=args.scheduler_name)
+    basis = two_sided_cluster.PlanInputs(old, new, now, scheduler_name=args.scheduler_name)
     metrics = None
     if args.metrics is not None:
         metrics = planning.read_metrics(basis, args.metrics)
@@ -209,7 +209,9 @@ def _read_cluster(args: argparse.Namespace) -> tuple[str, dump_file.ObjectDump]:
     return where, dump
 
 
-def _make_report(basis: world.PlanInputs, dump: dump_file.ObjectDump, where: str) -> dict[str, Any]:
+def _make_report(
+    basis: two_sided_cluster.PlanInputs, dump: dump_file.ObjectDump, where: str
+) -> dict[str, Any]:
     from policysched import process  # noqa: PLC0415 - as above
     from policysched.planning import planning, report  # noqa: PLC0415 - as above
 
@@ -227,7 +229,7 @@ def _make_report(basis: world.PlanInputs, dump: dump_file.ObjectDump, where: str
 
 
 def _make_bindings_report(
-    basis: world.PlanInputs,
+    basis: two_sided_cluster.PlanInputs,
     dump: dump_file.ObjectDump,
     begin: Callable[[str, int], Callable[[int], None]],
 ) -> dict[str, Any]:

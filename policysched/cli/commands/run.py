@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     from policysched import process  # noqa: PLC0415 - as above
 
     with process.pause_garbage_collection():  # a twentieth of the start
-        from policysched.app import scheduler_service  # noqa: PLC0415 - as above
+        from policysched.app import scheduler_process  # noqa: PLC0415 - as above
         from policysched.config import config_printing, config_reading  # noqa: PLC0415 - as above
 
     offline_options.refuse_empty(args, "kubeconfig", "context", "config", "metrics_file")
@@ -79,14 +79,14 @@ def run(args: argparse.Namespace) -> int:
         return errors.EXIT_OK
     clock = clocks.SystemClock()
     logs.configure(clock, configuration.logging.level, form=configuration.logging.format)
-    options = scheduler_service.RunOptions(
+    options = scheduler_process.RunOptions(
         kubeconfig=args.kubeconfig,
         context=args.context,
         scheduler_name=args.scheduler_name,
         metrics_file=args.metrics_file,
         dry_run=args.dry_run,
     )
-    service = scheduler_service.SchedulerProcess(options, configuration, clock)
+    service = scheduler_process.SchedulerProcess(options, configuration, clock)
     asyncio.run(service.run())
     return errors.EXIT_OK
 

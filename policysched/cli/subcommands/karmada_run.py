@@ -158,7 +158,7 @@ def run(args: argparse.Namespace) -> int:
     import asyncio  # noqa: PLC0415 - `--help` does without all of these
 
     from policysched import clock as clocks  # noqa: PLC0415 - as above
-    from policysched.app import karmada_service  # noqa: PLC0415 - as above
+    from policysched.app import karmada_process  # noqa: PLC0415 - as above
 
     offline_options.refuse_empty(args, "kubeconfig", "context", "master")
     said = read_options(args)
@@ -168,7 +168,7 @@ def run(args: argparse.Namespace) -> int:
     logs.configure(clock, level, form=args.log_format)
     for warning in find_warnings(args):
         _log.warning("%s", warning)
-    asyncio.run(karmada_service.KarmadaSchedulerProcess(said, algorithm, clock).run())
+    asyncio.run(karmada_process.KarmadaSchedulerProcess(said, algorithm, clock).run())
     return errors.EXIT_OK
 
 

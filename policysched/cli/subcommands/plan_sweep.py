@@ -11,7 +11,7 @@ from policysched.cli.render import output, progress
 
 if TYPE_CHECKING:
     from policysched.inputs import cluster_file
-    from policysched.planning import axes, sweep, world
+    from policysched.planning import axes, sweep, two_sided_cluster
 
 _ALL, _PENDING = "all", "pending"
 _HOT = 0.8
@@ -72,7 +72,7 @@ def read_axes(args: argparse.Namespace) -> list[axes.SweepAxis]:
 def run(
     args: argparse.Namespace,
     varied: list[axes.SweepAxis],
-    basis: world.PlanInputs,
+    basis: two_sided_cluster.PlanInputs,
     objects: cluster_file.ClusterObjects,
     where: str,
 ) -> int:
@@ -109,7 +109,7 @@ def _write_picture(path: str, picture: str) -> None:
 
 def _make_report(
     settings: sweep.SweepSettings,
-    basis: world.PlanInputs,
+    basis: two_sided_cluster.PlanInputs,
     where: str,
     varied: list[axes.SweepAxis],
     results: list[sweep.SweepResult],

@@ -11,7 +11,7 @@ from msgspec import structs
 from policysched.cluster.objects import objects
 from policysched.explaining import edit, trials
 from policysched.explaining.edits import selector_edits
-from policysched.explaining.facts import obstacles
+from policysched.explaining.facts import rejections
 from policysched.plugins import names, node_unschedulable
 from policysched.plugins.kernels import tolerations
 
@@ -30,7 +30,7 @@ Supposing = Callable[[str], AbstractContextManager[None]]
 
 
 def find_edits(
-    tried: trials.PodTrials, known: obstacles.PodRejections
+    tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[edit.SuggestedEdit]:
     """Yield the single edits of single nodes by which the pod fits there."""
     yield from _uncordon(tried, known)
@@ -60,7 +60,7 @@ def _make_node_edit(
 
 
 def _uncordon(
-    tried: trials.PodTrials, known: obstacles.PodRejections
+    tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[edit.SuggestedEdit]:
     """Uncordon nodes; the taint that says the same goes with it."""
     cordoned = [
@@ -80,7 +80,7 @@ def _uncordon(
 
 
 def _untaint(
-    tried: trials.PodTrials, known: obstacles.PodRejections
+    tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[edit.SuggestedEdit]:
     """Remove the only taint that the pod does not tolerate."""
     own = tried.framework.profile.tolerations(tried.info.shape, tried.take_snapshot())
@@ -123,7 +123,7 @@ def _remove_taint(
 
 
 def _add_labels(
-    tried: trials.PodTrials, known: obstacles.PodRejections
+    tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[edit.SuggestedEdit]:
     """Add a label that the pod's node selection or its topologies ask for."""
     alone = known.find_nodes_to_edit(names.NODE_AFFINITY)

@@ -11,7 +11,7 @@ from msgspec import structs
 from policysched.cluster.objects import objects
 from policysched.explaining import edit, trials
 from policysched.explaining.edits import affinity_edits, request_edits, selector_edits, spread_edits
-from policysched.explaining.facts import obstacles
+from policysched.explaining.facts import rejections
 from policysched.plugins import names
 from policysched.plugins.inter_pod_affinity import inter_pod_affinity
 from policysched.plugins.kernels import tolerations
@@ -29,7 +29,7 @@ class ProposedPodEdit:
 
 
 def find_edits(
-    tried: trials.PodTrials, known: obstacles.PodRejections
+    tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[edit.SuggestedEdit]:
     """Yield the single edits of the pod by which it fits."""
     yield from request_edits.find_edits(tried, known)
@@ -55,7 +55,7 @@ def replace_spec(pod: objects.Pod, **changes: object) -> objects.Pod:
 
 
 def _propose_node_selection(
-    tried: trials.PodTrials, known: obstacles.PodRejections
+    tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[ProposedPodEdit]:
     del known
     pod = tried.info.pod
@@ -81,7 +81,7 @@ def _propose_node_selection(
 
 
 def _propose_tolerations(
-    tried: trials.PodTrials, known: obstacles.PodRejections
+    tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[ProposedPodEdit]:
     """Propose tolerations of the taints that most nodes have without another obstacle."""
     pod = tried.info.pod
@@ -129,7 +129,7 @@ def _propose_wide_tolerations(
 
 
 def _propose_host_ports(
-    tried: trials.PodTrials, known: obstacles.PodRejections
+    tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[ProposedPodEdit]:
     del known
     pod = tried.info.pod
@@ -158,7 +158,7 @@ def _replace_item(items: Sequence[objects.Container], at: int, item: objects.Con
 
 
 def _propose_pod_affinity(
-    tried: trials.PodTrials, known: obstacles.PodRejections
+    tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[ProposedPodEdit]:
     pod = tried.info.pod
     affinity = pod.spec.affinity or objects.Affinity()
@@ -271,7 +271,7 @@ def _relax_spread_constraint(
 
 
 _PROPOSING: dict[
-    str, Callable[[trials.PodTrials, obstacles.PodRejections], Iterator[ProposedPodEdit]]
+    str, Callable[[trials.PodTrials, rejections.PodRejections], Iterator[ProposedPodEdit]]
 ] = {
     names.NODE_AFFINITY: _propose_node_selection,
     names.TAINT_TOLERATION: _propose_tolerations,

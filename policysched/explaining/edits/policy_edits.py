@@ -14,13 +14,13 @@ from policysched.explaining.edits import (
     spread_edits,
     threshold_edits,
 )
-from policysched.explaining.facts import obstacles
+from policysched.explaining.facts import rejections
 from policysched.lang.checked import checked
 from policysched.plugins import names
 
 
 def find_edits(
-    tried: trials.PodTrials, known: obstacles.PodRejections
+    tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[edit.SuggestedEdit]:
     """Yield the single edits of policies by which the pod fits."""
     program = tried.decider.policy_set.program
@@ -55,7 +55,7 @@ def _find_rule(program: checked.CheckedProgram, name: str, profile: str) -> chec
 
 
 def _relax_rule(
-    tried: trials.PodTrials, known: obstacles.PodRejections, rule: checked.Rule
+    tried: trials.PodTrials, known: rejections.PodRejections, rule: checked.Rule
 ) -> Iterator[edit.SuggestedEdit]:
     match rule:
         case checked.RejectRule(until=None):

@@ -15,7 +15,7 @@ from policysched.cluster.columns import columns
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_requests, pod_shape
 from policysched.explaining import edit, trials
-from policysched.explaining.facts import obstacles, pod_requirements, rule_values
+from policysched.explaining.facts import pod_requirements, rejections, rule_values
 from policysched.explaining.numbers import amount_search
 from policysched.lang.checked import checked_expr, checked_selector
 from policysched.plugins import names
@@ -136,7 +136,7 @@ class _RejectingRuleReads:
 
 
 def find_edits(
-    tried: trials.PodTrials, known: obstacles.PodRejections
+    tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[edit.SuggestedEdit]:
     """Yield for each resource the nearest request, and limit, with which the pod fits."""
     for kind in _READERS:
@@ -147,7 +147,7 @@ def find_edits(
 
 
 def _find_readings(
-    tried: trials.PodTrials, known: obstacles.PodRejections, kind: _Kind
+    tried: trials.PodTrials, known: rejections.PodRejections, kind: _Kind
 ) -> _RejectingRuleReads:
     rules = known.find_rules_reading(_READERS[kind])
     numbers = {

@@ -13,7 +13,7 @@ from msgspec import structs
 from policysched.cluster.objects import objects
 from policysched.explaining import edit, trials
 from policysched.explaining.edits import node_edits
-from policysched.explaining.facts import obstacles, pod_requirements, rule_values
+from policysched.explaining.facts import pod_requirements, rejections, rule_values
 from policysched.lang.checked import checked_expr, checked_selector
 
 _MOST_KEYS = 10
@@ -25,7 +25,7 @@ _Pair = checked_selector.LabelRequirement | checked_selector.AnnotationRequireme
 
 
 def find_edits(
-    tried: trials.PodTrials, known: obstacles.PodRejections
+    tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[edit.SuggestedEdit]:
     """Yield the single edits of what rules read of the pod by which it fits."""
     by_rule = pod_requirements.find_by_rule(tried, known)
@@ -101,7 +101,7 @@ def _list_changes(pod: objects.Pod, pairs: list[_Pair]) -> Iterator[_MetadataCha
 
 
 def _find_rule_crossings(
-    tried: trials.PodTrials, known: obstacles.PodRejections
+    tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[float]:
     """Yield the priorities at which comparisons of conditions change, by their slope."""
     for rule in known.find_rules_reading(checked_expr.PodPriority):

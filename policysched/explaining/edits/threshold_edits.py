@@ -12,7 +12,7 @@ from policysched import units
 from policysched.cluster.columns import columns
 from policysched.compiler.rewrites import tree
 from policysched.explaining import edit, rule_trials, trials
-from policysched.explaining.facts import obstacles, rule_values
+from policysched.explaining.facts import rejections, rule_values
 from policysched.explaining.numbers import amounts_text
 from policysched.lang.checked import checked, checked_expr
 
@@ -74,7 +74,7 @@ class _Threshold:
 
 
 def find_edits(
-    tried: trials.PodTrials, known: obstacles.PodRejections, rule: checked.RejectRule
+    tried: trials.PodTrials, known: rejections.PodRejections, rule: checked.RejectRule
 ) -> Iterator[edit.SuggestedEdit]:
     """Yield the nearest threshold for each constant of a condition, if one lets the pod fit."""
     nodes = known.find_nodes_rejected_only_by(rule.head.name)

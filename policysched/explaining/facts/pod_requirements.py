@@ -6,12 +6,12 @@ import dataclasses
 from collections.abc import Iterator
 
 from policysched.explaining import trials
-from policysched.explaining.facts import obstacles
+from policysched.explaining.facts import rejections
 from policysched.lang.checked import checked, checked_expr, checked_selector
 
 
 def find_by_rule(
-    tried: trials.PodTrials, known: obstacles.PodRejections
+    tried: trials.PodTrials, known: rejections.PodRejections
 ) -> dict[str, tuple[checked_selector.Requirement, ...]]:
     """Return for each rule in the way its requirements on the pod, if it has any.
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from policysched.config import durations
 from policysched.importing.kube_scheduler import feature_gates, kube_scheduler_config, serving
 from policysched.importing.reading import flag_values, flags
-from policysched.importing.result import findings, outcome, profile_plan
+from policysched.importing.result import findings, import_draft, profile_plan
 
 PROGRAM = "kube-scheduler"
 _MULTI_CALL = "hyperkube"
@@ -79,7 +79,7 @@ def files(found: Sequence[flags.CommandLineFlag]) -> ReferencedFiles:
 def read(
     found: Sequence[flags.CommandLineFlag],
     at: findings.ValueLocation,
-    made: outcome.ImportDraft,
+    made: import_draft.ImportDraft,
     *,
     has_files: bool,
 ) -> None:
@@ -126,7 +126,7 @@ def _last(found: Sequence[flags.CommandLineFlag], name: str) -> flags.CommandLin
 def _provide(
     plan: profile_plan.ProfilePlan,
     provider: flags.CommandLineFlag | None,
-    made: outcome.ImportDraft,
+    made: import_draft.ImportDraft,
 ) -> None:
     if provider is None:
         return
@@ -154,7 +154,7 @@ def _group(
     return group
 
 
-def _flag(flag: flags.CommandLineFlag, made: outcome.ImportDraft) -> None:
+def _flag(flag: flags.CommandLineFlag, made: import_draft.ImportDraft) -> None:
     report = made.report
     match flag.name:
         case "kubeconfig":

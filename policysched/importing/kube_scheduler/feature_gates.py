@@ -9,7 +9,7 @@ import msgspec
 
 from policysched import booleans, errors
 from policysched.config import config
-from policysched.importing.result import findings, outcome
+from policysched.importing.result import findings, import_draft
 
 _SWITCHES: dict[str, bool] = msgspec.to_builtins(config.FeatureGates())
 """Those that are switches here too, with their defaults."""
@@ -37,7 +37,7 @@ _NO_MATTER = frozenset({"SchedulerAsyncAPICalls"})
 _ADVICE = "make sure that no pod depends on it"
 
 
-def read(text: str, at: findings.ValueLocation, made: outcome.ImportDraft) -> None:
+def read(text: str, at: findings.ValueLocation, made: import_draft.ImportDraft) -> None:
     """Set switches, and report other gates whose value differs from the behaviour of policysched.
 
     Raises:

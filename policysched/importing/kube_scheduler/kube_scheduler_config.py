@@ -8,7 +8,7 @@ from policysched import errors
 from policysched.importing.facts import plugin_facts
 from policysched.importing.kube_scheduler import extenders, plugin_arguments, plugin_points, serving
 from policysched.importing.reading import fields
-from policysched.importing.result import findings, outcome, profile_plan
+from policysched.importing.result import findings, import_draft, profile_plan
 from policysched.plugins import registry
 
 KIND = "KubeSchedulerConfiguration"
@@ -19,7 +19,7 @@ _SCORES_ALL = "policysched always considers and scores every node; expect the be
 _AT_ONCE = "policysched computes all nodes at once"
 
 
-def read(given: fields.StrictFields, made: outcome.ImportDraft) -> None:
+def read(given: fields.StrictFields, made: import_draft.ImportDraft) -> None:
     """Add the profiles and the configuration.
 
     Raises:
@@ -56,7 +56,7 @@ def _version(given: fields.StrictFields) -> str:
 
 
 def _profile(
-    profile: fields.StrictFields, version: str, ignored: list[str], made: outcome.ImportDraft
+    profile: fields.StrictFields, version: str, ignored: list[str], made: import_draft.ImportDraft
 ) -> None:
     name = profile.text("schedulerName", DEFAULT_NAME)
     _note_percentage(profile, profile.whole("percentageOfNodesToScore"))
@@ -69,7 +69,7 @@ def _plugins(
     plan: profile_plan.ProfilePlan,
     profile: fields.StrictFields | None,
     ignored: list[str],
-    made: outcome.ImportDraft,
+    made: import_draft.ImportDraft,
 ) -> None:
     args = plugin_arguments.read(profile, plan.version) if profile is not None else {}
     given = profile.object("plugins") if profile is not None else None
@@ -92,7 +92,7 @@ def _choose(
     plan: profile_plan.ProfilePlan,
     name: str,
     points: plugin_points.PluginPoints,
-    made: outcome.ImportDraft,
+    made: import_draft.ImportDraft,
 ) -> None:
     """Set whether a built-in plugin is on and whether it scores; report other combinations."""
     wanted = plugin_facts.DECIDES[name]
@@ -127,7 +127,7 @@ def _keep(
     plan: profile_plan.ProfilePlan,
     name: str,
     points: plugin_points.PluginPoints,
-    made: outcome.ImportDraft,
+    made: import_draft.ImportDraft,
 ) -> None:
     plan.choices[name].is_on = True
     problem = f"`{name}` is disabled, but every profile needs it; it stays on"
@@ -138,7 +138,7 @@ def _report_partial_plugin(
     plan: profile_plan.ProfilePlan,
     name: str,
     points: plugin_points.PluginPoints,
-    made: outcome.ImportDraft,
+    made: import_draft.ImportDraft,
 ) -> None:
     missing = sorted(plugin_facts.DECIDES[name] - points.find_points(name) - {"score"})
     problem = f"`{name}` is on without {' and '.join(missing)}; here it is on as a whole"
@@ -171,7 +171,7 @@ def _add_out_of_tree_plugins(
     plan: profile_plan.ProfilePlan,
     points: plugin_points.PluginPoints,
     args: dict[str, plugin_arguments.PluginArguments],
-    made: outcome.ImportDraft,
+    made: import_draft.ImportDraft,
 ) -> None:
     """Add plugins of other packages that are installed here, and tell of those that are not."""
     installed = registry.create_installed_registry().names()
@@ -195,7 +195,9 @@ def _add_out_of_tree_plugins(
             made.report.warn(settings.place, problem, advice)
 
 
-def _report_removed_plugins(points: plugin_points.PluginPoints, made: outcome.ImportDraft) -> None:
+def _report_removed_plugins(
+    points: plugin_points.PluginPoints, made: import_draft.ImportDraft
+) -> None:
     """Tell of plugins that the source names and Kubernetes has removed."""
     for name, advice in plugin_facts.GONE.items():
         place = points.places.get(name)
@@ -219,7 +221,7 @@ def _note_percentage(given: fields.StrictFields, percentage: int | None) -> None
         given.report.note(given.locate_field("percentageOfNodesToScore"), problem, _SCORES_ALL)
 
 
-def _configuration(given: fields.StrictFields, made: outcome.ImportDraft) -> None:
+def _configuration(given: fields.StrictFields, made: import_draft.ImportDraft) -> None:
     backoffs = {
         name: (given.locate_field(name), given.whole(name))
         for name in ("podInitialBackoffSeconds", "podMaxBackoffSeconds")
@@ -242,7 +244,9 @@ def _configuration(given: fields.StrictFields, made: outcome.ImportDraft) -> Non
         )
 
 
-def _set_group_fields(name: str, inner: fields.StrictFields, made: outcome.ImportDraft) -> None:
+def _set_group_fields(
+    name: str, inner: fields.StrictFields, made: import_draft.ImportDraft
+) -> None:
     """Pass on the fields of a group that the configuration has too."""
     group: dict[str, tuple[findings.ValueLocation, Any]] = {}
     for key in inner.keys():  # noqa: SIM118 - Fields is no mapping

@@ -9,7 +9,7 @@ from policysched import spelling
 from policysched.importing.facts import legacy_facts, plugin_facts
 from policysched.importing.kube_scheduler import extenders
 from policysched.importing.reading import fields
-from policysched.importing.result import findings, outcome, policy_text, profile_plan
+from policysched.importing.result import findings, import_draft, policy_text, profile_plan
 from policysched.lang.syntax import syntax, syntax_expr
 
 KIND = "Policy"
@@ -29,7 +29,7 @@ class _Reading:
     """
 
     plan: profile_plan.ProfilePlan
-    made: outcome.ImportDraft
+    made: import_draft.ImportDraft
     filters: dict[str, str] = dataclasses.field(default_factory=dict)
     scores: dict[str, tuple[int, str, findings.ValueLocation]] = dataclasses.field(
         default_factory=dict
@@ -39,7 +39,7 @@ class _Reading:
     )
 
 
-def read(given: fields.StrictFields, made: outcome.ImportDraft, scheduler_name: str) -> None:
+def read(given: fields.StrictFields, made: import_draft.ImportDraft, scheduler_name: str) -> None:
     """Add a profile of this name, and a policy for what no plugin does.
 
     Raises:

@@ -8,7 +8,7 @@ from typing import Any
 
 from policysched.config import durations
 from policysched.importing.reading import fields, flags
-from policysched.importing.result import findings, outcome
+from policysched.importing.result import findings, import_draft
 
 _ANY_HOST = "0.0.0.0"  # noqa: S104 - kube-scheduler's default, when one of the two is given
 _SECURE_PORT = "10259"
@@ -45,7 +45,9 @@ def address(host: str, port: str) -> str:
     return f"[{host}]:{port}" if is_v6 else f"{host}:{port}"
 
 
-def add_serving_flags(found: Sequence[flags.CommandLineFlag], made: outcome.ImportDraft) -> None:
+def add_serving_flags(
+    found: Sequence[flags.CommandLineFlag], made: import_draft.ImportDraft
+) -> None:
     """Add what the flags of a command line say of it."""
     by_name = {flag.name: flag for flag in found}
     group: _Group = {}
@@ -90,7 +92,7 @@ def _put_into(
     group[name] = (flag.at, {**inner, field: value})
 
 
-def add_serving_fields(given: fields.StrictFields, made: outcome.ImportDraft) -> None:
+def add_serving_fields(given: fields.StrictFields, made: import_draft.ImportDraft) -> None:
     """Add what a KubeSchedulerConfiguration says: addresses without TLS, until v1beta1."""
     group: _Group = {}
     for name in ("metricsBindAddress", "healthzBindAddress"):

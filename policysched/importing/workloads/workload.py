@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policysched.importing.reading import fields
-from policysched.importing.result import outcome, policy_text
+from policysched.importing.result import import_draft, policy_text
 from policysched.importing.workloads import label_terms, node_rules, pod_fields, pod_rules
 from policysched.lang.syntax import syntax, syntax_expr
 
@@ -23,7 +23,7 @@ _JOB_LABEL = "batch.kubernetes.io/job-name"
 _NO_LABELS = "give its pods a label that no others have"
 
 
-def read(given: fields.StrictFields, made: outcome.ImportDraft) -> None:
+def read(given: fields.StrictFields, made: import_draft.ImportDraft) -> None:
     """Add the policy of one manifest.
 
     Raises:

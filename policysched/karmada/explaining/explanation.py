@@ -12,7 +12,7 @@ from policysched.framework import score_table
 from policysched.karmada import errors, interface
 from policysched.karmada.explaining import step_reports
 from policysched.karmada.policies import completion
-from policysched.karmada.steps import decide, select_clusters
+from policysched.karmada.steps import binding_decision, select_clusters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -91,7 +91,7 @@ class BindingExplanation:
     """
 
     binding: objects.Binding
-    decision: decide.BindingDecision
+    decision: binding_decision.BindingDecision
     attempts: Sequence[ExplainedAttempt]
     about: Sequence[checked.CheckedPolicy] = ()
     added: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -103,8 +103,8 @@ def explain(
     clusters: snapshot.ControlPlaneSnapshot,
 ) -> BindingExplanation:
     """Return what is decided about a binding, and why."""
-    decision = decide.decide(algorithm, binding, clusters)
-    planned = decide.list_requests(algorithm, binding, clusters)
+    decision = binding_decision.decide(algorithm, binding, clusters)
+    planned = binding_decision.list_requests(algorithm, binding, clusters)
     if isinstance(planned, errors.PlacementFailure):
         return BindingExplanation(binding, decision, ())
     is_placed = not isinstance(decision.result, errors.PlacementFailure)
@@ -124,7 +124,7 @@ def _explain_attempt(
     request: interface.SchedulingRequest,
     clusters: snapshot.ControlPlaneSnapshot,
 ) -> ExplainedAttempt:
-    afresh = decide.is_reschedule_requested(request.binding)
+    afresh = binding_decision.is_reschedule_requested(request.binding)
     refusals = _collect_refusals(algorithm, request, clusters)
     names = [each.metadata.name for each in clusters.clusters]
     feasible = [place for place, name in enumerate(names) if not refusals[name]]

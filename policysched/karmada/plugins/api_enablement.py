@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 REASON = "cluster(s) did not have the API resource"
 
 
-class APIEnablement:
+class APIEnablementPlugin:
     """Source: Karmada `pkg/scheduler/framework/plugins/apienablement`."""
 
-    name = "APIEnablement"
+    name = "APIEnablementPlugin"
 
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 REASON = "cluster(s) did not match the placement cluster affinity constraint"
 
 
-class ClusterAffinity:
+class ClusterAffinityPlugin:
     """Source: Karmada `pkg/scheduler/framework/plugins/clusteraffinity`; its score is always 0."""
 
-    name = "ClusterAffinity"
+    name = "ClusterAffinityPlugin"
 
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 REASON = "cluster(s) is in the process of eviction"
 
 
-class ClusterEviction:
+class ClusterEvictionPlugin:
     """Source: Karmada `pkg/scheduler/framework/plugins/clustereviction`."""
 
-    name = "ClusterEviction"
+    name = "ClusterEvictionPlugin"
 
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot

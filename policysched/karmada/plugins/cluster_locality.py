@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from policysched.karmada.state import snapshot
 
 
-class ClusterLocality:
+class ClusterLocalityPlugin:
     """Source: Karmada `pkg/scheduler/framework/plugins/clusterlocality`."""
 
-    name = "ClusterLocality"
+    name = "ClusterLocalityPlugin"
 
     def score(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot

@@ -33,15 +33,18 @@ Factory: TypeAlias = "Callable[[], interface.ClusterPlugin]"
 def make_built_in_factories(*, with_workload_affinity: bool = False) -> dict[str, Factory]:
     """Return what makes Karmada's own plugins, in the order in which they are asked."""
     plugins: list[Factory] = [
-        cluster_eviction.ClusterEviction,
-        api_enablement.APIEnablement,
-        taint_toleration.TaintToleration,
-        cluster_affinity.ClusterAffinity,
-        spread_constraint.SpreadConstraint,
-        cluster_locality.ClusterLocality,
+        cluster_eviction.ClusterEvictionPlugin,
+        api_enablement.APIEnablementPlugin,
+        taint_toleration.TaintTolerationPlugin,
+        cluster_affinity.ClusterAffinityPlugin,
+        spread_constraint.SpreadConstraintPlugin,
+        cluster_locality.ClusterLocalityPlugin,
     ]
     if with_workload_affinity:
-        plugins += [workload_affinity.WorkloadAffinity, workload_affinity.WorkloadAntiAffinity]
+        plugins += [
+            workload_affinity.WorkloadAffinityPlugin,
+            workload_affinity.WorkloadAntiAffinityPlugin,
+        ]
     return {plugin().name: plugin for plugin in plugins}
 
 

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from policysched.karmada.state import snapshot
 
 
-class SpreadConstraint:
+class SpreadConstraintPlugin:
     """Source: Karmada `pkg/scheduler/framework/plugins/spreadconstraint`."""
 
-    name = "SpreadConstraint"
+    name = "SpreadConstraintPlugin"
 
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 _EFFECTS = frozenset({"NoSchedule", "NoExecute"})
 
 
-class TaintToleration:
+class TaintTolerationPlugin:
     """Source: Karmada `pkg/scheduler/framework/plugins/tainttoleration`."""
 
-    name = "TaintToleration"
+    name = "TaintTolerationPlugin"
 
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot

@@ -21,10 +21,10 @@ AFFINITY_REASON = "ResourceBinding with the same affinity group does not target 
 ANTI_AFFINITY_REASON = "cluster already has workload with the same anti-affinity group"
 
 
-class WorkloadAffinity:
+class WorkloadAffinityPlugin:
     """All other bindings of the group that have clusters have this one, too."""
 
-    name = "WorkloadAffinity"
+    name = "WorkloadAffinityPlugin"
 
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
@@ -47,10 +47,10 @@ class WorkloadAffinity:
         return targets.keep_passing(reasons, request, clusters)
 
 
-class WorkloadAntiAffinity:
+class WorkloadAntiAffinityPlugin:
     """No other binding of the group has this cluster."""
 
-    name = "WorkloadAntiAffinity"
+    name = "WorkloadAntiAffinityPlugin"
 
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot

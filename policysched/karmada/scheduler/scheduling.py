@@ -17,9 +17,9 @@ import msgspec
 
 from policysched import errors as policysched_errors
 from policysched.karmada import errors
-from policysched.karmada.scheduler import event_handlers, patches, triggers, verdicts
+from policysched.karmada.scheduler import attempt_outcomes, event_handlers, patches, triggers
 from policysched.karmada.state import estimates, sanity
-from policysched.karmada.steps import decide
+from policysched.karmada.steps import binding_decision
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +62,7 @@ class BindingAttempt:
 
     binding: objects.Binding
     trigger: triggers.ScheduleTrigger | None
-    decision: decide.BindingDecision | None
+    decision: binding_decision.BindingDecision | None
     is_hopeless: bool
     started_seconds: float
     provenance: str = ""
@@ -100,7 +100,9 @@ class BindingScheduler:
     ) -> None:
         """Decide by `how` about what the handlers have queued, with or without estimators."""
         self.measured = measured
-        self.listeners: list[Callable[[objects.Binding, decide.BindingDecision], None]] = []
+        self.listeners: list[
+            Callable[[objects.Binding, binding_decision.BindingDecision], None]
+        ] = []
         self._algorithm = how
         self._handlers = handlers
         self._store = handlers.store
@@ -144,7 +146,9 @@ class BindingScheduler:
         known = {**attempt.answers, **answers}
         return self._make_decided(dataclasses.replace(attempt, question=None, answers=known))
 
-    def record_outcome(self, attempt: BindingAttempt, verdict: verdicts.AttemptOutcome) -> None:
+    def record_outcome(
+        self, attempt: BindingAttempt, verdict: attempt_outcomes.AttemptOutcome
+    ) -> None:
         """Say in an event what became of it."""
         binding, decision = attempt.binding, attempt.decision
         result = decision.result if decision is not None else ()
@@ -172,7 +176,7 @@ class BindingScheduler:
             patches.make_result_patch(binding, decision.result)
             or patches.make_affinity_patch(binding, decision.observed_affinity)
             or not patches.is_confirmed(binding)
-            or decide.is_reschedule_requested(binding)
+            or binding_decision.is_reschedule_requested(binding)
         )
 
     def _may_stay(self, binding: objects.Binding) -> bool:
@@ -180,7 +184,7 @@ class BindingScheduler:
         leaving = self._store.leaving
         return (
             patches.is_confirmed(binding)
-            and not decide.is_reschedule_requested(binding)
+            and not binding_decision.is_reschedule_requested(binding)
             and not any(target.name in leaving for target in binding.spec.clusters)
         )
 
@@ -222,11 +226,11 @@ class BindingScheduler:
             return True
         how, seen = self._algorithm.drop_observer(), self._view(attempt, written)
         try:
-            decision = decide.decide(how, written, seen)
+            decision = binding_decision.decide(how, written, seen)
         except Exception:  # noqa: BLE001 - a question, or a plugin's bug that the next look reports
             return False
         observed = written.status.scheduler_observing_affinity_name
-        return decision == decide.BindingDecision(written.spec.clusters, observed)
+        return decision == binding_decision.BindingDecision(written.spec.clusters, observed)
 
     def current(self, attempt: BindingAttempt) -> objects.Binding | None:
         """Return the binding as it is known by now, None where it is gone."""
@@ -267,7 +271,7 @@ class BindingScheduler:
         started_seconds = self._clock.monotonic_seconds()
         problem = sanity.find_problem(binding)
         if problem:
-            failure = decide.BindingDecision(
+            failure = binding_decision.BindingDecision(
                 errors.PlacementFailure("other", problem),
                 binding.status.scheduler_observing_affinity_name,
             )
@@ -313,10 +317,12 @@ class BindingScheduler:
             return ""
         return policies.describe_provenance(binding, self._store.view_for(binding))
 
-    def _decide(self, attempt: BindingAttempt, provenance: str) -> decide.BindingDecision:
+    def _decide(self, attempt: BindingAttempt, provenance: str) -> binding_decision.BindingDecision:
         binding = attempt.binding
         try:
-            decision = decide.decide(self._algorithm, binding, self._view(attempt, binding))
+            decision = binding_decision.decide(
+                self._algorithm, binding, self._view(attempt, binding)
+            )
         except estimates.EstimatesMissing:
             raise
         except Exception as error:  # noqa: BLE001 - a plugin's bug must not end it for all others
@@ -324,7 +330,7 @@ class BindingScheduler:
             is_told = isinstance(error, policysched_errors.PluginFailure)
             text = str(error) if is_told else f"{type(error).__name__}: {error}"
             former = binding.status.scheduler_observing_affinity_name
-            return decide.BindingDecision(errors.PlacementFailure("other", text), former)
+            return binding_decision.BindingDecision(errors.PlacementFailure("other", text), former)
         for number, failure in decision.failed_terms:
             self._warn(binding, _format_failed_term(binding, number, failure) + provenance)
         for listener in self.listeners:

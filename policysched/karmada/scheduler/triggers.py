@@ -13,7 +13,7 @@ import msgspec
 
 from policysched.cluster.objects import wire
 from policysched.karmada import cluster_matching, objects
-from policysched.karmada.steps import decide
+from policysched.karmada.steps import binding_decision
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
@@ -99,7 +99,7 @@ def find_trigger(
     if _replicas_changed(spec, in_force) or (is_lost and in_force.replica_scheduling is not None):
         return ScheduleTrigger.SCALE
     is_duplicated = in_force.scheduling_type == objects.DUPLICATED
-    if decide.is_reschedule_requested(binding) or not spec.is_workload or is_duplicated:
+    if binding_decision.is_reschedule_requested(binding) or not spec.is_workload or is_duplicated:
         return ScheduleTrigger.RECONCILE
     if any(target.name in leaving for target in spec.clusters):
         return ScheduleTrigger.RECONCILE

@@ -10,7 +10,7 @@ import dataclasses
 from typing import TYPE_CHECKING, TypeAlias
 
 from policysched.karmada import cluster_matching, errors, objects
-from policysched.karmada.steps import by_score, webster
+from policysched.karmada.steps import score_division, webster
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -185,7 +185,7 @@ def _divide_by_score(division: ReplicaDivision) -> Assignment:
         step = "failed to do fresh scale" if division.afresh else "failed to scale up"
         return _make_no_room_failure(total).prefix_step(step)
     votes = {c.name: c.votes or 0 for c in division.clusters}
-    return _add_shares(kept, by_score.divide_within_room(seats, votes, rooms, uid))
+    return _add_shares(kept, score_division.divide_within_room(seats, votes, rooms, uid))
 
 
 def _make_no_room_failure(room: int) -> errors.PlacementFailure:

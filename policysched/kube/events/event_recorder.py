@@ -18,7 +18,7 @@ from typing import NoReturn
 from policysched import clock as clocks
 from policysched.cluster.pods import pod_shape
 from policysched.kube import errors
-from policysched.kube.events import event_forms, event_series
+from policysched.kube.events import event_formats, event_series
 from policysched.kube.http import client
 
 _logger = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ class ApiEventRecorder:
         clock: clocks.Clock,
         *,
         instance: str = "",
-        form: event_forms.EventFormat | None = None,
+        form: event_formats.EventFormat | None = None,
         sleep: client.Sleep = asyncio.sleep,
         queue_limit: int = QUEUE_LIMIT,
     ) -> None:
@@ -77,7 +77,7 @@ class ApiEventRecorder:
         self.failed = 0
         self._api = api
         self._clock = clock
-        self._form = form or event_forms.EventsV1Format(instance)
+        self._form = form or event_formats.EventsV1Format(instance)
         self._sleep = sleep
         self._queue_limit = queue_limit
         self._series = event_series.EventSeries()

@@ -9,7 +9,7 @@ from policysched import errors
 from policysched.lang.checked import checked_selector
 from policysched.lang.diagnostics import code_pages, diagnostics
 from policysched.lang.parsing import scanner
-from policysched.language_server.features import completion_words, selections
+from policysched.language_server.features import completion_words, selector_matches
 from policysched.language_server.project import programs
 from policysched.language_server.words import names, vocabulary, word_docs
 from policysched.promql import query_words
@@ -93,7 +93,7 @@ def _facts(program: programs.Program, symbol: names.NamedSymbol) -> list[str]:
         if param is not None:
             return [param.type]
     if symbol.kind == "policy":
-        return selections.facts_of_policy(program, symbol.name)
+        return selector_matches.facts_of_policy(program, symbol.name)
     return []
 
 
@@ -119,20 +119,22 @@ def _describe_word(
 ) -> Hover | None:
     before = scan.find_lexeme_before(lexeme.start)
     doc = word_docs.describe_word(lexeme.text, before.text if before is not None else "")
-    found = selections.find_requirement(program, scan.source.name, lexeme.start)
+    found = selector_matches.find_requirement(program, scan.source.name, lexeme.start)
     if found is None:
         return Hover(lexeme.start, lexeme.end, doc) if doc else None
     is_operator = lexeme.text in word_docs.OPERATORS
     lines = [doc] if doc and is_operator else []
-    counted = selections.describe_match_count(program, found)
+    counted = selector_matches.describe_match_count(program, found)
     if counted:
-        lines.append(f"`{selections.quote_requirement(program, found)}`: {counted}")
+        lines.append(f"`{selector_matches.quote_requirement(program, found)}`: {counted}")
     lines += _describe_label(program, found)
     start, end = (lexeme.start, lexeme.end) if is_operator else (found.span.start, found.span.end)
     return Hover(start, end, "\n\n".join(lines)) if lines else None
 
 
-def _describe_label(program: programs.Program, found: selections.WrittenRequirement) -> list[str]:
+def _describe_label(
+    program: programs.Program, found: selector_matches.WrittenRequirement
+) -> list[str]:
     requirement = found.selector
     domain = _LABELLED.get(found.about)
     if not isinstance(requirement, checked_selector.LabelRequirement) or domain is None:

@@ -11,7 +11,7 @@ from policysched.lang import source
 from policysched.lang.checking import checker
 from policysched.lang.parsing import parser, scanner
 from policysched.language_server.words import names, vocabulary
-from policysched.lint import fixing, linter, settings, subject
+from policysched.lint import fixing, linter, rule_input, settings
 
 if TYPE_CHECKING:
     from policysched.lint.facts import cluster_facts  # brings NumPy
@@ -65,11 +65,11 @@ class Program:
         return names.index(self.result.parsed)
 
     @functools.cached_property
-    def lint_input(self) -> subject.RuleInput | None:
+    def lint_input(self) -> rule_input.RuleInput | None:
         """Its selectors; None if it has errors."""
         if self.result.program is None:
             return None
-        return subject.RuleInput(
+        return rule_input.RuleInput(
             self.result.program, self.result.parsed, self.result.texts, self.known.cluster
         )
 

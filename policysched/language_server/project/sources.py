@@ -8,7 +8,7 @@ import pathlib
 
 from policysched import errors
 from policysched.inputs import dump_file
-from policysched.language_server.project import options
+from policysched.language_server.project import editor_settings
 from policysched.language_server.words import vocabulary
 from policysched.lint.facts import cluster_facts
 from policysched.offline import lint_cluster
@@ -35,7 +35,7 @@ class LoadedClusterData:
     problems: tuple[str, ...] = ()
 
 
-def load(wanted: options.EditorSettings, root: pathlib.Path) -> LoadedClusterData:
+def load(wanted: editor_settings.EditorSettings, root: pathlib.Path) -> LoadedClusterData:
     """Return what the settings name; relative paths count from `root`. It may take a while."""
     problems: list[str] = []
     name, objects = "", None
@@ -54,7 +54,7 @@ def load(wanted: options.EditorSettings, root: pathlib.Path) -> LoadedClusterDat
     return LoadedClusterData(name, objects, words, tuple(problems))
 
 
-def stamp(wanted: options.EditorSettings, root: pathlib.Path) -> tuple[int, int] | None:
+def stamp(wanted: editor_settings.EditorSettings, root: pathlib.Path) -> tuple[int, int] | None:
     """Return what differs once the cluster file has changed; None if there is none."""
     if not wanted.cluster:
         return None
@@ -70,7 +70,7 @@ def _path(written: str, root: pathlib.Path) -> str:
 
 
 def _cluster(
-    wanted: options.EditorSettings, root: pathlib.Path
+    wanted: editor_settings.EditorSettings, root: pathlib.Path
 ) -> tuple[str, dump_file.ObjectDump | None]:
     if wanted.cluster:
         return wanted.cluster, dump_file.read(_path(wanted.cluster, root))

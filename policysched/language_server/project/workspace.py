@@ -12,7 +12,7 @@ from policysched.inputs import lint_settings, policy_sources
 from policysched.lang import limits, source
 from policysched.lang.parsing import parser
 from policysched.lang.syntax import syntax
-from policysched.language_server.project import options, programs, sources
+from policysched.language_server.project import editor_settings, programs, sources
 from policysched.language_server.texts import documents, positions
 from policysched.lint import settings
 from policysched.offline import lint_cluster
@@ -30,7 +30,7 @@ class Workspace:
     def __init__(self, clock: clocks.Clock, root: pathlib.Path | None = None) -> None:
         self.clock = clock
         self.root = root or pathlib.Path.cwd()
-        self.options = options.EditorSettings()
+        self.options = editor_settings.EditorSettings()
         self.loaded = sources.LoadedClusterData()
         self.encoding = positions.Encoding.UTF_16
         self._documents: dict[str, documents.EditorDocument] = {}

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Iterator, Sequence
 
 from policysched.lang import source
-from policysched.language_server.texts import manifests, parts, positions
+from policysched.language_server.texts import embedded_policies, manifests, positions
 
 _MANIFEST_SUFFIXES = (".yaml", ".yml")
 
@@ -54,13 +54,15 @@ class EditorDocument:
         return positions.LineIndex(self.text, self.encoding)
 
     @functools.cached_property
-    def _found(self) -> tuple[list[parts.EmbeddedPolicy], list[manifests.UnmappedConfigMapKey]]:
+    def _found(
+        self,
+    ) -> tuple[list[embedded_policies.EmbeddedPolicy], list[manifests.UnmappedConfigMapKey]]:
         if self.is_manifest:
             return manifests.find(self.name, self.text)
-        return [parts.EmbeddedPolicy.whole(source.SourceText(self.name, self.text))], []
+        return [embedded_policies.EmbeddedPolicy.whole(source.SourceText(self.name, self.text))], []
 
     @property
-    def policies(self) -> Sequence[parts.EmbeddedPolicy]:
+    def policies(self) -> Sequence[embedded_policies.EmbeddedPolicy]:
         """Its policies, in the order of the document."""
         return self._found[0]
 
@@ -69,7 +71,7 @@ class EditorDocument:
         """Keys of a manifest whose policies cannot be mapped."""
         return self._found[1]
 
-    def find_policy_at(self, offset: int) -> tuple[parts.EmbeddedPolicy, int] | None:
+    def find_policy_at(self, offset: int) -> tuple[embedded_policies.EmbeddedPolicy, int] | None:
         """Return the policy around an offset, and the offset in it."""
         for part in self.policies:
             inside = part.map_to_text(offset)
@@ -77,7 +79,7 @@ class EditorDocument:
                 return part, inside
         return None
 
-    def part_of(self, name: str) -> parts.EmbeddedPolicy | None:
+    def part_of(self, name: str) -> embedded_policies.EmbeddedPolicy | None:
         """Return the policy of that name."""
         return next((part for part in self.policies if part.text.name == name), None)
 
@@ -93,7 +95,7 @@ class EditorDocument:
             text = text[:start] + change.text + text[max(start, end) :]
         return dataclasses.replace(self, text=text, version=version)
 
-    def apply_edits(self, edits: Sequence[parts.DocumentEdit]) -> str:
+    def apply_edits(self, edits: Sequence[embedded_policies.DocumentEdit]) -> str:
         """Return the text after edits that do not overlap."""
         text = self.text
         for edit in sorted(edits, key=lambda each: (each.start, each.end), reverse=True):
@@ -101,7 +103,7 @@ class EditorDocument:
         return text
 
     def stretches(
-        self, part: parts.EmbeddedPolicy, start: int, end: int
+        self, part: embedded_policies.EmbeddedPolicy, start: int, end: int
     ) -> Iterator[tuple[int, int, int]]:
         """Yield line, unit and length of a stretch of a policy, line by line of the document."""
         first, _ = part.text.position(start)

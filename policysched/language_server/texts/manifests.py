@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from policysched.lang import source
-from policysched.language_server.texts import parts
+from policysched.language_server.texts import embedded_policies
 
 _KEY = re.compile(
     r"(?P<indent> *)(?P<quote>[\"']?)(?P<key>[A-Za-z0-9._-]+\.policy)(?P=quote)[ \t]*:(?P<rest>.*)"
@@ -54,7 +54,9 @@ class _Line:
         return not self.text.strip()
 
 
-def find(name: str, text: str) -> tuple[list[parts.EmbeddedPolicy], list[UnmappedConfigMapKey]]:
+def find(
+    name: str, text: str
+) -> tuple[list[embedded_policies.EmbeddedPolicy], list[UnmappedConfigMapKey]]:
     """Return the policies in a manifest, and the keys that hold one in another style.
 
     Args:
@@ -62,7 +64,7 @@ def find(name: str, text: str) -> tuple[list[parts.EmbeddedPolicy], list[Unmappe
         text: of the document.
     """
     line_end = "\r\n" if "\r\n" in text else "\n"
-    found: list[parts.EmbeddedPolicy] = []
+    found: list[embedded_policies.EmbeddedPolicy] = []
     unread: list[UnmappedConfigMapKey] = []
     for document in _documents(_lines(text)):
         if not any(_KIND.fullmatch(line.text.strip()) for line in document):
@@ -121,7 +123,7 @@ def _is_aliased(line: _Line, document: Sequence[_Line]) -> bool:
 
 def _part(
     name: str, document: Sequence[_Line], key: int, match: re.Match[str], header: str
-) -> parts.EmbeddedPolicy | None:
+) -> embedded_policies.EmbeddedPolicy | None:
     """Return the block below a key; None if it is empty."""
     outer = len(match["indent"])
     given = next((int(sign) for sign in header if sign.isdigit()), 0)
@@ -143,7 +145,9 @@ def _part(
     end = used[-1].begin + len(used[-1].text)
     origin = source.Origin(name.rpartition("/")[0], used[0].number, indent)
     begins = tuple(line.begin for line in used)
-    return parts.EmbeddedPolicy(source.SourceText(name, text, origin), begins, starts, end, indent)
+    return embedded_policies.EmbeddedPolicy(
+        source.SourceText(name, text, origin), begins, starts, end, indent
+    )
 
 
 def _body(lines: Sequence[_Line], outer: int) -> Iterator[_Line]:

@@ -11,13 +11,13 @@ from policysched.cluster.pods import pod_requests
 from policysched.compiler.rewrites import tree
 from policysched.lang.checked import checked, checked_expr, checked_selector
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint import subject
+from policysched.lint import rule_input
 from policysched.lint.facts import cluster_facts
 from policysched.lint.sets import conditions
 
 
 def find_rejecting_rules(
-    about: subject.RuleInput, cluster: cluster_facts.ClusterFacts
+    about: rule_input.RuleInput, cluster: cluster_facts.ClusterFacts
 ) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each rule that leaves none of the nodes, for they are too small."""
     for policy in about.program.policies:

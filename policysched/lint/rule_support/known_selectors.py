@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import promql_parser
 
-from policysched.lint import subject
+from policysched.lint import rule_input
 from policysched.lint.facts import prometheus_facts, queries
 from policysched.promql import query_tree
 
 
 def list_known_selectors(
-    about: subject.RuleInput,
+    about: rule_input.RuleInput,
 ) -> Iterator[
     tuple[queries.MetricQuery, promql_parser.VectorSelector, prometheus_facts.SelectorFacts]
 ]:

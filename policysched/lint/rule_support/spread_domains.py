@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policysched.lang.checked import checked
-from policysched.lint import subject
+from policysched.lint import rule_input
 from policysched.lint.facts import cluster_facts
 
 
 def list_spread_domains(
-    about: subject.RuleInput, cluster: cluster_facts.ClusterFacts
+    about: rule_input.RuleInput, cluster: cluster_facts.ClusterFacts
 ) -> Iterator[tuple[checked.TopologySpreadRule, frozenset[str]]]:
     """Yield each spread with the domains that the required rules of its pods leave."""
     for known in about.enforced_rules:

@@ -1,1 +1,1 @@
-"""The rules, one module each, named after their code."""
+"""The rules, one module each, named after their code and what they find."""

@@ -1,0 +1,390 @@
+"""The scheduler of `karmada run`: watches, decisions, writes and pages joined, started, stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import logging
+import random
+import urllib.parse
+from typing import TYPE_CHECKING, Any
+
+import policysched
+from policysched import malloc_tuning, process
+from policysched.app import cluster_sync, karmada_health_checks, lifecycle
+from policysched.inputs import control_plane_resources
+from policysched.karmada import objects
+from policysched.karmada.scheduler import (
+    event_handlers,
+    measurements,
+    priority_queue,
+    scheduling,
+    work_queue,
+)
+from policysched.karmada.state import store
+from policysched.karmada_loop import (
+    acknowledgements,
+    backpressure,
+    binding_writer,
+    event_recording,
+    loop,
+    metrics,
+    options,
+)
+from policysched.kube.auth import kubeconfig
+from policysched.kube.events import event_formats, event_recorder
+from policysched.kube.http import client, rate_limit
+from policysched.kube.reading import reflector, resources
+from policysched.leadership import election, runner
+from policysched.observability import exporter, known_secrets, logs, request_metrics
+from policysched.serving import shared_pages
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Coroutine, Iterable
+
+    from policysched import clock as clocks
+    from policysched.app import karmada_policies
+    from policysched.karmada.steps import algorithm
+    from policysched.karmada_loop import estimators, live_policies
+
+_log = logging.getLogger("policysched")
+
+_READERS = {
+    resource.name: ["every decision"]
+    for resource in (
+        control_plane_resources.CLUSTERS,
+        control_plane_resources.BINDINGS,
+        control_plane_resources.CLUSTER_BINDINGS,
+    )
+}
+
+_OTHER_CONNECTIONS = 8
+_EVENT_CONNECTIONS = event_recorder.LANES + 1
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _ApiConnections:
+    """The connections of a process; events have one of their own, and so a limit of their own."""
+
+    to: kubeconfig.ApiClientConfig
+    api: client.ApiClient
+    events: client.ApiClient
+    elector: runner.Leadership
+
+
+class KarmadaSchedulerProcess:
+    """One scheduler process of a Karmada control plane."""
+
+    def __init__(
+        self,
+        said: options.KarmadaSchedulerOptions,
+        how: algorithm.BindingAlgorithm,
+        clock: clocks.Clock,
+    ) -> None:
+        """Prepare to decide by `how`; read policies, as far as they are files.
+
+        Raises:
+            InputError: a policy or a value of a metric cannot be read or is wrong.
+        """
+        self._options = said
+        self._clock = clock
+        self._rng = random.Random()
+        self._measured = measurements.BindingMeasurements(clock)
+        self._algorithm = dataclasses.replace(how, observer=self._measured)
+        self._following = _make_policy_follower(said, clock, self._rng)
+
+    async def run(self) -> None:
+        """Schedule until the process is asked to stop.
+
+        Raises:
+            InputError: the kubeconfig cannot be used, an address cannot be listened on, a
+                certificate for estimators cannot be used, or there is no good version of the
+                policies.
+            RemoteError: a credential could not be had.
+        """
+        said = self._options
+        connecting = kubeconfig.load(said.kubeconfig, said.context, self._clock)
+        await lifecycle.follow_api_server(connecting, self._serve)
+
+    async def _serve(self, connection: kubeconfig.ApiClientConfig, stopping: asyncio.Event) -> None:
+        said, following = self._options, self._following
+        if said.master is not None:
+            connection = dataclasses.replace(connection, server=said.master.rstrip("/"))
+        servers = said.configuration.prometheus
+        logs.SECRETS.add(known_secrets.list_process_secrets(connection.credentials, servers))
+        async with self._open_connections(connection) as connected:
+            if following is not None and not await following.find_first_version(
+                connected.api, stopping
+            ):
+                return
+            self._log_start(connection)
+            await _ConnectedProcess(
+                said, self._algorithm, self._measured, self._clock, self._rng, following
+            ).run(connected, stopping)
+
+    def _log_start(self, connection: kubeconfig.ApiClientConfig) -> None:
+        policies = {} if self._following is None else self._following.described
+        _log.info(
+            "starting %s",
+            logs.fields(
+                version=policysched.__version__,
+                server=connection.server,
+                scheduler=self._options.scheduler_name,
+                plugins=",".join(plugin.name for plugin in self._algorithm.plugins),
+                **policies,
+            ),
+        )
+
+    @contextlib.asynccontextmanager
+    async def _open_connections(
+        self, connection: kubeconfig.ApiClientConfig
+    ) -> AsyncIterator[_ApiConnections]:
+        said, rng = self._options, self._rng
+        writes = election.make_fence(said.election, self._clock)
+        async with (
+            client.ApiClient(
+                connection,
+                rng=rng,
+                max_connections=said.writes_at_once + _OTHER_CONNECTIONS,
+                limit=self._limit(),
+                fence=writes,
+            ) as api,
+            client.ApiClient(
+                connection,
+                rng=rng,
+                max_connections=_EVENT_CONNECTIONS,
+                limit=self._limit(),
+                fence=writes,
+            ) as events,
+            election.open_elector(said.election, connection, writes, self._clock, rng) as elector,
+        ):
+            yield _ApiConnections(connection, api, events, elector)
+
+    def _limit(self) -> rate_limit.TokenBucket | None:
+        return lifecycle.make_limit(self._options.qps, self._options.burst, self._clock)
+
+
+def _make_policy_follower(
+    said: options.KarmadaSchedulerOptions, clock: clocks.Clock, rng: random.Random
+) -> karmada_policies.ClusterPolicyFollower | None:
+    if not said.has_policies:
+        return None
+    from policysched.app import karmada_policies  # noqa: PLC0415 - a process without needs none
+
+    return karmada_policies.ClusterPolicyFollower(said, clock, rng)
+
+
+def _make_estimators(
+    said: options.KarmadaSchedulerOptions, api: client.ApiClient, rng: random.Random
+) -> estimators.Estimators | None:
+    if said.estimators is None:
+        return None
+    from policysched.karmada_loop import estimators  # noqa: PLC0415 - gRPC is an extra
+
+    return estimators.Estimators(said.estimators, api, rng)
+
+
+class _ConnectedProcess:
+    """Everything that runs, once there is a connection."""
+
+    def __init__(
+        self,
+        said: options.KarmadaSchedulerOptions,
+        how: algorithm.BindingAlgorithm,
+        measured: measurements.BindingMeasurements,
+        clock: clocks.Clock,
+        rng: random.Random,
+        followed: karmada_policies.ClusterPolicyFollower | None,
+    ) -> None:
+        self._following = followed
+        self._live: live_policies.LiveClusterPolicies | None = None
+        self._estimators: estimators.Estimators | None = None
+        self._options = said
+        self._algorithm = how
+        self._measured = measured
+        self._clock = clock
+        self._rng = rng
+        self._awake = asyncio.Event()
+        self._echoes = acknowledgements.WriteAcknowledgements()
+        known = store.ControlPlaneStore()
+        self._handlers = event_handlers.BindingEventHandlers(
+            known, self._queue(known), said.scheduler_name, on_change=self._awake.set
+        )
+        self._handlers.stand_by()
+
+    def _queue(self, known: store.ControlPlaneStore) -> work_queue.WorkQueue:
+        said, clock, on_ready = self._options, self._clock, self._awake.set
+        if said.by_priority:
+            return priority_queue.PriorityQueue(clock, known.priority_of, on_ready=on_ready)
+        bucket = rate_limit.TokenBucket(said.retry.per_second, said.retry.burst, clock)
+        return work_queue.WorkQueue(clock, bucket, said.retry, on_ready=on_ready)
+
+    async def run(self, connected: _ApiConnections, stopping: asyncio.Event) -> None:
+        self._estimators = _make_estimators(self._options, connected.api, self._rng)
+        watches = self._watches(connected.api)
+        sync = cluster_sync.WatchSync(watches.values(), "binding")
+        recorder = event_recorder.ApiEventRecorder(
+            connected.events,
+            self._clock,
+            form=event_formats.CoreV1EventFormat(self._options.scheduler_name),
+        )
+        decisions = self._decisions(recorder)
+        schedules = self._loop(connected, decisions, recorder)
+        self._follow_policies(connected, watches, recorder, decisions, schedules)
+        leading = self._make_leadership(connected, watches, schedules)
+        followed = self._following.background if self._following is not None else []
+        try:
+            health = self._health(connected, sync, stopping, schedules)
+            servers = list(self._servers(connected, health))
+        except BaseException:
+            lifecycle.close(followed)
+            raise
+        background: list[Coroutine[Any, Any, None]] = [
+            *servers,
+            *followed,
+            *(watch.run() for watch in watches.values()),
+            recorder.run(),
+            malloc_tuning.trim_periodically(),
+            self._schedule(sync, leading),
+            *([] if self._estimators is None else [self._estimators.run()]),
+        ]
+        await lifecycle.work(
+            background, leading, lambda: event_recording.flush_events(recorder), stopping
+        )
+
+    def _watches(self, api: client.ApiClient) -> dict[str, reflector.Reflector[Any]]:
+        clusters: reflector.ReflectorSink[objects.Cluster] = self._handlers.clusters
+        if self._estimators is not None:
+            clusters = self._estimators.wrap_sink(clusters)
+        sinks: list[tuple[resources.ApiResource[Any], reflector.ReflectorSink[Any]]] = [
+            (control_plane_resources.CLUSTERS, clusters),
+            (control_plane_resources.BINDINGS, self._echoes.wrap_sink(self._handlers.bindings)),
+            (
+                control_plane_resources.CLUSTER_BINDINGS,
+                self._echoes.wrap_sink(self._handlers.cluster_bindings),
+            ),
+        ]
+        return {
+            resource.name: reflector.Reflector(api, resource, sink, rng=self._rng)
+            for resource, sink in sinks
+        }
+
+    def _decisions(self, recorder: event_recorder.ApiEventRecorder) -> scheduling.BindingScheduler:
+        return scheduling.BindingScheduler(
+            self._algorithm,
+            self._handlers,
+            event_recording.ApiBindingEventRecorder(recorder),
+            self._clock,
+            self._measured,
+            asks_estimators=self._estimators is not None,
+        )
+
+    def _follow_policies(
+        self,
+        connected: _ApiConnections,
+        watches: dict[str, reflector.Reflector[Any]],
+        recorder: event_recorder.ApiEventRecorder,
+        decisions: scheduling.BindingScheduler,
+        schedules: loop.BindingSchedulingLoop,
+    ) -> None:
+        """Let decisions go by cluster policies, if there are any to be followed."""
+        if self._following is None:
+            return
+        from policysched.app import karmada_policies  # noqa: PLC0415 - see above
+        from policysched.karmada_loop import live_policies  # noqa: PLC0415 - see above
+
+        goes_by = live_policies.ClusterPolicyConsumers(
+            self._algorithm, decisions, self._handlers, schedules
+        )
+        self._live = self._following.connect(
+            karmada_policies.ClusterPolicyContext(
+                connected.api,
+                connected.elector,
+                recorder,
+                goes_by,
+                watches[control_plane_resources.CLUSTERS.name].synced,
+            )
+        )
+
+    def _loop(
+        self,
+        connected: _ApiConnections,
+        decisions: scheduling.BindingScheduler,
+        recorder: event_recorder.ApiEventRecorder,
+    ) -> loop.BindingSchedulingLoop:
+        schedules = loop.BindingSchedulingLoop(
+            decisions,
+            self._handlers,
+            binding_writer.BindingWriter(connected.api, decisions, self._echoes, self._clock),
+            self._clock,
+            self._awake,
+            writes_at_once=self._options.writes_at_once,
+        )
+        schedules.is_held_back = backpressure.EventBackpressure(
+            lambda: recorder.waiting, self._clock
+        ).is_held_back
+        if self._estimators is not None:
+            schedules.ask = self._estimators.ask
+        return schedules
+
+    def _make_leadership(
+        self,
+        connected: _ApiConnections,
+        watches: dict[str, reflector.Reflector[Any]],
+        schedules: loop.BindingSchedulingLoop,
+    ) -> runner.LeadershipRunner:
+        async def refresh() -> None:
+            await asyncio.gather(*(watch.refresh() for watch in watches.values()))
+
+        return lifecycle.make_leadership(
+            self._options.election, connected.elector, schedules, refresh
+        )
+
+    async def _schedule(
+        self, sync: cluster_sync.WatchSync, leading: runner.LeadershipRunner
+    ) -> None:
+        """Schedule bindings whenever this process leads, once everything has been listed."""
+        await sync.wait_for(lambda: _READERS)
+        if self._live is not None:
+            await self._live.wait_for_metrics()
+        if self._estimators is not None:
+            await self._estimators.wait_all_tried()
+        process.freeze_existing_objects()
+        known = self._handlers.store
+        _log.info(
+            "synced %s", logs.fields(clusters=len(known.clusters), bindings=len(known.bindings))
+        )
+        await leading.run()
+
+    def _health(
+        self,
+        connected: _ApiConnections,
+        sync: cluster_sync.WatchSync,
+        stopping: asyncio.Event,
+        schedules: loop.BindingSchedulingLoop,
+    ) -> shared_pages.Pages:
+        queue = self._handlers.queue
+        checked = karmada_health_checks.KarmadaHealthInputs(
+            connected.elector, sync, tuple(_READERS), stopping, schedules, queue, self._clock
+        )
+        return karmada_health_checks.make_karmada_health(checked).pages()
+
+    def _servers(
+        self, connected: _ApiConnections, health: shared_pages.Pages
+    ) -> Iterable[Coroutine[Any, Any, None]]:
+        """Return what serves the pages; ConfigurationError where it cannot listen there."""
+        own = exporter.MetricsExporter()
+        own.add(lambda: metrics.collect_metrics(self._measured, self._handlers))
+        own.add(metrics.collect_build_info)
+        for collect in self._following.collectors if self._following is not None else ():
+            own.add(collect)
+        if self._estimators is not None:
+            own.add(self._estimators.collect_metrics)
+        own.add(lambda: election.collect_metrics(self._options.election, connected.elector))
+        host = urllib.parse.urlsplit(connected.to.server).netloc
+        own.add(lambda: request_metrics.collect(connected.api.stats, host))
+        said = self._options
+        return shared_pages.make_servers(
+            (said.health_address, health), (said.metrics_address, {exporter.PATH: own.make_page})
+        )

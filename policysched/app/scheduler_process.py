@@ -1,0 +1,354 @@
+"""The scheduler of `run`: `kube`, `scheduler`, profiles and metrics joined, started and stopped.
+
+Service()   reads what is on this machine; what is wrong there ends the process
+run         connects, joins everything (`_join`), adds the parts (`_PARTS`), starts it all
+_PARTS      each takes the `Wired`, and adds background work, pages or listeners to it
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import math
+import random
+import urllib.parse
+from collections.abc import Callable
+
+import policysched
+from policysched import clock as clocks
+from policysched import malloc_tuning, process
+from policysched.app import (
+    cluster_sync,
+    context,
+    lifecycle,
+    policy_reloads,
+    reflectors,
+    reports,
+    secure_port,
+    writers,
+)
+from policysched.config import config as configs
+from policysched.config import election_config, run_options
+from policysched.framework import shape_answers
+from policysched.inputs import metrics_source
+from policysched.kube.auth import kubeconfig
+from policysched.kube.http import client, fence, rate_limit
+from policysched.leadership import election as elections
+from policysched.leadership import runner
+from policysched.observability import (
+    decision_page,
+    exporter,
+    known_secrets,
+    logs,
+    request_metrics,
+    source_watch,
+    tracing,
+    unserved,
+)
+from policysched.profiles import policies
+from policysched.promapi import source
+from policysched.queue import scheduling_queue
+from policysched.reload import initial_version, live_profiles, versions
+from policysched.reload import state as states
+from policysched.scheduler import scheduler as schedulers
+
+_log = logging.getLogger("policysched")
+
+RunOptions = run_options.RunOptions
+
+_OTHER_CONNECTIONS = 32
+"""Connections besides those of bindings: watches, events, status."""
+
+
+class SchedulerProcess:
+    """One scheduler process: everything that is read before the API server is asked."""
+
+    def __init__(
+        self, options: RunOptions, configuration: configs.Config, clock: clocks.Clock
+    ) -> None:
+        """Read policies and metrics, as far as they are files.
+
+        Raises:
+            InputError: something cannot be read or is wrong.
+        """
+        self._options = options
+        self._clock = clock
+        self._rng = random.Random()
+        self._config = configuration
+        self._election = configuration.leader_election
+        if options.dry_run:
+            self._election = election_config.LeaderElectionConfig()
+        self._metrics_exporter = exporter.MetricsExporter()
+        self._source_watch = source_watch.SourceWatch()
+        self._recipe = versions.VersionChecker(configuration, options.scheduler_name, clock)
+        self._starting = initial_version.InitialVersionFinder(configuration.policies, self._recipe)
+        self._metrics: metrics_source.MetricsSource | None = None
+        start = self._starting.find_local()
+        if start is not None:
+            self._metrics = self._open_metrics(start)
+
+    def _open_metrics(
+        self, start: initial_version.InitialVersion
+    ) -> metrics_source.MetricsSource | None:
+        around = source.SourceDependencies(self._clock, self._rng, observer=self._source_watch)
+        declared = start.checked.policy_set.metrics
+        return metrics_source.open_source(
+            self._options.metrics_file, self._config.prometheus, declared, around
+        )
+
+    async def run(self) -> None:
+        """Schedule until the process is asked to stop.
+
+        Raises:
+            InputError: the kubeconfig or a plugin cannot be used.
+            RemoteError: a credential could not be had.
+        """
+        options = self._options
+        connecting = kubeconfig.load(options.kubeconfig, options.context, self._clock)
+        await lifecycle.follow_api_server(connecting, self._connect)
+
+    async def _connect(
+        self, connection: kubeconfig.ApiClientConfig, stopping: asyncio.Event
+    ) -> None:
+        writes = self._fence()
+        async with (
+            client.ApiClient(
+                connection,
+                rng=self._rng,
+                max_connections=self._config.parallel_binds + _OTHER_CONNECTIONS,
+                limit=self._request_limit(),
+                fence=writes,
+            ) as api,
+            self._elector(connection, writes) as elector,
+        ):
+            await self._run(connection, api, elector, stopping)
+
+    async def _run(
+        self,
+        connection: kubeconfig.ApiClientConfig,
+        api: client.ApiClient,
+        elector: runner.Leadership,
+        stopping: asyncio.Event,
+    ) -> None:
+        begun = await self._starting.begin(api, self._rng, stopping)
+        if begun is None:
+            return
+        start, followed = begun
+        if self._metrics is None:
+            self._metrics = self._open_metrics(start)
+        _log.info(
+            "starting %s",
+            logs.fields(
+                version=policysched.__version__,
+                server=connection.server,
+                policies=followed.origin if followed else "none",
+                hash=start.checked.hash or "none",
+            ),
+        )
+        state = policy_reloads.make_first_state(start, followed, self._clock.now())
+        joined = self._join(connection, api, elector, stopping, start.checked, state)
+        policy_reloads.add_policy_reloads(joined, start, followed, self._recipe)
+        await self._serve(joined)
+
+    def _fence(self) -> fence.WriteFence | None:
+        if self._options.dry_run:
+            return elections.make_closed_fence(self._clock)
+        return elections.make_fence(self._election, self._clock)
+
+    def _elector(
+        self, connection: kubeconfig.ApiClientConfig, writes: fence.WriteFence | None
+    ) -> contextlib.AbstractAsyncContextManager[runner.Leadership]:
+        if self._options.dry_run:
+            return contextlib.nullcontext(runner.NeverLeader())
+        return elections.open_elector(self._election, connection, writes, self._clock, self._rng)
+
+    def _request_limit(self) -> rate_limit.TokenBucket | None:
+        limits = self._config.client_connection
+        burst = limits.burst or math.ceil(2 * (limits.qps or 0.0))
+        return lifecycle.make_limit(limits.qps, burst, self._clock)
+
+    def _join(
+        self,
+        connection: kubeconfig.ApiClientConfig,
+        api: client.ApiClient,
+        elector: runner.Leadership,
+        stopping: asyncio.Event,
+        first: versions.CheckedVersion,
+        state: states.PolicyState,
+    ) -> context.ProcessContext:
+        """Return everything of this process, with its first profiles.
+
+        Raises:
+            ConfigurationError: a plugin or a metric cannot be had.
+        """
+        clock, rng = self._clock, self._rng
+        written = writers.ApiWriters(api, clock)
+        scheduler = schedulers.Scheduler({}, written.make_ports(), clock, settings=self._settings())
+        made = policies.require_profiles(
+            policies.make_profiles(
+                first.policy_set, written.make_handle(scheduler, rng), first.compiled
+            )
+        )
+        for line in policies.describe_profiles(made):
+            _log.info("%s", line)
+        watches = reflectors.ClusterReflectors(api, scheduler, rng)
+        sync = cluster_sync.ClusterSync(watches)
+        kept = shape_answers.MAX_SHAPES if self._config.features.opportunistic_batching else 0
+        profiles = live_profiles.LiveProfiles(
+            scheduler, self._metrics, clock, rng, shapes_kept=kept, require=sync.require
+        )
+        profiles.use(first.policy_set, made)
+        if not self._options.dry_run:
+            self._source_watch.recorder = written.recorder
+        return context.ProcessContext(
+            options=self._options,
+            config=self._config,
+            election=self._election,
+            clock=clock,
+            rng=rng,
+            connection=connection,
+            api=api,
+            elector=elector,
+            writers=written,
+            scheduler=scheduler,
+            reflectors=watches,
+            sync=sync,
+            profiles=profiles,
+            policies=state,
+            metrics=self._metrics,
+            metrics_exporter=self._metrics_exporter,
+            stopping=stopping,
+        )
+
+    async def _serve(self, joined: context.ProcessContext) -> None:
+        _add_parts(joined)
+        leading = lifecycle.make_leadership(
+            joined.election, joined.elector, joined.scheduler, joined.reflectors.pods.refresh
+        )
+        background = [*joined.background, _schedule(joined, leading)]
+        await lifecycle.work(background, leading, joined.writers.flush, joined.stopping)
+
+    def _settings(self) -> schedulers.SchedulerSettings:
+        return schedulers.SchedulerSettings(
+            queue=scheduling_queue.QueueSettings(
+                initial_backoff_seconds=self._config.pod_initial_backoff_seconds,
+                max_backoff_seconds=self._config.pod_max_backoff_seconds,
+                max_unschedulable_seconds=self._config.pod_max_in_unschedulable_pods_seconds,
+                pops_from_backoff=self._config.features.scheduler_pop_from_backoff_q,
+                asks_hints=self._config.features.scheduler_queueing_hints,
+            ),
+            max_bindings_in_flight=self._config.parallel_binds,
+            decisions_kept=self._config.decisions.kept,
+        )
+
+
+def _add_parts(joined: context.ProcessContext) -> None:
+    """Let each part add to the process.
+
+    Raises:
+        ConfigurationError: one cannot, such as by an address that is taken; nothing has begun.
+    """
+    try:
+        for add_part in _PARTS:
+            add_part(joined)
+    except BaseException:
+        lifecycle.close(joined.background)
+        raise
+
+
+async def _schedule(joined: context.ProcessContext, leading: runner.LeadershipRunner) -> None:
+    """Schedule pods whenever this process leads, once everything has been listed."""
+    started_seconds = joined.clock.monotonic_seconds()
+    await joined.sync.wait(joined.profiles.get_profiles)
+    await joined.profiles.wait_for_metrics()
+    process.freeze_existing_objects()
+    seconds = joined.clock.monotonic_seconds() - started_seconds
+    cache = joined.scheduler.cache
+    _log.info(
+        "synced %s",
+        logs.fields(nodes=cache.nodes.alive_count, pods=cache.pod_count, seconds=f"{seconds:.1f}"),
+    )
+    await leading.run()
+
+
+# --- parts ---------------------------------------------------------------------------------------
+
+
+def _hide_secrets(joined: context.ProcessContext) -> None:
+    logs.SECRETS.add(
+        known_secrets.list_process_secrets(joined.connection.credentials, joined.config.prometheus)
+    )
+
+
+def _follow_cluster(joined: context.ProcessContext) -> None:
+    """Watch, and write what is decided."""
+    joined.background += [each.run() for each in joined.reflectors]
+    joined.background += joined.writers.background()
+
+
+def _limit_memory(joined: context.ProcessContext) -> None:
+    """Take no more memory than is needed."""
+    joined.background.append(malloc_tuning.trim_periodically())
+
+
+def _follow_time(joined: context.ProcessContext) -> None:
+    """Try pods again when time alone changes verdicts."""
+    joined.background.append(joined.profiles.retry_by_time())
+    joined.background.append(joined.profiles.retry_by_metric_age())
+
+
+def _follow_metrics(joined: context.ProcessContext) -> None:
+    """Bring samples of metrics to the cache."""
+    if joined.metrics is not None:
+        nodes = reflectors.NodeMetricTargets(joined.scheduler.cache, joined.reflectors.nodes.synced)
+        handlers = joined.scheduler.events
+        joined.background.append(
+            joined.metrics.run(handlers.refresh_metrics, nodes, handlers.backfill_metrics)
+        )
+
+
+def _add_unserved_watch(joined: context.ProcessContext) -> None:
+    """Tell of pods that nobody schedules."""
+    watch = unserved.UnservedWatch(
+        joined.scheduler.events.pods.unserved,
+        joined.clock,
+        lambda: joined.profiles.current.by_name,
+        speaks=lambda: joined.elector.is_leading,
+    )
+    joined.metrics_exporter.add(watch.collect)
+    joined.background.append(watch.run(joined.reflectors.pods.synced))
+
+
+def _export_metrics(joined: context.ProcessContext) -> None:
+    own = joined.metrics_exporter
+    own.follow(joined.scheduler, joined.profiles.metric_readers, joined.metrics)
+    own.add(lambda: elections.collect_metrics(joined.election, joined.elector))
+    host = urllib.parse.urlsplit(joined.connection.server).netloc
+    own.add(lambda: request_metrics.collect(joined.api.stats, host))
+    joined.pages[exporter.PATH] = own.make_page
+
+
+def _publish_decisions(joined: context.ProcessContext) -> None:
+    log, kept = joined.scheduler.decisions, joined.config.decisions.kept
+    joined.pages[decision_page.PATH] = decision_page.DecisionPage(log, kept).make_page
+    tracer = tracing.make_tracer(joined.config.tracing, joined.clock, joined.rng)
+    if tracer is not None:
+        log.end_listeners.append(tracer.on_end)
+        joined.background.append(tracer.run())
+
+
+_PARTS: tuple[Callable[[context.ProcessContext], None], ...] = (
+    _hide_secrets,
+    _follow_cluster,
+    _limit_memory,
+    _follow_time,
+    _follow_metrics,
+    _add_unserved_watch,
+    _export_metrics,
+    _publish_decisions,
+    reports.add_shadow_report,
+    reports.add_dry_run,
+    reports.add_rule_expiry,
+    secure_port.add_servers,  # the last one: it serves the pages that the others have added
+)

@@ -1,0 +1,121 @@
+"""Edits that free the least amount of one resource on a node."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+
+import numpy as np
+
+from policysched import amounts
+from policysched.explaining import edit, trials
+from policysched.explaining.edits import node_edits
+from policysched.explaining.facts import rejections
+from policysched.explaining.numbers import amount_search
+from policysched.lang.checked import checked_expr
+from policysched.plugins import names
+
+_MOST_SIZES = 3
+"""How many different shortages are looked at, the least ones."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _FreeableResource:
+    """One resource on one node.
+
+    Attributes:
+        node: its name.
+        used: milli-CPU, bytes or pieces that placed pods request; of `pods` their number.
+        missing: how much more the pod wants than is left, 0 for nothing.
+    """
+
+    node: str
+    used: int
+    missing: int
+
+
+def find_edits(
+    tried: trials.PodTrials, known: rejections.PodRejections
+) -> Iterator[edit.SuggestedEdit]:
+    """Yield for each resource the least amount that lets the pod fit once it is free."""
+    rules = known.find_rules_reading(checked_expr.NodeResource)
+    nodes = known.find_nodes_rejected_only_by(
+        names.NODE_RESOURCES_FIT, *(rule.head.name for rule in rules)
+    )
+    read = known.list_resources_read(checked_expr.NodeResource)
+    for resource in dict.fromkeys((*tried.info.shape.requests.amounts, trials.PODS, *read)):
+        rooms = _list_freeable_resources(tried, nodes, resource)
+        least = _find_smallest_release(tried, resource, rooms)
+        if least is not None:
+            yield from _make_edits(tried, resource, rooms, *least)
+
+
+def _list_freeable_resources(
+    tried: trials.PodTrials, nodes: list[str], resource: str
+) -> dict[int, list[_FreeableResource]]:
+    """Return the nodes on which enough could be freed, by the missing amount."""
+    columns = tried.decider.cluster.cache.nodes
+    rows = np.array([columns.row_of[name] for name in nodes], np.intp)
+    if resource == trials.PODS:
+        wanted, sizes, used = 1, columns.allowed_pods[rows], columns.pod_count[rows]
+    else:
+        wanted = tried.info.shape.requests.amounts.get(resource, 0)
+        at = columns.resource_column(resource)
+        sizes, used = columns.allocatable[rows, at], columns.requested[rows, at]
+    found = defaultdict[int, list[_FreeableResource]](list)
+    for node, size, taken in zip(nodes, sizes.tolist(), used.tolist(), strict=True):
+        missing = max(0, wanted - (size - taken))
+        if max(1, missing) <= taken:
+            found[missing].append(_FreeableResource(node, taken, missing))
+    return found
+
+
+def _find_smallest_release(
+    tried: trials.PodTrials, resource: str, rooms: dict[int, list[_FreeableResource]]
+) -> tuple[int, int] | None:
+    """Return the nodes with the least missing amount, and that amount."""
+    best: tuple[int, int] | None = None
+    for missing in sorted(rooms)[:_MOST_SIZES]:
+        amount = _find_amount(tried, resource, rooms[missing][0], None if best is None else best[1])
+        if amount is not None:
+            best = (missing, amount)
+    return best
+
+
+def _find_amount(
+    tried: trials.PodTrials, resource: str, room: _FreeableResource, less_than: int | None
+) -> int | None:
+    """Return the amount to free on a node; None if no amount below `less_than` is enough."""
+    most = room.used if less_than is None else min(room.used, less_than - 1)
+
+    def fits(amount: int) -> bool:
+        if amount > most or tried.is_over:
+            return False
+        with tried.suppose_requests(room.node, resource, -amount):
+            return room.node in tried.find_feasible_nodes()
+
+    if room.missing > 0 and fits(room.missing):
+        return room.missing
+    step = amount_search.get_search_step(resource, most)
+    return amount_search.find_nearest(fits, room.missing, [most], step)
+
+
+def _make_edits(
+    tried: trials.PodTrials,
+    resource: str,
+    rooms: dict[int, list[_FreeableResource]],
+    missing: int,
+    amount: int,
+) -> Iterator[edit.SuggestedEdit]:
+    def freed(name: str) -> AbstractContextManager[None]:
+        return tried.suppose_requests(name, resource, -amount)
+
+    alike = [room.node for room in rooms[missing] if room.used >= amount]
+    text = amounts.format_quantity(resource, amount)
+    what = f"{text} {resource}" if resource != trials.PODS else "a place for a pod"
+    said = edit.SuggestedEdit(
+        "node", "free", resource, None, text, f"free {what} on a node", edit.CHANGES_NODE
+    )
+    yield from node_edits.try_edit(tried, said, alike, freed)

@@ -1,0 +1,75 @@
+"""Placed pods that are removed: they have a host port of the pod, or are kept apart from it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from policysched.cluster import what_if
+from policysched.cluster.pods import pod_shape
+from policysched.compiler.rules import pod_affinity
+from policysched.explaining import edit, trials
+from policysched.explaining.edits import node_edits
+from policysched.explaining.facts import rejections
+from policysched.lang.checked import checked_expr
+from policysched.plugins import names
+
+_MOST_PODS = 20
+"""How many pods are tried; those of the nodes themselves come first."""
+
+
+def find_edits(
+    tried: trials.PodTrials, known: rejections.PodRejections
+) -> Iterator[edit.SuggestedEdit]:
+    """Yield the single placed pods without which the pod fits."""
+    for info, node in _list_candidates(
+        tried, _find_blocked_nodes(tried, known)[: node_edits.MOST_NODES]
+    ):
+        if tried.is_over:
+            return
+        fitting = _find_nodes_without_pod(tried, info, node)
+        if fitting:
+            text = f"remove the pod {info.key} from {node}"
+            said = edit.SuggestedEdit(
+                "node", "pod", "pods", info.key, None, text, edit.CHANGES_NODE
+            )
+            yield said.add_nodes(fitting)
+
+
+def _find_blocked_nodes(tried: trials.PodTrials, known: rejections.PodRejections) -> list[str]:
+    """Return the nodes that placed pods make unfit by more than what they request."""
+    rules = (
+        plugin.head.name
+        for plugin in tried.framework.profile.plugins
+        if isinstance(plugin, pod_affinity.RequiredPodAntiAffinity | pod_affinity.RepellingPods)
+    )
+    whom = {names.NODE_PORTS, names.INTER_POD_AFFINITY, *rules}
+    room = (rule.head.name for rule in known.find_rules_reading(checked_expr.NodeResource))
+    nodes = known.find_nodes_rejected_only_by(*whom, names.NODE_RESOURCES_FIT, *room)
+    return [node for node in nodes if known.by_node[node] & whom]
+
+
+def _list_candidates(
+    tried: trials.PodTrials, nodes: list[str]
+) -> list[tuple[pod_shape.PodInfo, str]]:
+    """Return pods with their nodes: those of `nodes`, then others, which may share a domain."""
+    if not nodes:
+        return []
+    snap = tried.take_snapshot()
+    first = [snap.nodes.row_of[name] for name in nodes]
+    others = (row for row in range(snap.size) if snap.is_alive[row] and row not in first)
+    found = (
+        (info, snap.nodes.names[row])
+        for row in (*first, *others)
+        for info in snap.placed.get_pods(row)
+    )
+    return list(itertools.islice(found, _MOST_PODS))
+
+
+def _find_nodes_without_pod(
+    tried: trials.PodTrials, info: pod_shape.PodInfo, node: str
+) -> tuple[str, ...]:
+    snap = tried.take_snapshot()
+    with what_if.WhatIf(snap) as supposed:
+        supposed.remove_pods([(info, snap.nodes.row_of[node])])
+        return tried.find_feasible_nodes()

@@ -1,0 +1,171 @@
+"""Carries out what was decided about bindings: two patches, and what is told of them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from policysched.karmada import objects
+from policysched.karmada.scheduler import attempt_outcomes, patches
+from policysched.kube import errors
+from policysched.kube.http import client
+from policysched.kube.reading import decoding
+from policysched.kube.writing import paths, status_patch
+
+if TYPE_CHECKING:
+    from policysched import clock as clocks
+    from policysched.karmada.scheduler import scheduling
+    from policysched.karmada.steps import binding_decision
+    from policysched.karmada_loop import acknowledgements
+
+_log = logging.getLogger(__name__)
+
+_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=3)
+"""A binding that cannot be written is tried again by the queue, which waits longer each time."""
+
+_NAMESPACE_TERMINATING = "NamespaceTerminating"
+_FORBIDDEN = 403
+
+
+class BindingWriter:
+    """Writes bindings through the API server."""
+
+    def __init__(
+        self,
+        api: client.ApiClient,
+        decisions: scheduling.BindingScheduler,
+        shown: acknowledgements.WriteAcknowledgements,
+        clock: clocks.Clock,
+    ) -> None:
+        """Write by `api` what `decisions` decides, and tell it how that went.
+
+        `shown` says what the watches show of it.
+        """
+        self._api = api
+        self._decisions = decisions
+        self._echoes = shown
+        self._clock = clock
+
+    async def carry_out(self, attempt: scheduling.BindingAttempt) -> None:
+        """Write one attempt to its end."""
+        try:
+            is_retried = await self._write(attempt)
+        except errors.FencedError:  # it is the next leader's to do
+            self._decisions.give_up(attempt)
+        except asyncio.CancelledError:
+            self._decisions.give_up(attempt)
+            raise
+        except Exception:  # noqa: BLE001 - a bug must not end it for all other bindings, nor lose this one
+            _log.exception("binding %s is not written", attempt.binding.key)
+            self._decisions.end(attempt, is_retried=True)
+        else:
+            self._decisions.end(attempt, is_retried=is_retried)
+
+    async def _write(self, attempt: scheduling.BindingAttempt) -> bool:
+        """Return whether it has to be tried again."""
+        decision = attempt.decision
+        if decision is None:
+            failure = await self._patch_status(
+                attempt, patches.make_generation_patch(attempt.binding)
+            )
+            return failure is not None and not failure.is_final
+        if not self._decisions.is_news(attempt):
+            return False
+        with self._echoes.track_binding(attempt.binding) as echo:
+            newest, failure = await self._write_clusters(attempt)
+            verdict = attempt_outcomes.derive_outcome(
+                decision.result, [] if failure is None else [failure]
+            )
+            self._decisions.record_outcome(attempt, verdict)
+            if newest is not None:
+                await echo.wait_for(newest.metadata.resource_version)
+        current = self._decisions.current(attempt)
+        if current is None:  # what has its name now is another object
+            return False
+        if newest is not None:  # others may have written conditions meanwhile
+            newest = msgspec.structs.replace(newest, status=current.status)
+        patch = self._status(attempt, decision, verdict, newest)
+        last = await self._patch_status(attempt, patch)
+        if any(each is not None and each.is_final for each in (failure, last)):
+            return False
+        return last is not None or (verdict.is_retried and not attempt.is_hopeless)
+
+    async def _write_clusters(
+        self, attempt: scheduling.BindingAttempt
+    ) -> tuple[objects.Binding | None, attempt_outcomes.WriteFailure | None]:
+        """Return the binding as it is now, if that is known, and what went wrong."""
+        if attempt.targets is None:
+            return None, None
+        return await self._patch(
+            attempt, patches.make_result_patch(attempt.binding, attempt.targets)
+        )
+
+    def _status(
+        self,
+        attempt: scheduling.BindingAttempt,
+        decision: binding_decision.BindingDecision,
+        verdict: attempt_outcomes.AttemptOutcome,
+        newest: objects.Binding | None,
+    ) -> patches.Patch:
+        """Return the patch of the status: what became of it, and by which term of affinities."""
+        binding, now = attempt.binding, status_patch.time_text(self._clock.now())
+        generation = self._decisions.decided_generation(attempt, newest, now)
+        patch = patches.make_condition_patch(
+            binding, verdict.condition, now, newest, generation=generation
+        )
+        if attempt.targets is None:
+            return patch
+        return patches.merge_patches(
+            patch, patches.make_affinity_patch(binding, decision.observed_affinity)
+        )
+
+    async def _patch_status(
+        self, attempt: scheduling.BindingAttempt, patch: patches.Patch
+    ) -> attempt_outcomes.WriteFailure | None:
+        _, failure = await self._patch(attempt, patch, "/status")
+        return failure
+
+    async def _patch(
+        self, attempt: scheduling.BindingAttempt, patch: patches.Patch, subresource: str = ""
+    ) -> tuple[objects.Binding | None, attempt_outcomes.WriteFailure | None]:
+        """Send a merge patch, unless it is empty; return the answer, or what went wrong."""
+        if not patch:
+            return None, None
+        binding, body = attempt.binding, msgspec.json.encode(patch)
+        try:
+            answer = await self._api.request(
+                "PATCH",
+                _path(binding) + subresource,
+                body,
+                content_type=client.MERGE_PATCH,
+                policy=_POLICY,
+            )
+            newest = decoding.decode_object(answer, objects.Binding)
+        except errors.FencedError:
+            raise
+        except errors.AnswerError as error:
+            _log.warning("the answer to a write of %s is not understood: %s", binding.key, error)
+            return None, None
+        except errors.KubeError as error:
+            _log.warning("binding %s is not written: %s", binding.key, error)
+            return None, _failure(error)
+        self._decisions.note_written(attempt, newest)
+        return newest, None
+
+
+def _path(binding: objects.Binding) -> str:
+    meta = binding.metadata
+    if binding.kind == "ResourceBinding":
+        return paths.resource_binding(meta.namespace, meta.name)
+    return paths.cluster_resource_binding(meta.name)
+
+
+def _failure(error: errors.KubeError) -> attempt_outcomes.WriteFailure:
+    if not isinstance(error, errors.ApiError):
+        return attempt_outcomes.WriteFailure(str(error))
+    is_quota = error.status_code == _FORBIDDEN and error.reason == attempt_outcomes.QUOTA_EXCEEDED
+    is_final = isinstance(error, errors.NotFoundError) or _NAMESPACE_TERMINATING in error.causes
+    return attempt_outcomes.WriteFailure(error.message, is_quota=is_quota, is_final=is_final)

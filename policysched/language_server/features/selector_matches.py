@@ -1,0 +1,173 @@
+"""How many nodes and pods of the known cluster a selector matches."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeAlias
+
+from policysched.lang import source
+from policysched.lang.checked import checked, checked_selector, cluster_profile
+from policysched.language_server.project import programs
+from policysched.lint.policies import scopes
+from policysched.lint.rules import ps307_disproportionate_weight
+
+if TYPE_CHECKING:
+    from policysched.lint.facts import cluster_facts  # brings NumPy
+
+_SMALL = 0.01
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WrittenRequirement:
+    """A requirement of a selector.
+
+    Attributes:
+        about: as `subject.SelectorUse` has it.
+    """
+
+    selector: checked_selector.Requirement
+    about: str
+
+    @property
+    def span(self) -> source.Span:
+        """Where it is written."""
+        return self.selector.span
+
+
+def find_requirement(
+    program: programs.Program, text: str, offset: int
+) -> WrittenRequirement | None:
+    """Return the requirement that is written at an offset; None while the program has errors."""
+    if program.lint_input is None:
+        return None
+    for occurrence in program.lint_input.selector_uses:
+        for each in checked_selector.walk_requirements(occurrence.selector):
+            if each.span.file == text and each.span.start <= offset < each.span.end:
+                return WrittenRequirement(each, occurrence.about)
+    return None
+
+
+def quote_requirement(program: programs.Program, found: WrittenRequirement) -> str:
+    """Return a requirement as it is written, on one line."""
+    return " ".join(program.result.texts[found.span.file].slice(found.span).split())
+
+
+def describe_match_count(program: programs.Program, found: WrittenRequirement) -> str:
+    """Say how many nodes, or member clusters, match; "" if none are known."""
+    cluster = program.known.cluster
+    if cluster is not None and found.about == "clusters":
+        cluster = cluster.members
+    if cluster is None or found.about not in {"nodes", "clusters"}:
+        return ""
+    count = cluster.count_matching_nodes(found.selector)
+    return f"matches {count} of {len(cluster.nodes)} {found.about}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class InlineNote:
+    """A few words about a statement or policy."""
+
+    span: source.Span
+    text: str
+
+
+Notes: TypeAlias = Callable[[programs.Program, str], Iterator[InlineNote]]
+"""Finds what is to be said about a text of a program."""
+
+
+def lenses(program: programs.Program, text: str) -> Iterator[InlineNote]:
+    """Yield what the policies of a text, and their node affinities, match on the cluster."""
+    cluster = program.known.cluster
+    if cluster is None or program.result.program is None:
+        return
+    checked_program = program.result.program
+    for policy in (*checked_program.policies, *checked_program.cluster_policies):
+        known = _select_cluster_facts(policy, cluster)
+        if policy.span.file != text or known is None:
+            continue
+        yield InlineNote(policy.span, ", ".join(facts_of_policy(program, policy.name)))
+        for rule in policy.rules:
+            if isinstance(rule, checked.NodeAffinityRule):
+                yield InlineNote(rule.head.span, _matches(policy, known, rule.selector))
+        for group in policy.clusters.groups if policy.clusters else ():
+            yield InlineNote(group.span, _matches(policy, known, group.selector))
+
+
+def _select_cluster_facts(
+    policy: checked.CheckedPolicy, cluster: cluster_facts.ClusterFacts
+) -> cluster_facts.ClusterFacts | None:
+    """Return nodes and pods, or for a clusterPolicy what stands for them; None without any."""
+    return cluster if policy.clusters is None else cluster.members
+
+
+def _matches(
+    policy: checked.CheckedPolicy,
+    known: cluster_facts.ClusterFacts,
+    *selectors: checked_selector.Selector,
+) -> str:
+    what = "nodes" if policy.clusters is None else "clusters"
+    return f"matches {known.count_matching_nodes(*selectors)}/{len(known.nodes)} {what}"
+
+
+def facts_of_policy(program: programs.Program, name: str) -> list[str]:
+    """Return for how many pods a policy is, and how many nodes its affinities leave them.
+
+    Of a clusterPolicy: for how many bindings, and how many clusters.
+    """
+    cluster, known = program.known.cluster, program.result.program
+    if cluster is None or known is None:
+        return []
+    every = (*known.policies, *known.cluster_policies)
+    policy = next((each for each in every if each.name == name), None)
+    compared = None if policy is None else _select_cluster_facts(policy, cluster)
+    if policy is None or compared is None:
+        return []
+    required = [
+        rule.selector
+        for rule in policy.rules
+        if isinstance(rule, checked.NodeAffinityRule) and rule.weight is None
+    ]
+    what = "pods" if policy.clusters is None else "bindings"
+    facts = [f"{len(compared.pods_of(policy))}/{len(compared.pods)} {what}"]
+    if required:
+        facts.append(_matches(policy, compared, *required))
+    return facts
+
+
+def shares(program: programs.Program, text: str) -> Iterator[InlineNote]:
+    """Yield for each weight of a text what part it is of all that count for the same pods."""
+    if program.result.program is None:
+        return
+    seen: set[source.Span] = set()
+    for profile in program.result.program.profiles:
+        across = cluster_profile.treat_clusters_as_nodes(profile)
+        for rule, share in (*_shares(profile), *_shares(across)):
+            span = rule.head.span
+            if span.file == text and span not in seen:
+                seen.add(span)
+                yield InlineNote(span, f"{share:.1%}" if share < _SMALL else f"{share:.0%}")
+
+
+def _shares(profile: checked.CheckedProfile) -> Iterator[tuple[checked.Rule, float]]:
+    """Yield the scores of a profile with their parts of the weight, as PS307 counts them."""
+    enforced = [policy for policy in profile.policies if policy.mode == "enforce"]
+    covering = scopes.ScopeIndex(enforced)
+    builtin = ps307_disproportionate_weight.built_in_weight(profile)
+    for policy in enforced:
+        weighed = [(rule, _weight(rule)) for rule in policy.rules if _weight(rule)]
+        if not weighed:
+            continue
+        others = (
+            _weight(rule)
+            for other in covering.find_covering_policies(policy)
+            for rule in other.rules
+        )
+        total = builtin + sum(others)
+        for rule, weight in weighed:
+            yield rule, weight / total
+
+
+def _weight(rule: checked.Rule) -> int:
+    """Return the weight of a score or preference, 0 of what filters."""
+    return getattr(rule, "weight", None) or 0

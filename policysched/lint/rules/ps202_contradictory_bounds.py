@@ -1,0 +1,18 @@
+"""PS202: bounds that leave no number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.rules import ps201_contradictory_requirements
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for occurrence, found in about.contradictory_selectors:
+        if found.is_of_bounds:
+            yield ps201_contradictory_requirements.finding("PS202", about, occurrence, found)
+
+
+RULE = rule.LintRule("PS202", diagnostics.Severity.ERROR, _check)

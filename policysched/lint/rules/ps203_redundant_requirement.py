@@ -1,0 +1,107 @@
+"""PS203: a requirement that says nothing: the others imply it, or everything matches it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from policysched.lang.checked import checked_selector
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.rule_support import removal
+from policysched.lint.sets import selector_sets
+
+_Operand = checked_selector.Selector
+_Operands = tuple[checked_selector.Selector, ...]
+_Found = Iterator[checked_selector.Selector]
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for occurrence in about.selector_uses:
+        if not selector_sets.never_match(occurrence.selector):
+            yield from _check_selector(about, occurrence.selector)
+
+
+def _check_selector(
+    about: rule_input.RuleInput, selector: checked_selector.Selector
+) -> Iterator[diagnostics.Diagnostic]:
+    match selector:
+        case checked_selector.SelectorConjunction(operands=operands):
+            redundant = list(_redundant(operands, _is_implied))
+        case checked_selector.SelectorDisjunction(operands=operands):
+            if selector_sets.match_everything(selector):
+                yield _tautology(about, selector)
+                return
+            redundant = list(_redundant(operands, _is_covered))
+        case _:
+            return
+    for operand in redundant:
+        yield _finding(
+            about, operand, is_all=isinstance(selector, checked_selector.SelectorConjunction)
+        )
+    for operand in operands:
+        if operand not in redundant:
+            yield from _check_selector(about, operand)
+
+
+def _redundant(operands: _Operands, is_redundant: Callable[[_Operand, _Operands], bool]) -> _Found:
+    """Yield the operands that say nothing beside the rest; of equal ones the later ones."""
+    if len(operands) > selector_sets.MAX_OPERANDS:
+        return
+    left = list(operands)
+    for index in reversed(range(len(operands))):
+        others = (*left[:index], *left[index + 1 :])
+        if others and is_redundant(operands[index], others):
+            del left[index]
+            yield operands[index]
+
+
+def _is_implied(operand: _Operand, others: _Operands) -> bool:
+    return selector_sets.implies(checked_selector.SelectorConjunction(others), operand)
+
+
+def _is_covered(operand: _Operand, others: _Operands) -> bool:
+    """Whether the others match whatever it matches; what matches nothing is another finding."""
+    is_possible = not selector_sets.never_match(operand)
+    return is_possible and selector_sets.implies(
+        operand, checked_selector.SelectorDisjunction(others)
+    )
+
+
+def _tautology(
+    about: rule_input.RuleInput, selector: checked_selector.Selector
+) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS203",
+        f"`{about.slice(selector)}` matches everything",
+        about.span(selector),
+        help="leave it out, or say what was meant",
+    )
+
+
+def _finding(
+    about: rule_input.RuleInput, operand: checked_selector.Selector, *, is_all: bool
+) -> diagnostics.Diagnostic:
+    why = "the other requirements imply it" if is_all else "the alternatives match it already"
+    fix = _fix(about, operand)
+    return diagnostics.Diagnostic(
+        "PS203",
+        f"`{about.slice(operand)}` says nothing: {why}",
+        about.span(operand),
+        help="leave it out",
+        fix=fix,
+    )
+
+
+def _fix(about: rule_input.RuleInput, operand: checked_selector.Selector) -> diagnostics.Fix | None:
+    """Return the edit that takes out a single requirement and the `and` or `or` beside it."""
+    if isinstance(
+        operand,
+        checked_selector.SelectorConjunction
+        | checked_selector.SelectorDisjunction
+        | checked_selector.SelectorNegation,
+    ):
+        return None
+    return removal.make_removal_fix(about.texts[operand.span.file], operand.span, removal.AND_OR)
+
+
+RULE = rule.LintRule("PS203", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,136 @@
+"""PS204: a rule that a stricter one makes useless: whatever it rejects is rejected anyway."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from policysched.lang.checked import checked, checked_expr
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.policies import active_rules
+from policysched.lint.sets import selector_sets
+
+_MAX_PAIRS = 4_096
+"""Rules to compare on the pods of one policy: more are generated, and would take minutes."""
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    shadowed: dict[int, set[str]] = {id(known): set() for known in about.enforced_rules}
+    yield from active_rules.find_in_every_profile(
+        about.enforced_rules,
+        lambda known, policy: _find_shadowed_rules(known, policy, shadowed[id(known)]),
+    )
+
+
+def _find_shadowed_rules(
+    known: active_rules.EnforcedRules, policy: checked.CheckedPolicy, shadowed: set[str]
+) -> Iterator[diagnostics.Diagnostic]:
+    """Yield what is found of a policy's rules, and add these to what is shadowed."""
+    others = [each for _, each in known.find_covering_rules(policy)]
+    for is_meant, is_stricter in _KINDS:
+        own = [each for each in policy.rules if is_meant(each)]
+        able = [each for each in others if is_meant(each)]
+        if len(own) * len(able) > _MAX_PAIRS:
+            continue
+        for weak in own:
+            strict = next(
+                (
+                    each
+                    for each in able
+                    if each.head.name != weak.head.name
+                    and each.head.name not in shadowed
+                    and each.head.active == weak.head.active
+                    and is_stricter(each, weak)
+                ),
+                None,
+            )
+            if strict is not None:
+                shadowed.add(weak.head.name)  # of two equal ones one stays
+                yield _finding(weak.head, strict.head)
+
+
+def _finding(weak: checked.RuleHead, strict: checked.RuleHead) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS204",
+        f"this rule never rejects a node that `{strict.name}` does not reject as well",
+        weak.span,
+        secondary=(diagnostics.Label(strict.span, "stricter, for the same pods"),),
+        help="leave it out, or disable the stricter one where this one is meant to act",
+    )
+
+
+# ---------------------------------------------------------------------------- node affinity
+
+
+def _is_required(each: checked.Rule) -> bool:
+    return isinstance(each, checked.NodeAffinityRule) and each.weight is None
+
+
+def _is_stricter_affinity(strict: checked.Rule, weak: checked.Rule) -> bool:
+    if not isinstance(strict, checked.NodeAffinityRule) or strict.weight is not None:
+        return False
+    if not isinstance(weak, checked.NodeAffinityRule):
+        return False
+    if selector_sets.never_match(strict.selector):
+        return False  # PS201 tells that
+    return selector_sets.implies(strict.selector, weak.selector)
+
+
+# ---------------------------------------------------------------------------- reject
+
+
+def _is_plain_reject(each: checked.Rule) -> bool:
+    return isinstance(each, checked.RejectRule) and each.until is None
+
+
+def _is_stricter_reject(strict: checked.Rule, weak: checked.Rule) -> bool:
+    if not isinstance(strict, checked.RejectRule) or not isinstance(weak, checked.RejectRule):
+        return False
+    if strict.until is not None:
+        return False
+    if weak.on_missing == "reject" and strict.on_missing != "reject":
+        return False
+    return _condition_implies(weak.condition, strict.condition)
+
+
+def _condition_implies(one: checked_expr.TypedExpr, other: checked_expr.TypedExpr) -> bool:
+    """Return whether `other` is surely true, or as missing, wherever `one` is."""
+    if one == other:
+        return True
+    match one, other:
+        case (
+            checked_expr.Compare(left=left, right=checked_expr.Const(value=first)),
+            checked_expr.Compare(left=same, right=checked_expr.Const(value=second)),
+        ) if left == same:
+            return _bound_implies(one.comparator, first, other.comparator, second)
+        case checked_expr.And(operands=operands), _:
+            return any(
+                _condition_implies(operand, other) and not _reads_metrics(other)
+                for operand in operands
+            )
+        case _, checked_expr.Or(operands=operands):
+            return not _reads_metrics(one) and any(
+                _condition_implies(one, operand) for operand in operands
+            )
+        case _:
+            return False
+
+
+def _reads_metrics(expr: checked_expr.TypedExpr) -> bool:
+    return bool(checked_expr.metrics_of(expr))
+
+
+def _bound_implies(one: str, first: float, other: str, second: float) -> bool:
+    if one in {">", ">="} and other in {">", ">="}:
+        return first > second or (first == second and (one == ">" or other == ">="))
+    if one in {"<", "<="} and other in {"<", "<="}:
+        return first < second or (first == second and (one == "<" or other == "<="))
+    return False
+
+
+_KINDS: Sequence[
+    tuple[Callable[[checked.Rule], bool], Callable[[checked.Rule, checked.Rule], bool]]
+] = ((_is_required, _is_stricter_affinity), (_is_plain_reject, _is_stricter_reject))
+"""Which rules are compared with each other, and how."""
+
+RULE = rule.LintRule("PS204", diagnostics.Severity.WARNING, _check)

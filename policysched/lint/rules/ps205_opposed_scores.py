@@ -1,0 +1,72 @@
+"""PS205: scores of one profile that pull the same pods in opposite directions."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from policysched.lang.checked import checked
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.policies import active_rules, scopes
+from policysched.lint.sets import weeks
+
+_OPPOSITES = ({"LeastAllocated", "MostAllocated"}, {"low", "high"})
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for known in about.enforced_rules:
+        scores = [
+            (policy, each)
+            for policy in known.policies
+            for each in policy.rules
+            if isinstance(each, checked.ExpressionScoreRule | checked.ResourceScoreRule)
+        ]
+        for (policy, first), (other, second) in itertools.combinations(scores, 2):
+            if _are_opposed(first, second) and _may_act_together(
+                known, policy, first, other, second
+            ):
+                yield _finding(first, second)
+
+
+def _may_act_together(
+    known: active_rules.EnforcedRules,
+    policy: checked.CheckedPolicy,
+    first: checked.Rule,
+    other: checked.CheckedPolicy,
+    second: checked.Rule,
+) -> bool:
+    """Return whether two rules may act on the same pod at the same time."""
+    if scopes.are_apart(policy.scope, other.scope):
+        return False
+    if weeks.are_apart(first.head.active, second.head.active):
+        return False
+    return not any(
+        known.is_off(rule_, for_pods_of)
+        for rule_ in (first, second)
+        for for_pods_of in (policy, other)
+    )
+
+
+def _are_opposed(first: checked.Rule, second: checked.Rule) -> bool:
+    match first, second:
+        case checked.ResourceScoreRule(), checked.ResourceScoreRule():
+            shared = {name for name, _ in first.resources} & {name for name, _ in second.resources}
+            return bool(shared) and {first.strategy, second.strategy} in _OPPOSITES
+        case checked.ExpressionScoreRule(), checked.ExpressionScoreRule():
+            return first.value == second.value and {first.prefer, second.prefer} in _OPPOSITES
+        case _:
+            return False
+
+
+def _finding(first: checked.Rule, second: checked.Rule) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS205",
+        f"this score takes back what `{first.head.name}` gives",
+        second.head.span,
+        secondary=(diagnostics.Label(first.head.span, "pulls the other way, for the same pods"),),
+        help="keep one of them, or give the two to different pods",
+    )
+
+
+RULE = rule.LintRule("PS205", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,66 @@
+"""PS208: NotIn or `!=` that also matches where the label is absent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang.checked import checked_selector
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.sets import selector_sets
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for occurrence in about.selector_uses:
+        if occurrence.about != "nodes":
+            continue
+        for each in _required_absences(occurrence.selector):
+            yield _finding(about, each, occurrence.selector)
+
+
+def _required_absences(
+    selector: checked_selector.Selector,
+) -> Iterator[checked_selector.LabelRequirement]:
+    """Yield NotIn on labels that nothing beside it asks to be there."""
+    operands = (
+        selector.operands
+        if isinstance(selector, checked_selector.SelectorConjunction)
+        else (selector,)
+    )
+    by_key: dict[str, list[checked_selector.Selector]] = {}
+    for operand in operands:
+        for each in checked_selector.walk_requirements(operand):
+            if isinstance(each, checked_selector.LabelRequirement):
+                by_key.setdefault(each.key, []).append(operand)
+    for operand in operands:
+        if isinstance(operand, checked_selector.LabelRequirement) and operand.operator == "NotIn":
+            exists = checked_selector.LabelRequirement(operand.key, "Exists", (), operand.span)
+            about_key = checked_selector.SelectorConjunction(tuple(by_key[operand.key]))
+            if not selector_sets.implies(about_key, exists):
+                yield operand
+
+
+def _finding(
+    about: rule_input.RuleInput,
+    each: checked_selector.LabelRequirement,
+    selector: checked_selector.Selector,
+) -> diagnostics.Diagnostic:
+    text = about.texts[each.span.file]
+    end = text.span(each.span.end, each.span.end)
+    edit = diagnostics.TextEdit(end, f" and {_quoted(text.slice(each.span))} Exists")
+    can_join = isinstance(selector, checked_selector.SelectorConjunction) or selector is each
+    return diagnostics.Diagnostic(
+        "PS208",
+        f"this also matches nodes without the label `{each.key}`",
+        each.span,
+        help=f"if they are not meant, add `and {each.key} Exists`",
+        fix=diagnostics.Fix((edit,), safe=False) if can_join else None,
+    )
+
+
+def _quoted(requirement: str) -> str:
+    """Return the key as it is written in the requirement."""
+    return requirement.split(maxsplit=1)[0].split("!", maxsplit=1)[0]
+
+
+RULE = rule.LintRule("PS208", diagnostics.Severity.INFO, _check)

@@ -1,0 +1,98 @@
+"""PS209: a required affinity that no pod can be the first to meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from policysched.lang.checked import checked
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.sets import selector_sets
+
+_Waits = dict[str, list[tuple[checked.PodAffinityRule, str]]]
+"""Policy -> its affinities that its own pods do not meet, each with a policy it waits for."""
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for profile in about.program.profiles:
+        enforced = [policy for policy in profile.policies if policy.mode == "enforce"]
+        waits: _Waits = {}
+        for policy in enforced:
+            for each in _required(policy):
+                if each.pods.kind == "self" and each.pods.mismatch_label_keys:
+                    yield _alone(each)
+                waited = _waited_for(each, policy, enforced)
+                waits.setdefault(policy.name, []).extend((each, name) for name in waited)
+        for name, edges in waits.items():
+            for each, other in edges:
+                if _reaches(other, name, waits):
+                    yield _finding(each, name, other)
+
+
+def _required(policy: checked.CheckedPolicy) -> Iterator[checked.PodAffinityRule]:
+    for each in policy.rules:
+        if isinstance(each, checked.PodAffinityRule) and not each.anti and each.weight is None:
+            yield each
+
+
+def _waited_for(
+    each: checked.PodAffinityRule,
+    policy: checked.CheckedPolicy,
+    enforced: Sequence[checked.CheckedPolicy],
+) -> Iterator[str]:
+    """Yield policies that are about every pod that the rule asks for, none of them its own."""
+    selector = each.pods.selector
+    if selector is None or not selector_sets.never_match(selector, policy.scope.where):
+        return
+    if selector_sets.never_match(selector):
+        return  # PS201 tells that
+    for other in enforced:
+        is_required = any(True for _ in _required(other))
+        if is_required and _is_about(other, each) and other.name != policy.name:
+            yield other.name
+
+
+def _is_about(other: checked.CheckedPolicy, each: checked.PodAffinityRule) -> bool:
+    selector = each.pods.selector
+    return (
+        selector is not None
+        and other.scope.namespaces is None
+        and selector_sets.implies(selector, other.scope.where)
+    )
+
+
+def _reaches(start: str, goal: str, waits: Mapping[str, Sequence[tuple[object, str]]]) -> bool:
+    seen: set[str] = set()
+    left = [start]
+    while left:
+        name = left.pop()
+        if name == goal:
+            return True
+        if name not in seen:
+            seen.add(name)
+            left += [other for _, other in waits.get(name, ())]
+    return False
+
+
+def _finding(each: checked.PodAffinityRule, name: str, other: str) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS209",
+        f"pods of `{name}` wait for pods of `{other}`, and these for pods of `{name}`",
+        each.head.span,
+        notes=("where none of them runs yet, none will ever be placed",),
+        help="make one of the affinities `preferred`",
+    )
+
+
+def _alone(each: checked.PodAffinityRule) -> diagnostics.Diagnostic:
+    keys = ", ".join(f"`{key}`" for key in each.pods.mismatch_label_keys)
+    return diagnostics.Diagnostic(
+        "PS209",
+        f"a pod that has {keys} waits for another pod with another value",
+        each.head.span,
+        notes=("where none of them runs yet, none will ever be placed",),
+        help="make the affinity `preferred`, or take `mismatchLabelKeys` out",
+    )
+
+
+RULE = rule.LintRule("PS209", diagnostics.Severity.WARNING, _check)

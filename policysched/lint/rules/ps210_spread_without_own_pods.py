@@ -1,0 +1,30 @@
+"""PS210: a spread that does not count the policy's own pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang.checked import checked
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.sets import selector_sets
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for policy in about.program.policies:
+        for each in policy.rules:
+            if not isinstance(each, checked.TopologySpreadRule) or each.pods.selector is None:
+                continue
+            if selector_sets.never_match(each.pods.selector):
+                continue  # PS201 tells that
+            if selector_sets.never_match(each.pods.selector, policy.scope.where):
+                yield diagnostics.Diagnostic(
+                    "PS210",
+                    f"this spread counts none of the pods that `{policy.name}` places",
+                    about.span(each.pods.selector),
+                    notes=("placing pods does not change what it counts: it never evens out",),
+                    help="write `self` to spread the policy's own pods",
+                )
+
+
+RULE = rule.LintRule("PS210", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,98 @@
+"""PS212: a required affinity to pods that a required anti-affinity keeps away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang.checked import checked, checked_selector
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.sets import selector_sets
+
+_MAX_PAIRS = 4_096
+"""Rules to compare on the pods of one policy: more are generated, and would take minutes."""
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for known in about.enforced_rules:
+        for policy in known.policies:
+            near = [each for each in policy.rules if _is_affinity(each)]
+            if not near:
+                continue
+            apart = [
+                (other, each)
+                for other, each in known.find_permanent_rules(policy)
+                if isinstance(each, checked.PodAffinityRule) and each.anti and each.weight is None
+            ]
+            if len(near) * len(apart) > _MAX_PAIRS:
+                continue
+            for other, away in apart:
+                yield from _compare_affinities(near, policy, away, other)
+
+
+def _is_affinity(each: checked.Rule) -> bool:
+    match each:
+        case checked.PodAffinityRule(anti=False, weight=None):
+            return each.head.active is None
+        case _:
+            return False
+
+
+def _compare_affinities(
+    near: list[checked.Rule],
+    policy: checked.CheckedPolicy,
+    away: checked.PodAffinityRule,
+    other: checked.CheckedPolicy,
+) -> Iterator[diagnostics.Diagnostic]:
+    for each in near:
+        assert isinstance(each, checked.PodAffinityRule)  # noqa: S101 - tells the type checker
+        is_same_topology = each.topology_key == away.topology_key
+        if is_same_topology and _is_within(each.pods, policy.scope, away.pods, other.scope):
+            yield diagnostics.Diagnostic(
+                "PS212",
+                f"`{each.head.name}` wants pods near that `{away.head.name}` keeps away",
+                each.head.span,
+                secondary=(diagnostics.Label(away.head.span, "keeps them out of the domain"),),
+                notes=(
+                    (
+                        f"a domain of `{each.topology_key}` without such a pod is refused, "
+                        "and so is one with it"
+                    ),
+                ),
+                help="take another topologyKey for one of them, or make one `preferred`",
+            )
+
+
+def _is_within(
+    narrow: checked_selector.PodSelection,
+    narrow_scope: checked_selector.PodScope,
+    wide: checked_selector.PodSelection,
+    wide_scope: checked_selector.PodScope,
+) -> bool:
+    """Return whether it is certain that the pods of one set are in the other, too.
+
+    The incoming pod is in both scopes, so that `self` of either is looked for in its namespace.
+    """
+    if not set(wide.match_label_keys) <= set(narrow.match_label_keys):
+        return False
+    if not set(wide.mismatch_label_keys) <= set(narrow.mismatch_label_keys):
+        return False
+    if narrow.namespaces != wide.namespaces:
+        return False
+    if "sameWorkload" in {narrow.kind, wide.kind}:
+        return narrow.kind == wide.kind
+    is_limited = wide.kind == "self" and wide_scope.namespaces is not None
+    if is_limited and wide.namespaces is not None:
+        return False
+    narrow_pods, wide_pods = _meant(narrow, narrow_scope), _meant(wide, wide_scope)
+    is_possible = not selector_sets.never_match(narrow_pods)
+    return is_possible and selector_sets.implies(narrow_pods, wide_pods)
+
+
+def _meant(
+    pods: checked_selector.PodSelection, scope: checked_selector.PodScope
+) -> checked_selector.Selector:
+    return scope.where if pods.selector is None else pods.selector
+
+
+RULE = rule.LintRule("PS212", diagnostics.Severity.ERROR, _check)

@@ -1,0 +1,81 @@
+"""PS213: rules of the same pods that together leave no node."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from policysched.lang.checked import checked, checked_selector
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.policies import node_constraints
+from policysched.lint.sets import selector_sets
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for known in about.enforced_rules:
+        for policy in known.policies:
+            yield from _find_exclusions(policy, known.find_node_constraints(policy))
+
+
+def _find_exclusions(
+    policy: checked.CheckedPolicy, asked: Sequence[node_constraints.NodeConstraint]
+) -> Iterator[diagnostics.Diagnostic]:
+    if len(asked) > selector_sets.MAX_OPERANDS:
+        return
+    possible = [each for each in asked if not selector_sets.never_match(each.selector)]
+    if not selector_sets.never_match(*(each.selector for each in possible)):
+        return
+    pair = next((pair for pair in itertools.combinations(possible, 2) if _exclude(*pair)), None)
+    if pair is None:
+        yield _diagnose_joint_exclusion(policy, possible)
+    elif policy.name in {pair[0].rule.head.policy, pair[1].rule.head.policy}:
+        yield _finding(policy, *pair)
+
+
+def _exclude(
+    first: node_constraints.NodeConstraint, second: node_constraints.NodeConstraint
+) -> bool:
+    is_apart = selector_sets.never_match(first.selector, second.selector)
+    return is_apart and first.rule.head.name != second.rule.head.name
+
+
+def _finding(
+    policy: checked.CheckedPolicy,
+    first: node_constraints.NodeConstraint,
+    second: node_constraints.NodeConstraint,
+) -> diagnostics.Diagnostic:
+    if second.rule.head.policy != policy.name:
+        first, second = second, first
+    return diagnostics.Diagnostic(
+        "PS213",
+        f"no node can pass both `{second.rule.head.name}` and `{first.rule.head.name}`",
+        second.rule.head.span,
+        secondary=(diagnostics.Label(first.rule.head.span, "excludes it, for the same pods"),),
+        notes=(f"all pods of `{policy.name}` stay Pending",),
+        help="relax one of them, or `disable` it for these pods",
+    )
+
+
+def _diagnose_joint_exclusion(
+    policy: checked.CheckedPolicy, asked: Sequence[node_constraints.NodeConstraint]
+) -> diagnostics.Diagnostic:
+    """Return the diagnostic of rules of which any two leave nodes, but all together none."""
+    needed = list(asked)
+    for each in asked:
+        rest: list[checked_selector.Selector] = [
+            other.selector for other in needed if other is not each
+        ]
+        if selector_sets.never_match(*rest):
+            needed.remove(each)
+    named = ", ".join(f"`{each.rule.head.name}`" for each in needed)
+    return diagnostics.Diagnostic(
+        "PS213",
+        f"no node can pass all of {named}",
+        policy.span,
+        notes=(f"all pods of `{policy.name}` stay Pending",),
+        help="relax one of them, or `disable` it for these pods",
+    )
+
+
+RULE = rule.LintRule("PS213", diagnostics.Severity.ERROR, _check)

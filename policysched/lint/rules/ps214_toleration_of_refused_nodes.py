@@ -1,0 +1,63 @@
+"""PS214: a toleration of taints whose nodes the rules of the same pods refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from policysched.lang.checked import checked, checked_selector
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.policies import node_constraints
+from policysched.lint.sets import selector_sets, taint_patterns
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for known in about.enforced_rules:
+        for policy in known.policies:
+            tolerated = [each for each in policy.rules if isinstance(each, checked.TolerationRule)]
+            if tolerated:
+                asked = known.find_node_constraints(policy)
+                yield from _check_tolerations(about, tolerated, asked)
+
+
+def _check_tolerations(
+    about: rule_input.RuleInput,
+    tolerated: Sequence[checked.TolerationRule],
+    asked: Sequence[node_constraints.NodeConstraint],
+) -> Iterator[diagnostics.Diagnostic]:
+    selectors = [each.selector for each in asked]
+    if len(asked) > selector_sets.MAX_OPERANDS or selector_sets.never_match(*selectors):
+        return  # PS213 tells that
+    for each in tolerated:
+        for pattern in each.patterns:
+            refusing = next((d for d in asked if _refuses(d.selector, pattern)), None)
+            if refusing is not None:
+                yield _finding(about, pattern, refusing)
+
+
+def _refuses(selector: checked_selector.Selector, pattern: checked_selector.TaintPattern) -> bool:
+    """Return whether no node with a tolerated taint can match."""
+    return any(
+        isinstance(each, checked_selector.TaintRequirement)
+        and taint_patterns.covers(each.pattern, pattern)
+        and selector_sets.never_match(selector, each)
+        for each in checked_selector.walk_requirements(selector)
+    )
+
+
+def _finding(
+    about: rule_input.RuleInput,
+    pattern: checked_selector.TaintPattern,
+    refusing: node_constraints.NodeConstraint,
+) -> diagnostics.Diagnostic:
+    shown = " ".join(about.texts[pattern.span.file].slice(pattern.span).split())
+    return diagnostics.Diagnostic(
+        "PS214",
+        f"`{shown}` is tolerated, but `{refusing.rule.head.name}` refuses nodes with that taint",
+        pattern.span,
+        secondary=(diagnostics.Label(refusing.rule.head.span, "refuses them, for the same pods"),),
+        help="take one of the two out",
+    )
+
+
+RULE = rule.LintRule("PS214", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,86 @@
+"""PS215: a toleration that another one of the same pods has in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from policysched.lang.checked import checked, checked_selector
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.policies import active_rules
+from policysched.lint.rule_support import removal
+from policysched.lint.sets import taint_patterns
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    yield from active_rules.find_in_every_profile(
+        about.enforced_rules, lambda known, policy: _check_policy(about, known, policy)
+    )
+
+
+def _check_policy(
+    about: rule_input.RuleInput, known: active_rules.EnforcedRules, policy: checked.CheckedPolicy
+) -> Iterator[diagnostics.Diagnostic]:
+    own = [each for each in policy.rules if isinstance(each, checked.TolerationRule)]
+    granted = list(_granted(known, policy)) if own else []
+    for each in own:
+        for pattern in each.patterns:
+            wide = _wider(pattern, policy, granted)
+            if wide is not None:
+                yield _finding(about, pattern, wide, is_alone=len(each.patterns) == 1)
+
+
+_Granted = tuple[checked.CheckedPolicy, checked_selector.TaintPattern]
+
+
+def _granted(
+    known: active_rules.EnforcedRules, policy: checked.CheckedPolicy
+) -> Iterator[_Granted]:
+    """Yield what is always tolerated for all pods of a policy, its own patterns included."""
+    for other, each in known.find_permanent_rules(policy):
+        if isinstance(each, checked.TolerationRule):
+            for pattern in each.patterns:
+                yield other, pattern
+
+
+def _wider(
+    pattern: checked_selector.TaintPattern,
+    policy: checked.CheckedPolicy,
+    granted: Sequence[_Granted],
+) -> checked_selector.TaintPattern | None:
+    """Return a pattern that has another one in it; of two equal ones one stays."""
+    for other_policy, other in granted:
+        if other is pattern or not taint_patterns.covers(other, pattern):
+            continue
+        is_equal = taint_patterns.covers(pattern, other)
+        if not is_equal or not active_rules.EnforcedRules.takes_precedence(
+            policy, pattern.span, other_policy, other.span
+        ):
+            return other
+    return None
+
+
+def _finding(
+    about: rule_input.RuleInput,
+    pattern: checked_selector.TaintPattern,
+    wide: checked_selector.TaintPattern,
+    *,
+    is_alone: bool,
+) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS215",
+        f"`{_shown(about, pattern)}` is tolerated already, by `{_shown(about, wide)}`",
+        pattern.span,
+        secondary=(diagnostics.Label(wide.span, "has it in it, for the same pods"),),
+        help="leave it out",
+        fix=None
+        if is_alone
+        else removal.make_removal_fix(about.texts[pattern.span.file], pattern.span, removal.COMMA),
+    )
+
+
+def _shown(about: rule_input.RuleInput, pattern: checked_selector.TaintPattern) -> str:
+    return " ".join(about.texts[pattern.span.file].slice(pattern.span).split())
+
+
+RULE = rule.LintRule("PS215", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,71 @@
+"""PS216: a `disable` that turns nothing off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang.checked import checked
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.policies import scopes
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    by_name = {policy.name: policy for policy in about.program.policies}
+    together = {
+        (one.name, other)
+        for profile in about.program.profiles
+        for one in profile.policies
+        if one.disables
+        for other in {each.name for each in profile.policies}
+    }
+    for policy in about.program.policies:
+        seen: dict[str, checked.DisabledRule] = {}
+        for each in policy.disables:
+            why = _useless(policy, by_name.get(each.policy), together)
+            if each.rule in seen:
+                yield _twice(each, seen[each.rule])
+            elif why:
+                yield _finding(each, why)
+            seen.setdefault(each.rule, each)
+
+
+def _useless(
+    policy: checked.CheckedPolicy,
+    other: checked.CheckedPolicy | None,
+    together: set[tuple[str, str]],
+) -> str:
+    """Return why nothing of another policy can be turned off, "" if it can."""
+    if other is None:
+        return ""
+    if scopes.are_apart(policy.scope, other.scope):
+        return f"no pod is one of `{policy.name}` and one of `{other.name}`"
+    if (policy.name, other.name) not in together and any(
+        pair[0] == policy.name for pair in together
+    ):
+        return f"no profile has both `{policy.name}` and `{other.name}`"
+    if policy.mode == "enforce" and other.mode == "shadow":
+        return f"`{other.name}` is a shadow: its rules decide nothing"
+    return ""
+
+
+def _finding(each: checked.DisabledRule, why: str) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS216",
+        f"nothing is turned off here: {why}",
+        each.span,
+        help=f"take `disable {each.rule.replace('/', '.')}` out, or correct the policies' pods",
+    )
+
+
+def _twice(each: checked.DisabledRule, first: checked.DisabledRule) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS216",
+        "nothing is turned off here: the rule is turned off already",
+        each.span,
+        secondary=(diagnostics.Label(first.span, "here"),),
+        help="keep one of them",
+    )
+
+
+RULE = rule.LintRule("PS216", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,81 @@
+"""PS302: a threshold that no value of the metric crosses, or every value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from policysched import amounts
+from policysched.lang.checked import checked, checked_expr
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.sets import ranges
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    metrics = {metric.key: metric for metric in about.program.metrics}
+    for policy in about.program.policies:
+        for each in policy.rules:
+            for expr in checked.list_expressions(each):
+                for part in checked_expr.walk(expr):
+                    if isinstance(part, checked_expr.Compare):
+                        yield from _check_comparison(part, metrics)
+
+
+def _check_comparison(
+    compare: checked_expr.Compare, metrics: Mapping[str, checked.CheckedMetric]
+) -> Iterator[diagnostics.Diagnostic]:
+    match compare:
+        case checked_expr.Compare(
+            left=checked_expr.MetricRef(metric=key, grows=False),
+            right=checked_expr.Const() as bound,
+        ) if key in metrics:
+            found = ranges.find_metric_range(metrics[key])
+            answer = _answer(compare.comparator, bound.value, found.low, found.high)
+            if answer is not None:
+                yield _finding(metrics[key], bound, compare, answer)
+        case _:
+            pass
+
+
+def _answer(comparator: str, bound: float, low: float, high: float) -> bool | None:
+    """Return what the comparison answers for every value from `low` to `high`, if it is one."""
+    match comparator:
+        case ">":
+            return False if bound >= high else True if bound < low else None
+        case ">=":
+            return False if bound > high else True if bound <= low else None
+        case "<":
+            return False if bound <= low else True if bound > high else None
+        case "<=":
+            return False if bound < low else True if bound >= high else None
+        case _:
+            return None
+
+
+def _finding(
+    metric: checked.CheckedMetric,
+    bound: checked_expr.Const,
+    compare: checked_expr.Compare,
+    answer: bool,  # noqa: FBT001 - what the comparison answers, not an option
+) -> diagnostics.Diagnostic:
+    says = "true" if answer else "false"
+    return diagnostics.Diagnostic(
+        "PS302",
+        f"this comparison of `{metric.name}` is {says} for every value that it can have",
+        bound.span,
+        secondary=(diagnostics.Label(compare.left.span, "this metric"),),
+        help=f"its values are {_shown(metric)}; choose a threshold that divides them",
+    )
+
+
+def _shown(metric: checked.CheckedMetric) -> str:
+    """Return the values that a metric can have, in its unit."""
+    found = ranges.find_metric_range(metric)
+    low, high = (amounts.format_amount(end, metric.unit) for end in (found.low, found.high))
+    if math.isinf(found.low):
+        return f"{high} and less"
+    return f"{low} and more" if math.isinf(found.high) else f"from {low} to {high}"
+
+
+RULE = rule.LintRule("PS302", diagnostics.Severity.WARNING, _check)

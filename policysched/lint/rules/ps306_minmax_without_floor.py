@@ -1,0 +1,31 @@
+"""PS306: minmax without a floor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang.checked import checked
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for policy in about.program.policies:
+        for each in policy.rules:
+            match each:
+                case checked.ExpressionScoreRule(
+                    normalization=checked.MinMaxNormalization(floor=0.0)
+                ) if "normalize minmax" in each.head.text:
+                    yield diagnostics.Diagnostic(
+                        "PS306",
+                        "`minmax` makes the smallest difference between nodes one of 100 points",
+                        each.head.span,
+                        notes=("nodes at 1.00 and 1.01 get 0 and 100 points, like 0 and 100",),
+                        help="say which difference is worth all points: `minmax(10%)`, "
+                        "or use `linear(…)`",
+                    )
+                case _:
+                    pass
+
+
+RULE = rule.LintRule("PS306", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,72 @@
+"""PS307: a weight beside which other scores, or which beside other scores, means nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang.checked import checked
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.policies import node_constraints
+
+BUILTIN_WEIGHTS = {
+    "TaintToleration": 3,
+    "NodeAffinity": 2,
+    "PodTopologySpread": 2,
+    "InterPodAffinity": 2,
+    "NodeResourcesFit": 1,
+    "NodeResourcesBalancedAllocation": 1,
+    "DynamicResources": 2,
+    "ImageLocality": 1,
+}
+"""The weights of kube-scheduler's scores (apis/config/v1/default_plugins.go)."""
+_MOST, _LEAST = 0.9, 0.01
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for profile, known in zip(about.program.profiles, about.enforced_rules, strict=True):
+        builtin = built_in_weight(profile)
+        for policy in known.policies:
+            if any(node_constraints.weight(each) for each in policy.rules):
+                others = (
+                    each for other in known.find_covering_policies(policy) for each in other.rules
+                )
+                total = builtin + sum(node_constraints.weight(each) for each in others)
+                yield from _check_weights(policy, total)
+
+
+def built_in_weight(profile: checked.CheckedProfile) -> int:
+    """Return the weight of the plugins that score in a profile, see profiles/plugin_sets.py."""
+    weights = {} if profile.disable_all_scores else dict(BUILTIN_WEIGHTS)
+    weights |= {each.name: each.weight for each in profile.plugins if each.weight is not None}
+    off = {*profile.disabled, *profile.disabled_scores}
+    return sum(
+        weight * (profile.builtin_weight if name in BUILTIN_WEIGHTS else 1)
+        for name, weight in weights.items()
+        if name not in off
+    )
+
+
+def _check_weights(policy: checked.CheckedPolicy, total: int) -> Iterator[diagnostics.Diagnostic]:
+    for each in policy.rules:
+        weight = node_constraints.weight(each)
+        if not weight or weight == total:
+            continue
+        share = weight / total
+        if share > _MOST:
+            yield _finding(each, f"has {share:.0%} of the weight: other scores hardly count")
+        elif share < _LEAST:
+            yield _finding(each, f"has {share:.1%} of the weight: it hardly counts")
+
+
+def _finding(each: checked.Rule, what: str) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS307",
+        f"this score {what}",
+        each.head.span,
+        notes=("weights of the scores of all policies of these pods and of built-in ones",),
+        help="bring the weights closer together",
+    )
+
+
+RULE = rule.LintRule("PS307", diagnostics.Severity.WARNING, _check)

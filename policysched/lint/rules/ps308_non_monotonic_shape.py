@@ -1,0 +1,41 @@
+"""PS308: a shape that goes up and down."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from policysched.lang.checked import checked
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for policy in about.program.policies:
+        for each in policy.rules:
+            if _turns([points for _, points in _shape(each)]):
+                yield diagnostics.Diagnostic(
+                    "PS308",
+                    "the points of this shape go up and down",
+                    each.head.span,
+                    notes=("a node can get more points for less and for more of the value",),
+                    help="if that is meant, say so in a comment",
+                )
+
+
+def _shape(each: checked.Rule) -> Sequence[tuple[float, int]]:
+    match each:
+        case checked.ResourceScoreRule(shape=shape):
+            return shape
+        case checked.ExpressionScoreRule(normalization=checked.ShapeNormalization(points=points)):
+            return points
+        case _:
+            return ()
+
+
+def _turns(points: Sequence[int]) -> bool:
+    steps = [after - before for before, after in itertools.pairwise(points)]
+    return any(step > 0 for step in steps) and any(step < 0 for step in steps)
+
+
+RULE = rule.LintRule("PS308", diagnostics.Severity.INFO, _check)

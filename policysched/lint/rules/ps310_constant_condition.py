@@ -1,0 +1,109 @@
+"""PS310: a condition that is true for all values, or for none."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from policysched.lang.checked import checked, checked_expr
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.sets import conditions, ranges
+
+_CONDITIONS = (checked_expr.Compare, checked_expr.And, checked_expr.Or, checked_expr.Not)
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    metrics = {metric.key: metric for metric in about.program.metrics}
+    for policy in about.program.policies:
+        for each in policy.rules:
+            for expr in checked.list_expressions(each):
+                for part in _constant_parts(expr, metrics):
+                    if not _is_single_metric(part):
+                        yield _finding(about, part, metrics)
+
+
+def _constant_parts(
+    expr: checked_expr.TypedExpr, metrics: conditions.Metrics
+) -> Iterator[checked_expr.TypedExpr]:
+    """Yield the smallest conditions that have one answer for all values."""
+    inner = [
+        part for child in checked_expr.children(expr) for part in _constant_parts(child, metrics)
+    ]
+    yield from inner
+    if inner or not isinstance(expr, _CONDITIONS):
+        return
+    if conditions.evaluate_for_all_values(expr, metrics) is not None:
+        yield expr
+
+
+def _is_single_metric(part: checked_expr.TypedExpr) -> bool:
+    """Whether PS302 tells of it: a metric against a constant."""
+    match part:
+        case checked_expr.Compare(
+            left=checked_expr.MetricRef(grows=False), right=checked_expr.Const()
+        ):
+            return True
+        case _:
+            return False
+
+
+def _finding(
+    about: rule_input.RuleInput, part: checked_expr.TypedExpr, metrics: conditions.Metrics
+) -> diagnostics.Diagnostic:
+    is_true = conditions.evaluate_for_all_values(part, metrics)
+    says = "true" if is_true else "false"
+    pair = _pair(part, metrics)
+    if pair is None:
+        return diagnostics.Diagnostic(
+            "PS310",
+            f"`{_shown(about, part)}` is {says} for all values that it can have",
+            part.span,
+            notes=_notes(part, metrics),
+            help="leave it out, or compare with a value that divides nodes",
+        )
+    first, second = pair
+    word = "cover all values between them" if is_true else "exclude each other"
+    return diagnostics.Diagnostic(
+        "PS310",
+        f"this condition is always {says}: "
+        f"`{_shown(about, first)}` and `{_shown(about, second)}` {word}",
+        second.span,
+        secondary=(diagnostics.Label(first.span, "the other one"),),
+        help=f"did you mean `{'and' if is_true else 'or'}`?",
+    )
+
+
+def _pair(
+    part: checked_expr.TypedExpr, metrics: conditions.Metrics
+) -> tuple[checked_expr.TypedExpr, checked_expr.TypedExpr] | None:
+    """Return two operands that decide by themselves, if two are enough."""
+    if not isinstance(part, checked_expr.And | checked_expr.Or):
+        return None
+    for pair in itertools.combinations(part.operands, 2):
+        if conditions.evaluate_for_all_values(_junction(part, pair), metrics) is not None:
+            return pair
+    return None
+
+
+def _junction(
+    part: checked_expr.And | checked_expr.Or,
+    operands: tuple[checked_expr.TypedExpr, ...],
+) -> checked_expr.TypedExpr:
+    """Return the same junction of fewer operands."""
+    return type(part)(operands, part.span)
+
+
+def _notes(part: checked_expr.TypedExpr, metrics: conditions.Metrics) -> tuple[str, ...]:
+    if not isinstance(part, checked_expr.Compare):
+        return ()
+    sides = [ranges.find_value_range(side, metrics) for side in (part.left, part.right)]
+    left, right = (f"from {each.low:g} to {each.high:g}" for each in sides)
+    return (f"the left side is {left}, the right side {right} (milli-cores, bytes, seconds)",)
+
+
+def _shown(about: rule_input.RuleInput, part: checked_expr.TypedExpr) -> str:
+    return " ".join(about.texts[part.span.file].slice(part.span).split())
+
+
+RULE = rule.LintRule("PS310", diagnostics.Severity.WARNING, _check)

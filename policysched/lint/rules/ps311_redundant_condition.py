@@ -1,0 +1,92 @@
+"""PS311: a part of a condition that the other parts imply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from policysched.lang import source
+from policysched.lang.checked import checked, checked_expr
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.rule_support import removal
+from policysched.lint.sets import conditions, selector_sets
+
+_LEAVES = (checked_expr.Compare, checked_expr.NodeMatch, checked_expr.PodMatch)
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    metrics = {metric.key: metric for metric in about.program.metrics}
+    for policy in about.program.policies:
+        for each in policy.rules:
+            for expr in checked.list_expressions(each):
+                for part in checked_expr.walk(expr):
+                    if isinstance(part, checked_expr.And | checked_expr.Or):
+                        yield from _check_operands(about, part, metrics)
+
+
+def _check_operands(
+    about: rule_input.RuleInput,
+    part: checked_expr.And | checked_expr.Or,
+    metrics: conditions.Metrics,
+) -> Iterator[diagnostics.Diagnostic]:
+    if len(part.operands) > selector_sets.MAX_OPERANDS:
+        return
+    if any(
+        conditions.evaluate_for_all_values(each, metrics) is not None
+        for each in (part, *part.operands)
+    ):
+        return  # PS302 and PS310 tell that
+    is_all = isinstance(part, checked_expr.And)
+    left = list(part.operands)
+    for index in reversed(range(len(part.operands))):
+        operand = part.operands[index]
+        others = [*left[:index], *left[index + 1 :]]
+        if others and _says_nothing(operand, others, metrics, is_all=is_all):
+            del left[index]
+            yield _finding(about, operand, is_all=is_all)
+
+
+def _says_nothing(
+    operand: checked_expr.TypedExpr,
+    others: Sequence[checked_expr.TypedExpr],
+    metrics: conditions.Metrics,
+    *,
+    is_all: bool,
+) -> bool:
+    """Whether others imply it, without any data that they do not read themselves."""
+    read = {key for other in others for key in checked_expr.metrics_of(other)}
+    if not set(checked_expr.metrics_of(operand)) <= read:
+        return False
+    if is_all:
+        return conditions.implies(others, operand, metrics)
+    return conditions.implies([operand], _any(others), metrics)
+
+
+def _any(operands: Sequence[checked_expr.TypedExpr]) -> checked_expr.TypedExpr:
+    if len(operands) == 1:
+        return operands[0]
+    return checked_expr.Or(tuple(operands), operands[0].span)
+
+
+def _finding(
+    about: rule_input.RuleInput, operand: checked_expr.TypedExpr, *, is_all: bool
+) -> diagnostics.Diagnostic:
+    text = about.texts[operand.span.file]
+    why = "the other conditions imply it" if is_all else "the alternatives hold wherever it does"
+    return diagnostics.Diagnostic(
+        "PS311",
+        f"`{' '.join(text.slice(operand.span).split())}` says nothing: {why}",
+        operand.span,
+        help="leave it out",
+        fix=_fix(text, operand),
+    )
+
+
+def _fix(text: source.SourceText, operand: checked_expr.TypedExpr) -> diagnostics.Fix | None:
+    """Return the edit that takes out a comparison and the `and` or `or` beside it."""
+    if not isinstance(operand, _LEAVES):
+        return None
+    return removal.make_removal_fix(text, operand.span, removal.AND_OR)
+
+
+RULE = rule.LintRule("PS311", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,86 @@
+"""PS312: a score that is the same for every node."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from policysched.lang.checked import checked, checked_expr
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.sets import conditions, ranges
+
+_OF_NODES = (
+    checked_expr.MetricRef,
+    checked_expr.NodeResource,
+    checked_expr.NodeLabelNumber,
+    checked_expr.NodeMatch,
+)
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    metrics = {metric.key: metric for metric in about.program.metrics}
+    for policy in about.program.policies:
+        for each in policy.rules:
+            if isinstance(each, checked.ExpressionScoreRule):
+                why = _reason(each, metrics)
+                if why:
+                    yield _finding(each, why)
+
+
+def _reason(each: checked.ExpressionScoreRule, metrics: conditions.Metrics) -> str:
+    """Return why all nodes have the same points, "" if they need not."""
+    if not any(isinstance(part, _OF_NODES) for part in checked_expr.walk(each.value)):
+        return "it reads nothing of the node"
+    if each.value.unit is None:
+        return ""  # a condition: PS302 and PS310 tell that
+    found = ranges.find_value_range(each.value, metrics)
+    if found.is_single:
+        return f"its value is always {found.low:g}"
+    points = _points(each.normalization, found)
+    if points is not None:
+        return f"all values from {found.low:g} to {found.high:g} get {points:g} points here"
+    return ""
+
+
+def _points(normalization: checked.Normalization | None, found: ranges.ValueRange) -> float | None:
+    """Return the points that all values of a range get, None if they differ."""
+    match normalization:
+        case checked.LinearNormalization(low=low, high=high):
+            if found.high <= low:
+                return 0.0
+            return 100.0 if found.low >= high else None
+        case checked.ShapeNormalization(points=points):
+            return _points_of_shape(points, found)
+        case _:
+            return None
+
+
+def _points_of_shape(
+    points: tuple[tuple[float, int], ...], found: ranges.ValueRange
+) -> float | None:
+    """Return the height of a shape if it is level throughout the range."""
+    bends = [value for value, _ in points if found.low < value < found.high]
+    heights = {_height(points, value) for value in (found.low, *bends, found.high)}
+    return heights.pop() if len(heights) == 1 else None
+
+
+def _height(points: tuple[tuple[float, int], ...], value: float) -> float:
+    """Return the points of a value: on straight lines, level outside of all."""
+    for (left, low), (right, high) in itertools.pairwise(points):
+        if left <= value < right:
+            return low + (high - low) * (value - left) / (right - left)
+    return float(points[0][1] if value < points[0][0] else points[-1][1])
+
+
+def _finding(each: checked.ExpressionScoreRule, why: str) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS312",
+        f"every node gets the same points from this score: {why}",
+        each.value.span,
+        notes=("a score that is the same everywhere decides nothing",),
+        help="score something that nodes differ in, within the bounds of `normalize`",
+    )
+
+
+RULE = rule.LintRule("PS312", diagnostics.Severity.WARNING, _check)

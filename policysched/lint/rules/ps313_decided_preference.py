@@ -1,0 +1,71 @@
+"""PS313: a preference among nodes that required rules have decided already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from policysched.lang.checked import checked, checked_selector
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.policies import active_rules, node_constraints
+from policysched.lint.sets import selector_sets
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    yield from active_rules.find_in_every_profile(
+        about.enforced_rules, lambda known, policy: _check_policy(about, known, policy)
+    )
+
+
+def _check_policy(
+    about: rule_input.RuleInput, known: active_rules.EnforcedRules, policy: checked.CheckedPolicy
+) -> Iterator[diagnostics.Diagnostic]:
+    preferring = [
+        each for each in policy.rules if node_constraints.find_preferred_nodes(each) is not None
+    ]
+    asked = known.find_node_constraints(policy) if preferring else ()
+    required = [each.selector for each in asked]
+    if len(asked) > selector_sets.MAX_OPERANDS or selector_sets.never_match(*required):
+        return  # PS201, PS202 and PS213 tell that
+    for each in preferring:
+        selector = node_constraints.find_preferred_nodes(each)
+        if selector is None or selector_sets.never_match(selector):
+            continue
+        if not asked or selector_sets.match_everything(selector):
+            continue  # PS203 tells the latter
+        for wanted, what in (
+            (checked_selector.SelectorNegation(selector), "every"),
+            (selector, "no"),
+        ):
+            if selector_sets.never_match(*required, wanted):
+                yield _finding(about, each, selector, what, _deciding(asked, wanted))
+
+
+def _deciding(
+    asked: Sequence[node_constraints.NodeConstraint], wanted: checked_selector.Selector
+) -> checked.Rule:
+    """Return the rule that decides, or the first of those that do so together."""
+    return next(
+        (each.rule for each in asked if selector_sets.never_match(each.selector, wanted)),
+        asked[0].rule,
+    )
+
+
+def _finding(
+    about: rule_input.RuleInput,
+    each: checked.Rule,
+    selector: checked_selector.Selector,
+    what: str,
+    deciding: checked.Rule,
+) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS313",
+        f"{what} node that required rules leave matches `{about.slice(selector)}`",
+        each.head.span,
+        secondary=(diagnostics.Label(deciding.head.span, "decides it before"),),
+        notes=("all nodes get the same points: the preference has no effect",),
+        help="leave the preference out, or make the other rule `preferred`",
+    )
+
+
+RULE = rule.LintRule("PS313", diagnostics.Severity.WARNING, _check)

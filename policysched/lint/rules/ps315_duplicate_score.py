@@ -1,0 +1,70 @@
+"""PS315: a score or preference that counts twice for the same pods."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable, Iterator, Mapping
+
+from policysched.lang.checked import checked
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.policies import active_rules, node_constraints
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for known in about.enforced_rules:
+        meanings = {
+            each.head.name: _meaning(each)
+            for policy in known.policies
+            for each in policy.rules
+            if node_constraints.weight(each)
+        }
+        for policy in known.policies:
+            own = [
+                each
+                for each in policy.rules
+                if node_constraints.weight(each) and not each.head.active
+            ]
+            if own:
+                yield from _find_duplicates(policy, own, known, meanings)
+
+
+def _find_duplicates(
+    policy: checked.CheckedPolicy,
+    own: list[checked.Rule],
+    known: active_rules.EnforcedRules,
+    meanings: Mapping[str, Hashable],
+) -> Iterator[diagnostics.Diagnostic]:
+    scored = [pair for pair in known.find_permanent_rules(policy) if pair[1].head.name in meanings]
+    for each in own:
+        meaning = meanings[each.head.name]
+        for other_policy, other in scored:
+            is_same = meanings[other.head.name] == meaning
+            if is_same and not known.takes_precedence(
+                policy, each.head.span, other_policy, other.head.span
+            ):
+                yield _finding(each, other)
+                break
+
+
+def _meaning(each: checked.Rule) -> Hashable:
+    """Return what a rule scores, whatever its name and weight; `self` differs by policy."""
+    is_of_policy = isinstance(each, checked.PodAffinityRule | checked.TopologySpreadRule)
+    policy = each.head.policy if is_of_policy else ""
+    fields = dataclasses.fields(each)
+    kept = (getattr(each, one.name) for one in fields if one.name not in {"head", "weight"})
+    return (type(each), policy, *kept)
+
+
+def _finding(each: checked.Rule, other: checked.Rule) -> diagnostics.Diagnostic:
+    total = node_constraints.weight(each) + node_constraints.weight(other)
+    return diagnostics.Diagnostic(
+        "PS315",
+        f"`{other.head.name}` scores the same for the same pods: its weight is {total} in all",
+        each.head.span,
+        secondary=(diagnostics.Label(other.head.span, "the same score"),),
+        help="keep one of them, with the weight that is meant",
+    )
+
+
+RULE = rule.LintRule("PS315", diagnostics.Severity.WARNING, _check)

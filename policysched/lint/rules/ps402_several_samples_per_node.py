@@ -1,0 +1,60 @@
+"""PS402: a query with several samples for a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import promql_parser
+
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.facts import queries
+from policysched.promql import query_labels, query_tree
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for each in about.metric_queries:
+        labels = query_labels.find_possible_labels(each.expr)
+        if labels is None:
+            continue
+        label = each.metric.label
+        known = (
+            {label}
+            | query_labels.find_pinned_labels(each.expr)
+            | query_labels.find_source_labels(each.expr, label)
+        )
+        more = sorted(labels - known)
+        if more:
+            yield _finding(each, more)
+
+
+def _finding(each: queries.MetricQuery, more: list[str]) -> diagnostics.Diagnostic:
+    shown = ", ".join(more)
+    label = each.metric.label
+    aggregations = [
+        part
+        for part in query_tree.walk_query(each.expr)
+        if isinstance(part, promql_parser.AggregateExpr) and part.modifier is not None
+    ]
+    outer = aggregations[0] if aggregations else each.expr
+    return diagnostics.Diagnostic(
+        "PS402",
+        f"`{each.metric.name}` has a sample for each value of `{shown}`, not one for each node",
+        each.span_of(outer),
+        notes=(
+            f"`{each.metric.target} {label}` says that `{label}` alone tells the samples apart",
+        ),
+        help=f"put them together: `max by ({label}) (…)`",
+        fix=_fix(each, label),
+    )
+
+
+def _fix(each: queries.MetricQuery, label: str) -> diagnostics.Fix:
+    span = each.span
+    start = each.text.span(span.start, span.start)
+    end = each.text.span(span.end, span.end)
+    edits = (diagnostics.TextEdit(start, f"max by ({label}) ("), diagnostics.TextEdit(end, ")"))
+    return diagnostics.Fix(edits, safe=False)
+
+
+RULE = rule.LintRule("PS402", diagnostics.Severity.ERROR, _check)

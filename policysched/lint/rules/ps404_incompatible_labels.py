@@ -1,0 +1,58 @@
+"""PS404: an operation on series whose labels cannot be equal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import promql_parser
+
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.facts import queries
+from policysched.promql import query_labels, query_tree
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for each in about.metric_queries:
+        for part in query_tree.walk_query(each.expr):
+            if isinstance(part, promql_parser.BinaryExpr) and str(part.op) != "or":
+                yield from _check_operation(each, part)
+
+
+def _check_operation(
+    each: queries.MetricQuery, part: promql_parser.BinaryExpr
+) -> Iterator[diagnostics.Diagnostic]:
+    if query_tree.QueryResultKind.SCALAR in {
+        query_tree.find_result_kind(part.lhs),
+        query_tree.find_result_kind(part.rhs),
+    }:
+        return
+    if part.modifier is not None and part.modifier.matching is not None:
+        return
+    left, right = (
+        query_labels.find_possible_labels(part.lhs),
+        query_labels.find_possible_labels(part.rhs),
+    )
+    if left is None or right is None or left == right:
+        return
+    yield diagnostics.Diagnostic(
+        "PS404",
+        f"the two sides of `{part.op}` have different labels: {_shown(left)} and {_shown(right)}",
+        each.span,
+        notes=(f"series are only matched if all their labels are equal: {_outcome(part)}",),
+        help=f"say what is matched: `{part.op} on ({each.metric.label})`, "
+        f"with `group_left` where one side has several",
+    )
+
+
+def _outcome(part: promql_parser.BinaryExpr) -> str:
+    if str(part.op) == "unless":
+        return "the right side takes nothing away"
+    return "the answer is empty"
+
+
+def _shown(labels: frozenset[str]) -> str:
+    return ", ".join(f"`{label}`" for label in sorted(labels)) or "none"
+
+
+RULE = rule.LintRule("PS404", diagnostics.Severity.WARNING, _check)

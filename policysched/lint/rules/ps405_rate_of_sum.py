@@ -1,0 +1,42 @@
+"""PS405: a rate of a sum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import promql_parser
+
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.facts import queries
+from policysched.promql import query_tree
+
+RATES = frozenset({"rate", "irate", "increase"})
+_ADDING = frozenset({"sum", "avg"})
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for each in about.metric_queries:
+        for part in query_tree.walk_query(each.expr):
+            if not isinstance(part, promql_parser.Call) or part.func.name not in RATES:
+                continue
+            for inner in query_tree.walk_query(part.args[0]):
+                if isinstance(inner, promql_parser.AggregateExpr) and str(inner.op) in _ADDING:
+                    yield _finding(each, part, inner)
+                    break
+
+
+def _finding(
+    each: queries.MetricQuery, call: promql_parser.Call, inner: promql_parser.AggregateExpr
+) -> diagnostics.Diagnostic:
+    name, adding = call.func.name, inner.op
+    return diagnostics.Diagnostic(
+        "PS405",
+        f"`{name}` of a `{adding}` takes the restart of one counter for a loss of all",
+        each.span_of(call),
+        notes=("a counter that starts anew can only be told in its own series",),
+        help=f"take the {name} first: `{adding} by (…) ({name}(…))`",
+    )
+
+
+RULE = rule.LintRule("PS405", diagnostics.Severity.ERROR, _check)

@@ -1,0 +1,87 @@
+"""PS406: a counter that is read raw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import promql_parser
+
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.facts import queries
+from policysched.promql import query_tree
+
+_INDIFFERENT = frozenset({"absent", "count", "group", "present_over_time", "timestamp"})
+"""What does not look at the value."""
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for each in about.metric_queries:
+        for selector in _raw(each.expr):
+            if (selector.name or "").endswith("_total"):
+                yield _finding(each, selector)
+
+
+def raw_names(expr: promql_parser.Expr) -> frozenset[str]:
+    """Return the names of series whose own value is read."""
+    return frozenset(each.name or "" for each in _raw(expr))
+
+
+def _raw(expr: promql_parser.Expr) -> Iterator[promql_parser.VectorSelector]:
+    """Yield selectors whose own value is read, and not how it changes."""
+    match expr:
+        case promql_parser.VectorSelector():
+            yield expr
+        case promql_parser.SubqueryExpr():
+            return  # of a time: what is around it knows what it does
+        case promql_parser.Call() if expr.func.name in _INDIFFERENT:
+            return
+        case promql_parser.AggregateExpr() if str(expr.op) in _INDIFFERENT:
+            return
+        case _:
+            for child in query_tree.children(expr):
+                yield from _raw(child)
+
+
+def _finding(
+    each: queries.MetricQuery, selector: promql_parser.VectorSelector
+) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS406",
+        f"`{selector.name}` is a counter, and its value is read as it is",
+        each.span_of(selector),
+        notes=("a counter grows until its process starts anew: what matters is how fast",),
+        help=f"write `rate({selector.name}[5m])`",
+        fix=_fix(each, selector),
+    )
+
+
+def _fix(
+    each: queries.MetricQuery, selector: promql_parser.VectorSelector
+) -> diagnostics.Fix | None:
+    span = each.span_of(selector)
+    start = each.text.span(span.start, span.start)
+    end = _end(each, span.start)
+    if end is None:
+        return None
+    edits = (
+        diagnostics.TextEdit(start, "rate("),
+        diagnostics.TextEdit(each.text.span(end, end), "[5m])"),
+    )
+    return diagnostics.Fix(edits, safe=False)
+
+
+def _end(each: queries.MetricQuery, start: int) -> int | None:
+    """Return the offset behind a selector, its matchers included; None with `offset` or `@`."""
+    spans = [each.query.span(token.start, token.end, each.text) for token in each.tokens]
+    index = next((index for index, span in enumerate(spans) if span.start == start), None)
+    if index is None:
+        return None
+    texts = [token.text for token in each.tokens]
+    if texts[index + 1 : index + 2] == ["{"]:
+        index = texts.index("}", index)
+    is_moved = texts[index + 1 : index + 2] in (["offset"], ["@"])
+    return None if is_moved else spans[index].end
+
+
+RULE = rule.LintRule("PS406", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,62 @@
+"""PS407: a regular expression that need not be one."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.facts import queries
+from policysched.promql import query_tokens
+
+_PLAIN = re.compile(r"[A-Za-z0-9_:/ -]*")
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for each in about.metric_queries:
+        for sign, value in itertools.pairwise(each.tokens):
+            if sign.text in {"=~", "!~"} and value.kind == "string":
+                yield from _check_matcher(each, sign, value)
+
+
+def _check_matcher(
+    each: queries.MetricQuery, sign: query_tokens.QueryToken, value: query_tokens.QueryToken
+) -> Iterator[diagnostics.Diagnostic]:
+    pattern = value.text[1:-1]
+    span = each.query.span(sign.start, sign.end, each.text)
+    if each.text.slice(span) != sign.text or "$" in each.text.slice(
+        each.query.span(value.start, value.end, each.text)
+    ).removesuffix(value.text[0]).removesuffix("$"):
+        return  # a param is in it, which may be any pattern
+    if _PLAIN.fullmatch(pattern):
+        plain = "=" if sign.text == "=~" else "!="
+        yield diagnostics.Diagnostic(
+            "PS407",
+            f"`{value.text}` is a plain text, compared as a regular expression",
+            span,
+            help=f"write `{plain}`",
+            fix=diagnostics.Fix((diagnostics.TextEdit(span, plain),), safe=True),
+        )
+    elif pattern.startswith("^") or re.search(r"(?<!\\)\$\Z", pattern):
+        yield _anchors(each, value, pattern)
+
+
+def _anchors(
+    each: queries.MetricQuery, value: query_tokens.QueryToken, pattern: str
+) -> diagnostics.Diagnostic:
+    span = each.query.span(value.start, value.end, each.text)
+    bare = re.sub(r"(?<!\\)\$\Z", "", pattern.removeprefix("^"))
+    is_simple = "|" not in pattern
+    edit = diagnostics.TextEdit(span, f"{value.text[0]}{bare}{value.text[-1]}")
+    return diagnostics.Diagnostic(
+        "PS407",
+        f"the anchors in `{value.text}` say nothing: patterns of matchers match whole values",
+        span,
+        help=f"write `{edit.replacement}`" if is_simple else "leave them out",
+        fix=diagnostics.Fix((edit,), safe=True) if is_simple else None,
+    )
+
+
+RULE = rule.LintRule("PS407", diagnostics.Severity.WARNING, _check)

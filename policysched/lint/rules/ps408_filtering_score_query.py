@@ -1,0 +1,63 @@
+"""PS408: a query that picks some nodes, read by a score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import promql_parser
+
+from policysched.lang.checked import checked, checked_expr
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.facts import queries
+from policysched.promql import query_tree
+
+_PICKING = frozenset({"topk", "bottomk", "limitk", "limit_ratio"})
+_COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    scored = {
+        key
+        for policy in about.program.policies
+        for each in policy.rules
+        if isinstance(each, checked.ExpressionScoreRule)
+        for key in checked_expr.metrics_of(each.value)
+    }
+    for each in about.metric_queries:
+        if each.metric.key not in scored:
+            continue
+        part = _picking(each.expr)
+        if part is not None:
+            yield _finding(each, part)
+
+
+def _picking(expr: promql_parser.Expr) -> promql_parser.Expr | None:
+    """Return what leaves out nodes by their value, and is not below an aggregation."""
+    match expr:
+        case promql_parser.AggregateExpr() if str(expr.op) in _PICKING:
+            return expr
+        case promql_parser.AggregateExpr():
+            return None
+        case promql_parser.BinaryExpr():
+            is_bool = expr.modifier is not None and expr.modifier.return_bool
+            if str(expr.op) in _COMPARISONS and not is_bool:
+                return expr
+        case _:
+            pass
+    found = (_picking(child) for child in query_tree.children(expr))
+    return next((part for part in found if part is not None), None)
+
+
+def _finding(each: queries.MetricQuery, part: promql_parser.Expr) -> diagnostics.Diagnostic:
+    what = str(part.op) if isinstance(part, promql_parser.AggregateExpr) else "comparison"
+    return diagnostics.Diagnostic(
+        "PS408",
+        f"the `{what}` in `{each.metric.name}` leaves out nodes, which a score reads as missing",
+        each.span_of(part),
+        notes=("which nodes those are changes from sample to sample, and so do their points",),
+        help="ask for all nodes; limits belong to `reject when` or `normalize linear(…)`",
+    )
+
+
+RULE = rule.LintRule("PS408", diagnostics.Severity.WARNING, _check)

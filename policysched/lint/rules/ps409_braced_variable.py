@@ -1,0 +1,36 @@
+"""PS409: `${name}` in a query, which no param replaces and other tools may."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.syntax import syntax
+from policysched.lint import rule, rule_input
+
+_BRACED = re.compile(r"\$\{(\w*)\}")
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    params = {param.name for param in about.program.params}
+    for result in about.parsed:
+        for item in result.file.items:
+            if not isinstance(item, syntax.Metric):
+                continue
+            first = item.query.span.start + 1
+            for match in _BRACED.finditer(item.query.text):
+                span = result.text.span(first + match.start(), first + match.end())
+                name = match[1]
+                edit = diagnostics.TextEdit(span, f"${name}")
+                yield diagnostics.Diagnostic(
+                    "PS409",
+                    f"`{match[0]}` is no param: params are written without braces",
+                    span,
+                    notes=("envsubst and Flux replace it, by nothing if they do not know it",),
+                    help=f"write `${name}`" if name in params else "take it out",
+                    fix=diagnostics.Fix((edit,), safe=False) if name in params else None,
+                )
+
+
+RULE = rule.LintRule("PS409", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,70 @@
+"""PS410: a hard limit on a single sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import promql_parser
+
+from policysched.lang.checked import checked, checked_expr
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.facts import queries
+from policysched.promql import query_tree
+
+_SPREAD_OUT = (promql_parser.MatrixSelector, promql_parser.SubqueryExpr)
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    sampled = {
+        each.metric.key: each.metric
+        for each in about.metric_queries
+        if each.metric.window is None and not _covers_a_time(each)
+    }
+    for policy in about.program.policies:
+        for each in policy.rules:
+            if not isinstance(each, checked.RejectRule) or each.until is not None:
+                continue
+            for part in checked_expr.walk(each.condition):
+                match part:
+                    case checked_expr.MetricRef(metric=key, window=None) if key in sampled:
+                        yield _finding(about, part, sampled[key], each.condition)
+                    case _:
+                        pass
+
+
+def _covers_a_time(each: queries.MetricQuery) -> bool:
+    """Return whether a query, or a recording rule that it names, looks at some time."""
+    return any(
+        isinstance(part, _SPREAD_OUT)
+        or (isinstance(part, promql_parser.VectorSelector) and ":" in (part.name or ""))
+        for part in query_tree.walk_query(each.expr)
+    )
+
+
+def _finding(
+    about: rule_input.RuleInput,
+    part: checked_expr.MetricRef,
+    metric: checked.CheckedMetric,
+    condition: checked_expr.TypedExpr,
+) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS410",
+        f"a single sample of `{metric.name}` decides whether a node is rejected",
+        part.span,
+        notes=("a peak of a moment rejects the node until the next sample",),
+        help="look at some time: `over 5m avg`, or let go later: `until …`",
+        fix=_fix(about, condition),
+    )
+
+
+def _fix(about: rule_input.RuleInput, condition: checked_expr.TypedExpr) -> diagnostics.Fix | None:
+    """Return the edit that adds the clause behind the condition, unless that is in brackets."""
+    text, end = about.texts[condition.span.file], condition.span.end
+    if text.text[end:].lstrip().startswith(")"):
+        return None
+    edit = diagnostics.TextEdit(text.span(end, end), " over 5m avg")
+    return diagnostics.Fix((edit,), safe=False)
+
+
+RULE = rule.LintRule("PS410", diagnostics.Severity.WARNING, _check)

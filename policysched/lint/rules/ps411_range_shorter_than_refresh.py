@@ -1,0 +1,51 @@
+"""PS411: a range that is shorter than the time between two queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import promql_parser
+
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.facts import queries
+from policysched.promql import query_tree
+
+_LAST_SAMPLES = frozenset({"irate", "idelta", "last_over_time", "timestamp"})
+"""What looks at the last samples of a range only."""
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for each in about.metric_queries:
+        for part in query_tree.walk_query(each.expr):
+            if not isinstance(part, promql_parser.Call) or part.func.name in _LAST_SAMPLES:
+                continue
+            for arg in part.args:
+                seconds = _range_seconds(arg)
+                if seconds is not None and seconds < each.metric.refresh_seconds:
+                    yield _finding(each, part, seconds)
+
+
+def _range_seconds(arg: promql_parser.Expr) -> float | None:
+    match arg:
+        case promql_parser.MatrixSelector(range=length) | promql_parser.SubqueryExpr(range=length):
+            return None if length is None else length.total_seconds()
+        case _:
+            return None
+
+
+def _finding(
+    each: queries.MetricQuery, call: promql_parser.Call, seconds: float
+) -> diagnostics.Diagnostic:
+    unseen = 1 - seconds / each.metric.refresh_seconds
+    return diagnostics.Diagnostic(
+        "PS411",
+        f"`{call.func.name}` looks at {seconds:g} s, and the query is asked every "
+        f"{each.metric.refresh_seconds:g} s",
+        each.span_of(call),
+        notes=(f"what happens in the other {unseen:.0%} of the time is never seen",),
+        help="make the range as long as `refresh`, or longer; or `refresh` shorter",
+    )
+
+
+RULE = rule.LintRule("PS411", diagnostics.Severity.WARNING, _check)

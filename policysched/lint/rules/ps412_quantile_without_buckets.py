@@ -1,0 +1,65 @@
+"""PS412: a quantile of a histogram whose buckets were put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import promql_parser
+
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.facts import queries
+from policysched.promql import query_tree
+
+_FUNCTIONS = frozenset({"histogram_quantile", "histogram_fraction"})
+_BUCKET_LABEL = "le"
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for each in about.metric_queries:
+        for part in query_tree.walk_query(each.expr):
+            if isinstance(part, promql_parser.Call) and part.func.name in _FUNCTIONS:
+                losing = query_tree.find_label_loss(part.args[-1], _BUCKET_LABEL)
+                if losing is not None and _is_classic(part.args[-1]):
+                    yield _finding(each, part, losing)
+
+
+def _is_classic(expr: promql_parser.Expr) -> bool:
+    """Whether a histogram has its buckets as series; native ones need no label for that."""
+    return any(
+        isinstance(part, promql_parser.VectorSelector) and (part.name or "").endswith("_bucket")
+        for part in query_tree.walk_query(expr)
+    )
+
+
+def _finding(
+    each: queries.MetricQuery, call: promql_parser.Call, losing: promql_parser.Expr
+) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS412",
+        f"`{call.func.name}` needs the label `{_BUCKET_LABEL}`, which is gone here",
+        each.span_of(losing),
+        notes=("without it the buckets of a histogram cannot be told apart: the answer is empty",),
+        help=f"keep it: `sum by ({each.metric.label}, {_BUCKET_LABEL}) (…)`",
+        fix=_fix(each, losing),
+    )
+
+
+def _fix(each: queries.MetricQuery, losing: promql_parser.Expr) -> diagnostics.Fix | None:
+    """Return the edit that adds the label to `by (…)`."""
+    if not isinstance(losing, promql_parser.AggregateExpr) or losing.modifier is None:
+        return None
+    if losing.modifier.type != promql_parser.AggModifierType.By:
+        return None
+    start = each.span_of(losing).start
+    words = [(token, each.query.span(token.start, token.end, each.text)) for token in each.tokens]
+    following = [(token, span) for token, span in words if span.start > start]
+    by = next((index for index, (token, _) in enumerate(following) if token.text == "by"), None)
+    if by is None or following[by + 1][0].text != "(":
+        return None
+    place = following[by + 1][1].end
+    edit = diagnostics.TextEdit(each.text.span(place, place), f"{_BUCKET_LABEL}, ")
+    return diagnostics.Fix((edit,), safe=False)
+
+
+RULE = rule.LintRule("PS412", diagnostics.Severity.ERROR, _check)

@@ -1,0 +1,44 @@
+"""PS414: a query in another unit than its metric, by the names in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched import units
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.facts import queries
+from policysched.promql import query_units
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for each in about.metric_queries:
+        declared = _declared(each.metric.unit)
+        found = query_units.infer_unit(each.expr)
+        if declared is not None and found is not None and not found.same_dimension(declared):
+            yield _finding(each, found)
+
+
+def _declared(unit: units.Unit) -> units.Unit | None:
+    """Return the unit that the query should have; None for `number`, which may be of anything.
+
+    Cores are seconds of CPU time per second.
+    """
+    if unit == units.CORES:
+        return units.NUMBER
+    return None if unit == units.NUMBER else unit
+
+
+def _finding(each: queries.MetricQuery, found: units.Unit) -> diagnostics.Diagnostic:
+    named = "plain numbers" if found.is_dimensionless else str(found)
+    return diagnostics.Diagnostic(
+        "PS414",
+        f"by the names in it the query gives {named}, and `{each.metric.name}` is declared "
+        f"as {each.metric.unit}",
+        each.span,
+        notes=("thresholds and other numbers are read in the declared unit",),
+        help="declare the unit that the query has, or correct the query",
+    )
+
+
+RULE = rule.LintRule("PS414", diagnostics.Severity.WARNING, _check)

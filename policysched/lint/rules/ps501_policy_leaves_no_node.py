@@ -1,0 +1,72 @@
+"""PS501: a policy that leaves no node of the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang.checked import checked, checked_selector
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.facts import cluster_facts
+from policysched.lint.rule_support import empty_nodes
+from policysched.lint.sets import selector_sets
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    cluster = about.cluster
+    if cluster is None or not cluster.nodes:
+        return
+    for policy in about.program.policies:
+        steps = list(_steps(policy))
+        if not steps or selector_sets.never_match(*steps):
+            continue  # PS201 and PS202 tell what no cluster can have
+        if cluster.count_matching_nodes(*steps) == 0:
+            yield _finding(about, cluster, policy, steps)
+    yield from empty_nodes.find_rejecting_rules(about, cluster)
+
+
+def _steps(policy: checked.CheckedPolicy) -> Iterator[checked_selector.Selector]:
+    """Yield what a policy always asks of nodes, one condition after the other."""
+    for each in policy.rules:
+        is_required = isinstance(each, checked.NodeAffinityRule) and each.weight is None
+        if is_required and each.head.active is None:
+            yield from _conditions(each.selector)  # type: ignore[union-attr]  # a NodeAffinityRule
+
+
+def _conditions(selector: checked_selector.Selector) -> Iterator[checked_selector.Selector]:
+    if isinstance(selector, checked_selector.SelectorConjunction):
+        for operand in selector.operands:
+            yield from _conditions(operand)
+    else:
+        yield selector
+
+
+def _finding(
+    about: rule_input.RuleInput,
+    cluster: cluster_facts.ClusterFacts,
+    policy: checked.CheckedPolicy,
+    steps: list[checked_selector.Selector],
+) -> diagnostics.Diagnostic:
+    pods = len(cluster.pods_of(policy))
+    shown = [about.slice(step) for step in steps]
+    width = max(len("step"), *map(len, shown))
+    table = [f"{'step':<{width}}  alone  cumulative"]
+    left: list[int] = []
+    for index, text in enumerate(shown):
+        left.append(cluster.count_matching_nodes(*steps[: index + 1]))
+        table.append(
+            f"{text:<{width}}  {cluster.count_matching_nodes(steps[index]):>5}  {left[-1]:>10}"
+        )
+    last = steps[left.index(0)]
+    return diagnostics.Diagnostic(
+        "PS501",
+        f"the policy `{policy.name}` leaves 0 of {len(cluster.nodes)} nodes "
+        f"({cluster.name}, {pods} pod{'' if pods == 1 else 's'} in scope)",
+        about.span(last),
+        label="none is left from here on",
+        notes=tuple(table),
+        help="relax the condition, or label nodes",
+    )
+
+
+RULE = rule.LintRule("PS501", diagnostics.Severity.ERROR, _check)

@@ -1,0 +1,107 @@
+"""PS502: a label that no node of the cluster has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched import spelling
+from policysched.lang.checked import checked, checked_expr, checked_selector
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.facts import cluster_facts
+
+_ABSENCES = frozenset({"DoesNotExist", "NotIn"})
+"""What nodes without the label match."""
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    cluster = about.cluster
+    if cluster is None or not cluster.nodes:
+        return
+    for occurrence in about.selector_uses:
+        if occurrence.about != "nodes":
+            continue
+        is_refused = _is_refused(occurrence.rule)
+        for each, is_denied in _labels(occurrence.selector, is_denied=is_refused):
+            if each.key in cluster.node_labels:
+                continue
+            is_absence = (each.operator in _ABSENCES) is not is_denied
+            if not is_absence or spelling.find_nearest(each.key, cluster.node_labels):
+                yield _unknown(about, cluster, each)
+    for policy in about.program.policies:
+        for rule_ in policy.rules:
+            if isinstance(rule_, checked.PodAffinityRule | checked.TopologySpreadRule):
+                yield from _topology(cluster, rule_)
+
+
+def _is_refused(each: checked.Rule | None) -> bool:
+    """Whether a rule refuses the nodes that its selectors match; where unsure, it does not."""
+    return isinstance(each, checked.RejectRule) and not any(
+        isinstance(part, checked_expr.Not) for part in checked_expr.walk(each.condition)
+    )
+
+
+def _labels(
+    selector: checked_selector.Selector, *, is_denied: bool
+) -> Iterator[tuple[checked_selector.LabelRequirement, bool]]:
+    """Yield the requirements on labels, and whether what meets them is not wanted."""
+    match selector:
+        case (
+            checked_selector.SelectorConjunction(operands=operands)
+            | checked_selector.SelectorDisjunction(operands=operands)
+        ):
+            for operand in operands:
+                yield from _labels(operand, is_denied=is_denied)
+        case checked_selector.SelectorNegation(operand=operand):
+            yield from _labels(operand, is_denied=not is_denied)
+        case checked_selector.LabelRequirement():
+            yield selector, is_denied
+        case _:
+            pass
+
+
+def _unknown(
+    about: rule_input.RuleInput,
+    cluster: cluster_facts.ClusterFacts,
+    each: checked_selector.LabelRequirement,
+) -> diagnostics.Diagnostic:
+    nearest = spelling.find_nearest(each.key, cluster.node_labels)
+    text = about.texts[each.span.file]
+    fix = None
+    if nearest and text.text.startswith(each.key, each.span.start):
+        span = text.span(each.span.start, each.span.start + len(each.key))
+        fix = diagnostics.Fix((diagnostics.TextEdit(span, nearest[0]),), safe=False)
+    return diagnostics.Diagnostic(
+        "PS502",
+        f"no node of {cluster.name} has the label `{each.key}`",
+        each.span,
+        help=spelling.did_you_mean(each.key, cluster.node_labels),
+        fix=fix,
+    )
+
+
+def _topology(
+    cluster: cluster_facts.ClusterFacts,
+    each: checked.PodAffinityRule | checked.TopologySpreadRule,
+) -> Iterator[diagnostics.Diagnostic]:
+    found, total = cluster.count_nodes_with_label(each.topology_key), len(cluster.nodes)
+    if found == total:
+        return
+    which = "no node" if not found else f"{found} of {total} nodes"
+    effect = "this rule keeps pods off" if _is_hard(each) else "this rule does nothing for"
+    yield diagnostics.Diagnostic(
+        "PS502",
+        f"{which} of {cluster.name} {'have' if found else 'has'} "
+        f"the topologyKey `{each.topology_key}`",
+        each.head.span,
+        notes=(f"{effect} nodes without it",),
+        help=spelling.did_you_mean(each.topology_key, cluster.node_labels) if not found else "",
+    )
+
+
+def _is_hard(each: checked.PodAffinityRule | checked.TopologySpreadRule) -> bool:
+    is_anti = isinstance(each, checked.PodAffinityRule) and each.anti
+    return each.weight is None and not is_anti
+
+
+RULE = rule.LintRule("PS502", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,64 @@
+"""PS503: a label value that no node of the cluster has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from policysched import spelling
+from policysched.cluster.objects import cluster_fields
+from policysched.lang.checked import checked_selector
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.facts import cluster_facts
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    cluster = about.cluster
+    if cluster is None:
+        return
+    for occurrence in about.selector_uses:
+        if occurrence.about != "nodes":
+            continue
+        for each in checked_selector.walk_requirements(occurrence.selector):
+            if not isinstance(each, _Named) or each.operator != "In":
+                continue
+            known = _known(each, cluster)
+            unknown = [value for value in each.values if known and value not in known]
+            if unknown:
+                yield _finding(cluster.name, each, unknown, known)
+
+
+def _known(each: _Requirement, cluster: cluster_facts.ClusterFacts) -> frozenset[str]:
+    """Return the values that nodes have; none where no node has any."""
+    if isinstance(each, checked_selector.LabelRequirement):
+        return cluster.node_labels.get(each.key, frozenset())
+    if each.field in _NAMES:
+        return frozenset(node.name for node in cluster.nodes)
+    several = cluster_fields.members(each.field, cluster.node_labels)
+    return (cluster.node_labels.get(cluster_fields.key(each.field), several) | several) - {""}
+
+
+_Requirement: TypeAlias = checked_selector.LabelRequirement | checked_selector.FieldRequirement
+_Named = (checked_selector.LabelRequirement, checked_selector.FieldRequirement)
+_NAMES = ("nodeName", "clusterName")
+
+
+def _finding(
+    name: str,
+    each: _Requirement,
+    unknown: list[str],
+    known: frozenset[str],
+) -> diagnostics.Diagnostic:
+    key = each.key if isinstance(each, checked_selector.LabelRequirement) else each.field
+    shown = ", ".join(f"`{value}`" for value in unknown)
+    hints = (spelling.did_you_mean(value, known) for value in unknown)
+    return diagnostics.Diagnostic(
+        "PS503",
+        f"no node of {name} has {shown} as its `{key}`",
+        each.span,
+        help=next((hint for hint in hints if hint), ""),
+    )
+
+
+RULE = rule.LintRule("PS503", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,26 @@
+"""PS504: a policy that is about no pod of the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    cluster = about.cluster
+    if cluster is None or not cluster.scheduled_pods_by_shape:
+        return
+    count = sum(map(len, cluster.scheduled_pods_by_shape.values()))
+    for policy in about.program.policies:
+        if not cluster.pods_of(policy):
+            yield diagnostics.Diagnostic(
+                "PS504",
+                f"the policy `{policy.name}` is about none of the {count} pods of {cluster.name}",
+                policy.span,
+                help="see that namespaces and labels are those of the pods",
+            )
+
+
+RULE = rule.LintRule("PS504", diagnostics.Severity.INFO, _check)

@@ -1,0 +1,106 @@
+"""PS506: a hard rule that the cluster autoscaler does not see.
+
+An autoscaler asks kube-scheduler's plugins where a pod would fit, and knows no policy: it sees room
+on nodes that a policy refuses, and adds none. What the pods' own spec says as well, it sees.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_shape
+from policysched.lang.checked import checked, checked_selector
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.facts import cluster_facts
+from policysched.lint.policies import node_constraints
+
+_AUTOSCALERS = re.compile(r"(?:\A|/)(?:cluster-autoscaler|karpenter)(?:[-:@/]|\Z)")
+"""Images of what adds nodes: kubernetes/autoscaler (its `cluster-autoscaler`), Karpenter."""
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    cluster = about.cluster
+    if cluster is None:
+        return
+    scaler = next((pod for pod, _ in cluster.pods if _is_autoscaler(pod)), None)
+    if scaler is None:
+        return
+    for policy in about.program.policies:
+        if policy.mode == "enforce":
+            hidden = [each for each in policy.rules if _is_hidden(each, policy, cluster)]
+            if hidden:
+                yield _finding(hidden, scaler)
+
+
+def _is_autoscaler(pod: objects.Pod) -> bool:
+    return any(_AUTOSCALERS.search(each.image or "") for each in pod.spec.containers)
+
+
+def _is_hidden(
+    each: checked.Rule, policy: checked.CheckedPolicy, cluster: cluster_facts.ClusterFacts
+) -> bool:
+    """Whether some pod of the cluster does not say by itself what a rule asks of nodes."""
+    shapes = cluster.shapes_of(policy)
+    match each:
+        case checked.NodeAffinityRule(weight=None) | checked.RejectRule():
+            # What changes by itself, with metrics or free room, no node is added for.
+            asked = tuple(node_constraints.find_required_selectors(each, policy.scope))
+            return bool(asked) and any(not _says_so(shape, asked, cluster) for shape in shapes)
+        case checked.PodAffinityRule(weight=None, anti=anti, topology_key=key):
+            return any(
+                key not in {term.topology_key for term in _own_terms(shape, is_anti=anti)}
+                for shape in shapes
+            )
+        case checked.TopologySpreadRule(when_unsatisfiable="DoNotSchedule", topology_key=key):
+            return any(
+                key not in {own.topology_key for own in shape.spec.topology_spread_constraints}
+                for shape in shapes
+            )
+        case _:
+            return False
+
+
+def _own_terms(shape: pod_shape.PodShape, *, is_anti: bool) -> tuple[pod_shape.AffinityTerm, ...]:
+    return shape.anti_affinity_terms if is_anti else shape.affinity_terms
+
+
+def _says_so(
+    shape: pod_shape.PodShape,
+    asked: tuple[checked_selector.Selector, ...],
+    cluster: cluster_facts.ClusterFacts,
+) -> bool:
+    """Whether the pod's own node selector and affinity leave no other nodes of the cluster."""
+    allowed = {node.name for node in cluster.find_matching_nodes(*asked)}
+    return all(
+        node.name in allowed or not _own_affinity_allows(shape, node) for node in cluster.nodes
+    )
+
+
+def _own_affinity_allows(shape: pod_shape.PodShape, node: objects.Node) -> bool:
+    labels = node.metadata.labels
+    if not shape.node_selector.matches(labels):
+        return False
+    terms = shape.required_node_terms
+    return terms is None or any(
+        term.labels.matches(labels) and all(f.matches_value(node.name) for f in term.fields)
+        for term in terms
+    )
+
+
+def _finding(hidden: list[checked.Rule], scaler: objects.Pod) -> diagnostics.Diagnostic:
+    others = f" and {len(hidden) - 1} more" if len(hidden) > 1 else ""
+    return diagnostics.Diagnostic(
+        "PS506",
+        f"the autoscaler `{scaler.key}` does not see `{hidden[0].head.name}`{others}",
+        hidden[0].head.span,
+        notes=(
+            "where it sees room on nodes that the rule refuses, it adds none: pods stay Pending",
+        ),
+        help="say it in the pods' own spec as well, or by taints of node groups",
+    )
+
+
+RULE = rule.LintRule("PS506", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,33 @@
+"""PS507: pods whose schedulerName no profile has."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+
+_KUBE_SCHEDULER = "default-scheduler"
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    cluster = about.cluster
+    places = [profile.span for profile in about.program.profiles if profile.span is not None]
+    if cluster is None or not places:
+        return
+    served = {profile.name for profile in about.program.profiles} | {_KUBE_SCHEDULER}
+    asked = Counter(pod.spec.scheduler_name for pod, _ in cluster.pods)
+    for name, count in sorted(asked.items()):
+        if name not in served:
+            yield diagnostics.Diagnostic(
+                "PS507",
+                f"{count} pod{'' if count == 1 else 's'} of {cluster.name} "
+                f"ask{'s' if count == 1 else ''} for `{name}`, which no profile is called",
+                places[0],
+                notes=("unless another scheduler has that name, such pods stay Pending",),
+                help=f"add `profile {name} {{ … }}`, or correct schedulerName",
+            )
+
+
+RULE = rule.LintRule("PS507", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,61 @@
+"""PS508: a taint that no node of the cluster has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched import spelling
+from policysched.compiler import node_masks
+from policysched.lang.checked import checked, checked_selector
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.facts import cluster_facts
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    cluster = about.cluster
+    if cluster is None or not cluster.nodes:
+        return
+    taints = {taint for node in cluster.nodes for taint in node.spec.taints}
+    keys = {taint.key for taint in taints}
+    for policy in about.program.policies:
+        for each in policy.rules:
+            for pattern in each.patterns if isinstance(each, checked.TolerationRule) else ():
+                if not any(node_masks.taint_matches(pattern, taint) for taint in taints):
+                    yield _finding(about, cluster, pattern, keys, "that `{}` tolerates")
+    for pattern in _find_tainted_patterns(about):
+        # A taint that nodes have at times is asked for as well; a near key is a slip.
+        if pattern.key not in keys and spelling.find_nearest(pattern.key, keys):
+            yield _finding(about, cluster, pattern, keys, "`{}`")
+
+
+def _find_tainted_patterns(about: rule_input.RuleInput) -> Iterator[checked_selector.TaintPattern]:
+    """Yield the patterns of `tainted`, each place of the text once."""
+    tests = {
+        each.pattern.span: each.pattern
+        for occurrence in about.selector_uses
+        if occurrence.about == "nodes"
+        for each in checked_selector.walk_requirements(occurrence.selector)
+        if isinstance(each, checked_selector.TaintRequirement)
+    }
+    yield from tests.values()
+
+
+def _finding(
+    about: rule_input.RuleInput,
+    cluster: cluster_facts.ClusterFacts,
+    pattern: checked_selector.TaintPattern,
+    keys: set[str],
+    which: str,
+) -> diagnostics.Diagnostic:
+    shown = " ".join(about.texts[pattern.span.file].slice(pattern.span).split())
+    return diagnostics.Diagnostic(
+        "PS508",
+        f"no node of {cluster.name} has a taint {which.format(shown)}",
+        pattern.span,
+        help=spelling.did_you_mean(pattern.key, keys)
+        or "leave it out, unless nodes have the taint at other times",
+    )
+
+
+RULE = rule.LintRule("PS508", diagnostics.Severity.INFO, _check)

@@ -1,0 +1,35 @@
+"""PS509: a spread over more domains than the cluster has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.rule_support import spread_domains
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    cluster = about.cluster
+    if cluster is None or not cluster.nodes:
+        return
+    for each, domains in spread_domains.list_spread_domains(about, cluster):
+        wanted = each.min_domains or 1
+        if 0 < len(domains) < wanted:
+            most = len(domains) * each.max_skew
+            yield diagnostics.Diagnostic(
+                "PS509",
+                f"`minDomains {wanted}` of `{each.topology_key}`, and {cluster.name} has "
+                f"{len(domains)} for these pods",
+                each.head.span,
+                notes=(
+                    (
+                        "the domains that are missing count as empty ones: "
+                        f"beyond {most} pods ({each.max_skew} in each domain) all stay Pending"
+                    ),
+                ),
+                help="lower `minDomains`, or label nodes of further domains",
+            )
+
+
+RULE = rule.LintRule("PS509", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,75 @@
+"""PS511: a required affinity to pods that the cluster does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched import spelling
+from policysched.lang.checked import checked, checked_selector
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.facts import cluster_facts
+from policysched.lint.sets import selector_sets
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    cluster = about.cluster
+    if cluster is None or not cluster.pods:
+        return
+    for policy in about.program.policies:
+        for each in policy.rules:
+            if isinstance(each, checked.PodAffinityRule) and _is_required(each):
+                yield from _check_affinity(cluster, policy, each)
+
+
+def _is_required(each: checked.PodAffinityRule) -> bool:
+    return each.weight is None and not each.anti and each.pods.kind == "where"
+
+
+def _check_affinity(
+    cluster: cluster_facts.ClusterFacts,
+    policy: checked.CheckedPolicy,
+    each: checked.PodAffinityRule,
+) -> Iterator[diagnostics.Diagnostic]:
+    selector = each.pods.selector
+    if selector is None:
+        return
+    is_own = not selector_sets.never_match(selector, policy.scope.where)
+    waiting = [shape.namespace for shape in cluster.shapes_of(policy)]
+    if not waiting or selector_sets.never_match(selector):
+        return  # PS504 and PS201 tell that
+    without = sorted(
+        namespace
+        for namespace in set(waiting)
+        if not (is_own and _is_among(namespace, each.pods))  # its own pods may be the first ones
+        and not cluster.find_counted_pods(each.pods, policy, namespace)
+    )
+    if without:
+        yield diagnostics.Diagnostic(
+            "PS511",
+            f"{cluster.name} has no pod that `{each.head.name}` asks for, "
+            f"as seen from namespace `{without[0]}`",
+            each.head.span,
+            notes=("pods are looked for in the pod's own namespace unless `namespaces` says more",),
+            help=_namespace_hint(cluster, each.pods)
+            or "correct the labels, or add `namespaces (…)`",
+        )
+
+
+def _is_among(namespace: str, pods: checked_selector.PodSelection) -> bool:
+    """Return whether the pods of a namespace may be in the set."""
+    several = pods.namespaces
+    return several is None or several.selector is not None or namespace in several.names
+
+
+def _namespace_hint(
+    cluster: cluster_facts.ClusterFacts, pods: checked_selector.PodSelection
+) -> str:
+    """Return which namespace a name without any pods may be meant to be, "" for none."""
+    known = {shape.namespace for shape in cluster.pods_by_shape}
+    names = pods.namespaces.names if pods.namespaces is not None else ()
+    hints = (spelling.did_you_mean(name, known) for name in names if name not in known)
+    return next(filter(None, hints), "")
+
+
+RULE = rule.LintRule("PS511", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,56 @@
+"""PS512: a preference that all nodes of the cluster meet, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from policysched.lang.checked import checked
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.facts import cluster_facts
+from policysched.lint.policies import node_constraints
+from policysched.lint.sets import selector_sets
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    cluster = about.cluster
+    if cluster is None or len(cluster.nodes) <= 1:
+        return
+    for known in about.enforced_rules:
+        for policy in known.policies:
+            preferring = [
+                each
+                for each in policy.rules
+                if node_constraints.find_preferred_nodes(each) is not None
+            ]
+            if preferring:
+                asked = known.find_node_constraints(policy)
+                yield from _check_preferences(about, cluster, preferring, asked)
+
+
+def _check_preferences(
+    about: rule_input.RuleInput,
+    cluster: cluster_facts.ClusterFacts,
+    preferring: list[checked.Rule],
+    asked: Sequence[node_constraints.NodeConstraint],
+) -> Iterator[diagnostics.Diagnostic]:
+    required = [each.selector for each in asked]
+    left = cluster.count_matching_nodes(*required)
+    for each in preferring:
+        selector = node_constraints.find_preferred_nodes(each)
+        if selector is None or left <= 1 or selector_sets.match_everything(selector):
+            continue
+        matching = cluster.count_matching_nodes(*required, selector)
+        if matching in {0, left}:
+            what = "all" if matching else "none"
+            yield diagnostics.Diagnostic(
+                "PS512",
+                f"{what} of the {left} nodes of {cluster.name} for these pods "
+                f"match{'' if matching else 'es'} `{about.slice(selector)}`",
+                each.head.span,
+                notes=("all of them get the same points: the preference has no effect",),
+                help="prefer what nodes differ in, or leave it out",
+            )
+
+
+RULE = rule.LintRule("PS512", diagnostics.Severity.INFO, _check)

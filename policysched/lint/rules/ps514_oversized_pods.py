@@ -1,0 +1,61 @@
+"""PS514: pods that are too large for all nodes that the rules leave them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.cluster.objects import objects
+from policysched.cluster.pods import pod_requests, pod_shape
+from policysched.lang.checked import checked
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.facts import cluster_facts
+from policysched.lint.policies import node_constraints
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    cluster = about.cluster
+    if cluster is None or not cluster.nodes:
+        return
+    for known in about.enforced_rules:
+        for policy in known.policies:
+            asked = known.find_node_constraints(policy)
+            own = next((each for each in asked if each.rule.head.policy == policy.name), None)
+            nodes = cluster.find_matching_nodes(*(each.selector for each in asked)) if own else ()
+            if own is not None and nodes:
+                yield from _check_pod_sizes(cluster, policy, own, nodes)
+
+
+def _check_pod_sizes(
+    cluster: cluster_facts.ClusterFacts,
+    policy: checked.CheckedPolicy,
+    own: node_constraints.NodeConstraint,
+    nodes: tuple[objects.Node, ...],
+) -> Iterator[diagnostics.Diagnostic]:
+    """Yield what to say of the first pod that fits an empty node, but none of those left."""
+    for shape in cluster.shapes_of(policy):
+        pod = cluster.scheduled_pods_by_shape[shape][0]
+        if not any(_fits(shape, node) for node in cluster.nodes):
+            continue  # no policy is to blame
+        if not any(_fits(shape, node) for node in nodes):
+            yield diagnostics.Diagnostic(
+                "PS514",
+                f"`{pod.key}` requests more than any of the {len(nodes)} nodes has that the rules "
+                f"leave it",
+                own.rule.head.span,
+                notes=(f"other nodes of {cluster.name} are large enough",),
+                help="let larger nodes in, or lower the requests",
+            )
+            return
+
+
+def _fits(shape: pod_shape.PodShape, node: objects.Node) -> bool:
+    """Whether a node without any pods has what a pod requests."""
+    has = node.status.allocatable
+    return all(
+        amount <= (pod_requests.amount(name, has[name]) if name in has else 0)
+        for name, amount in shape.requests.amounts.items()
+    )
+
+
+RULE = rule.LintRule("PS514", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,29 @@
+"""PS601: a query for series that Prometheus has never had."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched import spelling
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.rule_support import known_selectors
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    facts = about.prometheus
+    if facts is None:
+        return
+    for each, selector, known in known_selectors.list_known_selectors(about):
+        if not known.is_there and not known.is_name_known and selector.name:
+            yield diagnostics.Diagnostic(
+                "PS601",
+                f"{facts.name} has had no series `{selector.name}` in the last "
+                f"{facts.lookback_days} days",
+                each.span_of(selector),
+                notes=(f"every node is missing in `{each.metric.name}`",),
+                help=spelling.did_you_mean(selector.name, known.known),
+            )
+
+
+RULE = rule.LintRule("PS601", diagnostics.Severity.ERROR, _check)

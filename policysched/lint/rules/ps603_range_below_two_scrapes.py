@@ -1,0 +1,99 @@
+"""PS603: a range that holds fewer than two scrapes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import promql_parser
+
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.facts import queries
+from policysched.lint.rule_support import known_selectors
+from policysched.promql import query_tree
+
+_NEEDING_TWO = frozenset(
+    {"rate", "irate", "increase", "delta", "idelta", "deriv", "predict_linear", "resets", "changes"}
+)
+_FEWEST = 2.0
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for each, call, seconds, interval in ranges(about):
+        if seconds < _FEWEST * interval:
+            yield finding(
+                "PS603",
+                each,
+                call,
+                f"`{call.func.name}` needs two samples, and {seconds:g} s hold fewer than two "
+                f"scrapes, one every {interval:g} s",
+                4 * interval,
+            )
+
+
+def ranges(
+    about: rule_input.RuleInput,
+) -> Iterator[tuple[queries.MetricQuery, promql_parser.Call, float, float]]:
+    """Yield the functions that need two samples, with their range and scrape interval, seconds."""
+    facts = about.prometheus
+    if facts is None:
+        return
+    for each, selector, known in known_selectors.list_known_selectors(about):
+        intervals = [facts.scrape_seconds[job] for job in known.jobs if job in facts.scrape_seconds]
+        call = _call_of(each, selector)
+        if call is not None and intervals:
+            seconds = call.args[0].range.total_seconds()
+            yield each, call, seconds, max(intervals)
+
+
+def _call_of(
+    each: queries.MetricQuery, selector: promql_parser.VectorSelector
+) -> promql_parser.Call | None:
+    """Return the function that a selector's range is given to, if it needs two samples."""
+    for part in query_tree.walk_query(each.expr):
+        if not isinstance(part, promql_parser.Call) or part.func.name not in _NEEDING_TWO:
+            continue
+        matrix = part.args[0]
+        if isinstance(matrix, promql_parser.MatrixSelector) and _is_same(matrix, selector):
+            return part
+    return None
+
+
+def _is_same(matrix: promql_parser.MatrixSelector, selector: promql_parser.VectorSelector) -> bool:
+    return str(matrix.vector_selector.prettify()) == str(selector.prettify())
+
+
+def finding(
+    code: str,
+    each: queries.MetricQuery,
+    call: promql_parser.Call,
+    message: str,
+    wanted_seconds: float,
+) -> diagnostics.Diagnostic:
+    """Return the diagnostic for a range that is too short, with the edit that lengthens it."""
+    length = f"{round(wanted_seconds)}s"
+    return diagnostics.Diagnostic(
+        code,
+        message,
+        each.span_of(call),
+        notes=("with fewer there is no value, and the node is missing",),
+        help=f"write `[{length}]`, or longer",
+        fix=_fix(each, call, length),
+    )
+
+
+def _fix(
+    each: queries.MetricQuery, call: promql_parser.Call, length: str
+) -> diagnostics.Fix | None:
+    start = each.span_of(call).start
+    spans = [each.query.span(token.start, token.end, each.text) for token in each.tokens]
+    for token, span, following in zip(each.tokens, spans, spans[1:], strict=False):
+        if token.text == "[" and span.start > start:
+            written = each.text.slice(following)
+            if written.startswith("$"):
+                return None  # a param, which other queries may use
+            return diagnostics.Fix((diagnostics.TextEdit(following, length),), safe=False)
+    return None
+
+
+RULE = rule.LintRule("PS603", diagnostics.Severity.ERROR, _check)

@@ -1,0 +1,34 @@
+"""PS606: a query that a recording rule has the answer of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.facts import queries
+from policysched.promql import query_tree
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    facts = about.prometheus
+    if facts is None:
+        return
+    for each in about.metric_queries:
+        recorded = facts.recordings.get(query_tree.normalise_query(each.expr))
+        if recorded is not None:
+            yield diagnostics.Diagnostic(
+                "PS606",
+                f"the recording rule `{recorded}` of {facts.name} computes this",
+                each.span,
+                notes=("its answer costs one sample for each series",),
+                help=f"write `{recorded}`",
+                fix=_fix(each, recorded),
+            )
+
+
+def _fix(each: queries.MetricQuery, recorded: str) -> diagnostics.Fix:
+    return diagnostics.Fix((diagnostics.TextEdit(each.span, recorded),), safe=False)
+
+
+RULE = rule.LintRule("PS606", diagnostics.Severity.INFO, _check)

@@ -1,0 +1,51 @@
+"""PS607: a selector that matches no series: a label, a value, or all of them are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched import spelling
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.facts import prometheus_facts
+from policysched.lint.rule_support import known_selectors
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    facts = about.prometheus
+    if facts is None:
+        return
+    for each, selector, known in known_selectors.list_known_selectors(about):
+        if not known.is_there and known.is_name_known:
+            message, wanted = _describe_absence(selector.name or "", known, facts)
+            yield diagnostics.Diagnostic(
+                "PS607",
+                message,
+                each.span_of(selector),
+                notes=("at present it gives nothing",),
+                help=spelling.did_you_mean(wanted, known.known) if wanted else "",
+            )
+
+
+def _describe_absence(
+    name: str,
+    known: prometheus_facts.SelectorFacts,
+    facts: prometheus_facts.PrometheusFacts,
+) -> tuple[str, str]:
+    """Return the message, and the word that may be misspelt."""
+    days = facts.lookback_days
+    if known.unknown_value:
+        label, value = known.unknown_label, known.unknown_value
+        return f"no series `{name}` of {facts.name} has `{value}` as its `{label}`", value
+    if known.unknown_label:
+        label = known.unknown_label
+        return f"no series `{name}` of {facts.name} has the label `{label}`", label
+    if known.was_there:
+        return (
+            f"the series `{name}` that are asked for were there within {days} days and are gone",
+            "",
+        )
+    return f"no series `{name}` of {facts.name} matches all that is asked for", ""
+
+
+RULE = rule.LintRule("PS607", diagnostics.Severity.WARNING, _check)

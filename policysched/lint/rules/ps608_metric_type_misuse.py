@@ -1,0 +1,64 @@
+"""PS608: a rate of a gauge, or a counter that is read raw, by what Prometheus says they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import promql_parser
+
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.facts import queries
+from policysched.lint.rule_support import known_selectors
+from policysched.lint.rules import ps405_rate_of_sum, ps406_raw_counter
+from policysched.promql import query_tree
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    facts = about.prometheus
+    if facts is None:
+        return
+    for each, selector, known in known_selectors.list_known_selectors(about):
+        name = selector.name or ""
+        if known.kind == "gauge" and (rate := _rate_of(each, name)) is not None:
+            yield _rate_of_gauge(each, selector, rate)
+        is_by_name = name.endswith("_total")  # PS406 tells of it without a server
+        if (
+            known.kind == "counter"
+            and not is_by_name
+            and name in ps406_raw_counter.raw_names(each.expr)
+        ):
+            yield diagnostics.Diagnostic(
+                "PS608",
+                f"{facts.name} says that `{name}` is a counter, and its value is read as it is",
+                each.span_of(selector),
+                notes=("a counter grows until its process starts anew: what matters is how fast",),
+                help=f"write `rate({name}[5m])`",
+            )
+
+
+def _rate_of(each: queries.MetricQuery, name: str) -> str | None:
+    """Return the function that takes the rate of series of a name."""
+    for part in query_tree.walk_query(each.expr):
+        if isinstance(part, promql_parser.Call) and part.func.name in ps405_rate_of_sum.RATES:
+            matrix = part.args[0]
+            is_of_name = isinstance(matrix, promql_parser.MatrixSelector)
+            if is_of_name and matrix.vector_selector.name == name:
+                return str(part.func.name)
+    return None
+
+
+def _rate_of_gauge(
+    each: queries.MetricQuery, selector: promql_parser.VectorSelector, function: str
+) -> diagnostics.Diagnostic:
+    other = "delta" if function == "increase" else "deriv"
+    return diagnostics.Diagnostic(
+        "PS608",
+        f"`{function}` of `{selector.name}`, which is a gauge",
+        each.span_of(selector),
+        notes=("every fall of a gauge is taken for a restart of a counter",),
+        help=f"write `{other}(…)`, or `avg_over_time(…)` for its level",
+    )
+
+
+RULE = rule.LintRule("PS608", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,39 @@
+"""PS609: a maxAge that samples exceed between two scrapes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.rule_support import known_selectors
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    facts = about.prometheus
+    if facts is None:
+        return
+    seen: set[str] = set()
+    for each, _, known in known_selectors.list_known_selectors(about):
+        intervals = [facts.scrape_seconds[job] for job in known.jobs if job in facts.scrape_seconds]
+        if not intervals or each.metric.key in seen:
+            continue
+        oldest = max(intervals) + each.metric.refresh_seconds
+        if each.metric.max_age_seconds < oldest:
+            seen.add(each.metric.key)
+            yield diagnostics.Diagnostic(
+                "PS609",
+                f"samples of `{each.metric.name}` become {oldest:g} s old and count for "
+                f"{each.metric.max_age_seconds:g} s (maxAge)",
+                each.metric.span,
+                notes=(
+                    (
+                        f"scraped every {max(intervals):g} s, asked every "
+                        f"{each.metric.refresh_seconds:g} s: nodes are missing in between"
+                    ),
+                ),
+                help=f"write `maxAge {round(3 * oldest)}s`, or scrape more often",
+            )
+
+
+RULE = rule.LintRule("PS609", diagnostics.Severity.WARNING, _check)

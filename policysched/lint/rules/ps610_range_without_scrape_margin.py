@@ -1,0 +1,28 @@
+"""PS610: a range that one failed scrape leaves without two samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.rules import ps603_range_below_two_scrapes
+
+_FEWEST = 2.0
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    wanted = about.thresholds.min_range_scrapes
+    for each, call, seconds, interval in ps603_range_below_two_scrapes.ranges(about):
+        if _FEWEST * interval <= seconds < wanted * interval:
+            yield ps603_range_below_two_scrapes.finding(
+                "PS610",
+                each,
+                call,
+                f"{seconds:g} s hold {seconds / interval:.2g} scrapes, one every {interval:g} s: "
+                f"fewer than {wanted:g}",
+                wanted * interval,
+            )
+
+
+RULE = rule.LintRule("PS610", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,27 @@
+"""PS611: a query that the server answers with an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    facts = about.prometheus
+    if facts is None:
+        return
+    for each in about.metric_queries:
+        answer = facts.queries.get(each.query.text)
+        if answer is not None and answer.problem:
+            yield diagnostics.Diagnostic(
+                "PS611",
+                f"{facts.name} does not answer the query of `{each.metric.name}`: {answer.problem}",
+                each.span,
+                notes=("without an answer every node is missing",),
+                help="try the query in the server's own page",
+            )
+
+
+RULE = rule.LintRule("PS611", diagnostics.Severity.ERROR, _check)

@@ -1,0 +1,50 @@
+"""PS612: a query that gives nothing although its series are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import promql_parser
+
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.facts import queries
+from policysched.promql import query_tree
+
+_FILTERS = frozenset({"==", "!=", "<", "<=", ">", ">=", "and", "unless"})
+_ABSENCE = frozenset({"absent", "absent_over_time"})
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    facts = about.prometheus
+    if facts is None:
+        return
+    for each in about.metric_queries:
+        answer = facts.queries.get(each.query.text)
+        known = facts.selectors.get(each.query.text, ())
+        is_empty = answer is not None and not answer.problem and not answer.series
+        if (
+            is_empty
+            and known
+            and all(found.is_there for found in known)
+            and not _may_be_empty(each)
+        ):
+            yield diagnostics.Diagnostic(
+                "PS612",
+                f"the query of `{each.metric.name}` gives nothing, though all its series are there",
+                each.span,
+                notes=("operations match series with equal labels: no two of these are",),
+                help=f"say what is matched: `on ({each.metric.label})`, or lengthen the ranges",
+            )
+
+
+def _may_be_empty(each: queries.MetricQuery) -> bool:
+    """Whether the query leaves out series by their values, or asks for what is not there."""
+    return any(
+        (isinstance(part, promql_parser.BinaryExpr) and str(part.op) in _FILTERS)
+        or (isinstance(part, promql_parser.Call) and part.func.name in _ABSENCE)
+        for part in query_tree.walk_query(each.expr)
+    )
+
+
+RULE = rule.LintRule("PS612", diagnostics.Severity.WARNING, _check)

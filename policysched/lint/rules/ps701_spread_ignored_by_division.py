@@ -1,0 +1,30 @@
+"""PS701: a spread that a division by written weights ignores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for policy in about.program.cluster_policies:
+        said = policy.clusters
+        if said is None or said.division is None or not said.division.weights:
+            continue
+        span = said.division.span
+        for spread in said.spread:
+            yield diagnostics.Diagnostic(
+                "PS701",
+                "replicas are divided by written weights, so this constraint is ignored",
+                spread.span,
+                secondary=(diagnostics.Label(span, "weights"),) if span is not None else (),
+                notes=(
+                    "Karmada gives every cluster with a weight its share, however many there are",
+                ),
+                help="divide by `AvailableReplicas` or `by score`, or take the constraint out",
+            )
+
+
+RULE = rule.LintRule("PS701", diagnostics.Severity.ERROR, _check)

@@ -1,0 +1,37 @@
+"""PS702: a spread over regions, zones or providers without one over clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang.checked import checked_cluster
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for policy in about.program.cluster_policies:
+        spread = policy.clusters.spread if policy.clusters else ()
+        if spread and all(each.by != "cluster" for each in spread):
+            yield _finding(spread[0], about)
+
+
+def _finding(
+    spread: checked_cluster.ClusterSpreadConstraint, about: rule_input.RuleInput
+) -> diagnostics.Diagnostic:
+    end = spread.span.end
+    added = f"\n  spreadConstraint by cluster minGroups {spread.min_groups}"
+    edit = diagnostics.TextEdit(about.texts[spread.span.file].span(end, end), added)
+    return diagnostics.Diagnostic(
+        "PS702",
+        f"a spread by {spread.by} needs one by cluster beside it",
+        spread.span,
+        notes=(
+            "Karmada chooses clusters by the constraint on clusters, in each group that it takes",
+        ),
+        help=f"add `spreadConstraint by cluster minGroups {spread.min_groups}`",
+        fix=diagnostics.Fix((edit,), safe=False),
+    )
+
+
+RULE = rule.LintRule("PS702", diagnostics.Severity.ERROR, _check)

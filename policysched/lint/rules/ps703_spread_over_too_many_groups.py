@@ -1,0 +1,110 @@
+"""PS703: a spread over more groups than the policy leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from policysched.cluster.objects import cluster_fields, objects
+from policysched.lang.checked import checked, checked_cluster, checked_selector
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+
+_FIELDS = {
+    "cluster": "clusterName",
+    "region": "region",
+    "zone": "zone",
+    "provider": "provider",
+}
+"""What clusters are spread by -> the field whose values are the groups."""
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for policy in about.program.cluster_policies:
+        if policy.clusters is None:
+            continue
+        selectors = [
+            each.selector
+            for each in policy.rules
+            if isinstance(each, checked.NodeAffinityRule) and each.weight is None
+        ]
+        selectors += [group.selector for group in policy.clusters.groups]
+        for spread in policy.clusters.spread:
+            said = [each for selector in selectors for each in _check_selector(spread, selector)]
+            yield from said
+            if not said:
+                yield from _check_clusters(about, policy, spread)
+
+
+def _check_clusters(
+    about: rule_input.RuleInput,
+    policy: checked.CheckedPolicy,
+    spread: checked_cluster.ClusterSpreadConstraint,
+) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding where the clusters that there are make too few groups."""
+    members = about.cluster.members if about.cluster is not None else None
+    if members is None or policy.clusters is None:
+        return
+    required = [
+        each.selector
+        for each in policy.rules
+        if isinstance(each, checked.NodeAffinityRule) and each.weight is None
+    ]
+    for group in policy.clusters.groups or (None,):
+        asked = [*required, group.selector] if group else required
+        count = len(_groups(spread.by, members.find_matching_nodes(*asked)))
+        if 0 < count < spread.min_groups:
+            where = f" in clusterGroup `{group.name}`" if group else ""
+            noun = f"{spread.by}{'s' if count > 1 else ''}"
+            yield diagnostics.Diagnostic(
+                "PS703",
+                f"`minGroups {spread.min_groups}` cannot be met: {members.name} has {count} "
+                f"{noun} for these resources{where}",
+                spread.span,
+                secondary=(diagnostics.Label(group.span, "this group"),) if group else (),
+                help=f"write `minGroups {count}` or less, or allow more {spread.by}s",
+            )
+
+
+def _groups(by: str, clusters: Iterable[objects.Node]) -> set[str]:
+    """Return the groups that clusters make; those without the field are in none."""
+    found: set[str] = set()
+    for cluster in clusters:
+        labels = cluster.metadata.labels
+        if by == "cluster":
+            found.add(cluster.name)
+        elif by == "zone":
+            found |= cluster_fields.members(by, labels)
+        else:
+            found.add(labels.get(cluster_fields.key(by), ""))
+    return found - {""}
+
+
+def _check_selector(
+    spread: checked_cluster.ClusterSpreadConstraint, selector: checked_selector.Selector
+) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each requirement that leaves too few groups by itself."""
+    match selector:
+        case checked_selector.SelectorConjunction(operands=operands):
+            for each in operands:
+                yield from _check_selector(spread, each)
+        case checked_selector.FieldRequirement(field=field, operator="In", values=values):
+            if field == _FIELDS[spread.by] and len(values) < spread.min_groups:
+                yield _finding(spread, selector)
+        case _:
+            pass
+
+
+def _finding(
+    spread: checked_cluster.ClusterSpreadConstraint, part: checked_selector.FieldRequirement
+) -> diagnostics.Diagnostic:
+    left = f"{len(part.values)} {spread.by}{'s' if len(part.values) > 1 else ''}"
+    return diagnostics.Diagnostic(
+        "PS703",
+        f"`minGroups {spread.min_groups}` cannot be met: the policy leaves {left}",
+        spread.span,
+        secondary=(diagnostics.Label(part.span, f"leaves {left}"),),
+        help=f"write `minGroups {len(part.values)}` or less, or allow more {spread.by}s",
+    )
+
+
+RULE = rule.LintRule("PS703", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,59 @@
+"""PS705: a score of clusters that nothing goes by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from policysched.lang.checked import checked, cluster_profile
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.policies import active_rules, node_constraints, scopes
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    if not about.program.cluster_policies:
+        return
+    several = [
+        active_rules.EnforcedRules(cluster_profile.treat_clusters_as_nodes(each))
+        for each in about.program.profiles
+    ]
+    yield from active_rules.find_in_every_profile(several, _check_policy)
+
+
+def _check_policy(
+    known: active_rules.EnforcedRules, policy: checked.CheckedPolicy
+) -> Iterator[diagnostics.Diagnostic]:
+    scores = [each for each in policy.rules if node_constraints.weight(each)]
+    if not scores:
+        return
+    meeting = [other for other in known.policies if not scopes.are_apart(policy.scope, other.scope)]
+    if any(other.clusters and other.clusters.spread for other in meeting):
+        return
+    for each in scores:
+        if not _divides_by(policy, each, meeting):
+            yield _finding(each)
+
+
+def _divides_by(
+    policy: checked.CheckedPolicy,
+    each: checked.Rule,
+    meeting: Sequence[checked.CheckedPolicy],
+) -> bool:
+    """Return whether replicas are divided by a score: by its own policy, if that is heard."""
+    said = policy.clusters.division if policy.clusters else None
+    if policy not in meeting or said is None or said.dynamic != "score":
+        return False
+    return said.rule in {None, each.head.name}
+
+
+def _finding(each: checked.Rule) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS705",
+        f"nothing goes by the score `{each.head.name}`",
+        each.head.span,
+        notes=("a spread constraint chooses clusters by points, a division by score goes by them",),
+        help="add `spreadConstraint by cluster maxGroups …`, or divide `by score`",
+    )
+
+
+RULE = rule.LintRule("PS705", diagnostics.Severity.WARNING, _check)

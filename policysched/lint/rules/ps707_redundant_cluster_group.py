@@ -1,0 +1,44 @@
+"""PS707: a group of clusters that one before it has in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang.checked import checked_cluster
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.sets import selector_sets
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for policy in about.program.cluster_policies:
+        groups = policy.clusters.groups if policy.clusters else ()
+        for number, group in enumerate(groups):
+            wide = next((each for each in groups[:number] if _is_in(group, each)), None)
+            if wide is not None:
+                yield _finding(group, wide)
+
+
+def _is_in(
+    narrow: checked_cluster.OrderedClusterGroup, wide: checked_cluster.OrderedClusterGroup
+) -> bool:
+    """Return whether it is certain that one group has all clusters of the other."""
+    if selector_sets.never_match(narrow.selector):
+        return False  # PS201 tells that
+    return selector_sets.implies(narrow.selector, wide.selector)
+
+
+def _finding(
+    group: checked_cluster.OrderedClusterGroup, wide: checked_cluster.OrderedClusterGroup
+) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS707",
+        f"all clusters of `{group.name}` are in `{wide.name}`, which is tried before",
+        group.span,
+        secondary=(diagnostics.Label(wide.span, "has them"),),
+        notes=("groups are tried in their order, each when those before it have failed",),
+        help="put the narrow group first, or take it out",
+    )
+
+
+RULE = rule.LintRule("PS707", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,69 @@
+"""PS801: something that a reviewer misses: purpose, owner, a rule's name, a use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang.checked import checked
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.syntax import syntax
+from policysched.lint import rule, rule_input
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for policy in (*about.program.policies, *about.program.cluster_policies):
+        yield from _check_policy(policy)
+    yield from _unused(about)
+
+
+def _check_policy(policy: checked.CheckedPolicy) -> Iterator[diagnostics.Diagnostic]:
+    parts = [("description", policy.description), ("owner", policy.owner)]
+    missing = [name for name, value in parts if not value]
+    if missing:
+        yield diagnostics.Diagnostic(
+            "PS801",
+            f"the policy `{policy.name}` has no {' and no '.join(missing)}",
+            policy.span,
+            help=f'add `{missing[0]} "…"`',
+        )
+    for each in policy.rules:
+        if isinstance(each, checked.RejectRule) and each.head.given_name is None:
+            yield diagnostics.Diagnostic(
+                "PS801",
+                "this rule has no name: events and metrics show a hash",
+                each.head.span,
+                help="add `as NAME`",
+            )
+
+
+def _unused(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield names that nothing but their declaration has."""
+    declared = [
+        item
+        for result in about.parsed
+        for item in result.file.items
+        if isinstance(item, syntax.LetExpr | syntax.LetSelector | syntax.Metric | syntax.Param)
+    ]
+    words = _words(about)
+    for item in declared:
+        if words.get(item.name.text, 0) <= 1:
+            kind = "let" if isinstance(item, syntax.LetExpr | syntax.LetSelector) else "metric"
+            kind = "param" if isinstance(item, syntax.Param) else kind
+            yield diagnostics.Diagnostic(
+                "PS801",
+                f"nothing uses the {kind} `{item.name.text}`",
+                item.name.span,
+                help="leave it out",
+            )
+
+
+def _words(about: rule_input.RuleInput) -> dict[str, int]:
+    """Return how often each word stands in the texts, comments and strings left out."""
+    counts: dict[str, int] = {}
+    for result in about.parsed:
+        for word in rule_input.list_words(result):
+            counts[word] = counts.get(word, 0) + 1
+    return counts
+
+
+RULE = rule.LintRule("PS801", diagnostics.Severity.INFO, _check)

@@ -1,0 +1,18 @@
+"""PS803: an `ignore` that ignores nothing, or without a reason.
+
+The linter itself finds these, once it knows what all other rules have found (`lint.ignores`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+
+
+def _check(_about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    yield from ()
+
+
+RULE = rule.LintRule("PS803", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,44 @@
+"""PS805: a `during` that holds at any time, or a window in it that the others have in them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from policysched.lang.checked import activation, checked
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import rule, rule_input
+from policysched.lint.sets import weeks
+
+
+def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for policy in about.program.policies:
+        for each in policy.rules:
+            if each.head.active is not None and each.head.active.windows:
+                yield from _check_windows(each, each.head.active.windows)
+
+
+def _check_windows(
+    each: checked.Rule, windows: Sequence[activation.TimeWindow]
+) -> Iterator[diagnostics.Diagnostic]:
+    covered = [weeks.minutes(window) for window in windows]
+    if len(frozenset().union(*covered)) == weeks.MINUTES:
+        yield diagnostics.Diagnostic(
+            "PS805",
+            "`during` holds at any time of the week",
+            each.head.span,
+            help="leave `during` out, or correct the times",
+        )
+        return
+    for (one, first), (other, second) in itertools.permutations(enumerate(covered), 2):
+        if second < first or (second == first and other > one):
+            yield diagnostics.Diagnostic(
+                "PS805",
+                f"window {other + 1} of `during` lies within window {one + 1}",
+                each.head.span,
+                help="leave it out, or correct its times",
+            )
+            return
+
+
+RULE = rule.LintRule("PS805", diagnostics.Severity.WARNING, _check)

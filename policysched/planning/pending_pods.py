@@ -1,0 +1,128 @@
+"""Pending pods: scheduled one after the other in queue order, as `simulate` does, under each side.
+
+The old side has a cluster of its own. On the new side each pod is compared where it stands: what
+the old policies would decide about this pod now, beside the pods that the new ones have placed,
+tells an edit that acts on the pod from one that acted on pods before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from policysched.cluster.pods import pod_shape
+from policysched.offline import sessions, simulating
+from policysched.planning import changes, comparing, deciding, two_sided_cluster
+
+
+def compare_pending_pods(
+    where: two_sided_cluster.TwoSidedCluster,
+    old: sessions.Decider,
+    found: changes.PodChanges,
+    advance: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Add the changes of pending pods to `found`; both clusters change with every placement."""
+    before: dict[str, simulating.SimulatedPlacement] = {}
+    for placement in old.simulate():
+        before[placement.pod] = placement
+        advance(1)
+    queueing = _PendingPodComparer(where, before, found)
+    served = simulating.sort_by_queue_order(where.cluster, where.new.choice)
+    for _, info in served:
+        queueing.schedule_pod(info)
+        advance(1)
+    taken = {info.uid for _, info in served}
+    for info in where.cluster.pending:
+        if info.uid not in taken:
+            queueing.leave_pending(info)
+
+
+class _PendingPodComparer:
+    """Schedules on the new side and compares."""
+
+    def __init__(
+        self,
+        where: two_sided_cluster.TwoSidedCluster,
+        before: Mapping[str, simulating.SimulatedPlacement],
+        found: changes.PodChanges,
+    ) -> None:
+        self._world = where
+        self._before = before
+        self._found = found
+        self._simulation = simulating.SchedulingSimulation(where.cache, {})
+        self._comparing = comparing.DecisionComparer(where, found, deciding.decide_with_preemption)
+
+    def schedule_pod(self, info: pod_shape.PodInfo) -> None:
+        """Place a pod that the new side serves."""
+        self._found.considered[changes.PlannedPodPhase.PENDING] += 1
+        pair = self._world.find_profiles(info)
+        framework = self._world.new.get_framework(pair.new or "")
+        if pair.old is None:
+            now = self._simulation.place(framework, info)
+            self._record_profile_change(info, now, changes.PodChangeKind.PROFILE_ADDED)
+            return
+        placed = self._before[info.key]
+        compared = None
+        if self._is_concerned(pair, info) and framework.pre_enqueue(info).is_success:
+            old = self._comparing.decide_old(pair, info, (placed.node,))
+            new = self._comparing.decide_new(pair, info, (placed.node, old.node))
+            compared = self._comparing.compare_queued(pair, info, (old, new), placed.node)
+        now = self._simulation.place(framework, info, placed.node)
+        self._record_change(info, (_make_fate(placed), _make_fate(now)), compared)
+
+    def leave_pending(self, info: pod_shape.PodInfo) -> None:
+        """Leave a pod pending that the new side does not serve."""
+        placed = self._before.get(info.key)
+        if placed is None:
+            self._found.unserved[info.pod.spec.scheduler_name] += 1
+            return
+        self._found.considered[changes.PlannedPodPhase.PENDING] += 1
+        self._record_profile_change(info, placed, changes.PodChangeKind.PROFILE_REMOVED)
+
+    def _is_concerned(self, pair: two_sided_cluster.ProfilePair, info: pod_shape.PodInfo) -> bool:
+        return bool(self._world.get_relevant_edits(pair, info.shape))
+
+    def _record_profile_change(
+        self,
+        info: pod_shape.PodInfo,
+        served: simulating.SimulatedPlacement,
+        outcome: changes.PodChangeKind,
+    ) -> None:
+        phase = changes.PlannedPodPhase.PENDING
+        self._found.pods.append(
+            changes.make_profile_change(info.pod, phase, _make_fate(served), outcome)
+        )
+
+    def _record_change(
+        self,
+        info: pod_shape.PodInfo,
+        fates: tuple[changes.PodFate, changes.PodFate],
+        compared: comparing.DecisionDifference | None,
+    ) -> None:
+        """Note how the fates of a pod differ; `compared` is None if no edit concerns it."""
+        is_concerned = compared is not None
+        compared = compared or comparing.DecisionDifference()
+        outcome = compared.classify(fates)
+        if outcome is changes.PodChangeKind.SAME:
+            return
+        if outcome is changes.PodChangeKind.REASON and not is_concerned:
+            return  # of several rules that reject a node, the first in the text is told
+        cause = compared.cause or changes.ChangeCause(changes.CauseKind.EARLIER_PODS)
+        self._found.pods.append(
+            changes.PodChange(
+                info.key,
+                changes.PlannedPodPhase.PENDING,
+                outcome,
+                None,
+                *fates,
+                lost=compared.lost,
+                gained=compared.gained,
+                cause=None if outcome is changes.PodChangeKind.NODES else cause,
+            )
+        )
+
+
+def _make_fate(placement: simulating.SimulatedPlacement) -> changes.PodFate:
+    message = placement.message
+    if placement.gate is not None:
+        message = placement.gate.message
+    return changes.PodFate(placement.node, placement.feasible, message, tuple(placement.victims))

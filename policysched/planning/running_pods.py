@@ -1,0 +1,109 @@
+"""Running pods: where each would be placed if it were created again now, everything else as it is.
+
+The pod is taken off its node, decided by both sides, and put back. Nobody is preempted for it, and
+metrics are what they are: they include the load of the pod itself. Equal pods of one node are
+decided once, and pods about which no edit is, not at all.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+from policysched.cluster import what_if
+from policysched.cluster.pods import pod_shape
+from policysched.planning import changes, comparing, deciding, two_sided_cluster
+
+_MIRROR = "kubernetes.io/config.mirror"
+"""Annotation of static pods: the kubelet runs them, no scheduler ever sees them."""
+
+
+def compare_running_pods(
+    where: two_sided_cluster.TwoSidedCluster,
+    found: changes.PodChanges,
+    advance: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Add the changes of running pods to `found`; `advance` is told how many pods are done."""
+    groups: dict[tuple[two_sided_cluster.ProfilePair, int, str], list[pod_shape.PodInfo]] = {}
+    for info in where.cluster.placed.values():
+        if not would_be_scheduled(info):
+            continue
+        pair = where.find_profiles(info)
+        if pair.old is None and pair.new is None:
+            found.unserved[info.pod.spec.scheduler_name] += 1
+            continue
+        found.considered[changes.PlannedPodPhase.RUNNING] += 1
+        if None in (pair.old, pair.new) or where.get_relevant_edits(pair, info.shape):
+            key = (pair, info.shape.index, info.pod.spec.node_name)
+            groups.setdefault(key, []).append(info)
+    looking = _RunningPodComparer(where, found)
+    for (pair, _, node), infos in sorted(groups.items(), key=lambda item: item[0][1:]):
+        looking.compare(pair, node, infos)
+        advance(len(infos))
+
+
+def would_be_scheduled(info: pod_shape.PodInfo) -> bool:
+    """Return whether a scheduler would place a running pod if it came again."""
+    return not info.is_terminating and _MIRROR not in info.pod.metadata.annotations
+
+
+class _RunningPodComparer:
+    """Compares the futures of running pods, group by group."""
+
+    def __init__(self, where: two_sided_cluster.TwoSidedCluster, found: changes.PodChanges) -> None:
+        self._world = where
+        self._found = found
+        self._comparing = comparing.DecisionComparer(where, found, deciding.decide)
+
+    def compare(
+        self, pair: two_sided_cluster.ProfilePair, node: str, infos: Sequence[pod_shape.PodInfo]
+    ) -> None:
+        """Compare equal pods of one node."""
+        snap = self._world.take_snapshot()
+        row = self._world.cache.nodes.row_of[node]
+        with what_if.WhatIf(snap) as supposed:
+            supposed.remove_pods([(infos[0], row)])
+            change = self._find_change(pair, node, infos)
+        if change is not None:
+            self._found.pods += [dataclasses.replace(change, pod=info.key) for info in infos]
+
+    def _find_change(
+        self, pair: two_sided_cluster.ProfilePair, node: str, infos: Sequence[pod_shape.PodInfo]
+    ) -> changes.PodChange | None:
+        """Return what changes for the first of equal pods, which is off its node."""
+        info, snap = two_sided_cluster.make_pending(infos[0]), self._world.take_snapshot()
+        if None in (pair.old, pair.new):
+            return self._find_profile_change(pair, node, info)
+        old = self._comparing.decide_old(pair, info, (node,))
+        new = self._comparing.decide_new(pair, info, (node, old.node))
+        fates = comparing.make_fate(old), comparing.make_fate(new)
+        compared = self._comparing.compare(pair, info, (old, new), len(infos))
+        outcome = compared.classify(fates)
+        if outcome is changes.PodChangeKind.SAME:
+            return None
+        row = snap.nodes.row_of[node]
+        return changes.PodChange(
+            info.key,
+            changes.PlannedPodPhase.RUNNING,
+            outcome,
+            node,
+            *fates,
+            lost=compared.lost,
+            gained=compared.gained,
+            node_lost=bool(old.get_feasible_mask()[row] and not new.get_feasible_mask()[row]),
+            cause=compared.cause,
+        )
+
+    def _find_profile_change(
+        self, pair: two_sided_cluster.ProfilePair, node: str, info: pod_shape.PodInfo
+    ) -> changes.PodChange:
+        """Return the change of a pod that one side alone serves."""
+        if pair.old is None:
+            decision = self._comparing.decide_new(pair, info, (node,))
+            outcome = changes.PodChangeKind.PROFILE_ADDED
+        else:
+            decision = self._comparing.decide_old(pair, info, (node,))
+            outcome = changes.PodChangeKind.PROFILE_REMOVED
+        return changes.make_profile_change(
+            info.pod, changes.PlannedPodPhase.RUNNING, comparing.make_fate(decision), outcome, node
+        )
