@@ -215,15 +215,12 @@ def _wait_for_event(scene: metrics_scene.Scene, count: int) -> None:
     scene.scheduler.wait_until(lambda: len(scene.events()) >= count)
 
 
-@pytest.mark.parametrize(
-    "is_protected, most",
-    [pytest.param(True, 7, id="protected"), pytest.param(False, None, id="unprotected")],
-)
-def test_a_burst_between_two_scrapes(play: Play, is_protected: bool, most: int | None) -> None:
+@pytest.mark.parametrize("is_protected", [True, False], ids=["protected", "unprotected"])
+def test_a_burst_between_two_scrapes(play: Play, is_protected: bool) -> None:
     """500 pods, 100 nearly equal nodes, no new sample: `placed adds` keeps them even.
 
-    The fullest node holds at most 1.5 times the mean. Without it the burst meets the same quiet
-    nodes all the time, which is what the protection is for.
+    A node gets no more pods than the mean, and those by which it was measured to be idler. Without
+    it the burst meets the same quiet nodes all the time, which is what the protection is for.
     """
     text = metrics_scene.policy_text(refresh="120s", max_age="600s", is_protected=is_protected)
     loads = {
@@ -235,11 +232,28 @@ def test_a_burst_between_two_scrapes(play: Play, is_protected: bool, most: int |
         per_node = collections.Counter(scene.wait_bound("burst-", 500).values())
         assert scene.queries() == asked, "no sample came in between"
         fullest = max(per_node.values())
-        if most is not None:
-            assert fullest <= most
+        if is_protected:
+            assert fullest <= 500 / 100 + 1 + _points_ahead(scene) / POINTS_OF_A_POD
             assert scene.own_of("policysched_metric_added_pods") == 500
         else:
             assert fullest > 2 * 7.5
+
+
+POINTS_OF_A_POD = 100 * metrics_scene.WEIGHTS["node_cpu"] * 0.85 * 0.1 / 8
+"""What `placed adds` takes from a node of 8 cpus for a pod of 100m."""
+
+
+def _points_ahead(scene: metrics_scene.Scene) -> float:
+    """Return how far the idlest node is above the mean by its samples.
+
+    4 points by their loads, and more where a busy machine scrapes late, for rates suffer from that.
+    """
+    answered_at = scene.answered_at()
+    measured = [
+        scene.points_by_hand({metric: time - back for metric, time in answered_at.items()})
+        for back in (0.0, 0.5, 1.0)
+    ]
+    return max(max(each.values()) - sum(each.values()) / len(each) for each in measured)
 
 
 def test_queries_do_not_grow_with_pods(play: Play) -> None:
