@@ -15,6 +15,7 @@ from benchmarks import compare, options
 
 COMMANDS = {
     "algorithm": ("algorithm", "the scheduling cycle alone, without a server"),
+    "calls": ("calls", "what a call to the API server costs, by both HTTP clients"),
     "explain": ("explaining", "how long `explain pod` takes on a dump"),
     "karmada": ("karmada", "bindings a second beside karmada-scheduler"),
     "lint": ("linting", "how long `lint` takes from a cold start"),

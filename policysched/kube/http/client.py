@@ -9,6 +9,9 @@ where the call says that it is idempotent. A 401 leads to one more try with anot
 there is one. Requests are not limited here, for the server's priority and fairness decides, unless
 a `rate_limit.TokenBucket` is given. With a `fence.WriteFence` everything but GET is sent only while
 this process may write, and ends before another one may.
+
+Calls have connections of their own (`call_connections`), which take a third of the CPU of aiohttp;
+streams, and everything through a proxy, use aiohttp.
 """
 
 from __future__ import annotations

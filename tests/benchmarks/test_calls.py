@@ -1,0 +1,23 @@
+"""What calls cost by either HTTP client."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks import calls
+
+
+def test_both_clients_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each has a line of its own, and the ratio follows."""
+    assert calls.main(["--calls", "20", "--rounds", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:3]] == ["call_connections", "aiohttp"]
+    assert all(float(number) > 0 for line in lines[1:3] for number in line.split()[1:])
+
+
+def test_a_round_without_calls_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """There would be nothing to divide by."""
+    with pytest.raises(SystemExit) as raised:
+        calls.main(["--calls", "0"])
+    assert raised.value.code == 3
+    assert "--calls" in capsys.readouterr().err
