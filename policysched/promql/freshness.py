@@ -30,11 +30,10 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import math
-import re
 
 import promql_parser
 
-from policysched.promql import query_text, query_tree
+from policysched.promql import functions, query_text, query_tree
 
 MARK = "policysched"
 """The label that tells T from the query's own series."""
@@ -47,17 +46,6 @@ _MAX_CHARACTERS = 100_000
 """Servers and proxies refuse requests beyond some size; queries of people stay far below."""
 
 _Kind = query_tree.QueryResultKind
-_SERIES_SET_OPERATORS = {"and", "unless"}
-_COMPARISONS = {"==", "!=", "<", ">", "<=", ">="}
-_SELECTING_AGGREGATIONS = {"topk", "bottomk", "limitk", "limit_ratio"}
-_ABSENCE = {"absent", "absent_over_time"}
-_LABEL_FUNCTIONS = {"label_replace", "label_join"}
-_QUANTILES = {"histogram_quantile", "histogram_fraction"}
-_ELEMENTWISE = re.compile(
-    "abs|(a?(cos|sin|tan)h?)|ceil|floor|round|clamp(_max|_min)?|exp|ln|log10|log2|sqrt|sgn|deg|rad|"
-    "hour|minute|month|year|day_of_(month|week|year)|days_in_month|timestamp|"
-    "sort(_desc|_by_label|_by_label_desc)?|histogram_(avg|count|stddev|stdvar|sum)"
-)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -144,7 +132,7 @@ class _Freshness:
     def _aggregation(self, expr: promql_parser.AggregateExpr) -> str:
         inner = self.render_vector(expr.expr)
         operator = str(expr.op)
-        if operator in _SELECTING_AGGREGATIONS:
+        if operator in functions.SELECTING_AGGREGATIONS:
             return f"({inner} and {query_text.render(expr)})"
         if operator == "count_values":
             raise query_text.UnknownSyntaxError("`count_values`, which makes labels of values")
@@ -160,7 +148,7 @@ class _Freshness:
             if sides[0] == _Kind.SCALAR:
                 vector, scalar = scalar, vector
             text = self._limited(self.render_vector(vector), [scalar])
-        elif operator in _SERIES_SET_OPERATORS:
+        elif operator in functions.LEFT_SET_OPERATORS:
             left, right = self.render_vector(expr.lhs), query_text.render(expr.rhs)
             return f"({left} {query_text.operator(expr)} {right})"
         elif operator == "or":
@@ -168,8 +156,9 @@ class _Freshness:
             return f"({left} {query_text.operator(expr)} {right})"
         else:
             text = self._smaller(expr)
-        is_filter = operator in _COMPARISONS and not (expr.modifier and expr.modifier.return_bool)
-        return f"({text} and {query_text.render(expr)})" if is_filter else text
+        if query_tree.is_filtering_comparison(expr):
+            return f"({text} and {query_text.render(expr)})"
+        return text
 
     def _smaller(self, expr: promql_parser.BinaryExpr) -> str:
         """Return the smaller T of two vectors, with the labels that the operation gives.
@@ -189,7 +178,7 @@ class _Freshness:
         name = expr.func.name
         if query_tree.find_result_kind(expr) != _Kind.VECTOR:
             raise query_text.UnknownSyntaxError(f"the scalar `{name}` as its result")
-        if name in _ABSENCE:
+        if name in functions.ABSENCE_FUNCTIONS:
             return f"timestamp({query_text.render(expr)})"
         if name == "vector":
             time = self.render_scalar(expr.args[0])
@@ -198,12 +187,12 @@ class _Freshness:
         for arg in args:
             if query_tree.find_result_kind(arg) == _Kind.MATRIX:
                 return self._window(expr, arg)
-        if name in _LABEL_FUNCTIONS:
+        if name in functions.LABEL_FUNCTIONS:
             return self._relabelled(expr)
         vectors = [arg for arg in args if query_tree.find_result_kind(arg) == _Kind.VECTOR]
-        if name in _QUANTILES:
+        if name in functions.BUCKET_FUNCTIONS:
             return f"max without (le) ({self.render_vector(vectors[0])})"
-        if not _ELEMENTWISE.fullmatch(name):
+        if name not in functions.ELEMENTWISE_FUNCTIONS:
             raise query_text.UnknownSyntaxError(f"the function `{name}`")
         if not vectors:
             return f"timestamp({query_text.render(expr)})"  # hour() and its like: the time itself

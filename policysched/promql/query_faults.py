@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import promql_parser
 
 from policysched import spelling
-from policysched.promql import query_tokens
+from policysched.promql import functions, query_tokens
 
 _UNSPECIFIC = "invalid promql query"
 _QUOTED = re.compile(r"'([^']*)'")
@@ -28,17 +28,6 @@ _MAX_TOKENS = 300
 # What could follow a prefix of a query: within its open brackets, and behind them.
 _INNER = ("", " x", "(x)", " 5m", " 1", '="a"', '"a"')
 _OUTER = ("", " x", " (x)", " (a) (x)")
-
-_FUNCTIONS = (
-    *("abs", "absent", "avg_over_time", "ceil", "changes", "clamp", "clamp_max", "clamp_min"),
-    *("count_over_time", "delta", "deriv", "floor", "histogram_quantile", "idelta", "increase"),
-    *("irate", "label_join", "label_replace", "last_over_time", "max_over_time", "min_over_time"),
-    *("predict_linear", "quantile_over_time", "rate", "resets", "round", "scalar", "sqrt"),
-    *("stddev_over_time", "sum_over_time", "time", "timestamp", "vector"),
-    *("avg", "bottomk", "count", "count_values", "group", "max", "min", "quantile", "stddev"),
-    *("stdvar", "sum", "topk"),
-)
-"""What queries about nodes use; others are known to the parser, and not proposed."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -97,8 +86,8 @@ def _words(problem: str) -> tuple[str, str, str]:
     label, advice = "", ""
     name = _QUOTED.search(problem)
     if problem.startswith("unknown function") and name:
-        near = spelling.find_nearest(name[1], _FUNCTIONS)
-        label = spelling.did_you_mean(name[1], _FUNCTIONS)
+        near = spelling.find_nearest(name[1], functions.SPELLING_CANDIDATES)
+        label = spelling.did_you_mean(name[1], functions.SPELLING_CANDIDATES)
         advice = f"write `{near[0]}`" if near else ""
         return f"the query does not parse: PromQL has no function `{name[1]}`", label, advice
     if "expected type matrix" in problem:

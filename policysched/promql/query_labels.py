@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import promql_parser
 
-from policysched.promql import query_tree
+from policysched.promql import functions, query_tree
 
-_SELECTING = frozenset({"topk", "bottomk", "limitk", "limit_ratio"})
-_WRITING = frozenset({"label_replace", "label_join"})
-_OF_HISTOGRAMS = frozenset({"histogram_quantile", "histogram_fraction"})
-"""Functions that make one sample of all buckets."""
 _VECTORS = (query_tree.QueryResultKind.VECTOR, query_tree.QueryResultKind.MATRIX)
 
 
@@ -30,7 +26,7 @@ def find_possible_labels(expr: promql_parser.Expr) -> frozenset[str] | None:
 
 def _find_aggregation_labels(expr: promql_parser.AggregateExpr) -> frozenset[str] | None:
     inner = find_possible_labels(expr.expr)
-    if str(expr.op) in _SELECTING:
+    if str(expr.op) in functions.SELECTING_AGGREGATIONS:
         return inner
     if str(expr.op) == "count_values":
         return None
@@ -50,7 +46,7 @@ def _find_operation_labels(expr: promql_parser.BinaryExpr) -> frozenset[str] | N
     operator, modifier = str(expr.op), expr.modifier
     if operator == "or":
         return None if left is None or right is None else left | right
-    if operator in {"and", "unless"}:
+    if operator in functions.LEFT_SET_OPERATORS:
         return left
     if modifier is None:
         return left
@@ -65,32 +61,27 @@ def _find_operation_labels(expr: promql_parser.BinaryExpr) -> frozenset[str] | N
 
 
 def _find_call_labels(expr: promql_parser.Call) -> frozenset[str] | None:
-    if expr.func.name in _WRITING:
+    if expr.func.name in functions.LABEL_FUNCTIONS:
         inner = find_possible_labels(expr.args[0])
         return None if inner is None else inner | {expr.args[1].val}
     vectors = [arg for arg in expr.args if query_tree.find_result_kind(arg) in _VECTORS]
     inner = (
         find_possible_labels(vectors[0]) if len(vectors) == 1 and expr.func.name != "info" else None
     )
-    if inner is not None and expr.func.name in _OF_HISTOGRAMS:
+    if inner is not None and expr.func.name in functions.BUCKET_FUNCTIONS:
         return inner - {"le"}
     return inner
 
 
 def find_pinned_labels(expr: promql_parser.Expr) -> frozenset[str]:
     """Return labels that every selector of an expression asks to have one value."""
-    selectors = [
-        each
-        for each in query_tree.walk_query(expr)
-        if isinstance(each, promql_parser.VectorSelector)
-    ]
     found = [
         {
             matcher.name
             for matcher in each.matchers.matchers
             if matcher.op == promql_parser.MatchOp.Equal
         }
-        for each in selectors
+        for each in query_tree.selectors_of(expr)
     ]
     return frozenset.intersection(*map(frozenset, found)) if found else frozenset()
 
@@ -98,9 +89,7 @@ def find_pinned_labels(expr: promql_parser.Expr) -> frozenset[str]:
 def find_source_labels(expr: promql_parser.Expr, label: str) -> frozenset[str]:
     """Return labels that `label` is written from: a value of theirs may well mean one of it."""
     found: set[str] = set()
-    for each in query_tree.walk_query(expr):
-        if not isinstance(each, promql_parser.Call) or each.func.name not in _WRITING:
-            continue
+    for each in query_tree.find_calls(expr, functions.LABEL_FUNCTIONS):
         written, *others = (arg.val for arg in each.args[1:])
         if written == label:
             # label_replace(v, dst, replacement, src, regex), label_join(v, dst, separator, src...)

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import promql_parser
 
-_SELECTING = frozenset({"topk", "bottomk", "limitk", "limit_ratio"})
-"""Aggregations whose series keep all their labels; `by` only says what is compared."""
-_SETS = frozenset({"and", "unless"})
-_ABSENCE = frozenset({"absent", "absent_over_time"})
-_ADDING = frozenset({"label_replace", "label_join", "histogram_quantiles"})
-"""Functions that may give a label to series; which one is among their strings."""
+from policysched.promql import functions
 
 
 class QueryResultKind(enum.Enum):
@@ -75,7 +70,7 @@ def depth(expr: promql_parser.Expr) -> int:
 def calls(expr: promql_parser.Expr) -> Iterator[promql_parser.Expr]:
     """Yield functions, aggregations and operations with `on` or `ignoring`, as they are written.
 
-    They are in the order in which `promql_tokens.calls` finds their words.
+    They are in the order in which `query_tokens.calls` finds their words.
     """
     match expr:
         case promql_parser.BinaryExpr():
@@ -122,7 +117,7 @@ def _is_without(selector: promql_parser.VectorSelector, label: str) -> bool:
 def _find_loss_in_aggregation(
     expr: promql_parser.AggregateExpr, label: str
 ) -> promql_parser.Expr | None:
-    if str(expr.op) in _SELECTING:
+    if str(expr.op) in functions.SELECTING_AGGREGATIONS:
         return find_label_loss(expr.expr, label)
     if isinstance(expr.param, promql_parser.StringLiteral) and expr.param.val == label:
         return None  # count_values
@@ -165,9 +160,9 @@ def _is_matched(modifier: promql_parser.BinModifier | None, label: str) -> bool:
 def _find_loss_in_call(expr: promql_parser.Call, label: str) -> promql_parser.Expr | None:
     name = expr.func.name
     strings = [arg.val for arg in expr.args if isinstance(arg, promql_parser.StringLiteral)]
-    if name == "info" or (name in _ADDING and label in strings):
+    if name == "info" or (name in functions.LABEL_ADDING_FUNCTIONS and label in strings):
         return None
-    if name in _ABSENCE:
+    if name in functions.ABSENCE_FUNCTIONS:
         return None  # it takes labels from the matchers that it is asked about
     for arg in expr.args:
         if find_result_kind(arg) in {QueryResultKind.VECTOR, QueryResultKind.MATRIX}:
@@ -182,6 +177,19 @@ def walk_query(expr: promql_parser.Expr) -> Iterator[promql_parser.Expr]:
         yield expr.vector_selector
     for child in children(expr):
         yield from walk_query(child)
+
+
+def find_calls(expr: promql_parser.Expr, names: Collection[str]) -> Iterator[promql_parser.Call]:
+    """Yield the calls of functions with one of the names, outer ones first."""
+    for part in walk_query(expr):
+        if isinstance(part, promql_parser.Call) and part.func.name in names:
+            yield part
+
+
+def is_filtering_comparison(expr: promql_parser.BinaryExpr) -> bool:
+    """Return whether an operation removes series by their values, which `bool` prevents."""
+    is_bool = expr.modifier is not None and expr.modifier.return_bool
+    return str(expr.op) in functions.COMPARISON_OPERATORS and not is_bool
 
 
 def selectors_of(expr: promql_parser.Expr) -> list[promql_parser.VectorSelector]:

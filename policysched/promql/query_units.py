@@ -10,7 +10,7 @@ from __future__ import annotations
 import promql_parser
 
 from policysched import units
-from policysched.promql import query_tree
+from policysched.promql import functions, query_tree
 
 _NONE = units.NUMBER
 _BY_SUFFIX = {"_bytes": units.BYTES, "_seconds": units.SECONDS, "_ratio": _NONE}
@@ -18,19 +18,6 @@ _NAMED_OTHERWISE = {"node_network_speed_bytes": units.BYTES.times(units.SECONDS,
 """Series of node_exporter whose names do not say their unit."""
 _SCALES = frozenset(map(float, [10**power for power in range(19)] + [2**10, 2**20, 2**30, 2**40]))
 """Factors that people write values in: percent, kilo, mebi."""
-_RATES = frozenset({"rate", "irate", "deriv"})
-_KEEPING = frozenset(
-    {
-        *("increase", "delta", "idelta", "avg_over_time", "min_over_time", "max_over_time"),
-        *("sum_over_time", "last_over_time", "first_over_time", "quantile_over_time"),
-        *("stddev_over_time", "abs", "ceil", "floor", "round", "clamp", "clamp_max", "clamp_min"),
-        *("sort", "sort_desc", "label_replace", "label_join", "scalar", "vector"),
-    }
-)
-_AGGREGATIONS = frozenset(
-    {"sum", "avg", "min", "max", "quantile", "stddev", "topk", "bottomk", "limitk", "limit_ratio"}
-)
-_FILTERS = frozenset({"==", "!=", "<", "<=", ">", ">=", "and", "or", "unless"})
 
 
 def infer_unit(expr: promql_parser.Expr) -> units.Unit | None:
@@ -43,7 +30,8 @@ def infer_unit(expr: promql_parser.Expr) -> units.Unit | None:
         case promql_parser.ParenExpr() | promql_parser.UnaryExpr() | promql_parser.SubqueryExpr():
             return infer_unit(expr.expr)
         case promql_parser.AggregateExpr():
-            return infer_unit(expr.expr) if str(expr.op) in _AGGREGATIONS else None
+            is_kept = str(expr.op) in functions.UNIT_KEEPING_AGGREGATIONS
+            return infer_unit(expr.expr) if is_kept else None
         case promql_parser.Call():
             return _infer_call_unit(expr)
         case promql_parser.BinaryExpr():
@@ -69,13 +57,13 @@ def _infer_call_unit(expr: promql_parser.Call) -> units.Unit | None:
         return units.SECONDS
     if name == "histogram_quantile":
         return _infer_histogram_unit(expr.args[1])
-    if name not in _RATES | _KEEPING:
+    if name not in functions.PER_SECOND_FUNCTIONS | functions.UNIT_KEEPING_FUNCTIONS:
         return None
     kinds = (query_tree.QueryResultKind.VECTOR, query_tree.QueryResultKind.MATRIX)
     inner = next(
         (infer_unit(arg) for arg in expr.args if query_tree.find_result_kind(arg) in kinds), None
     )
-    if inner is None or name not in _RATES:
+    if inner is None or name not in functions.PER_SECOND_FUNCTIONS:
         return inner
     return inner.times(units.SECONDS, -1)
 
@@ -90,7 +78,7 @@ def _infer_histogram_unit(expr: promql_parser.Expr) -> units.Unit | None:
 
 def _infer_operation_unit(expr: promql_parser.BinaryExpr) -> units.Unit | None:
     operator = str(expr.op)
-    if operator in _FILTERS:
+    if operator in functions.UNIT_KEEPING_OPERATORS:
         is_answer = expr.modifier is not None and expr.modifier.return_bool
         return None if is_answer else infer_unit(expr.lhs)
     left, right = (infer_unit(side) for side in (expr.lhs, expr.rhs))

@@ -9,19 +9,17 @@ import promql_parser
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 from policysched.lint.facts import queries
-from policysched.promql import query_tree
-
-RATES = frozenset({"rate", "irate", "increase"})
-_ADDING = frozenset({"sum", "avg"})
+from policysched.promql import functions, query_tree
 
 
 def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
-        for part in query_tree.walk_query(each.expr):
-            if not isinstance(part, promql_parser.Call) or part.func.name not in RATES:
-                continue
+        for part in query_tree.find_calls(each.expr, functions.COUNTER_FUNCTIONS):
             for inner in query_tree.walk_query(part.args[0]):
-                if isinstance(inner, promql_parser.AggregateExpr) and str(inner.op) in _ADDING:
+                if (
+                    isinstance(inner, promql_parser.AggregateExpr)
+                    and str(inner.op) in functions.ADDING_AGGREGATIONS
+                ):
                     yield _finding(each, part, inner)
                     break
 

@@ -9,10 +9,7 @@ import promql_parser
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 from policysched.lint.facts import queries
-from policysched.promql import query_tree
-
-_INDIFFERENT = frozenset({"absent", "count", "group", "present_over_time", "timestamp"})
-"""What does not look at the value."""
+from policysched.promql import functions, query_tree
 
 
 def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
@@ -34,9 +31,9 @@ def _raw(expr: promql_parser.Expr) -> Iterator[promql_parser.VectorSelector]:
             yield expr
         case promql_parser.SubqueryExpr():
             return  # of a time: what is around it knows what it does
-        case promql_parser.Call() if expr.func.name in _INDIFFERENT:
+        case promql_parser.Call() if expr.func.name in functions.VALUE_IGNORING_FUNCTIONS:
             return
-        case promql_parser.AggregateExpr() if str(expr.op) in _INDIFFERENT:
+        case promql_parser.AggregateExpr() if str(expr.op) in functions.VALUE_IGNORING_FUNCTIONS:
             return
         case _:
             for child in query_tree.children(expr):

@@ -10,10 +10,7 @@ from policysched.lang.checked import checked, checked_expr
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 from policysched.lint.facts import queries
-from policysched.promql import query_tree
-
-_PICKING = frozenset({"topk", "bottomk", "limitk", "limit_ratio"})
-_COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
+from policysched.promql import functions, query_tree
 
 
 def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
@@ -35,14 +32,12 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
 def _picking(expr: promql_parser.Expr) -> promql_parser.Expr | None:
     """Return what leaves out nodes by their value, and is not below an aggregation."""
     match expr:
-        case promql_parser.AggregateExpr() if str(expr.op) in _PICKING:
+        case promql_parser.AggregateExpr() if str(expr.op) in functions.SELECTING_AGGREGATIONS:
             return expr
         case promql_parser.AggregateExpr():
             return None
-        case promql_parser.BinaryExpr():
-            is_bool = expr.modifier is not None and expr.modifier.return_bool
-            if str(expr.op) in _COMPARISONS and not is_bool:
-                return expr
+        case promql_parser.BinaryExpr() if query_tree.is_filtering_comparison(expr):
+            return expr
         case _:
             pass
     found = (_picking(child) for child in query_tree.children(expr))

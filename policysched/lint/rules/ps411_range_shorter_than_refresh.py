@@ -9,16 +9,16 @@ import promql_parser
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 from policysched.lint.facts import queries
-from policysched.promql import query_tree
-
-_LAST_SAMPLES = frozenset({"irate", "idelta", "last_over_time", "timestamp"})
-"""What looks at the last samples of a range only."""
+from policysched.promql import functions, query_tree
 
 
 def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         for part in query_tree.walk_query(each.expr):
-            if not isinstance(part, promql_parser.Call) or part.func.name in _LAST_SAMPLES:
+            if (
+                not isinstance(part, promql_parser.Call)
+                or part.func.name in functions.LAST_SAMPLE_FUNCTIONS
+            ):
                 continue
             for arg in part.args:
                 seconds = _range_seconds(arg)

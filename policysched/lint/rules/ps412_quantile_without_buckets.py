@@ -9,19 +9,17 @@ import promql_parser
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 from policysched.lint.facts import queries
-from policysched.promql import query_tree
+from policysched.promql import functions, query_tree
 
-_FUNCTIONS = frozenset({"histogram_quantile", "histogram_fraction"})
 _BUCKET_LABEL = "le"
 
 
 def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
-        for part in query_tree.walk_query(each.expr):
-            if isinstance(part, promql_parser.Call) and part.func.name in _FUNCTIONS:
-                losing = query_tree.find_label_loss(part.args[-1], _BUCKET_LABEL)
-                if losing is not None and _is_classic(part.args[-1]):
-                    yield _finding(each, part, losing)
+        for part in query_tree.find_calls(each.expr, functions.BUCKET_FUNCTIONS):
+            losing = query_tree.find_label_loss(part.args[-1], _BUCKET_LABEL)
+            if losing is not None and _is_classic(part.args[-1]):
+                yield _finding(each, part, losing)
 
 
 def _is_classic(expr: promql_parser.Expr) -> bool:

@@ -9,6 +9,7 @@ import promql_parser
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 from policysched.lint.facts import queries
+from policysched.promql import functions
 
 _PERCENT = 100.0
 _NAMES = ("_percent", "_percentage", "_pct")
@@ -32,7 +33,7 @@ def _scale(expr: promql_parser.Expr) -> float | None:
         case promql_parser.ParenExpr() | promql_parser.UnaryExpr() | promql_parser.SubqueryExpr():
             return _scale(expr.expr)
         case promql_parser.AggregateExpr():
-            is_counting = str(expr.op) in {"count", "group", "count_values"}
+            is_counting = str(expr.op) in functions.COUNTING_AGGREGATIONS
             return 1.0 if is_counting else _scale(expr.expr)
         case promql_parser.BinaryExpr():
             return _scale_of_operation(expr)

@@ -10,11 +10,8 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 from policysched.lint.facts import queries
 from policysched.lint.rule_support import known_selectors
-from policysched.promql import query_tree
+from policysched.promql import functions, query_tree
 
-_NEEDING_TWO = frozenset(
-    {"rate", "irate", "increase", "delta", "idelta", "deriv", "predict_linear", "resets", "changes"}
-)
 _FEWEST = 2.0
 
 
@@ -50,9 +47,7 @@ def _call_of(
     each: queries.MetricQuery, selector: promql_parser.VectorSelector
 ) -> promql_parser.Call | None:
     """Return the function that a selector's range is given to, if it needs two samples."""
-    for part in query_tree.walk_query(each.expr):
-        if not isinstance(part, promql_parser.Call) or part.func.name not in _NEEDING_TWO:
-            continue
+    for part in query_tree.find_calls(each.expr, functions.TWO_SAMPLE_FUNCTIONS):
         matrix = part.args[0]
         if isinstance(matrix, promql_parser.MatrixSelector) and _is_same(matrix, selector):
             return part

@@ -10,8 +10,8 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 from policysched.lint.facts import queries
 from policysched.lint.rule_support import known_selectors
-from policysched.lint.rules import ps405_rate_of_sum, ps406_raw_counter
-from policysched.promql import query_tree
+from policysched.lint.rules import ps406_raw_counter
+from policysched.promql import functions, query_tree
 
 
 def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
@@ -39,12 +39,11 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
 
 def _rate_of(each: queries.MetricQuery, name: str) -> str | None:
     """Return the function that takes the rate of series of a name."""
-    for part in query_tree.walk_query(each.expr):
-        if isinstance(part, promql_parser.Call) and part.func.name in ps405_rate_of_sum.RATES:
-            matrix = part.args[0]
-            is_of_name = isinstance(matrix, promql_parser.MatrixSelector)
-            if is_of_name and matrix.vector_selector.name == name:
-                return str(part.func.name)
+    for part in query_tree.find_calls(each.expr, functions.COUNTER_FUNCTIONS):
+        matrix = part.args[0]
+        is_of_name = isinstance(matrix, promql_parser.MatrixSelector)
+        if is_of_name and matrix.vector_selector.name == name:
+            return str(part.func.name)
     return None
 
 

@@ -9,10 +9,7 @@ import promql_parser
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 from policysched.lint.facts import queries
-from policysched.promql import query_tree
-
-_FILTERS = frozenset({"==", "!=", "<", "<=", ">", ">=", "and", "unless"})
-_ABSENCE = frozenset({"absent", "absent_over_time"})
+from policysched.promql import functions, query_tree
 
 
 def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
@@ -40,9 +37,10 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
 
 def _may_be_empty(each: queries.MetricQuery) -> bool:
     """Whether the query leaves out series by their values, or asks for what is not there."""
+    if next(query_tree.find_calls(each.expr, functions.ABSENCE_FUNCTIONS), None) is not None:
+        return True
     return any(
-        (isinstance(part, promql_parser.BinaryExpr) and str(part.op) in _FILTERS)
-        or (isinstance(part, promql_parser.Call) and part.func.name in _ABSENCE)
+        isinstance(part, promql_parser.BinaryExpr) and str(part.op) in functions.FILTER_OPERATORS
         for part in query_tree.walk_query(each.expr)
     )
 
