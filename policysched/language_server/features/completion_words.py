@@ -13,7 +13,7 @@ from policysched.language_server.features import proposals
 from policysched.language_server.project import programs
 from policysched.language_server.words import contexts, names, word_docs
 from policysched.language_server.words import vocabulary as words
-from policysched.promql import query_words
+from policysched.promql import query_cursor, query_words
 
 _NUMBER_SIGNS = frozenset({"<", "<=", ">", ">="})
 _VALUE_SIGNS = frozenset({"=", "==", "!=", "Gt", "Lt"})
@@ -45,12 +45,6 @@ _MAX_SHOWN_VALUES = 5
 _MAX_SHOWN_LINES = 8
 _UNGRANTED = "NoExecute"
 """The effect that no policy lets a pod tolerate (PS207)."""
-_GROUPING = re.compile(r"\b(?:by|without|on|ignoring|group_left|group_right)\s*\([^()]*\Z")
-"""What a query has before a place for names of labels."""
-_RANGE = re.compile(r"\[[^\]]*\Z")
-_QUOTED = re.compile(r"\A[^\"]*(?:\"[^\"]*\"[^\"]*)*\"[^\"]*\Z")
-_NO_EXPRESSION = re.compile(rf"\[[^\]]*\Z|\{{[^}}]*\Z|\"[^\"]*\"?\Z|{_GROUPING.pattern}")
-"""What a query has before a place for no expression: in a range, in matchers, in grouping."""
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
 _RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 
@@ -401,8 +395,8 @@ def propose_string_content(
 
 def _params_of_queries(program: programs.Program, query: str) -> Iterator[names.NameOccurrence]:
     """Yield the params that may stand behind the beginning of a query."""
-    is_range = _RANGE.search(query) is not None
-    is_quoted = _QUOTED.search(query) is not None
+    is_range = query_cursor.is_in_range(query)
+    is_quoted = query_cursor.is_in_string(query)
     for each in program.index.defined("param"):
         kind = each.node.type.text if isinstance(each.node, syntax.Param) else ""
         if is_quoted or (kind == "duration" if is_range else kind != "string"):
@@ -415,11 +409,11 @@ def propose_query_words(
     """Yield words of PromQL, series, and the params that a query may use."""
     written = program.result.texts[text].text
     query = written[written.rfind("`", 0, start) + 1 : start]
-    if not _GROUPING.search(query):
+    if not query_cursor.is_in_grouping(query):
         for each in _params_of_queries(program, query):
             doc = definition(program, each)
             yield proposals.CompletionProposal(f"${each.symbol.name}", "name", "param", doc, rank=1)
-    if written[start : start + 1] == "$" or _NO_EXPRESSION.search(query):
+    if written[start : start + 1] == "$" or not query_cursor.accepts_expression(query):
         return
     for name in program.words.series:
         yield proposals.CompletionProposal(

@@ -1,0 +1,33 @@
+"""The place of a cursor in a query, from the text before it: a range, a string or an expression."""
+
+from __future__ import annotations
+
+import re
+
+_GROUPING = re.compile(r"\b(?:by|without|on|ignoring|group_left|group_right)\s*\([^()]*\Z")
+_RANGE = re.compile(r"\[[^\]]*\Z")
+_STRING = re.compile(r"\A[^\"]*(?:\"[^\"]*\"[^\"]*)*\"[^\"]*\Z")
+_NO_EXPRESSION = re.compile(rf"\[[^\]]*\Z|\{{[^}}]*\Z|\"[^\"]*\"?\Z|{_GROUPING.pattern}")
+
+
+def is_in_grouping(before: str) -> bool:
+    """Return whether names of labels follow, as in `sum by (`."""
+    return _GROUPING.search(before) is not None
+
+
+def is_in_range(before: str) -> bool:
+    """Return whether a duration follows, as in `x[`."""
+    return _RANGE.search(before) is not None
+
+
+def is_in_string(before: str) -> bool:
+    """Return whether the last double quote is an opening one."""
+    return _STRING.search(before) is not None
+
+
+def accepts_expression(before: str) -> bool:
+    """Return whether series and functions are worth proposing.
+
+    They are not in ranges, matchers and groupings, nor anywhere after a double quote.
+    """
+    return _NO_EXPRESSION.search(before) is None
