@@ -23,7 +23,7 @@ from policysched.promapi import (
     source,
     status,
 )
-from policysched.promql import freshness
+from policysched.promql import freshness, query_tokens
 
 _log = logging.getLogger(__name__)
 
@@ -216,7 +216,7 @@ class FollowedMetric:
         Raises:
             QueryError: nothing came.
         """
-        if older_samples.depends_on_range(self.metric.promql):
+        if query_tokens.depends_on_range(self.metric.promql):
             problem = "the query has `@ start()` or `@ end()`, which mean another time in a range"
             raise failures.QueryError(failures.QueryIssue.UNTIMED, problem)
         asked = self._untimed if self._untimed_left else self._timed

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import re
 
 from policysched.cluster.metrics import metric_windows
 from policysched.cluster.objects import node_names
 from policysched.lang.checked import checked
 from policysched.promapi import failures, joining, sample_matrix
-
-_DEPENDS_ON_RANGE = re.compile(r"@\s*(start|end)\s*\(")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -25,11 +22,6 @@ class BackfillSamples:
 
     samples: metric_windows.OlderSamples
     counts: collections.Counter[failures.QueryIssue]
-
-
-def depends_on_range(promql: str) -> bool:
-    """Return whether a query means something else as part of a range query."""
-    return _DEPENDS_ON_RANGE.search(promql) is not None
 
 
 def join(

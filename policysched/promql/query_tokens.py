@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 _TOKEN = re.compile(
@@ -29,6 +29,7 @@ CLOSING = {"(": ")", "[": "]", "{": "}"}
 _NEWER_WORDS = frozenset({"anchored", "smoothed"})
 _LENGTH_WORDS = frozenset({"step", "range", "min", "max"})
 _LENGTH_SIGNS = frozenset("+-*/%^()")
+_TIME_OF_RANGE_QUERY = re.compile(r"@\s*(start|end)\s*\(")
 
 
 class QueryToken(NamedTuple):
@@ -87,6 +88,13 @@ def _is_call(word: str, following: str) -> bool:
     return word not in _KEYWORDS and following in {"(", "by", "without"}
 
 
+def find_series_names(query: str) -> Iterator[str]:
+    """Yield words that are surely names of series: matchers or a range follow them."""
+    for word, following in itertools.pairwise(tokens(query)):
+        if word.kind == "word" and following.text in ("{", "["):
+            yield word.text
+
+
 def or_between_matchers(found: Sequence[QueryToken]) -> QueryToken | None:
     """Return the first `or` of a selector as in `x{a="b" or c="d"}`; only MetricsQL has it."""
     is_inside = False
@@ -123,3 +131,8 @@ def _is_computed_length(inside: Sequence[QueryToken]) -> bool:
     words = {token.text for token in inside if token.kind == "word"} - {":"}
     is_known = signs <= _LENGTH_SIGNS and words <= _LENGTH_WORDS
     return is_known and bool(signs) and all(token.kind != "string" for token in inside)
+
+
+def depends_on_range(query: str) -> bool:
+    """Return whether `@ start()` or `@ end()` gives a range query other values."""
+    return _TIME_OF_RANGE_QUERY.search(query) is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -138,7 +137,7 @@ def collect_from_policies(parsed: Iterable[parser.ParseResult]) -> CompletionVoc
     for result in parsed:
         for item in result.file.items:
             if isinstance(item, syntax.Metric):
-                series |= set(_series(item.query))
+                series |= set(query_tokens.find_series_names(item.query.text))
             if isinstance(item, syntax.Policy):
                 for statement in item.statements:
                     for domain, requirement in _requirements(statement):
@@ -154,13 +153,6 @@ def collect_from_policies(parsed: Iterable[parser.ParseResult]) -> CompletionVoc
         namespaces=frozenset(namespaces),
         series=frozenset(series),
     )
-
-
-def _series(query: syntax.PromQL) -> Iterator[str]:
-    """Yield what is surely the name of a series: it has matchers or a range."""
-    for word, following in itertools.pairwise(query_tokens.tokens(query.text)):
-        if word.kind == "word" and following.text in ("{", "["):
-            yield word.text
 
 
 def _requirements(
