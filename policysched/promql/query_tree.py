@@ -202,3 +202,51 @@ def normalise_query(expr: promql_parser.Expr) -> str:
     while isinstance(expr, promql_parser.ParenExpr):
         expr = expr.expr
     return str(expr.prettify())
+
+
+def find_raw_selectors(expr: promql_parser.Expr) -> Iterator[promql_parser.VectorSelector]:
+    """Yield selectors whose own value is read, and not its change over a range."""
+    match expr:
+        case promql_parser.VectorSelector():
+            yield expr
+        case promql_parser.SubqueryExpr():
+            return  # the function around it decides how the values of its range are read
+        case promql_parser.Call() if expr.func.name in functions.VALUE_IGNORING_FUNCTIONS:
+            return
+        case promql_parser.AggregateExpr() if str(expr.op) in functions.VALUE_IGNORING_FUNCTIONS:
+            return
+        case _:
+            for child in children(expr):
+                yield from find_raw_selectors(child)
+
+
+def find_raw_names(expr: promql_parser.Expr) -> frozenset[str]:
+    """Return the names of series whose own value is read."""
+    return frozenset(each.name or "" for each in find_raw_selectors(expr))
+
+
+def reads_buckets(expr: promql_parser.Expr) -> bool:
+    """Return whether histograms have their buckets as series; native ones need no label `le`."""
+    return any((each.name or "").endswith("_bucket") for each in selectors_of(expr))
+
+
+def get_range_seconds(expr: promql_parser.Expr) -> float | None:
+    """Return the length of a range; None for other expressions."""
+    match expr:
+        case promql_parser.MatrixSelector(range=length) | promql_parser.SubqueryExpr(range=length):
+            return None if length is None else length.total_seconds()
+        case _:
+            return None
+
+
+def get_part_name(part: promql_parser.Expr) -> str | None:
+    """Return the word of a selector, a function or an aggregation; None for other parts."""
+    match part:
+        case promql_parser.VectorSelector():
+            return part.name or None
+        case promql_parser.Call():
+            return str(part.func.name)
+        case promql_parser.AggregateExpr():
+            return str(part.op)
+        case _:
+            return None

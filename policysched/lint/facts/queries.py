@@ -41,27 +41,16 @@ class MetricQuery:
 
     def span_of(self, part: promql_parser.Expr) -> source.Span:
         """Return the place of a call, an aggregation or a selector; where unsure, of the query."""
-        named = _word(part)
+        named = query_tree.get_part_name(part)
         if named is None:
             return self.span
-        parts = [each for each in query_tree.walk_query(self.expr) if _word(each) == named]
+        walked = query_tree.walk_query(self.expr)
+        parts = [each for each in walked if query_tree.get_part_name(each) == named]
         words = [token for token in self.tokens if token.kind == "word" and token.text == named]
         if len(parts) != len(words):
             return self.span
         index = next(index for index, each in enumerate(parts) if each is part)
         return self.query.span(words[index].start, words[index].end, self.text)
-
-
-def _word(part: promql_parser.Expr) -> str | None:
-    match part:
-        case promql_parser.VectorSelector():
-            return part.name or None
-        case promql_parser.Call():
-            return str(part.func.name)
-        case promql_parser.AggregateExpr():
-            return str(part.op)
-        case _:
-            return None
 
 
 def parse_metric_queries(

@@ -9,35 +9,14 @@ import promql_parser
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 from policysched.lint.facts import queries
-from policysched.promql import functions, query_tree
+from policysched.promql import query_tree
 
 
 def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
-        for selector in _raw(each.expr):
+        for selector in query_tree.find_raw_selectors(each.expr):
             if (selector.name or "").endswith("_total"):
                 yield _finding(each, selector)
-
-
-def raw_names(expr: promql_parser.Expr) -> frozenset[str]:
-    """Return the names of series whose own value is read."""
-    return frozenset(each.name or "" for each in _raw(expr))
-
-
-def _raw(expr: promql_parser.Expr) -> Iterator[promql_parser.VectorSelector]:
-    """Yield selectors whose own value is read, and not how it changes."""
-    match expr:
-        case promql_parser.VectorSelector():
-            yield expr
-        case promql_parser.SubqueryExpr():
-            return  # of a time: what is around it knows what it does
-        case promql_parser.Call() if expr.func.name in functions.VALUE_IGNORING_FUNCTIONS:
-            return
-        case promql_parser.AggregateExpr() if str(expr.op) in functions.VALUE_IGNORING_FUNCTIONS:
-            return
-        case _:
-            for child in query_tree.children(expr):
-                yield from _raw(child)
 
 
 def _finding(

@@ -21,17 +21,9 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
             ):
                 continue
             for arg in part.args:
-                seconds = _range_seconds(arg)
+                seconds = query_tree.get_range_seconds(arg)
                 if seconds is not None and seconds < each.metric.refresh_seconds:
                     yield _finding(each, part, seconds)
-
-
-def _range_seconds(arg: promql_parser.Expr) -> float | None:
-    match arg:
-        case promql_parser.MatrixSelector(range=length) | promql_parser.SubqueryExpr(range=length):
-            return None if length is None else length.total_seconds()
-        case _:
-            return None
 
 
 def _finding(

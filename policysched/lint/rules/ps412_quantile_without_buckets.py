@@ -18,16 +18,8 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         for part in query_tree.find_calls(each.expr, functions.BUCKET_FUNCTIONS):
             losing = query_tree.find_label_loss(part.args[-1], _BUCKET_LABEL)
-            if losing is not None and _is_classic(part.args[-1]):
+            if losing is not None and query_tree.reads_buckets(part.args[-1]):
                 yield _finding(each, part, losing)
-
-
-def _is_classic(expr: promql_parser.Expr) -> bool:
-    """Whether a histogram has its buckets as series; native ones need no label for that."""
-    return any(
-        isinstance(part, promql_parser.VectorSelector) and (part.name or "").endswith("_bucket")
-        for part in query_tree.walk_query(expr)
-    )
 
 
 def _finding(
