@@ -1,4 +1,4 @@
-"""The unit of a query's values, as far as the names in it tell.
+"""The unit of a query's values, and whether they are in percent, as far as the names in it tell.
 
 Prometheus' conventions (https://prometheus.io/docs/practices/naming/) end names in base units:
 `_bytes`, `_seconds`, `_ratio`, and counters in `_total`. What a name does not tell is not known,
@@ -18,6 +18,8 @@ _NAMED_OTHERWISE = {"node_network_speed_bytes": units.BYTES.times(units.SECONDS,
 """Series of node_exporter whose names do not say their unit."""
 _SCALES = frozenset(map(float, [10**power for power in range(19)] + [2**10, 2**20, 2**30, 2**40]))
 """Factors that people write values in: percent, kilo, mebi."""
+_PERCENT = 100.0
+_PERCENT_SUFFIXES = ("_percent", "_percentage", "_pct")
 
 
 def infer_unit(expr: promql_parser.Expr) -> units.Unit | None:
@@ -116,3 +118,50 @@ def _is_scale(factor: promql_parser.Expr) -> bool:
             return abs(value) in _SCALES or 1 / abs(value or 1.0) in _SCALES
         case _:
             return not _is_literal(factor)
+
+
+def is_in_percent(expr: promql_parser.Expr) -> bool:
+    """Return whether a query multiplies shares by 100, or reads names that end in percent."""
+    return _infer_scale(expr) == _PERCENT
+
+
+def _infer_scale(expr: promql_parser.Expr) -> float | None:
+    """Return by how much values are larger than shares; None for a number, which has no scale."""
+    match expr:
+        case promql_parser.NumberLiteral():
+            return None
+        case promql_parser.VectorSelector():
+            return _PERCENT if (expr.name or "").endswith(_PERCENT_SUFFIXES) else 1.0
+        case promql_parser.MatrixSelector():
+            return _infer_scale(expr.vector_selector)
+        case promql_parser.ParenExpr() | promql_parser.UnaryExpr() | promql_parser.SubqueryExpr():
+            return _infer_scale(expr.expr)
+        case promql_parser.AggregateExpr():
+            is_counting = str(expr.op) in functions.COUNTING_AGGREGATIONS
+            return 1.0 if is_counting else _infer_scale(expr.expr)
+        case promql_parser.BinaryExpr():
+            return _infer_operation_scale(expr)
+        case promql_parser.Call():
+            scales = [found for arg in expr.args if (found := _infer_scale(arg)) is not None]
+            return scales[0] if len(scales) == 1 else 1.0
+        case _:
+            return 1.0
+
+
+def _infer_operation_scale(expr: promql_parser.BinaryExpr) -> float | None:
+    left, right = _infer_factor_scale(expr.lhs), _infer_factor_scale(expr.rhs)
+    match str(expr.op):
+        case "*":
+            return left * right
+        case "/":
+            return left / right if right else None
+        case _:
+            scales = [found for side in (expr.lhs, expr.rhs) if (found := _infer_scale(side))]
+            return scales[0] if scales else None
+
+
+def _infer_factor_scale(side: promql_parser.Expr) -> float:
+    """Return the scale of a factor; of numbers only 100 has another than 1."""
+    if isinstance(side, promql_parser.NumberLiteral):
+        return _PERCENT if side.val == _PERCENT else 1.0
+    return _infer_scale(side) or 1.0
