@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import math
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
@@ -18,7 +17,7 @@ from policysched.lang.checking import checker
 from policysched.lint import rule_input as subjects
 from policysched.lint.facts import prometheus_facts, queries
 from policysched.promapi import answers, connection, failures, inspection, settings
-from policysched.promql import query_text, query_tree
+from policysched.promql import query_labels, query_text, query_tree
 
 LOOKBACK_DAYS = 7
 """How far back series count as known: a job that runs weekly is no typing mistake."""
@@ -216,7 +215,7 @@ class _Surveyor:
     ) -> prometheus_facts.SelectorFacts:
         """Return which label or value it is that no series of the name has."""
         labels = self._inspector.label_names(name, self._start, self._end)
-        for label, value in _list_required_labels(part):
+        for label, value in query_labels.find_required_matchers(part):
             if label not in labels:
                 return prometheus_facts.SelectorFacts(
                     is_there=False, was_there=False, unknown_label=label, known=tuple(labels)
@@ -249,23 +248,6 @@ class _Surveyor:
                 yield query_tree.normalise_query(promql_parser.parse(query)), name
             except ValueError:
                 continue  # newer syntax than the parser knows
-
-
-def _list_required_labels(part: promql_parser.VectorSelector) -> Iterator[tuple[str, str | None]]:
-    """Yield labels that series must have, with the value if there is only one that matches."""
-    for each in part.matchers.matchers:
-        if each.op == promql_parser.MatchOp.Equal and each.value:
-            yield each.name, each.value
-        elif each.op == promql_parser.MatchOp.Re and not _matches_nothing(each.value):
-            yield each.name, None
-
-
-def _matches_nothing(pattern: str) -> bool:
-    """Whether an absent label, which counts as an empty one, matches; true where unsure."""
-    try:
-        return re.fullmatch(pattern, "") is not None
-    except re.error:
-        return True
 
 
 def _series(each: answers.InstantVectorSample) -> prometheus_facts.QuerySample:

@@ -33,7 +33,7 @@ import math
 
 import promql_parser
 
-from policysched.promql import functions, query_text, query_tree
+from policysched.promql import functions, query_labels, query_text, query_tree
 
 MARK = "policysched"
 """The label that tells T from the query's own series."""
@@ -191,7 +191,7 @@ class _Freshness:
             return self._relabelled(expr)
         vectors = [arg for arg in args if query_tree.find_result_kind(arg) == _Kind.VECTOR]
         if name in functions.BUCKET_FUNCTIONS:
-            return f"max without (le) ({self.render_vector(vectors[0])})"
+            return f"max without ({query_labels.BUCKET_LABEL}) ({self.render_vector(vectors[0])})"
         if name not in functions.ELEMENTWISE_FUNCTIONS:
             raise query_text.UnknownSyntaxError(f"the function `{name}`")
         if not vectors:

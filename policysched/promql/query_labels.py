@@ -1,11 +1,16 @@
-"""Labels that the answer of a query can have, where the query itself says so."""
+"""Labels that the series and the answer of a query can have, where the query itself says so."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterator
 
 import promql_parser
 
 from policysched.promql import functions, query_tree
 
+BUCKET_LABEL = "le"
+"""The upper bound of a bucket of a classic histogram."""
 _VECTORS = (query_tree.QueryResultKind.VECTOR, query_tree.QueryResultKind.MATRIX)
 
 
@@ -69,7 +74,7 @@ def _find_call_labels(expr: promql_parser.Call) -> frozenset[str] | None:
         find_possible_labels(vectors[0]) if len(vectors) == 1 and expr.func.name != "info" else None
     )
     if inner is not None and expr.func.name in functions.BUCKET_FUNCTIONS:
-        return inner - {"le"}
+        return inner - {BUCKET_LABEL}
     return inner
 
 
@@ -95,3 +100,25 @@ def find_source_labels(expr: promql_parser.Expr, label: str) -> frozenset[str]:
             # label_replace(v, dst, replacement, src, regex), label_join(v, dst, separator, src...)
             found.update(others[1:2] if each.func.name == "label_replace" else others[1:])
     return frozenset(found)
+
+
+def find_required_matchers(
+    selector: promql_parser.VectorSelector,
+) -> Iterator[tuple[str, str | None]]:
+    """Yield labels that series must have, with the value if only one matches."""
+    for matcher in selector.matchers.matchers:
+        if matcher.op == promql_parser.MatchOp.Equal and matcher.value:
+            yield matcher.name, matcher.value
+        elif matcher.op == promql_parser.MatchOp.Re and not _matches_empty(matcher.value):
+            yield matcher.name, None
+
+
+def _matches_empty(pattern: str) -> bool:
+    """Return whether series without the label match, whose value is ""; true if unsure.
+
+    Prometheus has Go's regular expressions: what Python refuses may be valid there.
+    """
+    try:
+        return re.fullmatch(pattern, "") is not None
+    except re.error:
+        return True

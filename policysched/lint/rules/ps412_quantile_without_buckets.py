@@ -9,15 +9,13 @@ import promql_parser
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 from policysched.lint.facts import queries
-from policysched.promql import functions, query_tree
-
-_BUCKET_LABEL = "le"
+from policysched.promql import functions, query_labels, query_tree
 
 
 def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         for part in query_tree.find_calls(each.expr, functions.BUCKET_FUNCTIONS):
-            losing = query_tree.find_label_loss(part.args[-1], _BUCKET_LABEL)
+            losing = query_tree.find_label_loss(part.args[-1], query_labels.BUCKET_LABEL)
             if losing is not None and query_tree.reads_buckets(part.args[-1]):
                 yield _finding(each, part, losing)
 
@@ -27,10 +25,10 @@ def _finding(
 ) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS412",
-        f"`{call.func.name}` needs the label `{_BUCKET_LABEL}`, which is gone here",
+        f"`{call.func.name}` needs the label `{query_labels.BUCKET_LABEL}`, which is gone here",
         each.span_of(losing),
         notes=("without it the buckets of a histogram cannot be told apart: the answer is empty",),
-        help=f"keep it: `sum by ({each.metric.label}, {_BUCKET_LABEL}) (…)`",
+        help=f"keep it: `sum by ({each.metric.label}, {query_labels.BUCKET_LABEL}) (…)`",
         fix=_fix(each, losing),
     )
 
@@ -48,7 +46,7 @@ def _fix(each: queries.MetricQuery, losing: promql_parser.Expr) -> diagnostics.F
     if by is None or following[by + 1][0].text != "(":
         return None
     place = following[by + 1][1].end
-    edit = diagnostics.TextEdit(each.text.span(place, place), f"{_BUCKET_LABEL}, ")
+    edit = diagnostics.TextEdit(each.text.span(place, place), f"{query_labels.BUCKET_LABEL}, ")
     return diagnostics.Fix((edit,), safe=False)
 
 
