@@ -14,6 +14,7 @@ from policysched.importing.reading import fields
 from policysched.importing.result import findings, import_draft, policy_text
 from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
 from policysched.lang.words import vocabulary
+from policysched.promql import query_text
 
 KIND = "TASPolicy"
 GROUP = "telemetry.intel.com/"
@@ -204,8 +205,7 @@ def _metric(
 
 def _declaration(known: str, name: str) -> syntax.Metric:
     span, keyword = policy_text.SPAN, policy_text.keyword
-    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) is not None
-    query = name if plain else '{__name__="' + re.sub(r'["\\`]', "_", name) + '"}'
+    query = query_text.render_series_name(name)
     options = (
         policy_text.choice("node", "instance"),
         syntax_clause.AmountClause(span, "refresh", policy_text.numeral(_REFRESH)),

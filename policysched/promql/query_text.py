@@ -15,6 +15,7 @@ import promql_parser
 
 _NAME = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*\Z")
 _LABEL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_UNSAFE = re.compile(r'["\\`]')
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 
 
@@ -84,6 +85,15 @@ def selector(expr: promql_parser.VectorSelector) -> str:
     if not _NAME.match(expr.name):
         return f"{{{','.join([f'__name__={quoted(expr.name)}', *matchers])}}}"
     return f"{expr.name}{{{','.join(matchers)}}}"
+
+
+def render_series_name(name: str) -> str:
+    """Return a selector of the series with a name, which may come from another system.
+
+    Quotes and backslashes become `_`, as do backticks, which end a query in a policy. Names with
+    `:`, as recording rules have, are quoted, too.
+    """
+    return name if _LABEL.match(name) else f'{{__name__="{_UNSAFE.sub("_", name)}"}}'
 
 
 _OPERATORS = {
