@@ -33,7 +33,7 @@ import math
 
 import promql_parser
 
-from policysched.promql import functions, query_labels, query_text, query_tree
+from policysched.promql import functions, query_labels, query_samples, query_text, query_tree
 
 MARK = "policysched"
 """The label that tells T from the query's own series."""
@@ -156,7 +156,7 @@ class _Freshness:
             return f"({left} {query_text.operator(expr)} {right})"
         else:
             text = self._smaller(expr)
-        if query_tree.is_filtering_comparison(expr):
+        if query_samples.is_filtering_comparison(expr):
             return f"({text} and {query_text.render(expr)})"
         return text
 

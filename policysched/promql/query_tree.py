@@ -186,12 +186,6 @@ def find_calls(expr: promql_parser.Expr, names: Collection[str]) -> Iterator[pro
             yield part
 
 
-def is_filtering_comparison(expr: promql_parser.BinaryExpr) -> bool:
-    """Return whether an operation removes series by their values, which `bool` prevents."""
-    is_bool = expr.modifier is not None and expr.modifier.return_bool
-    return str(expr.op) in functions.COMPARISON_OPERATORS and not is_bool
-
-
 def selectors_of(expr: promql_parser.Expr) -> list[promql_parser.VectorSelector]:
     """Return the selectors of a query, those of ranges too, in the order of the text."""
     return [each for each in walk_query(expr) if isinstance(each, promql_parser.VectorSelector)]
@@ -202,41 +196,6 @@ def normalise_query(expr: promql_parser.Expr) -> str:
     while isinstance(expr, promql_parser.ParenExpr):
         expr = expr.expr
     return str(expr.prettify())
-
-
-def find_raw_selectors(expr: promql_parser.Expr) -> Iterator[promql_parser.VectorSelector]:
-    """Yield selectors whose own value is read, and not its change over a range."""
-    match expr:
-        case promql_parser.VectorSelector():
-            yield expr
-        case promql_parser.SubqueryExpr():
-            return  # the function around it decides how the values of its range are read
-        case promql_parser.Call() if expr.func.name in functions.VALUE_IGNORING_FUNCTIONS:
-            return
-        case promql_parser.AggregateExpr() if str(expr.op) in functions.VALUE_IGNORING_FUNCTIONS:
-            return
-        case _:
-            for child in children(expr):
-                yield from find_raw_selectors(child)
-
-
-def find_raw_names(expr: promql_parser.Expr) -> frozenset[str]:
-    """Return the names of series whose own value is read."""
-    return frozenset(each.name or "" for each in find_raw_selectors(expr))
-
-
-def reads_buckets(expr: promql_parser.Expr) -> bool:
-    """Return whether histograms have their buckets as series; native ones need no label `le`."""
-    return any((each.name or "").endswith("_bucket") for each in selectors_of(expr))
-
-
-def get_range_seconds(expr: promql_parser.Expr) -> float | None:
-    """Return the length of a range; None for other expressions."""
-    match expr:
-        case promql_parser.MatrixSelector(range=length) | promql_parser.SubqueryExpr(range=length):
-            return None if length is None else length.total_seconds()
-        case _:
-            return None
 
 
 def get_part_name(part: promql_parser.Expr) -> str | None:

@@ -9,12 +9,12 @@ import promql_parser
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 from policysched.lint.facts import queries
-from policysched.promql import query_tree
+from policysched.promql import query_samples
 
 
 def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
-        for selector in query_tree.find_raw_selectors(each.expr):
+        for selector in query_samples.find_raw_selectors(each.expr):
             if (selector.name or "").endswith("_total"):
                 yield _finding(each, selector)
 

@@ -10,7 +10,7 @@ from policysched.lang.checked import checked, checked_expr
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 from policysched.lint.facts import queries
-from policysched.promql import functions, query_tree
+from policysched.promql import query_samples
 
 
 def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
@@ -24,24 +24,9 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         if each.metric.key not in scored:
             continue
-        part = _picking(each.expr)
+        part = query_samples.find_value_filter(each.expr)
         if part is not None:
             yield _finding(each, part)
-
-
-def _picking(expr: promql_parser.Expr) -> promql_parser.Expr | None:
-    """Return what leaves out nodes by their value, and is not below an aggregation."""
-    match expr:
-        case promql_parser.AggregateExpr() if str(expr.op) in functions.SELECTING_AGGREGATIONS:
-            return expr
-        case promql_parser.AggregateExpr():
-            return None
-        case promql_parser.BinaryExpr() if query_tree.is_filtering_comparison(expr):
-            return expr
-        case _:
-            pass
-    found = (_picking(child) for child in query_tree.children(expr))
-    return next((part for part in found if part is not None), None)
 
 
 def _finding(each: queries.MetricQuery, part: promql_parser.Expr) -> diagnostics.Diagnostic:

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import promql_parser
-
 from policysched.lang.checked import checked, checked_expr
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
-from policysched.lint.facts import queries
-from policysched.promql import query_tree
-
-_SPREAD_OUT = (promql_parser.MatrixSelector, promql_parser.SubqueryExpr)
+from policysched.promql import query_samples
 
 
 def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     sampled = {
         each.metric.key: each.metric
         for each in about.metric_queries
-        if each.metric.window is None and not _covers_a_time(each)
+        if each.metric.window is None and not query_samples.reads_time_range(each.expr)
     }
     for policy in about.program.policies:
         for each in policy.rules:
@@ -31,15 +26,6 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
                         yield _finding(about, part, sampled[key], each.condition)
                     case _:
                         pass
-
-
-def _covers_a_time(each: queries.MetricQuery) -> bool:
-    """Return whether a query, or a recording rule that it names, looks at some time."""
-    return any(
-        isinstance(part, _SPREAD_OUT)
-        or (isinstance(part, promql_parser.VectorSelector) and ":" in (part.name or ""))
-        for part in query_tree.walk_query(each.expr)
-    )
 
 
 def _finding(

@@ -9,7 +9,7 @@ import promql_parser
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 from policysched.lint.facts import queries
-from policysched.promql import functions, query_tree
+from policysched.promql import functions, query_samples, query_tree
 
 
 def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
@@ -21,7 +21,7 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
             ):
                 continue
             for arg in part.args:
-                seconds = query_tree.get_range_seconds(arg)
+                seconds = query_samples.get_range_seconds(arg)
                 if seconds is not None and seconds < each.metric.refresh_seconds:
                     yield _finding(each, part, seconds)
 

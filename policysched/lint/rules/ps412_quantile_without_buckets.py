@@ -9,14 +9,14 @@ import promql_parser
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 from policysched.lint.facts import queries
-from policysched.promql import functions, query_labels, query_tree
+from policysched.promql import functions, query_labels, query_samples, query_tree
 
 
 def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         for part in query_tree.find_calls(each.expr, functions.BUCKET_FUNCTIONS):
             losing = query_tree.find_label_loss(part.args[-1], query_labels.BUCKET_LABEL)
-            if losing is not None and query_tree.reads_buckets(part.args[-1]):
+            if losing is not None and query_samples.reads_buckets(part.args[-1]):
                 yield _finding(each, part, losing)
 
 

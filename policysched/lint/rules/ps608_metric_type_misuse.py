@@ -10,7 +10,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 from policysched.lint.facts import queries
 from policysched.lint.rule_support import known_selectors
-from policysched.promql import functions, query_tree
+from policysched.promql import functions, query_samples, query_tree
 
 
 def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
@@ -25,7 +25,7 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
         if (
             known.kind == "counter"
             and not is_by_name
-            and name in query_tree.find_raw_names(each.expr)
+            and name in query_samples.find_raw_names(each.expr)
         ):
             yield diagnostics.Diagnostic(
                 "PS608",

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import promql_parser
-
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
-from policysched.lint.facts import queries
-from policysched.promql import functions, query_tree
+from policysched.promql import query_samples
 
 
 def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
@@ -24,7 +21,7 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
             is_empty
             and known
             and all(found.is_there for found in known)
-            and not _may_be_empty(each)
+            and not query_samples.may_be_empty(each.expr)
         ):
             yield diagnostics.Diagnostic(
                 "PS612",
@@ -33,16 +30,6 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
                 notes=("operations match series with equal labels: no two of these are",),
                 help=f"say what is matched: `on ({each.metric.label})`, or lengthen the ranges",
             )
-
-
-def _may_be_empty(each: queries.MetricQuery) -> bool:
-    """Whether the query leaves out series by their values, or asks for what is not there."""
-    if next(query_tree.find_calls(each.expr, functions.ABSENCE_FUNCTIONS), None) is not None:
-        return True
-    return any(
-        isinstance(part, promql_parser.BinaryExpr) and str(part.op) in functions.FILTER_OPERATORS
-        for part in query_tree.walk_query(each.expr)
-    )
 
 
 RULE = rule.LintRule("PS612", diagnostics.Severity.WARNING, _check)
