@@ -148,7 +148,7 @@ class _Surveyor:
             if monotonic_seconds() >= deadline:
                 break
             found[each.query.text] = self._query(each.query.text)
-            parts = query_tree.selectors_of(each.expr)
+            parts = query_tree.list_selectors(each.expr)
             selectors[each.query.text] = tuple(self._selector(part) for part in parts)
         facts = prometheus_facts.PrometheusFacts(
             name=self._name,
@@ -183,7 +183,7 @@ class _Surveyor:
 
     def _selector(self, part: promql_parser.VectorSelector) -> prometheus_facts.SelectorFacts:
         try:
-            text = query_text.selector(part)
+            text = query_text.render_selector(part)
         except query_text.UnknownSyntaxError:
             return prometheus_facts.SelectorFacts()
         known = self._known.get(text)

@@ -71,17 +71,17 @@ def add_freshness(query: str, label: str, max_age_seconds: float) -> FreshnessQu
     """
     try:
         expr = promql_parser.parse(query)
-        measured = _Freshness(max_age_seconds).render_vector(expr)
+        measured = _FreshnessWriter(max_age_seconds).render_vector(expr)
     except ValueError as error:
         return FreshnessQuery(query, has_freshness=False, problem=f"it cannot be parsed: {error}")
     except query_text.UnknownSyntaxError as error:
         return FreshnessQuery(query, has_freshness=False, problem=f"it has {error}")
-    mark = f'"{MARK}", "{MEASURED_AT}", {query_text.quoted(label)}, ".*"'
+    mark = f'"{MARK}", "{MEASURED_AT}", {query_text.render_string(label)}, ".*"'
     added = f"label_replace(max by ({label}) ({measured}), {mark})"
     return FreshnessQuery(f"(\n{query}\n) or {added}", has_freshness=True)
 
 
-class _Freshness:
+class _FreshnessWriter:
     """Writes T for one metric."""
 
     def __init__(self, max_age_seconds: float) -> None:
@@ -103,13 +103,14 @@ class _Freshness:
             case promql_parser.ParenExpr() | promql_parser.UnaryExpr():
                 return self.render_vector(expr.expr)
             case promql_parser.VectorSelector():
-                return f"(timestamp({query_text.render(expr)}){_shift(expr.at, expr.offset)})"
+                shift = _render_shift(expr.at, expr.offset)
+                return f"(timestamp({query_text.render_query(expr)}){shift})"
             case promql_parser.AggregateExpr():
-                return self._aggregation(expr)
+                return self._render_aggregation(expr)
             case promql_parser.BinaryExpr():
-                return self._operation(expr)
+                return self._render_operation(expr)
             case promql_parser.Call():
-                return self._call(expr)
+                return self._render_call(expr)
             case _:
                 raise query_text.UnknownSyntaxError(f"a {type(expr).__name__} as its result")
 
@@ -129,16 +130,16 @@ class _Freshness:
                 return f"scalar({self.render_vector(found.args[0])})"
         return None
 
-    def _aggregation(self, expr: promql_parser.AggregateExpr) -> str:
+    def _render_aggregation(self, expr: promql_parser.AggregateExpr) -> str:
         inner = self.render_vector(expr.expr)
         operator = str(expr.op)
         if operator in functions.SELECTING_AGGREGATIONS:
-            return f"({inner} and {query_text.render(expr)})"
+            return f"({inner} and {query_text.render_query(expr)})"
         if operator == "count_values":
             raise query_text.UnknownSyntaxError("`count_values`, which makes labels of values")
-        return f"max {query_text.grouping(expr)}({inner})"
+        return f"max {query_text.render_grouping(expr)}({inner})"
 
-    def _operation(self, expr: promql_parser.BinaryExpr) -> str:
+    def _render_operation(self, expr: promql_parser.BinaryExpr) -> str:
         operator = str(expr.op)
         sides = [query_tree.find_result_kind(side) for side in (expr.lhs, expr.rhs)]
         if sides == [_Kind.SCALAR] * 2:
@@ -147,66 +148,66 @@ class _Freshness:
             vector, scalar = expr.lhs, expr.rhs
             if sides[0] == _Kind.SCALAR:
                 vector, scalar = scalar, vector
-            text = self._limited(self.render_vector(vector), [scalar])
+            text = self._render_limited(self.render_vector(vector), [scalar])
         elif operator in functions.LEFT_SET_OPERATORS:
-            left, right = self.render_vector(expr.lhs), query_text.render(expr.rhs)
-            return f"({left} {query_text.operator(expr)} {right})"
+            left, right = self.render_vector(expr.lhs), query_text.render_query(expr.rhs)
+            return f"({left} {query_text.render_operator(expr)} {right})"
         elif operator == "or":
             left, right = self.render_vector(expr.lhs), self.render_vector(expr.rhs)
-            return f"({left} {query_text.operator(expr)} {right})"
+            return f"({left} {query_text.render_operator(expr)} {right})"
         else:
-            text = self._smaller(expr)
+            text = self._render_smaller_time(expr)
         if query_samples.is_filtering_comparison(expr):
-            return f"({text} and {query_text.render(expr)})"
+            return f"({text} and {query_text.render_query(expr)})"
         return text
 
-    def _smaller(self, expr: promql_parser.BinaryExpr) -> str:
+    def _render_smaller_time(self, expr: promql_parser.BinaryExpr) -> str:
         """Return the smaller T of two vectors, with the labels that the operation gives.
 
         Each T is multiplied by ones that stand for the other side, matched as the operands are.
         """
-        times = f"*{query_text.matching(expr)}"
-        left = f"({self.render_vector(expr.lhs)} {times} {_ones(expr.rhs)})"
-        right = f"({_ones(expr.lhs)} {times} {self.render_vector(expr.rhs)})"
+        times = f"*{query_text.render_matching(expr)}"
+        left = f"({self.render_vector(expr.lhs)} {times} {_render_ones(expr.rhs)})"
+        right = f"({_render_ones(expr.lhs)} {times} {self.render_vector(expr.rhs)})"
         marked = [
             f'label_replace({side}, "{MARK}", "{name}", "", "")'
             for side, name in ((left, "left"), (right, "right"))
         ]
         return f"min without ({MARK}) ({' or '.join(marked)})"
 
-    def _call(self, expr: promql_parser.Call) -> str:
+    def _render_call(self, expr: promql_parser.Call) -> str:
         name = expr.func.name
         if query_tree.find_result_kind(expr) != _Kind.VECTOR:
             raise query_text.UnknownSyntaxError(f"the scalar `{name}` as its result")
         if name in functions.ABSENCE_FUNCTIONS:
-            return f"timestamp({query_text.render(expr)})"
+            return f"timestamp({query_text.render_query(expr)})"
         if name == "vector":
             time = self.render_scalar(expr.args[0])
             return f"vector({time or 'time()'})"
         args = [query_text.strip_parentheses(arg) for arg in expr.args]
         for arg in args:
             if query_tree.find_result_kind(arg) == _Kind.MATRIX:
-                return self._window(expr, arg)
+                return self._render_window(expr, arg)
         if name in functions.LABEL_FUNCTIONS:
-            return self._relabelled(expr)
+            return self._render_relabelled(expr)
         vectors = [arg for arg in args if query_tree.find_result_kind(arg) == _Kind.VECTOR]
         if name in functions.BUCKET_FUNCTIONS:
             return f"max without ({query_labels.BUCKET_LABEL}) ({self.render_vector(vectors[0])})"
         if name not in functions.ELEMENTWISE_FUNCTIONS:
             raise query_text.UnknownSyntaxError(f"the function `{name}`")
-        if not vectors:
-            return f"timestamp({query_text.render(expr)})"  # hour() and its like: the time itself
+        if not vectors:  # hour() and its like: the time itself
+            return f"timestamp({query_text.render_query(expr)})"
         scalars = [arg for arg in args if query_tree.find_result_kind(arg) == _Kind.SCALAR]
-        return self._limited(self.render_vector(vectors[0]), scalars)
+        return self._render_limited(self.render_vector(vectors[0]), scalars)
 
-    def _relabelled(self, expr: promql_parser.Call) -> str:
+    def _render_relabelled(self, expr: promql_parser.Call) -> str:
         vector, *rest = expr.args
         if any(part.val == "__name__" for part in rest):
             raise query_text.UnknownSyntaxError("the name of a series as a label")
-        arguments = [self.render_vector(vector), *map(query_text.render, rest)]
+        arguments = [self.render_vector(vector), *map(query_text.render_query, rest)]
         return f"{expr.func.name}({', '.join(arguments)})"
 
-    def _limited(self, text: str, scalars: list[promql_parser.Expr]) -> str:
+    def _render_limited(self, text: str, scalars: list[promql_parser.Expr]) -> str:
         """Return the smaller of T of a vector and T of scalars."""
         for each in scalars:
             time = self.render_scalar(each)
@@ -214,26 +215,27 @@ class _Freshness:
                 text = f"clamp_max({text}, {time})"
         return text
 
-    def _window(self, call: promql_parser.Call, matrix: promql_parser.Expr) -> str:
+    def _render_window(self, call: promql_parser.Call, matrix: promql_parser.Expr) -> str:
         """Return T of a function over a window."""
         match matrix:
             case promql_parser.MatrixSelector():
                 inner = matrix.vector_selector
                 window, at, offset = matrix.range, inner.at, inner.offset
-                now = f"timestamp({query_text.render(inner)})"
-                then = f"timestamp({query_text.selector(inner)})"
+                now = f"timestamp({query_text.render_query(inner)})"
+                then = f"timestamp({query_text.render_selector(inner)})"
             case promql_parser.SubqueryExpr() if matrix.range is not None:
                 window, at, offset = matrix.range, matrix.at, matrix.offset
                 then = self.render_vector(matrix.expr)
                 now = then if at is None and offset is None else ""
             case _:
                 raise query_text.UnknownSyntaxError(f"a {type(matrix).__name__} as a window")
-        past = f"max_over_time({then}{self._lookback(window)}{query_text.modifiers(at, offset)})"
+        lookback = self._render_lookback(window) + query_text.render_modifiers(at, offset)
+        past = f"max_over_time({then}{lookback})"
         last = f"({now} or {past})" if now else past
-        value = query_text.render(call)
-        return f"(({last}{_shift(at, offset)}) and {value} or (timestamp({value}) * 0))"
+        value = query_text.render_query(call)
+        return f"(({last}{_render_shift(at, offset)}) and {value} or (timestamp({value}) * 0))"
 
-    def _lookback(self, window: datetime.timedelta) -> str:
+    def _render_lookback(self, window: datetime.timedelta) -> str:
         """Return the range and the step of a subquery that looks for the last sample."""
         seconds = min(window.total_seconds(), self._max_age_seconds)
         step_seconds = max(_MIN_STEP_SECONDS, seconds / _STEPS)
@@ -241,17 +243,17 @@ class _Freshness:
         return f"[{math.ceil(range_seconds * 1000)}ms:{math.floor(step_seconds * 1000)}ms]"
 
 
-def _ones(expr: promql_parser.Expr) -> str:
+def _render_ones(expr: promql_parser.Expr) -> str:
     """Return 1 for each series of a vector, whatever its value: NaN and histograms too."""
-    return f"(timestamp({query_text.render(expr)}) ^ 0)"
+    return f"(timestamp({query_text.render_query(expr)}) ^ 0)"
 
 
-def _shift(at: promql_parser.AtModifier | None, offset: datetime.timedelta | None) -> str:
+def _render_shift(at: promql_parser.AtModifier | None, offset: datetime.timedelta | None) -> str:
     """Return what brings a time in the past that a selector asks for to now, as ` + …`."""
     text = ""
     if at is not None and at.type == promql_parser.AtModifierType.At:
         assert at.at is not None  # noqa: S101 - the parser's types say less than it does
         text = f" + (time() - {at.at.timestamp():.3f})"
     if offset is not None:
-        text += f" + {query_text.number(offset.total_seconds())}"
+        text += f" + {query_text.render_number(offset.total_seconds())}"
     return text

@@ -10,17 +10,17 @@ _STRING = re.compile(r"\A[^\"]*(?:\"[^\"]*\"[^\"]*)*\"[^\"]*\Z")
 _NO_EXPRESSION = re.compile(rf"\[[^\]]*\Z|\{{[^}}]*\Z|\"[^\"]*\"?\Z|{_GROUPING.pattern}")
 
 
-def is_in_grouping(before: str) -> bool:
+def is_inside_grouping(before: str) -> bool:
     """Return whether names of labels follow, as in `sum by (`."""
     return _GROUPING.search(before) is not None
 
 
-def is_in_range(before: str) -> bool:
+def is_inside_range(before: str) -> bool:
     """Return whether a duration follows, as in `x[`."""
     return _RANGE.search(before) is not None
 
 
-def is_in_string(before: str) -> bool:
+def is_inside_string(before: str) -> bool:
     """Return whether the last double quote is an opening one."""
     return _STRING.search(before) is not None
 

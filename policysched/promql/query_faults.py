@@ -58,7 +58,7 @@ def explain_parse_failure(
         message = "`{{ … }}` is a template of Helm, not of PromQL"
         advice = "render the template first, and check what it writes"
         return QuerySyntaxProblem(template.start(), template.end(), message, help=advice)
-    open_brackets = query_tokens.unclosed(tokens)
+    open_brackets = query_tokens.find_unclosed_brackets(tokens)
     if problem.startswith(("unclosed", "unexpected end of input inside")) and open_brackets:
         first = open_brackets[0]
         closing = query_tokens.CLOSING[first.text]
@@ -66,12 +66,12 @@ def explain_parse_failure(
         return QuerySyntaxProblem(
             first.start, first.end, message, help=f"add the closing `{closing}`"
         )
-    place = _place(query, tokens, problem)
+    place = _locate_problem(query, tokens, problem)
     if place is None:
         message = "the query does not parse" + (f": {problem}" if problem != _UNSPECIFIC else "")
         return QuerySyntaxProblem(0, len(query), message)
     if problem != _UNSPECIFIC:
-        return QuerySyntaxProblem(place.start, place.end, *_words(problem))
+        return QuerySyntaxProblem(place.start, place.end, *_describe_parser_problem(problem))
     if place == tokens[-1] and _is_viable(query[: place.end]):
         return QuerySyntaxProblem(
             place.start, place.end, "the query does not parse: it ends too early"
@@ -81,7 +81,7 @@ def explain_parse_failure(
     )
 
 
-def _words(problem: str) -> tuple[str, str, str]:
+def _describe_parser_problem(problem: str) -> tuple[str, str, str]:
     """Return message, label and help for what the parser says."""
     label, advice = "", ""
     name = _QUOTED.search(problem)
@@ -102,42 +102,51 @@ def _words(problem: str) -> tuple[str, str, str]:
     return f"the query does not parse: {words}", label, advice
 
 
-def _place(
+def _locate_problem(
     query: str, tokens: Sequence[query_tokens.QueryToken], problem: str
 ) -> query_tokens.QueryToken | None:
     if not tokens or len(tokens) > _MAX_TOKENS:
         return None
     if problem == _UNSPECIFIC:
-        return _first_that_cannot_stand(query, tokens)
+        return _find_first_refused_token(query, tokens)
     if _OF_CALLS.search(problem):
-        return _refused_call(query, tokens, problem)
+        return _find_refused_call(query, tokens, problem)
     for index, token in enumerate(tokens):
-        if _problem(query[: token.end] + _closing(tokens[: index + 1])) == problem:
+        if (
+            _find_parse_problem(query[: token.end] + _list_closing_brackets(tokens[: index + 1]))
+            == problem
+        ):
             return token
     return None
 
 
-def _refused_call(
+def _find_refused_call(
     query: str, tokens: Sequence[query_tokens.QueryToken], problem: str
 ) -> query_tokens.QueryToken | None:
     """Return the innermost call that is refused for this reason by itself."""
-    ends = {call: _end_of_call(tokens, call) for call in query_tokens.calls(tokens)}
-    refused = [call for call, end in ends.items() if _problem(query[call.start : end]) == problem]
+    ends = {call: _find_call_end(tokens, call) for call in query_tokens.find_call_words(tokens)}
+    refused = [
+        call
+        for call, end in ends.items()
+        if _find_parse_problem(query[call.start : end]) == problem
+    ]
     return min(refused, key=lambda call: ends[call] - call.start, default=None)
 
 
-def _end_of_call(tokens: Sequence[query_tokens.QueryToken], call: query_tokens.QueryToken) -> int:
+def _find_call_end(tokens: Sequence[query_tokens.QueryToken], call: query_tokens.QueryToken) -> int:
     """Return where the arguments of a function or aggregation end."""
     start = tokens.index(call)
     for end in range(start + 1, len(tokens)):
         token, following = tokens[end], tokens[end + 1 : end + 2]
-        is_closed = token.text == ")" and not query_tokens.unclosed(tokens[start : end + 1])
+        is_closed = token.text == ")" and not query_tokens.find_unclosed_brackets(
+            tokens[start : end + 1]
+        )
         if is_closed and not (following and following[0].text == "("):
             return token.end
     return tokens[-1].end
 
 
-def _first_that_cannot_stand(
+def _find_first_refused_token(
     query: str, tokens: Sequence[query_tokens.QueryToken]
 ) -> query_tokens.QueryToken:
     """Return the first word or sign after which no query is left; the last one if none is."""
@@ -153,19 +162,19 @@ def _first_that_cannot_stand(
 
 def _is_viable(prefix: str) -> bool:
     """Return whether a query can begin so."""
-    closing = _closing(query_tokens.tokens(prefix))
+    closing = _list_closing_brackets(query_tokens.scan_tokens(prefix))
     return any(
-        _problem(f"{prefix}{inner}{closing}{outer}") != _UNSPECIFIC
+        _find_parse_problem(f"{prefix}{inner}{closing}{outer}") != _UNSPECIFIC
         for inner, outer in itertools.product(_INNER, _OUTER)
     )
 
 
-def _closing(tokens: Sequence[query_tokens.QueryToken]) -> str:
-    found = reversed(query_tokens.unclosed(tokens))
+def _list_closing_brackets(tokens: Sequence[query_tokens.QueryToken]) -> str:
+    found = reversed(query_tokens.find_unclosed_brackets(tokens))
     return "".join(query_tokens.CLOSING[token.text] for token in found)
 
 
-def _problem(query: str) -> str:
+def _find_parse_problem(query: str) -> str:
     """Return what the parser says of a text, or ""."""
     try:
         promql_parser.parse(query)

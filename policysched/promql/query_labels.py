@@ -86,7 +86,7 @@ def find_pinned_labels(expr: promql_parser.Expr) -> frozenset[str]:
             for matcher in each.matchers.matchers
             if matcher.op == promql_parser.MatchOp.Equal
         }
-        for each in query_tree.selectors_of(expr)
+        for each in query_tree.list_selectors(expr)
     ]
     return frozenset.intersection(*map(frozenset, found)) if found else frozenset()
 

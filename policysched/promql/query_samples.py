@@ -21,7 +21,7 @@ def find_raw_selectors(expr: promql_parser.Expr) -> Iterator[promql_parser.Vecto
         case promql_parser.AggregateExpr() if str(expr.op) in functions.VALUE_IGNORING_FUNCTIONS:
             return
         case _:
-            for child in query_tree.children(expr):
+            for child in query_tree.list_children(expr):
                 yield from find_raw_selectors(child)
 
 
@@ -32,7 +32,7 @@ def find_raw_names(expr: promql_parser.Expr) -> frozenset[str]:
 
 def reads_buckets(expr: promql_parser.Expr) -> bool:
     """Return whether histograms have their buckets as series; native ones need no label `le`."""
-    return any((each.name or "").endswith("_bucket") for each in query_tree.selectors_of(expr))
+    return any((each.name or "").endswith("_bucket") for each in query_tree.list_selectors(expr))
 
 
 def get_range_seconds(expr: promql_parser.Expr) -> float | None:
@@ -70,7 +70,7 @@ def find_value_filter(expr: promql_parser.Expr) -> promql_parser.Expr | None:
             return expr
         case _:
             pass
-    found = (find_value_filter(child) for child in query_tree.children(expr))
+    found = (find_value_filter(child) for child in query_tree.list_children(expr))
     return next((part for part in found if part is not None), None)
 
 

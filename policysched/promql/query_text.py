@@ -23,7 +23,7 @@ class UnknownSyntaxError(Exception):
     """A part of a query that this module cannot write; its text says which."""
 
 
-def render(expr: promql_parser.Expr) -> str:
+def render_query(expr: promql_parser.Expr) -> str:
     """Return PromQL that parses to `expr`.
 
     Raises:
@@ -31,20 +31,20 @@ def render(expr: promql_parser.Expr) -> str:
     """
     match expr:
         case promql_parser.NumberLiteral():
-            return number(expr.val)
+            return render_number(expr.val)
         case promql_parser.StringLiteral():
-            return quoted(expr.val)
+            return render_string(expr.val)
         case promql_parser.ParenExpr():
-            return render(expr.expr)
+            return render_query(expr.expr)
         case promql_parser.UnaryExpr():
-            return f"(-{render(expr.expr)})"
+            return f"(-{render_query(expr.expr)})"
         case promql_parser.BinaryExpr():
-            return f"({render(expr.lhs)} {operator(expr)} {render(expr.rhs)})"
+            return f"({render_query(expr.lhs)} {render_operator(expr)} {render_query(expr.rhs)})"
         case promql_parser.Call():
-            return f"{expr.func.name}({', '.join(map(render, expr.args))})"
+            return f"{expr.func.name}({', '.join(map(render_query, expr.args))})"
         case promql_parser.AggregateExpr():
-            param = "" if expr.param is None else f"{render(expr.param)}, "
-            return f"{expr.op} {grouping(expr)}({param}{render(expr.expr)})"
+            param = "" if expr.param is None else f"{render_query(expr.param)}, "
+            return f"{expr.op} {render_grouping(expr)}({param}{render_query(expr.expr)})"
         case _:
             return _render_selection(expr)
 
@@ -52,15 +52,15 @@ def render(expr: promql_parser.Expr) -> str:
 def _render_selection(expr: promql_parser.Expr) -> str:
     match expr:
         case promql_parser.VectorSelector():
-            return selector(expr) + modifiers(expr.at, expr.offset)
+            return render_selector(expr) + render_modifiers(expr.at, expr.offset)
         case promql_parser.MatrixSelector():
             inner = expr.vector_selector
-            window = f"[{duration(expr.range)}]"
-            return selector(inner) + window + modifiers(inner.at, inner.offset)
+            window = f"[{render_duration(expr.range)}]"
+            return render_selector(inner) + window + render_modifiers(inner.at, inner.offset)
         case promql_parser.SubqueryExpr() if expr.range is not None:
-            step = "" if expr.step is None else duration(expr.step)
-            window = f"[{duration(expr.range)}:{step}]"
-            return f"({render(expr.expr)}){window}{modifiers(expr.at, expr.offset)}"
+            step = "" if expr.step is None else render_duration(expr.step)
+            window = f"[{render_duration(expr.range)}:{step}]"
+            return f"({render_query(expr.expr)}){window}{render_modifiers(expr.at, expr.offset)}"
         case _:
             raise UnknownSyntaxError(f"a {type(expr).__name__}")
 
@@ -72,18 +72,18 @@ def strip_parentheses(expr: promql_parser.Expr) -> promql_parser.Expr:
     return expr
 
 
-def selector(expr: promql_parser.VectorSelector) -> str:
+def render_selector(expr: promql_parser.VectorSelector) -> str:
     """Return name and matchers of a selector, without offset and @."""
     if expr.matchers.or_matchers:
         raise UnknownSyntaxError("`or` between matchers")
     matchers = [
-        f"{_label(each.name)}{_OPERATORS[str(each.op)]}{quoted(each.value)}"
+        f"{_render_label(each.name)}{_OPERATORS[str(each.op)]}{render_string(each.value)}"
         for each in expr.matchers.matchers
     ]
     if expr.name is None:
         return f"{{{','.join(matchers)}}}"
     if not _NAME.match(expr.name):
-        return f"{{{','.join([f'__name__={quoted(expr.name)}', *matchers])}}}"
+        return f"{{{','.join([f'__name__={render_string(expr.name)}', *matchers])}}}"
     return f"{expr.name}{{{','.join(matchers)}}}"
 
 
@@ -104,27 +104,27 @@ _OPERATORS = {
 }
 
 
-def modifiers(at: promql_parser.AtModifier | None, offset: datetime.timedelta | None) -> str:
+def render_modifiers(at: promql_parser.AtModifier | None, offset: datetime.timedelta | None) -> str:
     """Return `@ …` and `offset …`, each after a blank."""
     text = "" if at is None else f" {at}"
-    return text if offset is None else f"{text} offset {duration(offset)}"
+    return text if offset is None else f"{text} offset {render_duration(offset)}"
 
 
-def grouping(expr: promql_parser.AggregateExpr) -> str:
+def render_grouping(expr: promql_parser.AggregateExpr) -> str:
     """Return `by (…)` or `without (…)`, or nothing."""
     if expr.modifier is None:
         return ""
     is_by = expr.modifier.type == promql_parser.AggModifierType.By
-    return f"{'by' if is_by else 'without'} {_labels(expr.modifier.labels)} "
+    return f"{'by' if is_by else 'without'} {_render_labels(expr.modifier.labels)} "
 
 
-def operator(expr: promql_parser.BinaryExpr) -> str:
+def render_operator(expr: promql_parser.BinaryExpr) -> str:
     """Return an operator with `bool` and how its operands are matched."""
     is_bool = expr.modifier is not None and expr.modifier.return_bool
-    return f"{expr.op}{' bool' if is_bool else ''}{matching(expr)}"
+    return f"{expr.op}{' bool' if is_bool else ''}{render_matching(expr)}"
 
 
-def matching(expr: promql_parser.BinaryExpr) -> str:
+def render_matching(expr: promql_parser.BinaryExpr) -> str:
     """Return `on`, `ignoring`, `group_left` and `group_right`, after a blank; nothing if none."""
     modifier = expr.modifier
     if modifier is None:
@@ -135,9 +135,9 @@ def matching(expr: promql_parser.BinaryExpr) -> str:
     text = ""
     if modifier.matching is not None:
         is_on = modifier.matching.type == promql_parser.LabelModifierType.Include
-        text = f" {'on' if is_on else 'ignoring'} {_labels(modifier.matching.labels)}"
+        text = f" {'on' if is_on else 'ignoring'} {_render_labels(modifier.matching.labels)}"
     side = _SIDES.get(str(modifier.card))
-    return f"{text} {side} {_labels(modifier.group_labels or [])}" if side else text
+    return f"{text} {side} {_render_labels(modifier.group_labels or [])}" if side else text
 
 
 _SIDES = {
@@ -146,12 +146,12 @@ _SIDES = {
 }
 
 
-def duration(length: datetime.timedelta) -> str:
+def render_duration(length: datetime.timedelta) -> str:
     """Return a duration in milliseconds."""
     return f"{round(length / datetime.timedelta(milliseconds=1))}ms"
 
 
-def number(value: float) -> str:
+def render_number(value: float) -> str:
     """Return a number."""
     if math.isnan(value):
         return "NaN"
@@ -159,14 +159,14 @@ def number(value: float) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
-def quoted(text: str) -> str:
+def render_string(text: str) -> str:
     """Return a string in quotes."""
     return f'"{text.translate(_ESCAPES)}"'
 
 
-def _label(name: str) -> str:
-    return name if _LABEL.match(name) else quoted(name)
+def _render_label(name: str) -> str:
+    return name if _LABEL.match(name) else render_string(name)
 
 
-def _labels(names: list[str]) -> str:
-    return f"({', '.join(map(_label, names))})"
+def _render_labels(names: list[str]) -> str:
+    return f"({', '.join(map(_render_label, names))})"

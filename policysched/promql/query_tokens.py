@@ -51,7 +51,7 @@ class QueryToken(NamedTuple):
         return self.start + len(self.text)
 
 
-def tokens(query: str) -> list[QueryToken]:
+def scan_tokens(query: str) -> list[QueryToken]:
     """Return the words and signs of a query, without blanks and comments."""
     return [
         QueryToken(str(match.lastgroup), match.group(), match.start())
@@ -60,7 +60,7 @@ def tokens(query: str) -> list[QueryToken]:
     ]
 
 
-def unclosed(found: Sequence[QueryToken]) -> list[QueryToken]:
+def find_unclosed_brackets(found: Sequence[QueryToken]) -> list[QueryToken]:
     """Return the brackets that are not closed, outermost first."""
     stack: list[QueryToken] = []
     for token in found:
@@ -73,7 +73,7 @@ def unclosed(found: Sequence[QueryToken]) -> list[QueryToken]:
     return stack
 
 
-def calls(found: Sequence[QueryToken]) -> list[QueryToken]:
+def find_call_words(found: Sequence[QueryToken]) -> list[QueryToken]:
     """Return the names of functions and aggregations, and `on` and `ignoring`, in their order."""
     return [
         token
@@ -90,12 +90,12 @@ def _is_call(word: str, following: str) -> bool:
 
 def find_series_names(query: str) -> Iterator[str]:
     """Yield words that are surely names of series: matchers or a range follow them."""
-    for word, following in itertools.pairwise(tokens(query)):
+    for word, following in itertools.pairwise(scan_tokens(query)):
         if word.kind == "word" and following.text in ("{", "["):
             yield word.text
 
 
-def or_between_matchers(found: Sequence[QueryToken]) -> QueryToken | None:
+def find_or_between_matchers(found: Sequence[QueryToken]) -> QueryToken | None:
     """Return the first `or` of a selector as in `x{a="b" or c="d"}`; only MetricsQL has it."""
     is_inside = False
     for token, following in itertools.pairwise(found):

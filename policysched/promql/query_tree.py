@@ -41,7 +41,7 @@ def find_result_kind(expr: promql_parser.Expr) -> QueryResultKind:
             return QueryResultKind.VECTOR
 
 
-def children(expr: promql_parser.Expr) -> tuple[promql_parser.Expr, ...]:
+def list_children(expr: promql_parser.Expr) -> tuple[promql_parser.Expr, ...]:
     """Return the expressions that an expression is made of, in the order of the text."""
     match expr:
         case promql_parser.BinaryExpr():
@@ -57,34 +57,34 @@ def children(expr: promql_parser.Expr) -> tuple[promql_parser.Expr, ...]:
             return ()
 
 
-def depth(expr: promql_parser.Expr) -> int:
+def measure_depth(expr: promql_parser.Expr) -> int:
     """Return how deep an expression is nested; does not recurse."""
     deepest, left = 0, [(expr, 1)]
     while left:
         part, level = left.pop()
         deepest = max(deepest, level)
-        left.extend((child, level + 1) for child in children(part))
+        left.extend((child, level + 1) for child in list_children(part))
     return deepest
 
 
-def calls(expr: promql_parser.Expr) -> Iterator[promql_parser.Expr]:
+def walk_call_parts(expr: promql_parser.Expr) -> Iterator[promql_parser.Expr]:
     """Yield functions, aggregations and operations with `on` or `ignoring`, as they are written.
 
-    They are in the order in which `query_tokens.calls` finds their words.
+    They are in the order in which `query_tokens.find_call_words` finds their words.
     """
     match expr:
         case promql_parser.BinaryExpr():
-            yield from calls(expr.lhs)
+            yield from walk_call_parts(expr.lhs)
             if expr.modifier is not None and expr.modifier.matching is not None:
                 yield expr
-            yield from calls(expr.rhs)
+            yield from walk_call_parts(expr.rhs)
             return
         case promql_parser.Call() | promql_parser.AggregateExpr():
             yield expr
         case _:
             pass
-    for child in children(expr):
-        yield from calls(child)
+    for child in list_children(expr):
+        yield from walk_call_parts(child)
 
 
 def find_label_loss(expr: promql_parser.Expr, label: str) -> promql_parser.Expr | None:
@@ -175,7 +175,7 @@ def walk_query(expr: promql_parser.Expr) -> Iterator[promql_parser.Expr]:
     yield expr
     if isinstance(expr, promql_parser.MatrixSelector):
         yield expr.vector_selector
-    for child in children(expr):
+    for child in list_children(expr):
         yield from walk_query(child)
 
 
@@ -186,7 +186,7 @@ def find_calls(expr: promql_parser.Expr, names: Collection[str]) -> Iterator[pro
             yield part
 
 
-def selectors_of(expr: promql_parser.Expr) -> list[promql_parser.VectorSelector]:
+def list_selectors(expr: promql_parser.Expr) -> list[promql_parser.VectorSelector]:
     """Return the selectors of a query, those of ranges too, in the order of the text."""
     return [each for each in walk_query(expr) if isinstance(each, promql_parser.VectorSelector)]
 

@@ -79,14 +79,14 @@ def test_metrics_of_shipped_policies_have_times(path: pathlib.Path) -> None:
 )
 def test_trees_are_written_out(query: str, expected: str) -> None:
     """In the one way that needs no rules of precedence."""
-    assert query_text.render(promql_parser.parse(query)) == expected
+    assert query_text.render_query(promql_parser.parse(query)) == expected
 
 
 @given(query=world.queries)
 def test_what_is_written_means_the_same(query: world.Query) -> None:
     """It parses to what is written the same way."""
-    once = query_text.render(promql_parser.parse(query.text))
-    assert query_text.render(promql_parser.parse(once)) == once
+    once = query_text.render_query(promql_parser.parse(query.text))
+    assert query_text.render_query(promql_parser.parse(once)) == once
 
 
 @given(query=world.queries)

@@ -31,8 +31,8 @@ def test_the_text_before_the_cursor_gives_its_place(before: str, places: set[str
     """Most places are exactly one of these."""
     is_in = {
         "expression": query_cursor.accepts_expression(before),
-        "grouping": query_cursor.is_in_grouping(before),
-        "range": query_cursor.is_in_range(before),
-        "string": query_cursor.is_in_string(before),
+        "grouping": query_cursor.is_inside_grouping(before),
+        "range": query_cursor.is_inside_range(before),
+        "string": query_cursor.is_inside_string(before),
     }
     assert {place for place, is_there in is_in.items() if is_there} == places

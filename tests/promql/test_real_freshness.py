@@ -42,11 +42,11 @@ def test_times_are_those_of_the_last_scrapes(
     server: prometheus.Prometheus, query: world.Query
 ) -> None:
     """T has the series of the query, and their value is when each was measured."""
-    text = freshness._Freshness(world.MAX_AGE_SECONDS).render_vector(
+    text = freshness._FreshnessWriter(world.MAX_AGE_SECONDS).render_vector(
         promql_parser.parse(query.text)
     )
     values = server.query(query.text, time=world.NOW)
-    rendered = query_text.render(promql_parser.parse(query.text))
+    rendered = query_text.render_query(promql_parser.parse(query.text))
     assert sorted(server.query(rendered, time=world.NOW), key=repr) == sorted(values, key=repr)
     times = {_labels(one): float(one["value"][1]) for one in server.query(text, time=world.NOW)}
     assert times.keys() == set(map(_labels, values))
@@ -92,7 +92,9 @@ def test_subqueries_are_looked_into(
 ) -> None:
     """A subquery repeats old samples for as long as its window is; T knows their age."""
     query = f"{outer}(({inner[0]})[5m:{step}])"
-    text = freshness._Freshness(world.MAX_AGE_SECONDS).render_vector(promql_parser.parse(query))
+    text = freshness._FreshnessWriter(world.MAX_AGE_SECONDS).render_vector(
+        promql_parser.parse(query)
+    )
     values = {_labels(one) for one in server.query(query, time=world.NOW)}
     times = {_labels(one): float(one["value"][1]) for one in server.query(text, time=world.NOW)}
     assert times.keys() == values

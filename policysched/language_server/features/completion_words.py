@@ -395,8 +395,8 @@ def propose_string_content(
 
 def _params_of_queries(program: programs.Program, query: str) -> Iterator[names.NameOccurrence]:
     """Yield the params that may stand behind the beginning of a query."""
-    is_range = query_cursor.is_in_range(query)
-    is_quoted = query_cursor.is_in_string(query)
+    is_range = query_cursor.is_inside_range(query)
+    is_quoted = query_cursor.is_inside_string(query)
     for each in program.index.defined("param"):
         kind = each.node.type.text if isinstance(each.node, syntax.Param) else ""
         if is_quoted or (kind == "duration" if is_range else kind != "string"):
@@ -409,7 +409,7 @@ def propose_query_words(
     """Yield words of PromQL, series, and the params that a query may use."""
     written = program.result.texts[text].text
     query = written[written.rfind("`", 0, start) + 1 : start]
-    if not query_cursor.is_in_grouping(query):
+    if not query_cursor.is_inside_grouping(query):
         for each in _params_of_queries(program, query):
             doc = definition(program, each)
             yield proposals.CompletionProposal(f"${each.symbol.name}", "name", "param", doc, rank=1)

@@ -78,4 +78,4 @@ def _parse(
         expr = promql_parser.parse(query.text)
     except ValueError:  # `check` warns of syntax that is newer than the parser
         return None
-    return MetricQuery(metric, expr, query, tuple(query_tokens.tokens(query.text)), text)
+    return MetricQuery(metric, expr, query, tuple(query_tokens.scan_tokens(query.text)), text)

@@ -21,5 +21,5 @@ def list_known_selectors(
         return
     for each in about.metric_queries:
         known = about.prometheus.selectors.get(each.query.text, ())
-        for selector, found in zip(query_tree.selectors_of(each.expr), known, strict=False):
+        for selector, found in zip(query_tree.list_selectors(each.expr), known, strict=False):
             yield each, selector, found

@@ -53,7 +53,7 @@ class _Checker:
         self._label = label
         self._text = text
         self._found = found
-        self._tokens = query_tokens.tokens(query.text)
+        self._tokens = query_tokens.scan_tokens(query.text)
 
     def check(self) -> None:
         if len(self._tokens) > limits.MAX_QUERY_WORDS:
@@ -65,12 +65,12 @@ class _Checker:
         except ValueError as error:
             self._report_fault(str(error))
             return
-        if (token := query_tokens.or_between_matchers(self._tokens)) is not None:
+        if (token := query_tokens.find_or_between_matchers(self._tokens)) is not None:
             span = self._query.span(token.start, token.end, self._text)
             problem = "`or` between matchers is MetricsQL and no PromQL"
             self._found.error("PS401", problem, span, help="write `x{…} or x{…}`")
             return
-        if query_tree.depth(expr) > limits.MAX_QUERY_DEPTH:
+        if query_tree.measure_depth(expr) > limits.MAX_QUERY_DEPTH:
             problem = f"the query is nested more than {limits.MAX_QUERY_DEPTH} deep"
             self._found.error("PS004", problem, self._whole, help="record it by a rule")
             return
@@ -123,8 +123,8 @@ class _Checker:
         self, expr: promql_parser.Expr, part: promql_parser.Expr
     ) -> query_tokens.QueryToken | None:
         """Return the word of a call in the text."""
-        parts = [str(each) for each in query_tree.calls(expr)]
-        words = query_tokens.calls(self._tokens)
+        parts = [str(each) for each in query_tree.walk_call_parts(expr)]
+        words = query_tokens.find_call_words(self._tokens)
         if len(parts) != len(words) or str(part) not in parts:
             return None
         return words[parts.index(str(part))]
