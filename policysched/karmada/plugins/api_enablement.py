@@ -19,7 +19,7 @@ REASON = "cluster(s) did not have the API resource"
 class APIEnablementPlugin:
     """Source: Karmada `pkg/scheduler/framework/plugins/apienablement`."""
 
-    name = "APIEnablementPlugin"
+    name = "APIEnablement"
 
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot

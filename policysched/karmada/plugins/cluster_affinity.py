@@ -20,7 +20,7 @@ REASON = "cluster(s) did not match the placement cluster affinity constraint"
 class ClusterAffinityPlugin:
     """Source: Karmada `pkg/scheduler/framework/plugins/clusteraffinity`; its score is always 0."""
 
-    name = "ClusterAffinityPlugin"
+    name = "ClusterAffinity"
 
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot

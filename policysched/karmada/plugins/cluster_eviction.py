@@ -17,7 +17,7 @@ REASON = "cluster(s) is in the process of eviction"
 class ClusterEvictionPlugin:
     """Source: Karmada `pkg/scheduler/framework/plugins/clustereviction`."""
 
-    name = "ClusterEvictionPlugin"
+    name = "ClusterEviction"
 
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot

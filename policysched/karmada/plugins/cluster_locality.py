@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class ClusterLocalityPlugin:
     """Source: Karmada `pkg/scheduler/framework/plugins/clusterlocality`."""
 
-    name = "ClusterLocalityPlugin"
+    name = "ClusterLocality"
 
     def score(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class SpreadConstraintPlugin:
     """Source: Karmada `pkg/scheduler/framework/plugins/spreadconstraint`."""
 
-    name = "SpreadConstraintPlugin"
+    name = "SpreadConstraint"
 
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot

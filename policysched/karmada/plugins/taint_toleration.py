@@ -19,7 +19,7 @@ _EFFECTS = frozenset({"NoSchedule", "NoExecute"})
 class TaintTolerationPlugin:
     """Source: Karmada `pkg/scheduler/framework/plugins/tainttoleration`."""
 
-    name = "TaintTolerationPlugin"
+    name = "TaintToleration"
 
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot

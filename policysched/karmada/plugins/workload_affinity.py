@@ -24,7 +24,7 @@ ANTI_AFFINITY_REASON = "cluster already has workload with the same anti-affinity
 class WorkloadAffinityPlugin:
     """All other bindings of the group that have clusters have this one, too."""
 
-    name = "WorkloadAffinityPlugin"
+    name = "WorkloadAffinity"
 
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
@@ -50,7 +50,7 @@ class WorkloadAffinityPlugin:
 class WorkloadAntiAffinityPlugin:
     """No other binding of the group has this cluster."""
 
-    name = "WorkloadAntiAffinityPlugin"
+    name = "WorkloadAntiAffinity"
 
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
