@@ -31,12 +31,12 @@ def test_a_row_alone_is_answered_as_among_all(moment: test_reference.Moment) -> 
 def _assert_rows_agree(plugin: Any, state: cycle_state.CycleState, info: Any, snap: Any) -> None:
     nodes = [snapshot.NodeRow(snap, row) for row in np.flatnonzero(snap.is_alive).tolist()]
     if hasattr(plugin, "filter_row"):
-        answers = plugin.filter(state, info, snap.all_rows())
+        answers = plugin.filter(state, info, snap.view_all_rows())
         for node in nodes:
             expected = answers.statuses[answers.ids[node.row]]
             assert plugin.filter_row(state, info, node) == expected
     if hasattr(plugin, "score_row"):
-        scores = plugin.score(state, info, snap.all_rows())
+        scores = plugin.score(state, info, snap.view_all_rows())
         for node in nodes:
             alone = plugin.score_row(state, info, node)
             assert isinstance(alone, int) == (scores.dtype == np.int64)
