@@ -41,7 +41,7 @@ def test_buffers_of_connections_lie_outside() -> None:
     """One that is freed takes its pages along, though something came after it."""
     program = """
 import asyncio.sslproto, ctypes
-from policysched.app import heap
+from policysched import malloc_tuning
 
 def mapped():
     libc = ctypes.CDLL(None)
@@ -52,11 +52,11 @@ class Info(ctypes.Structure):
     names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
     _fields_ = [(name, ctypes.c_size_t) for name in names.split()]
 
-assert asyncio.sslproto.SSLProtocol.max_size == heap.BUFFER_BYTES
-assert heap.keep_buffers_out()
-bytearray(20 * heap.BUFFER_BYTES)  # glibc would let its limit follow this one
+assert asyncio.sslproto.SSLProtocol.max_size == malloc_tuning.BUFFER_BYTES
+assert malloc_tuning.map_buffers_separately()
+bytearray(20 * malloc_tuning.BUFFER_BYTES)  # glibc would let its limit follow this one
 before = mapped()
-buffers = [bytearray(heap.BUFFER_BYTES) for _ in range(5)]
+buffers = [bytearray(malloc_tuning.BUFFER_BYTES) for _ in range(5)]
 assert mapped() == before + 5
 del buffers
 assert mapped() == before
