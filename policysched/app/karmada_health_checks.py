@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from policysched import clock as clocks
-    from policysched.app import cluster_sync
     from policysched.karmada.scheduler import work_queue
     from policysched.karmada_loop import loop
+    from policysched.kube.reading import watch_sync
     from policysched.leadership import runner
 
 _OVERDUE_SECONDS: Final = 20.0
@@ -41,7 +41,7 @@ class KarmadaHealthInputs:
     """
 
     elector: runner.Leadership
-    sync: cluster_sync.WatchSync
+    sync: watch_sync.WatchSync
     names: Iterable[str]
     stopping: asyncio.Event
     schedules: loop.BindingSchedulingLoop

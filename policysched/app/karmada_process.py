@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import policysched
 from policysched import malloc_tuning, process
-from policysched.app import cluster_sync, karmada_health_checks, lifecycle
+from policysched.app import karmada_health_checks, lifecycle
 from policysched.inputs import control_plane_resources
 from policysched.karmada import objects
 from policysched.karmada.scheduler import (
@@ -35,7 +35,7 @@ from policysched.karmada_loop import (
 from policysched.kube.auth import kubeconfig
 from policysched.kube.events import event_formats, event_recorder
 from policysched.kube.http import client, rate_limit
-from policysched.kube.reading import reflector, resources
+from policysched.kube.reading import reflector, resources, watch_sync
 from policysched.leadership import election, runner
 from policysched.observability import exporter, known_secrets, logs, request_metrics
 from policysched.serving import shared_pages
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("policysched")
 
 _READERS = {
-    resource.name: ["every decision"]
+    resource.name: [watch_sync.EVERYBODY]
     for resource in (
         control_plane_resources.CLUSTERS,
         control_plane_resources.BINDINGS,
@@ -223,7 +223,7 @@ class _ConnectedProcess:
     async def run(self, connected: _ApiConnections, stopping: asyncio.Event) -> None:
         self._estimators = _make_estimators(self._options, connected.api, self._rng)
         watches = self._watches(connected.api)
-        sync = cluster_sync.WatchSync(watches.values(), "binding")
+        sync = watch_sync.WatchSync(watches.values(), "binding")
         recorder = event_recorder.ApiEventRecorder(
             connected.events,
             self._clock,
@@ -341,9 +341,7 @@ class _ConnectedProcess:
             self._options.election, connected.elector, schedules, refresh
         )
 
-    async def _schedule(
-        self, sync: cluster_sync.WatchSync, leading: runner.LeadershipRunner
-    ) -> None:
+    async def _schedule(self, sync: watch_sync.WatchSync, leading: runner.LeadershipRunner) -> None:
         """Schedule bindings whenever this process leads, once everything has been listed."""
         await sync.wait_for(lambda: _READERS)
         if self._live is not None:
@@ -360,7 +358,7 @@ class _ConnectedProcess:
     def _health(
         self,
         connected: _ApiConnections,
-        sync: cluster_sync.WatchSync,
+        sync: watch_sync.WatchSync,
         stopping: asyncio.Event,
         schedules: loop.BindingSchedulingLoop,
     ) -> shared_pages.Pages:

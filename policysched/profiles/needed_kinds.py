@@ -11,10 +11,8 @@ from collections.abc import Iterable, Mapping
 
 from policysched.compiler.rules import base
 from policysched.framework import profile
+from policysched.kube.reading import watch_sync
 from policysched.plugins import defaults, names
-
-EVERYBODY = "every decision"
-"""Who reads what no profile can do without."""
 
 _ALWAYS = frozenset({"nodes", "pods", "namespaces"})
 _OWNERS = frozenset({"services", "replicationcontrollers", "replicasets", "statefulsets"})
@@ -41,7 +39,7 @@ def find_readers(profiles: Iterable[profile.Profile]) -> dict[str, list[str]]:
 
     Plugins of other packages may read everything that they are handed.
     """
-    found = {resource: [EVERYBODY] for resource in _ALWAYS}
+    found = {resource: [watch_sync.EVERYBODY] for resource in _ALWAYS}
     plugins = {plugin.name for each in profiles for plugin in each.plugins}
     for name in sorted(plugins):
         for resource in _read_by(name):

@@ -12,7 +12,7 @@ from policysched import errors
 from policysched.app import cluster_sync
 from policysched.framework import profile
 from policysched.kube import errors as kube_errors
-from policysched.kube.reading import resources
+from policysched.kube.reading import resources, watch_sync
 from policysched.plugins import defaults
 from policysched.profiles import needed_kinds
 
@@ -91,8 +91,8 @@ def scene() -> Scene:
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let nobody wait long for what does not come."""
-    monkeypatch.setattr(cluster_sync, "FIRST_SECONDS", 0.001)
-    monkeypatch.setattr(cluster_sync, "AGAIN_SECONDS", 0.001)
+    monkeypatch.setattr(watch_sync, "FIRST_SECONDS", 0.001)
+    monkeypatch.setattr(watch_sync, "AGAIN_SECONDS", 0.001)
 
 
 async def _until(holds: Callable[[], bool]) -> None:

@@ -18,7 +18,6 @@ from tests.kube import asynchronous
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from policysched.app import cluster_sync
     from policysched.karmada.scheduler import scheduling
     from policysched.karmada_loop import binding_writer
 
@@ -65,7 +64,7 @@ class Scene:
         self._pages = karmada_health_checks.make_karmada_health(
             karmada_health_checks.KarmadaHealthInputs(
                 runner.AlwaysLeader(),
-                cast("cluster_sync.WatchSync", _Listed()),
+                cast("watch_sync.WatchSync", _Listed()),
                 (),
                 self.stopping,
                 self.loop,

@@ -78,6 +78,9 @@ _PIECES = (
 @pytest.mark.parametrize("piece", _PIECES)
 def test_long_texts_take_time_in_proportion(piece: str, tmp_path: pathlib.Path) -> None:
     """Each piece, a hundred thousand times, within the CPU time that a quadratic one would need."""
-    program = "from policysched.observability import redaction; redaction.mask_patterns({piece!r} * 100_000)"
+    program = (
+        "from policysched.observability import redaction; "
+        "redaction.mask_patterns({piece!r} * 100_000)"
+    )
     done = confined.python("-c", program.format(piece=piece), folder=tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
