@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from policysched.karmada.scheduler import scheduling
     from policysched.karmada_loop import binding_writer
+    from policysched.kube.reading import watch_sync
 
 AT_ONCE = 2
 
