@@ -49,7 +49,7 @@ class Process:
         self.sync = cluster_sync.ClusterSync(self.watches.values())
         self.stopping = asyncio.Event()
         self.profiles = SimpleNamespace(
-            current=SimpleNamespace(by_name={"policysched": None}), in_use=lambda: ()
+            current=SimpleNamespace(by_name={"policysched": None}), get_profiles=lambda: ()
         )
         joined: Any = SimpleNamespace(
             clock=self.clock,

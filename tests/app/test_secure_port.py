@@ -50,7 +50,7 @@ def _joined(serving: config.ServingConfig, connection: Any) -> Any:
         scheduler=SimpleNamespace(counters=SimpleNamespace(attempts={})),
         sync=SimpleNamespace(is_ready=True, problem=lambda _: ""),
         profiles=SimpleNamespace(
-            current=SimpleNamespace(by_name={"policysched": None}), in_use=lambda: ()
+            current=SimpleNamespace(by_name={"policysched": None}), get_profiles=lambda: ()
         ),
         background=[],
         pages={

@@ -241,7 +241,7 @@ class Filmed(screen_view.ScreenView):
         super().__init__(screen, None)
         self.frames: list[list[str]] = []
 
-    def cluster(self, nodes: Sequence[object], pending: Sequence[str]) -> None:
+    def show_cluster(self, nodes: Sequence[object], pending: Sequence[str]) -> None:
         """Take a picture."""
         super().show_cluster(nodes, pending)  # type: ignore[arg-type]  # handed through
         lines = self._console.render_lines(self._render_screen())
