@@ -339,6 +339,21 @@ class TestInFlight:
         bench.move(fakes.NODE_ADD)
         assert bench.queue._active._events == []
 
+    def test_events_are_kept_for_the_oldest_pod(self) -> None:
+        """A pod that waits in Permit learns of an event, whichever younger pod ends before it."""
+        bench = fakes.Bench()
+        bench.add("a", "b", "c")
+        oldest = bench.queue.pop()
+        bench.move(fakes.NODE_ADD)
+        second, third = bench.queue.pop(), bench.queue.pop()
+        assert oldest is not None
+        assert second is not None
+        assert third is not None
+        bench.queue.done(third.uid)
+        bench.fail(oldest, "Fit")
+        bench.fail(second, "Fit")
+        assert (bench.where("a"), bench.where("b")) == ("backoff", "unschedulable")
+
     def test_its_own_update_counts_for_it_alone(self) -> None:
         """An update of a pod in flight may help that pod, and no other."""
         wanted = events.ClusterEvent(
