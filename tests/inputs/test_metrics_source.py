@@ -170,6 +170,26 @@ def test_other_metrics_are_read_from_the_same_file(tmp_path: pathlib.Path) -> No
     assert len(seen) == 1, "the same metrics are in the same file"
 
 
+def test_a_metric_that_was_written_before_it_is_declared_is_read(
+    tmp_path: pathlib.Path, declared: tuple[checked.CheckedMetric, ...]
+) -> None:
+    """Whoever adds a metric may change the file first and the policies after it."""
+    text = POLICY + "metric io: ratio = `io` node instance refresh 15s maxAge 2m\n"
+    both = checker.check([source.SourceText("m.policy", text)]).program
+    assert both is not None
+    path = tmp_path / "m.yaml"
+    _write(path, "cpu: {n1: 10%}", 1000)
+    found = metrics_source.MetricsFileSource(str(path), declared)
+    seen: Seen = []
+    _write(path, "{cpu: {n1: 20%}, io: {n1: 30%}}", 2000)
+    asyncio.run(found.poll(_collect(seen)))
+    assert seen == []
+    found.set_metrics(both.metrics, {})
+    asyncio.run(found.poll(_collect(seen)))
+    cpu, io = (metric_table.Sample(value, 2000.0) for value in (0.2, 0.3))
+    assert seen == [{"cpu": {"n1": cpu}, "io": {"n1": io}}]
+
+
 def test_other_metrics_are_waited_for(tmp_path: pathlib.Path) -> None:
     """After a reload pods wait until the file has been read for what the policies declare now."""
     other = checker.check([source.SourceText("m.policy", POLICY.replace("cpu", "io"))])
