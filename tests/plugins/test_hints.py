@@ -219,6 +219,7 @@ RESOURCES = [
         id="the pod itself shrinks",
     ),
     pytest.param(hinting.node_added(large), True, id="large node added"),
+    pytest.param(hinting.node_added(node.capacity(cpu="1")), True, id="node of its size added"),
     pytest.param(hinting.node_added(node.capacity(cpu="500m")), False, id="small node added"),
     pytest.param(hinting.node_added(large.capacity(pods=0)), False, id="node for no pods added"),
     pytest.param(
