@@ -17,6 +17,7 @@ METRIC = events.EventResource.METRIC
 ADD, DELETE = events.ActionType.ADD, events.ActionType.DELETE
 LABEL, TAINT = events.ActionType.UPDATE_NODE_LABEL, events.ActionType.UPDATE_NODE_TAINT
 ALLOCATABLE = events.ActionType.UPDATE_NODE_ALLOCATABLE
+POD_LABEL = events.ActionType.UPDATE_POD_LABEL
 REFRESH = events.ClusterEvent(METRIC, events.ActionType.UPDATE_OTHER)
 
 
@@ -68,6 +69,13 @@ class Waiting(desk.Desk):
         """Place a pod and return what its event is worth."""
         self.place(pod)
         return self.hint(events.ClusterEvent(POD, ADD), None, self.shapes.make_info(pod.build()))
+
+    def relabel_pod(self, old: builders.PodBuilder, **labels: str) -> bool:
+        """Give a placed pod other labels and return what that event is worth."""
+        before = self.shapes.make_info(old.build())
+        after = self.shapes.make_info(old.labels(labels).build())
+        self.cache.update_pod(after)
+        return self.hint(events.ClusterEvent(POD, POD_LABEL), before, after)
 
     def delete_pod(self, pod: builders.PodBuilder) -> bool:
         """Remove a placed pod and return what its event is worth."""
@@ -156,6 +164,39 @@ def test_pods_that_go_help_anti_affinity() -> None:
     assert not there.delete_pod(other)
     assert not there.delete_pod(pods[2])
     assert there.delete_pod(pods[1])
+
+
+def test_labels_of_placed_pods_help_affinity() -> None:
+    """A pod that joins the set, not one that gets another label."""
+    text = "policy p { for pods podAffinity required pods where app = db topologyKey zone }"
+    there = Waiting(text, ZONES)
+    placed = desk.pod("x", app="web").node("a1")
+    there.place(placed)
+    there.begin(desk.pod())
+    assert not there.relabel_pod(placed, app="cache")
+    assert there.relabel_pod(placed, app="db")
+
+
+def test_labels_of_placed_pods_help_anti_affinity() -> None:
+    """A pod that leaves the set, when it was the last one of some domain."""
+    text = "policy p { for pods podAntiAffinity required pods where app = db topologyKey zone }"
+    one, other = (desk.pod(name, app="db").node("a1") for name in ("x", "y"))
+    there = Waiting(text, ZONES[:1])
+    there.place(one, other)
+    there.begin(desk.pod())
+    assert not there.relabel_pod(one, app="web")
+    assert there.relabel_pod(other, app="web")
+
+
+def test_labels_of_placed_pods_help_spread() -> None:
+    """A pod that leaves the fullest domain lets it take one more."""
+    text = "policy p { for pods where app = web topologySpread topologyKey zone }"
+    text += " policy q { for pods reject when node(tainted(t)) }"
+    placed = desk.pod("one", app="web").node("a1")
+    there = Waiting(text, [ZONES[0], desk.node("b1", zone="b").taint("t")])
+    there.place(placed)
+    there.begin(desk.pod(app="web"))
+    assert there.relabel_pod(placed, app="db")
 
 
 def test_pods_that_repelled_and_go() -> None:
