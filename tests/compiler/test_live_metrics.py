@@ -122,6 +122,22 @@ def test_a_window_is_kept_by_the_scheduler() -> None:
     assert there.feasible(desk.pod()) == ["n1"]
 
 
+@pytest.mark.parametrize("seconds", [(30, 120), (120, 30)], ids=["shorter-first", "longer-first"])
+def test_two_windows_over_a_metric_keep_samples_for_the_longer(seconds: tuple[int, int]) -> None:
+    """A peak counts for as long as any rule looks back, in whatever order the rules come."""
+    rules = " ".join(f"reject when busy > 90% over {each}s max missing allow" for each in seconds)
+    there = desk.Desk(f"{_metric('')} policy p {{ for pods {rules} }}", THREE[:2])
+    there.sample("busy", n1=0.95, n2=0.2)
+    for _ in range(6):
+        there.clock.advance(15)
+        there.sample("busy", n1=0.2, n2=0.2)
+    assert there.feasible(desk.pod()) == ["n2"]
+    for _ in range(3):
+        there.clock.advance(15)
+        there.sample("busy", n1=0.2, n2=0.2)
+    assert there.feasible(desk.pod()) == ["n1", "n2"]
+
+
 @pytest.mark.parametrize(
     "value", [math.nan, math.inf, 1.5, None], ids=["nan", "inf", "out-of-range", "none"]
 )
