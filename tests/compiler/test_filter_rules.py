@@ -485,6 +485,7 @@ def test_new_values_of_a_label_are_read_as_numbers() -> None:
     there = desk.Desk(text, [desk.node("n1", watts="100")])
     assert there.feasible(desk.pod()) == ["n1"]
     there.cache.set_node(desk.node("n2", watts="200").build())
+    assert there.feasible(desk.pod()) == ["n1", "n2"]
     there.cache.set_node(desk.node("n3", watts="400").build())
     there.cache.set_node(desk.node("n4").build())
     assert there.feasible(desk.pod()) == ["n1", "n2"]
