@@ -4,7 +4,8 @@ etcd, kube-apiserver, kube-scheduler, kubectl, prometheus, promtool, karmada-sch
 estimator are Go programs. The go.mod files under tests/components pin them and everything they are
 made of; several, because their Kubernetes libraries differ. The project's own Go programs, the
 oracles of tests/conformance and tests/karmada, have their go.mod beside their source.
-`python -m tests.realcluster.components` builds all of them.
+`python -m tests.realcluster.components` builds all of them but Kubernetes' e2e suite, which
+`make kubernetes-e2e` builds.
 
 The binaries of a go.mod lie in `<cache>/components/<module>-<key>/`, where the key is a hash of
 go.mod, go.sum, the source beside them, the build flags and the Go version, and `<cache>` is
@@ -61,10 +62,12 @@ class Module:
 
     Attributes:
         name: its folder under tests/components.
-        programs: Go package by the name that its binary gets.
+        programs: Go package by the name that its binary gets. A name that ends in `.test` gets the
+            tests of its package, as `go test -c` builds them.
         linker_flags: what `go build -ldflags` gets.
         own_folder: its folder, for one that lies elsewhere.
         tags: what `go build -tags` gets.
+        is_on_request: whether only a request for one of its programs builds it.
     """
 
     name: str
@@ -72,6 +75,7 @@ class Module:
     linker_flags: str
     own_folder: pathlib.Path | None = None
     tags: str = ""
+    is_on_request: bool = False
 
     @property
     def folder(self) -> pathlib.Path:
@@ -138,7 +142,18 @@ KARMADA = Module(
     linker_flags=_STRIP,
     tags="kubernetes_protomessage_one_more_release",  # as its hack/build.sh: else gRPC panics
 )
-MODULES = (KUBERNETES, PROMETHEUS, ORACLE, KARMADA_ORACLE, KARMADA)
+KUBERNETES_E2E = Module(
+    name="kubernetes-e2e",
+    programs={
+        "e2e.test": "k8s.io/kubernetes/test/e2e",
+        "fakekubelet": "policysched.test/components/kubernetes-e2e/fakekubelet",
+        "ginkgo": "github.com/onsi/ginkgo/v2/ginkgo",
+        "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
+    },
+    linker_flags=f"{_STRIP} {_KUBERNETES_VERSION_FLAGS}",
+    is_on_request=True,
+)
+MODULES = (KUBERNETES, PROMETHEUS, ORACLE, KARMADA_ORACLE, KARMADA, KUBERNETES_E2E)
 
 test_is_marked = True
 """Whether the running test may have real components; True outside of tests."""
@@ -217,7 +232,8 @@ def _build_into(folder: pathlib.Path, module: Module, go_binary: pathlib.Path) -
 
 
 def _go_build(go_binary: pathlib.Path, module: Module, package: str, output: pathlib.Path) -> None:
-    command = [str(go_binary), "build", "-v", *_BUILD_FLAGS]
+    verb = ["test", "-c"] if output.suffix == ".test" else ["build", "-v"]
+    command = [str(go_binary), *verb, *_BUILD_FLAGS]
     command += ["-tags", module.tags] if module.tags else []
     command += ["-ldflags", module.linker_flags, "-o", str(output), package]
     process = subprocess.Popen(
@@ -249,9 +265,11 @@ def _show_progress(program: str, process: subprocess.Popen[str]) -> collections.
 
 
 def main() -> int:
-    """Build everything that is missing and print where it lies."""
+    """Build what tests need and is missing, and print where it lies."""
     try:
         for module in MODULES:
+            if module.is_on_request:
+                continue
             missing = [name for name in module.programs if _provided(name) is None]
             if missing:
                 print(f"{module.name}: {build(module)}")

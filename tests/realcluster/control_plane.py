@@ -6,6 +6,7 @@
 
 It is up in about three seconds. Without a kubelet, pods stay bound and pending; without a
 controller manager, namespaces have no service account and never go, and owners' dependents stay.
+`controller_manager.ControllerManager` runs beside one with `has_controller_manager=True`.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ THROUGHPUT_FLAGS = (
 )
 """For runs that measure a scheduler and not the API server's protection from it."""
 
+# There is none that makes service accounts or untaints nodes.
+_WITHOUT_CONTROLLER_MANAGER = "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"
 _RBAC = "/apis/rbac.authorization.k8s.io/v1"
 _STORAGE = (
     "/api/v1/persistentvolumeclaims",
@@ -55,6 +58,7 @@ class ControlPlane:
         folder: everything they write.
         server: the address, `https://127.0.0.1:<port>`.
         ca_file: what signs the server's certificate; exists once it has started.
+        key_file: what signs service account tokens; exists once it has started.
         tokens: bearer token by user; `admin` may do everything, any other user nothing until RBAC
             objects of the test say so.
         client_authority: signs certificates of users; the common name is the user's, the
@@ -69,6 +73,7 @@ class ControlPlane:
         *,
         users: Mapping[str, Sequence[str]] = _NO_USERS,
         flags: Sequence[str] = (),
+        has_controller_manager: bool = False,
     ) -> None:
         """Prepare the files; `users` maps further users to their groups.
 
@@ -76,6 +81,8 @@ class ControlPlane:
             folder: an empty or missing folder.
             users: groups by user name; the API server reads them once, at its start.
             flags: further flags of kube-apiserver, such as THROUGHPUT_FLAGS.
+            has_controller_manager: whether pods need a service account, and new nodes are tainted
+                until they are ready, as by default; both need a controller manager.
         """
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
@@ -85,6 +92,11 @@ class ControlPlane:
         self.client_authority = trustme.CA()
         self.client_authority.cert_pem.write_to_path(folder / "client-ca.crt")
         self.ca_file = folder / "certificates" / "apiserver.crt"
+        # kube-apiserver signs a certificate for itself into --cert-dir before it reads the service
+        # account key (Options.Complete in pkg/controlplane/apiserver/options), one key does both.
+        self.key_file = folder / "certificates" / "apiserver.key"
+        if not has_controller_manager:
+            flags = (*flags, _WITHOUT_CONTROLLER_MANAGER)
         etcd_address = f"http://127.0.0.1:{process.free_port()}"
         port = process.free_port()
         self.server = f"https://127.0.0.1:{port}"
@@ -248,27 +260,21 @@ class ControlPlane:
     def _api_server(
         self, etcd_address: str, port: int, flags: Sequence[str]
     ) -> process.ServerProcess:
-        certificates = self.folder / "certificates"
-        # kube-apiserver signs a certificate for itself into --cert-dir before it reads the service
-        # account key (Options.Complete in pkg/controlplane/apiserver/options), one key does both.
-        key = certificates / "apiserver.key"
         command = [
             str(components.binary("kube-apiserver")),
             f"--etcd-servers={etcd_address}",
             "--bind-address=127.0.0.1",
             "--advertise-address=127.0.0.1",
             f"--secure-port={port}",
-            f"--cert-dir={certificates}",
+            f"--cert-dir={self.ca_file.parent}",
             "--service-cluster-ip-range=10.0.0.0/24",
             "--endpoint-reconciler-type=none",
             "--authorization-mode=RBAC",
             f"--token-auth-file={self.folder / 'tokens.csv'}",
             f"--client-ca-file={self.folder / 'client-ca.crt'}",
-            # There is no controller manager that makes service accounts or untaints nodes.
-            "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
             f"--service-account-issuer={self.server}",
-            f"--service-account-key-file={key}",
-            f"--service-account-signing-key-file={key}",
+            f"--service-account-key-file={self.key_file}",
+            f"--service-account-signing-key-file={self.key_file}",
             "--delete-collection-workers=16",
             *flags,
         ]

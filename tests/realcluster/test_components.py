@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import pathlib
+import subprocess
 
 import pytest
 
@@ -75,6 +76,32 @@ def test_a_build_is_done_once(
     assert [path.name for path in components.cache_folder().iterdir() if path.is_dir()] == [
         first.parent.name
     ]
+
+
+@pytest.mark.e2e
+def test_a_program_may_be_the_tests_of_a_package(
+    tiny_module: components.Module, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`tiny.test` is what `go test -c` makes of the package, and runs its tests."""
+    (tiny_module.folder / "main_test.go").write_text(
+        'package main\n\nimport "testing"\n\nfunc TestTiny(t *testing.T) {}\n'
+    )
+    tests = dataclasses.replace(tiny_module, programs={"tiny.test": "example.test/tiny"})
+    monkeypatch.setattr(components, "MODULES", (tests,))
+    done = subprocess.run(
+        [components.binary("tiny.test"), "-test.v"], capture_output=True, text=True, check=True
+    )
+    assert "--- PASS: TestTiny" in done.stdout
+
+
+def test_what_is_on_request_is_not_built_with_the_others(
+    tiny_module: components.Module, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`make components` leaves it out, and with it `make test`."""
+    on_request = dataclasses.replace(tiny_module, is_on_request=True)
+    monkeypatch.setattr(components, "MODULES", (on_request,))
+    assert components.main() == 0
+    assert not components.cache_folder().exists()
 
 
 @pytest.mark.e2e
