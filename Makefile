@@ -12,6 +12,7 @@ PLAN ?= full
 INPUTS ?= 100000
 PROCESSES ?= 1000
 PARTS ?=
+SETS ?=
 # Of the tests: the same in every run, so that one fails because of a change; `default` shuffles.
 ORDER ?= 1
 # Processes that share the tests.
@@ -27,7 +28,7 @@ PYTEST = $(BIN)/pytest --quiet --numprocesses=$(WORKERS) --dist=worksteal --rand
 CHECKS := check-format check-lint check-types check-imports check-spelling
 
 .PHONY: help demo quick test proof check $(CHECKS) format components conformance fresh \
-	fuzz fuzz-commands cluster cluster-down chaos soak bench plot update-locks clean
+	kubernetes-e2e fuzz fuzz-commands cluster cluster-down chaos soak bench plot update-locks clean
 
 help:
 	@echo "make demo          watch policies place pods on an embedded cluster"
@@ -42,6 +43,8 @@ help:
 	@echo "make conformance   decide CASES=$(CASES) generated clusters as kube-scheduler does; also with"
 	@echo "                   FAMILIES=sequences CASES=200 (placements one after the other),"
 	@echo "                   FAMILIES=preemption CASES=2000 (nominated nodes and victims), SEED=n"
+	@echo "make kubernetes-e2e  Kubernetes' own e2e tests with policysched and with kube-scheduler,"
+	@echo "                   all SETS or SETS=scheduling,apps (its build takes a quarter of an hour, once)"
 	@echo "make fresh         the tests that draw their cases, with SEEDS=$(SEEDS) fresh seeds or from SEED=n"
 	@echo "make fuzz          property tests with fresh examples, ROUNDS=$(ROUNDS) times"
 	@echo "make fuzz-commands INPUTS=$(INPUTS) damaged files and flags through the commands, the first"
@@ -104,6 +107,9 @@ cluster-down: $(READY)
 conformance: components
 	@$(BIN)/python -m tests.conformance --cases $(CASES) --keep-going \
 		$(if $(SEED),--seed $(SEED)) $(if $(FAMILIES),--families $(FAMILIES))
+
+kubernetes-e2e: components
+	@$(BIN)/python -m tests.kubernetes_e2e $(if $(SETS),--sets $(SETS))
 
 fresh: components
 	@seed=$(or $(SEED),$$($(BIN)/python -c 'import random; print(random.randrange(10**6))')); \
