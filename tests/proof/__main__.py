@@ -82,15 +82,15 @@ def format_table(
     chosen: Sequence[parts.Part], kept: results.ResultFile, version: str
 ) -> Iterator[str]:
     """Yield the lines of a table of the parts and how they ended on this version."""
-    yield f"{'part':13}{'result':11}{'minutes':>8}  what a pass says"
+    yield f"{'part':16}{'result':11}{'minutes':>8}  what a pass says"
     for part in chosen:
         result = kept.find(part.name, version)
         if result is None:
-            yield f"{part.name:13}{'not run':11}{'':8}  {part.purpose}"
+            yield f"{part.name:16}{'not run':11}{'':8}  {part.purpose}"
         else:
             verdict = "passed" if result.exit_code == 0 else f"failed ({result.exit_code})"
             minutes = result.duration_seconds / 60
-            yield f"{part.name:13}{verdict:11}{minutes:8.1f}  {part.purpose}"
+            yield f"{part.name:16}{verdict:11}{minutes:8.1f}  {part.purpose}"
 
 
 if __name__ == "__main__":

@@ -35,6 +35,11 @@ PARTS: Final = (
         ("conformance", "FAMILIES=preemption", "CASES=4000"),
         "nominated nodes and victims equal to kube-scheduler's",
     ),
+    Part(
+        "kubernetes-e2e",
+        ("kubernetes-e2e",),
+        "Kubernetes' own e2e tests that pass with kube-scheduler pass",
+    ),
     Part("fuzz", ("fuzz", "ROUNDS=5"), "property tests with fresh examples"),
     Part("commands", ("fuzz-commands",), "damaged input ends every command with one clear error"),
     Part("chaos", ("chaos", "ROUNDS=20"), "no pod is lost or placed twice when things break"),

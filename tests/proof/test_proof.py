@@ -66,9 +66,9 @@ def test_the_table_has_every_chosen_part(path: pathlib.Path) -> None:
     kept.add("one", results.Result("v1", 0, 90.0))
     kept.add("two", results.Result("v1", 2, 30.0))
     assert list(proof.format_table((ONE, TWO), kept, "v1")) == [
-        "part         result      minutes  what a pass says",
-        "one          passed          1.5  the first",
-        "two          failed (2)      0.5  the second",
+        "part            result      minutes  what a pass says",
+        "one             passed          1.5  the first",
+        "two             failed (2)      0.5  the second",
     ]
     assert list(proof.format_table((ONE,), kept, "v2"))[1].split()[:3] == ["one", "not", "run"]
 
