@@ -38,3 +38,13 @@ def test_numbers(operator: str, wanted: str, actual: str, expected: bool) -> Non
     other = objects.Taint(key="sla", effect="NoExecute", value=actual)
     narrow = objects.Toleration(key="sla", operator=operator, value=wanted, effect="NoSchedule")
     assert not tolerations.tolerates((narrow,), other)
+
+
+@pytest.mark.parametrize(
+    "effect, repels", [("NoSchedule", True), ("NoExecute", True), ("PreferNoSchedule", False)]
+)
+def test_effects_that_repel(effect: str, repels: bool) -> None:
+    """A pod would be evicted at once from a node with an effect NoExecute."""
+    taint = objects.Taint(key="sla", effect=effect)
+    assert tolerations.repels((taint,), ()) == repels
+    assert not tolerations.repels((taint,), (objects.Toleration(operator="Exists"),))
