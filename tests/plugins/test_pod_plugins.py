@@ -13,6 +13,7 @@ from policysched.cluster.pods import owner_selectors, pod_shape
 from policysched.framework import cycle_state, handles, interface, queued_pod, status
 from policysched.plugins import (
     default_binder,
+    image_locality,
     node_name,
     node_ports,
     node_resources_balanced_allocation,
@@ -232,6 +233,22 @@ def test_pre_score_skips(plugin: Any, builder: PodBuilder, is_skipped: bool) -> 
     info = cluster.info(builder)
     found = plugin.pre_score(asking.state_for(info), info, cluster.cache.snapshot().view_all_rows())
     assert found.is_skip == is_skipped
+
+
+# --- scores ---------------------------------------------------------------------------------------
+
+
+def test_image_locality_goes_by_the_nodes_that_are_left() -> None:
+    """The places of removed nodes are free for new ones, and are no nodes without the image."""
+    mebibyte = 1024 * 1024
+    with_image = make_node("n1").image("web:1", size_bytes=523 * mebibyte)
+    cluster = make_cache([with_image, make_node("n2"), make_node("n3")])
+    info = cluster.info(pod.image("web:1"))
+    for name in ("n2", "n3"):
+        cluster.cache.remove_node(name)
+    nodes = asking.rows_of(cluster.cache.snapshot(), [with_image.build()])
+    scores = image_locality.ImageLocality().score(asking.state_for(info), info, nodes)
+    assert scores.tolist() == [100 * (523 - 23) // (1000 - 23)]
 
 
 # --- tolerations of policies ---------------------------------------------------------------------
