@@ -269,7 +269,7 @@ async def test_a_collection_in_which_nothing_happens(caplog: pytest.LogCaptureFi
     """A watch without news is no failure: no pause before the next one, no complaint."""
     silent = stream(hang=True)
     news = stream(line("MODIFIED", node("n1", 11)))
-    async with bench(nodes(1), *[silent] * 8, news, stall_seconds=0.05) as b:
+    async with bench(nodes(1), *[silent] * 8, news, stall_seconds=0.25) as b:
         for _ in range(9):
             await b.reflector.step()
         assert b.sink.calls == [("replace", "n1"), ("upsert", "n1@11")]
