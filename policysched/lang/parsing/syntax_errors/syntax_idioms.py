@@ -20,6 +20,8 @@ _MAX_TEXT = 1_000
 """Characters behind the error that patterns and trial readings look at."""
 _MAX_BEFORE = 20_000
 """A statement with more characters before its error is not read again."""
+_MAX_LINE = 500
+"""A line with more characters before its error is no idiom; patterns take quadratic time."""
 _KEYWORDS = sorted(syntax_words.ALL_KEYWORDS)
 _BLOCKS = ("policy", "clusterPolicy", "profile")
 
@@ -221,6 +223,8 @@ def _matches(place: fault_place.FaultPlace) -> Iterator[ReplacementCandidate]:
     high = found.end if found is not None else place.offset
     text = place.scan.source.text
     begin = text.rfind("\n", 0, before.start if before is not None else place.offset) + 1
+    if high - begin > _MAX_LINE:
+        return
     region = _without_comments(place)[begin : max(high, min(place.chunk.end, high + _MAX_TEXT))]
     floor, ceiling = _bounds(place)
     for idiom in idioms.IDIOMS:
