@@ -29,6 +29,7 @@ def test_the_grammar_is_free_of_conflicts_and_of_colliding_terminals() -> None:
 
 def test_a_stale_table_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """A table that was made from another grammar never decides what the language is."""
+    expected = lark_frontend.parse_slice("version 1", 0, 9)
     monkeypatch.setattr(
         _resources,
         "text",
@@ -36,7 +37,7 @@ def test_a_stale_table_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     lark_frontend.parser.cache_clear()
     try:
-        lark_frontend.parse_slice("version 1", 0, 9)
+        assert lark_frontend.parse_slice("version 1", 0, 9) == expected
     finally:
         lark_frontend.parser.cache_clear()
 
