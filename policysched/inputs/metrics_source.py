@@ -7,13 +7,16 @@ import datetime
 import logging
 import pathlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import NoReturn, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NoReturn, Protocol, TypeAlias
 
 from policysched import errors, process
 from policysched.cluster.metrics import metric_table, metric_windows
 from policysched.inputs import metrics_file
 from policysched.lang.checked import checked
-from policysched.promapi import joiner, settings, source, status
+from policysched.promapi import joiner, status
+
+if TYPE_CHECKING:
+    from policysched.promapi import settings, source
 
 _log = logging.getLogger(__name__)
 
