@@ -8,8 +8,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from policysched.app import context
-from policysched.observability import dry_run_report as dry_run_reports
-from policysched.observability import logs, shadow_report
+from policysched.observability import dry_run_report, logs, shadow_report
 from policysched.reload import rule_expiry
 from policysched.scheduler import dry_run
 
@@ -55,14 +54,14 @@ def add_dry_run(joined: context.ProcessContext) -> None:
     kept = joined.config.decisions.kept
     compared = dry_run.DryRun(scheduler.cache, scheduler.framework, joined.clock, kept)
     scheduler.events.pods.before_placed = compared.compare_bound
-    report = dry_run_reports.DryRunReport(compared)
+    report = dry_run_report.DryRunReport(compared)
     joined.metrics_exporter.add(report.collect)
-    joined.pages[dry_run_reports.PATH] = lambda _: report.make_page()
+    joined.pages[dry_run_report.PATH] = lambda _: report.make_page()
     joined.background.append(_run_comparison(joined, compared, report))
 
 
 async def _run_comparison(
-    joined: context.ProcessContext, compared: dry_run.DryRun, report: dry_run_reports.DryRunReport
+    joined: context.ProcessContext, compared: dry_run.DryRun, report: dry_run_report.DryRunReport
 ) -> NoReturn:
     """Compare once the cluster has been listed, and log summaries."""
     await joined.sync.wait(joined.profiles.get_profiles)
