@@ -1,8 +1,8 @@
 """The scheduler of `run`: `kube`, `scheduler`, profiles and metrics joined, started and stopped.
 
-Service()   reads what is on this machine; what is wrong there ends the process
-run         connects, joins everything (`_join`), adds the parts (`_PARTS`), starts it all
-_PARTS      each takes the `Wired`, and adds background work, pages or listeners to it
+`SchedulerProcess()` reads files and options; a fault there ends the process. `run` connects, joins
+everything (`_join`), adds the parts (`_PARTS`) and starts them. A part takes the `ProcessContext`
+and adds background work, pages or listeners to it.
 """
 
 from __future__ import annotations

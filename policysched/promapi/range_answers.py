@@ -101,7 +101,7 @@ def decode(body: bytes, content_type: str, steps: RangeSteps) -> sample_matrix.S
 
 
 class _Series(NamedTuple):
-    """One series at the k moments at which it is there, in the form of `moments.Moments`."""
+    """One series at the k moments at which it is there, in the form of `SampleMatrix`."""
 
     labels: dict[str, str]
     times: sample_matrix.Floats

@@ -24,7 +24,7 @@ class ObjectStore(Generic[ObjectT]):
     """
 
     def __init__(self, group_of: Callable[[ObjectT], str] | None = None) -> None:
-        """Start empty; `group_of` says under which key `in_group` shall find an object."""
+        """Start empty; `group_of` says under which key `list_group` shall find an object."""
         self.changes = change_log.ChangeLog[tuple[str, str]]()
         self._group_of = group_of
         self._objects: dict[tuple[str, str], ObjectT] = {}

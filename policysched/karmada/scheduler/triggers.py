@@ -89,7 +89,7 @@ def find_trigger(
         leaving: names of clusters that are being deleted.
         completed: the placement with what cluster policies add, which may say that replicas are
             divided where the placement does not; None for the placement as it is.
-        places_sets: see `Algorithm`.
+        places_sets: see `BindingAlgorithm`.
     """
     spec, placement = binding.spec, binding.spec.placement
     if placement is None or _placement_changed(binding, placement):

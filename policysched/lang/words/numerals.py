@@ -1,8 +1,8 @@
 """Literal numbers: `0.7`, `80%`, `500m`, `4Gi`, `1h30m`, and what units they may stand for.
 
-A literal alone has no unit: `5m` is five minutes or five thousandths. `NumberLiteral.as_unit`
-reads it in the unit that its place asks for; `NumberLiteral.natural` in the only unit that it can
-have.
+A literal alone has no unit: `5m` is five minutes or five thousandths.
+`NumberLiteral.convert_to_unit` reads it in the unit that its place asks for,
+`NumberLiteral.natural` in the only unit that it can have.
 Arithmetic is exact (fractions) up to the final float64.
 """
 
