@@ -172,4 +172,5 @@ def test_both_divide_by_what_estimators_say(
             twins.create(client, [more])
             workloads.append(more)
             where = _alike(client, scheduler, len(workloads))
-            assert where[f"without-{number}"] == {"member1": 37, "member2": 3}
+            told = twins.outcomes(client, twins.THEIRS)[f"without-{number}"]
+            assert where[f"without-{number}"] == {"member1": 37, "member2": 3}, told

@@ -91,9 +91,16 @@ class ServerProcess:
         return self._process is not None and self._process.poll() is None
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal, for example SIGSTOP to freeze the server."""
-        if self._process is not None:
-            self._process.send_signal(number)
+        """Send a signal; the server has stopped when this returns after SIGSTOP.
+
+        The kernel gives SIGSTOP to one thread, which stops the others once it runs. On a busy
+        machine they go on until then, and can answer a question that was asked after the signal.
+        """
+        if self._process is None or not self.is_running():
+            return
+        self._process.send_signal(number)
+        if number is signal.SIGSTOP:
+            os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def wait(self, time_limit_seconds: float) -> int:
         """Wait for the end of a server that was asked to end, and return its exit code.
