@@ -69,7 +69,7 @@ class Cluster:
                 self.policy_set, handles.Handle(handles.NoBinder(), self.cache.owners)
             )
         )
-        self.cache.follow_metrics(made.metric_needs)
+        self.cache.follow_metric_needs(made.metric_needs)
         self.frameworks = {
             name: runtime.Framework(each, random.Random(1)) for name, each in made.by_name.items()
         }
@@ -124,7 +124,7 @@ async def _run(cluster: Cluster, url: str, pods: int, rate: float) -> live_sourc
     servers = {"default": settings.PrometheusSource(url)}
     live = live_source.LiveSource(servers, cluster.policy_set.metrics, around)
     asking = asyncio.create_task(live.run(cluster.refresh, cluster, cluster.backfill))
-    await live.wait_asked()
+    await live.wait_until_metrics_asked()
     process.freeze_existing_objects()
     started = time.perf_counter()
     for number in range(pods):
@@ -199,7 +199,7 @@ def main(argv: Sequence[str]) -> int:
 def _report(cluster: Cluster, live: live_source.LiveSource, seconds: float, served: float) -> None:
     placed = sum(map(len, cluster.seconds.values()))
     print(f"{placed:,} pods in {seconds:,.0f} s at {cluster.cache.nodes.alive_count:,} nodes")
-    for stats, metric in zip(live.stats(), cluster.policy_set.metrics, strict=True):
+    for stats, metric in zip(live.get_metric_stats(), cluster.policy_set.metrics, strict=True):
         due = seconds / metric.refresh_seconds
         print(f"  {stats.name:<16} {stats.queries:>4} queries, {due:.1f} refreshes")
     print(f"  Prometheus served {served:.0f} queries; {cluster.refreshes} brought samples")

@@ -99,7 +99,10 @@ def check_unchanged() -> None:
 def policysched_hash() -> str:
     """Return a hash of the files of the package and its grammar, which tells versions apart."""
     named: list[bytes] = []
-    for folder in (pathlib.Path(policysched.__file__).parent, _resources.folder("grammar")):
+    for folder in (
+        pathlib.Path(policysched.__file__).parent,
+        _resources.find_resource_folder("grammar"),
+    ):
         files = [one for one in folder.rglob("*") if one.is_file() and one.suffix != ".pyc"]
         for one in sorted(files):
             named += [one.relative_to(folder).as_posix().encode(), one.read_bytes()]

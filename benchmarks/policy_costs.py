@@ -54,7 +54,7 @@ class Cluster:
             policies.make_profiles(policies.load_policy_set(paths, {}), handles.Handle())
         )
         (prof,) = made.by_name.values()
-        self._cache.follow_metrics(made.metric_needs)
+        self._cache.follow_metric_needs(made.metric_needs)
         self._framework = runtime.Framework(prof, random.Random(1))
         self._shapes = pod_shape.PodShapes(made.annotation_keys)
         self._pods = pods

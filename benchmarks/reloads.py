@@ -101,13 +101,13 @@ class Scene:
         handle = handles.Handle(self._binder, self.world.cache.owners)
         live = live_profiles.LiveProfiles(self.world.scheduler, None, clock, random.Random(1))
         known = self.offer(0)
-        first = recipe.check(known)
+        first = recipe.check_version(known)
         if isinstance(first, versions.VersionRefusal):
             raise SystemExit(first.details)
         made = policies.require_profiles(
             policies.make_profiles(first.policy_set, handle, first.compiled)
         )
-        live.use(first.policy_set, made)
+        live.use_version(first.policy_set, made)
         in_use = state.VersionInUse(first.hash, first.texts, clock.now())
         self.state = state.PolicyState("benchmark", in_use)
         make = reloader.make_profiles_factory(handle)
@@ -134,7 +134,7 @@ class Scene:
         done = asyncio.get_running_loop().create_future()
         listeners = self.state.listeners
         listeners[:] = [lambda _told: done.set_result(None)]
-        self.reloads.submit(offer)
+        self.reloads.submit_offer(offer)
         self.world.pods.upsert(_pod(f"meanwhile-{self._waiting}"))
         self._waiting += 1
         await done

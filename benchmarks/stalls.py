@@ -97,7 +97,7 @@ class Cluster:
         self.cache = caches.Cache(clocks.SystemClock())
         handle = handles.Handle(handles.NoBinder(), self.cache.owners)
         made = policies.require_profiles(policies.make_profiles(self.policy_set, handle))
-        self.cache.follow_metrics(made.metric_needs)
+        self.cache.follow_metric_needs(made.metric_needs)
         self.needs = made.metric_needs
         self._readers = made.metric_readers
         self.refreshed = self.filled = 0
@@ -156,7 +156,7 @@ async def _run(cluster: Cluster, size: Size, url: str) -> None:
         await cluster.until(lambda: cluster.filled >= size.metrics)
         await asyncio.sleep(0.1)
         _tell("windows", turns, time.perf_counter() - started)
-        for stats in live.stats():
+        for stats in live.get_metric_stats():
             if stats.problem:
                 raise SystemExit(f"{stats.name}: {stats.problem}")
     finally:

@@ -236,7 +236,7 @@ def read(file: pathlib.Path, kind: type[_Read]) -> _Read:
 def _check_quantities(amounts: dict[str, str]) -> None:
     for resource, amount in amounts.items():
         try:
-            is_amount = quantity.parse(amount) >= 0
+            is_amount = quantity.parse_quantity(amount) >= 0
         except ValueError:
             is_amount = False
         if not is_amount:

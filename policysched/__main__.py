@@ -9,7 +9,7 @@ from policysched.cli import fast_exit, main
 
 def run() -> NoReturn:
     """Run the command line of the process and end it with its exit code."""
-    fast_exit.enable()
+    fast_exit.enable_fast_exit()
     fast_exit.exit_process(main.main())
 
 

@@ -15,7 +15,7 @@ from policysched import errors
 _PACKAGE = pathlib.Path(__file__).resolve().parent
 
 
-def folder(name: str) -> pathlib.Path:
+def find_resource_folder(name: str) -> pathlib.Path:
     """Return the folder `grammar`, `schemas` or `policies`.
 
     Raises:
@@ -31,13 +31,13 @@ def folder(name: str) -> pathlib.Path:
     )
 
 
-def path(name: str, *parts: str) -> pathlib.Path:
+def find_resource_path(name: str, *parts: str) -> pathlib.Path:
     """Return the file at `parts` below the folder `name`.
 
     Raises:
         MissingResourceError: there is no such file.
     """
-    file = folder(name).joinpath(*parts)
+    file = find_resource_folder(name).joinpath(*parts)
     if not file.is_file():
         raise errors.MissingResourceError(
             f"the file `{file}` of policysched is missing; reinstall policysched",
@@ -45,10 +45,10 @@ def path(name: str, *parts: str) -> pathlib.Path:
     return file
 
 
-def text(name: str, *parts: str) -> str:
+def read_resource_text(name: str, *parts: str) -> str:
     """Return the content of the file at `parts` below the folder `name`.
 
     Raises:
         MissingResourceError: there is no such file.
     """
-    return path(name, *parts).read_text(encoding="utf-8")
+    return find_resource_path(name, *parts).read_text(encoding="utf-8")

@@ -15,26 +15,30 @@ _MANY = 100.0
 def format_amount(value: float, unit: units.Unit) -> str:
     """Return a value in the scale of a query (a ratio 0..1, whole cores) with three digits."""
     if unit.is_dimensionless:
-        return f"{_digits(100 * value)}%" if unit.is_ratio else _digits(value)
+        return (
+            f"{_format_three_digits(100 * value)}%"
+            if unit.is_ratio
+            else _format_three_digits(value)
+        )
     if unit == units.BYTES:
-        return _scaled(value, _BINARY, 1024)
+        return _format_scaled(value, _BINARY, 1024)
     if unit == units.BYTES_PER_SECOND:
-        return _scaled(value, _DECIMAL, 1000) + "/s"
+        return _format_scaled(value, _DECIMAL, 1000) + "/s"
     if unit == units.SECONDS:
-        return f"{_digits(value)}s"
+        return f"{_format_three_digits(value)}s"
     if unit == units.PER_SECOND:
-        return f"{_digits(value)}/s"
-    digits = _digits(value)
+        return f"{_format_three_digits(value)}/s"
+    digits = _format_three_digits(value)
     return "1 core" if (digits, unit) == ("1", units.CORES) else f"{digits} {unit}"
 
 
 def format_precise_amount(value: float, unit: units.Unit) -> str:
     """Return the same with six digits, cores as a plain number, as policies write it."""
     if unit == units.BYTES:
-        return _scaled(value, _BINARY, 1024, _six_digits)
+        return _format_scaled(value, _BINARY, 1024, _format_six_digits)
     if unit == units.CORES or (unit.is_dimensionless and not unit.is_ratio):
-        return _six_digits(value)
-    return f"{_six_digits(100 * value)}%" if unit.is_ratio else format_amount(value, unit)
+        return _format_six_digits(value)
+    return f"{_format_six_digits(100 * value)}%" if unit.is_ratio else format_amount(value, unit)
 
 
 def format_age(seconds: float) -> str:
@@ -48,19 +52,19 @@ def format_age(seconds: float) -> str:
     return "".join(parts[:2]) or "0s"
 
 
-def _digits(value: float) -> str:
+def _format_three_digits(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= _MANY else f"{value:.3g}"
 
 
-def _six_digits(value: float) -> str:
+def _format_six_digits(value: float) -> str:
     return f"{value:.6g}"
 
 
-def _scaled(
+def _format_scaled(
     value: float,
     suffixes: tuple[str, ...],
     step: int,
-    digits: Callable[[float], str] = _digits,
+    digits: Callable[[float], str] = _format_three_digits,
 ) -> str:
     place = 0
     while abs(value) >= step and place < len(suffixes) - 1:

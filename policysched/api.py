@@ -65,8 +65,7 @@ from policysched.lang.checking.checker import CheckResult, check
 from policysched.lang.diagnostics.diagnostics import Diagnostic, Severity
 from policysched.lang.formatting.formatter import FormatResult, format_text
 from policysched.lang.source import SourceText
-from policysched.plugins.arguments import ArgumentStruct, require_range
-from policysched.plugins.arguments import decode as decode_arguments
+from policysched.plugins.arguments import ArgumentStruct, decode_arguments, require_range
 
 __all__ = [
     "ALL_NODES",

@@ -18,7 +18,7 @@ class Backoff:
     first_seconds: float
     max_seconds: float
 
-    def seconds(self, failures: int, rng: random.Random) -> float:
+    def compute_wait_seconds(self, failures: int, rng: random.Random) -> float:
         """Return the wait after this many failures in a row (1 or more)."""
         doublings = min(failures - 1, 62)  # beyond any cap, and still a float
         ceiling = min(self.first_seconds * _GROWTH**doublings, self.max_seconds)

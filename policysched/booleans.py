@@ -15,6 +15,6 @@ WORDS: Final = {
 HELP: Final = f"write one of {', '.join(WORDS)}"
 
 
-def parse(text: str) -> bool | None:
+def parse_boolean(text: str) -> bool | None:
     """Return the boolean, or None if the text is none."""
     return WORDS.get(text)

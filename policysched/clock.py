@@ -14,7 +14,7 @@ _YEARS = range(1970, 9999)
 """Calculations with days and time zones stay within what a datetime holds."""
 
 
-def parse(text: str) -> datetime.datetime | None:
+def parse_time(text: str) -> datetime.datetime | None:
     """Return an ISO time, in UTC if it has no offset; None for another text or another age."""
     try:
         time = datetime.datetime.fromisoformat(text)
@@ -57,7 +57,7 @@ class ClockJumpDetector:
     def __init__(self, clock: Clock) -> None:
         """Compare with what the clocks of `clock` say now."""
         self._clock = clock
-        self._ahead_seconds = self._ahead()
+        self._ahead_seconds = self._compute_lead_seconds()
 
     def measure_jump_seconds(self, now_seconds: float | None = None) -> float:
         """Return by how much it was set since the last call; 0.0 for a mere correction.
@@ -65,7 +65,7 @@ class ClockJumpDetector:
         `now_seconds` is what the wall clock says, since 1970, where that is known already.
         """
         if now_seconds is None:
-            ahead_seconds = self._ahead()
+            ahead_seconds = self._compute_lead_seconds()
         else:
             ahead_seconds = now_seconds - self._clock.monotonic_seconds()
         jump_seconds = ahead_seconds - self._ahead_seconds
@@ -74,7 +74,7 @@ class ClockJumpDetector:
         self._ahead_seconds = ahead_seconds
         return jump_seconds
 
-    def _ahead(self) -> float:
+    def _compute_lead_seconds(self) -> float:
         return self._clock.now().timestamp() - self._clock.monotonic_seconds()
 
 
@@ -105,6 +105,6 @@ class ManualClock:
         self._monotonic_seconds += seconds
         self._now += datetime.timedelta(seconds=seconds)
 
-    def jump(self, seconds: float) -> None:
+    def jump_wall_clock(self, seconds: float) -> None:
         """Set the wall clock forward, or back where `seconds` is negative."""
         self._now += datetime.timedelta(seconds=seconds)

@@ -24,41 +24,41 @@ _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
-def is_control(character: str) -> bool:
+def is_control_character(character: str) -> bool:
     """Return whether a character controls a terminal; line ends and tabs do not count."""
     return _IS_CONTROL.match(character) is not None
 
 
-def escape(text: str) -> str:
+def escape_control_characters(text: str) -> str:
     r"""Return a text of several lines with control characters as `\u001b`.
 
     Line ends and tabs stay. JSON has the same notation, so a JSON text keeps its meaning.
     """
     if text.isprintable():  # a tenth of the time, for much JSON on one line
         return text
-    return _IN_TEXT.sub(_notation, text)
+    return _IN_TEXT.sub(_format_unicode_escape, text)
 
 
-def escape_line(text: str) -> str:
-    """Return a text on one line: as `escape`, with line ends and tabs escaped too."""
-    return _IN_LINE.sub(_notation, text)
+def escape_to_one_line(text: str) -> str:
+    """Return a text on one line: `escape_control_characters`, also of line ends and tabs."""
+    return _IN_LINE.sub(_format_unicode_escape, text)
 
 
-def escape_unprintable(text: str) -> str:
+def escape_unprintable_to_one_line(text: str) -> str:
     r"""Return a text on one line with unprintable characters in Python's notation: `\x1b`."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
-def blank_line(text: str) -> str:
-    """Return a text on one line: a blank for each run of characters that `escape_line` escapes."""
+def blank_control_characters(text: str) -> str:
+    """Return a text on one line: a blank for each run of what `escape_to_one_line` escapes."""
     return _RUN_IN_LINE.sub(" ", text)
 
 
-def replace_for_xml(text: str) -> str:
+def replace_non_xml_characters(text: str) -> str:
     """Return a text with U+FFFD for each character that XML cannot write."""
     return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def _notation(match: re.Match[str]) -> str:
+def _format_unicode_escape(match: re.Match[str]) -> str:
     character = match[0]
     return _SHORT.get(character) or f"\\u{ord(character):04x}"

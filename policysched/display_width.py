@@ -10,12 +10,12 @@ _WITHOUT_WIDTH = ("Mn", "Me")
 """Categories of marks, which are drawn over the character before them."""
 
 
-def count_columns(text: str) -> int:
+def count_display_columns(text: str) -> int:
     """Return the columns of a text without control characters."""
-    return len(text) if text.isascii() else sum(map(_columns_of_character, text))
+    return len(text) if text.isascii() else sum(map(_count_character_columns, text))
 
 
-def _columns_of_character(character: str) -> int:
+def _count_character_columns(character: str) -> int:
     if unicodedata.category(character) in _WITHOUT_WIDTH:
         return 0
     return 2 if unicodedata.east_asian_width(character) in _WIDE else 1

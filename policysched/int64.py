@@ -10,20 +10,20 @@ _TEXT = re.compile(r"[+-]?0*[0-9]{1,19}")
 """More digits, which Python may refuse to read, are beyond 64 bits."""
 
 
-def fits(number: int) -> bool:
+def fits_int64(number: int) -> bool:
     """Return whether a number has at most 64 bits."""
     return MIN <= number <= MAX
 
 
-def parse(text: str) -> int | None:
+def parse_int64(text: str) -> int | None:
     """Return the integer that Go's `strconv.ParseInt(s, 10, 64)` reads, or None."""
     if _TEXT.fullmatch(text) is None:
         return None
     number = int(text.lstrip("+-0") or "0")
     signed = -number if text.startswith("-") else number
-    return signed if fits(signed) else None
+    return signed if fits_int64(signed) else None
 
 
-def parse_digits(text: str) -> int | None:
+def parse_unsigned_digits(text: str) -> int | None:
     """Return the integer that ASCII digits write, without a sign, or None."""
-    return parse(text) if text.isdigit() else None
+    return parse_int64(text) if text.isdigit() else None

@@ -41,7 +41,7 @@ def stop_on_signals() -> asyncio.Event:
     return stopping
 
 
-async def run_unless_stopped(stopping: asyncio.Event, work: Coroutine[None, None, T]) -> T | None:
+async def run_until_stopped(stopping: asyncio.Event, work: Coroutine[None, None, T]) -> T | None:
     """Return what comes of `work`, None where the process is asked to end before."""
     working = asyncio.create_task(work)
     asked = asyncio.create_task(stopping.wait())
@@ -67,9 +67,9 @@ async def run_in_thread(work: Callable[[], T]) -> T:
         try:
             result = work()
         except BaseException as error:  # noqa: BLE001 - it is raised where it is waited for
-            settle = functools.partial(_fail, answer, error)
+            settle = functools.partial(_set_future_error, answer, error)
         else:
-            settle = functools.partial(_succeed, answer, result)
+            settle = functools.partial(_set_future_result, answer, result)
         with contextlib.suppress(RuntimeError):  # the loop has ended
             loop.call_soon_threadsafe(settle)
 
@@ -77,17 +77,17 @@ async def run_in_thread(work: Callable[[], T]) -> T:
     return await answer
 
 
-def _succeed(answer: asyncio.Future[T], result: T) -> None:
+def _set_future_result(answer: asyncio.Future[T], result: T) -> None:
     if not answer.done():  # else nobody waits any more
         answer.set_result(result)
 
 
-def _fail(answer: asyncio.Future[T], error: BaseException) -> None:
+def _set_future_error(answer: asyncio.Future[T], error: BaseException) -> None:
     if not answer.done():
         answer.set_exception(error)
 
 
-def collect_rarely() -> None:
+def make_garbage_collection_rare() -> None:
     """Look for cycles seldom, also while all that there is in a cluster is listed."""
     gc.set_threshold(*_GC_THRESHOLD)
 
@@ -96,10 +96,10 @@ def freeze_existing_objects() -> None:
     """Keep collections out of the hot path: what exists now is long-lived, look at new things."""
     gc.collect()
     gc.freeze()
-    collect_rarely()
+    make_garbage_collection_rare()
 
 
-def free_cycles() -> None:
+def collect_garbage_cycles() -> None:
     """Free what holds itself and nothing else does, such as the policies of a former version.
 
     Left alone it would wait for a collection of everything, which `freeze_existing_objects` makes

@@ -42,7 +42,7 @@ class QuantityError(ValueError):
 
 
 @functools.lru_cache(maxsize=65536)
-def parse(text: str) -> Fraction:
+def parse_quantity(text: str) -> Fraction:
     """Return the exact value of a quantity such as `500m`, `1.5Gi` or `2e3`.
 
     Raises:
@@ -58,17 +58,17 @@ def parse(text: str) -> Fraction:
     return number * _SUFFIX_FACTORS[match["suffix"] or ""]
 
 
-def value(text: str | float) -> int:
+def parse_whole_units(text: str | float) -> int:
     """Return the quantity in whole units (bytes, pieces), rounded up, as an int64."""
-    return _round_up(parse(str(text)))
+    return _round_up_to_int64(parse_quantity(str(text)))
 
 
-def milli_value(text: str | float) -> int:
+def parse_milli_units(text: str | float) -> int:
     """Return the quantity in thousandths (milli-CPU), rounded up, as an int64."""
-    return _round_up(parse(str(text)) * 1000)
+    return _round_up_to_int64(parse_quantity(str(text)) * 1000)
 
 
-def _round_up(number: Fraction) -> int:
+def _round_up_to_int64(number: Fraction) -> int:
     away_from_zero = -(-number.numerator // number.denominator)
     if number < 0:
         away_from_zero = number.numerator // number.denominator

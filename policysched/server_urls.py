@@ -13,7 +13,7 @@ _USER = re.compile(r"//[^/]*@")
 _SCHEMES = frozenset({"http", "https"})
 
 
-def split(url: str) -> urllib.parse.SplitResult | None:
+def split_server_url(url: str) -> urllib.parse.SplitResult | None:
     """Return the parts of `http[s]://HOST[:PORT][/PATH]`, None for a text that no client can use.
 
     `urlsplit` drops tabs and line ends and leaves names that DNS cannot hold; clients then raise,
@@ -23,7 +23,7 @@ def split(url: str) -> urllib.parse.SplitResult | None:
         return None
     try:
         parts = urllib.parse.urlsplit(url)
-        is_usable = parts.scheme in _SCHEMES and parts.port != 0 and _is_host(parts)
+        is_usable = parts.scheme in _SCHEMES and parts.port != 0 and _is_valid_host(parts)
     except ValueError:  # of brackets, of the port, or of a name that IDNA has no form for
         return None
     return parts if is_usable else None
@@ -32,10 +32,10 @@ def split(url: str) -> urllib.parse.SplitResult | None:
 def quote_url(url: str) -> str:
     """Return a URL for a message: in backticks, without a password and control characters."""
     without_user = _USER.sub("//(hidden)@", url)
-    return f"`{control_characters.escape_unprintable(without_user)}`"
+    return f"`{control_characters.escape_unprintable_to_one_line(without_user)}`"
 
 
-def _is_host(parts: urllib.parse.SplitResult) -> bool:
+def _is_valid_host(parts: urllib.parse.SplitResult) -> bool:
     """Return whether the host is an IP address or a name that DNS can hold.
 
     Raises:

@@ -14,7 +14,7 @@ _LONG_WORD = 6
 """Words from this length on are so far apart that one edit leads to one of them."""
 
 
-def distance(left: str, right: str) -> int:
+def compute_edit_distance(left: str, right: str) -> int:
     """Return the edits between two words: insert, delete, replace, swap two neighbours."""
     before: list[int] = []
     previous = list(range(len(right) + 1))
@@ -34,7 +34,7 @@ def distance(left: str, right: str) -> int:
     return previous[-1]
 
 
-def find_nearest(word: str, names: Iterable[str]) -> list[str]:
+def find_nearest_names(word: str, names: Iterable[str]) -> list[str]:
     """Return up to three names within two edits of `word`, nearest first; case does not count."""
     folded = word.casefold()
     found = []
@@ -42,13 +42,13 @@ def find_nearest(word: str, names: Iterable[str]) -> list[str]:
         limit = 1 if min(len(word), len(name)) <= _SHORT_WORD else MAX_DISTANCE
         if abs(len(name) - len(word)) > limit:
             continue
-        edits = distance(folded, name.casefold())
+        edits = compute_edit_distance(folded, name.casefold())
         if edits <= limit and edits < len(name):
             found.append((edits, name))
     return [name for _, name in sorted(found)[:MAX_SUGGESTIONS]]
 
 
-def has_one_reading(word: str, meant: str, names: Iterable[str]) -> bool:
+def is_only_reading(word: str, meant: str, names: Iterable[str]) -> bool:
     """Return whether `word` can be nothing but a misspelt `meant`, among all words of its place.
 
     It is if only case or doubled letters differ (`Inn`), or if a long word is one edit away from
@@ -57,27 +57,27 @@ def has_one_reading(word: str, meant: str, names: Iterable[str]) -> bool:
     """
     others = {name for name in names if name != meant}
     folded = word.casefold()
-    if any(_sound(name) == _sound(word) for name in others):
+    if any(_normalise_sound(name) == _normalise_sound(word) for name in others):
         return False
-    if _sound(word) == _sound(meant):
+    if _normalise_sound(word) == _normalise_sound(meant):
         return True
     is_long = min(len(word), len(meant)) >= _LONG_WORD
-    is_near = is_long and distance(folded, meant.casefold()) == 1
+    is_near = is_long and compute_edit_distance(folded, meant.casefold()) == 1
     return is_near and not any(
-        distance(folded, name.casefold()) <= MAX_DISTANCE
+        compute_edit_distance(folded, name.casefold()) <= MAX_DISTANCE
         for name in others
         if abs(len(name) - len(word)) <= MAX_DISTANCE
     )
 
 
-def _sound(word: str) -> str:
+def _normalise_sound(word: str) -> str:
     """Return a word without case and doubled letters."""
     return _DOUBLED.sub(r"\1", word.casefold())
 
 
-def did_you_mean(word: str, names: Iterable[str]) -> str:
+def suggest_names(word: str, names: Iterable[str]) -> str:
     """Return "did you mean `x`?" or "" if nothing is near."""
-    found = [f"`{name}`" for name in find_nearest(word, names)]
+    found = [f"`{name}`" for name in find_nearest_names(word, names)]
     return f"did you mean {join_alternatives(found)}?" if found else ""
 
 
@@ -89,7 +89,7 @@ def join_alternatives(words: Iterable[str]) -> str:
     return ", ".join(listed[:-1]) + " or " + listed[-1]
 
 
-def join_names(names: Sequence[str], most: int) -> str:
+def join_some_names(names: Sequence[str], most: int) -> str:
     """Join names by commas; of more than `most` the first ones and how many more there are."""
     shown = ", ".join(names[:most])
     rest = len(names) - most

@@ -40,7 +40,7 @@ class Unit:
         """Whether it is a plain number or a ratio."""
         return not (self.byte_power or self.core_power or self.second_power)
 
-    def same_dimension(self, other: Unit) -> bool:
+    def has_same_dimension(self, other: Unit) -> bool:
         """Whether numbers of both units may be added and compared."""
         return (self.byte_power, self.core_power, self.second_power) == (
             other.byte_power,
@@ -48,7 +48,7 @@ class Unit:
             other.second_power,
         )
 
-    def times(self, other: Unit, sign: int = 1) -> Unit:
+    def multiply_unit(self, other: Unit, sign: int = 1) -> Unit:
         """Return the unit of a product, or with sign -1 of a quotient."""
         product = Unit(
             self.byte_power + sign * other.byte_power,
@@ -67,7 +67,7 @@ class Unit:
         """Return the unit in the words of the language."""
         if self.is_dimensionless:
             return "ratio" if self.is_ratio else "number"
-        return NAMES.get(self) or _product(self)
+        return NAMES.get(self) or _make_product_unit(self)
 
 
 NUMBER = Unit()
@@ -90,7 +90,7 @@ NAMES: dict[Unit, str] = {
 }
 
 
-def _product(unit: Unit) -> str:
+def _make_product_unit(unit: Unit) -> str:
     powers = (
         ("bytes", unit.byte_power),
         ("cores", unit.core_power),

@@ -17,6 +17,6 @@ def test_every_plugin_module_is_held_to_know_no_other() -> None:
     held = next(c["modules"] for c in contracts if c["id"] == "plugins")
     built_in = registry.create_built_in_registry()
     handle = handles.Handle()
-    made = [built_in.create(name, None, handle) for name in built_in.names()]
+    made = [built_in.create_plugin(name, None, handle) for name in built_in.list_plugin_names()]
     modules = (".".join(type(plugin).__module__.split(".")[:3]) for plugin in made)
     assert sorted(modules) == sorted(held)

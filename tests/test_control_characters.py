@@ -22,12 +22,12 @@ _TURNING = re.compile(
 def test_control_characters_are_those_of_unicode() -> None:
     """Tabs and the line ends of a text are none: they do what its author wants."""
     controls = {each for each in _EVERY if unicodedata.category(each) == "Cc"} - set("\t\n\r")
-    assert set(filter(control_characters.is_control, _EVERY)) == controls
+    assert set(filter(control_characters.is_control_character, _EVERY)) == controls
 
 
 def test_unseen_characters_are_control_and_bidirectional_ones() -> None:
     """Marks, embeddings, overrides and isolates change the direction of text."""
-    controls = set(filter(control_characters.is_control, _EVERY))
+    controls = set(filter(control_characters.is_control_character, _EVERY))
     turning = {each for each in _EVERY if _TURNING.match(unicodedata.name(each, ""))}
     assert set(control_characters.UNSEEN.findall("".join(_EVERY))) == controls | turning
 
@@ -48,14 +48,14 @@ def test_what_is_not_seen_is_written_out(
     text: str, in_text: str, in_line: str, blanked: str
 ) -> None:
     """A text keeps its lines; a line is one."""
-    assert control_characters.escape(text) == in_text
-    assert control_characters.escape_line(text) == in_line
-    assert control_characters.blank_line(text) == blanked
+    assert control_characters.escape_control_characters(text) == in_text
+    assert control_characters.escape_to_one_line(text) == in_line
+    assert control_characters.blank_control_characters(text) == blanked
 
 
 def test_no_unprintable_character_stays() -> None:
     """Blanks that are not the ASCII one, and half a surrogate, are written out as well."""
-    assert control_characters.escape_unprintable("ä \x1b\xa0\u200b\ud800") == (
+    assert control_characters.escape_unprintable_to_one_line("ä \x1b\xa0\u200b\ud800") == (
         "ä \\x1b\\xa0\\u200b\\ud800"
     )
 
@@ -63,6 +63,6 @@ def test_no_unprintable_character_stays() -> None:
 def test_xml_can_be_made_of_any_text() -> None:
     """What XML cannot write is replaced; tabs and letters stay."""
     text = "a\tb\x00\x1b\ud800\ufffe\N{GRINNING FACE}"
-    clean = control_characters.replace_for_xml(text)
+    clean = control_characters.replace_non_xml_characters(text)
     assert clean == "a\tb\ufffd\ufffd\ufffd\ufffd\N{GRINNING FACE}"
     assert ElementTree.fromstring(f"<a>{clean}</a>").text == clean  # noqa: S314 - our own

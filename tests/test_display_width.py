@@ -20,4 +20,4 @@ from policysched import display_width
 )
 def test_columns_of_a_text(text: str, columns: int) -> None:
     """Wide letters take two columns, marks over a letter none."""
-    assert display_width.count_columns(text) == columns
+    assert display_width.count_display_columns(text) == columns

@@ -35,7 +35,7 @@ from policysched import int64
 )
 def test_integers_are_those_of_go(text: str, number: int | None) -> None:
     """A text is an integer if strconv.ParseInt reads one, whatever its length."""
-    assert int64.parse(text) == number
+    assert int64.parse_int64(text) == number
 
 
 @pytest.mark.parametrize(
@@ -54,4 +54,4 @@ def test_integers_are_those_of_go(text: str, number: int | None) -> None:
 )
 def test_digits_are_ascii_without_a_sign(text: str, number: int | None) -> None:
     """Ports, counts and widths are digits alone."""
-    assert int64.parse_digits(text) == number
+    assert int64.parse_unsigned_digits(text) == number

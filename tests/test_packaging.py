@@ -16,7 +16,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 FOLDERS = ("grammar", "policies", "schemas")
 
 _PRINT_GRAMMAR_FOLDER = (
-    "from policysched import _resources; print(_resources.path('grammar', 'policy.lark').parent)"
+    "from policysched import _resources; "
+    "print(_resources.find_resource_path('grammar', 'policy.lark').parent)"
 )
 
 
@@ -59,7 +60,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 def test_a_checkout_finds_its_own_folders() -> None:
     """Run from a checkout, the folders are those at its root."""
-    assert [_resources.folder(name) for name in FOLDERS] == [ROOT / name for name in FOLDERS]
+    assert [_resources.find_resource_folder(name) for name in FOLDERS] == [
+        ROOT / name for name in FOLDERS
+    ]
 
 
 @pytest.mark.slow
@@ -106,6 +109,6 @@ def test_a_wheel_carries_every_file(name: str, wheel: pathlib.Path) -> None:
 def test_a_missing_file_is_one_clear_error() -> None:
     """A file that does not ship with policysched is named, with what to do."""
     with pytest.raises(errors.MissingResourceError, match=r"nothing\.lark.*reinstall policysched"):
-        _resources.text("grammar", "nothing.lark")
+        _resources.read_resource_text("grammar", "nothing.lark")
     with pytest.raises(errors.MissingResourceError, match=r"nowhere.*tried.*reinstall"):
-        _resources.folder("nowhere")
+        _resources.find_resource_folder("nowhere")

@@ -72,7 +72,7 @@ def test_lists_of_a_cluster_are_read_without_collections() -> None:
     before = gc.get_threshold()
     gc.collect()
     try:
-        process.collect_rarely()
+        process.make_garbage_collection_rare()
         counted = gc.get_stats()[0]["collections"]
         kept = [[number] for number in range(20_000)]
         assert gc.get_stats()[0]["collections"] == counted
@@ -108,9 +108,9 @@ def test_work_before_the_start_ends_when_the_process_does() -> None:
     async def scenario() -> None:
         stopping, never, at_once = asyncio.Event(), asyncio.Event(), asyncio.Event()
         at_once.set()
-        assert await process.run_unless_stopped(stopping, _answer(at_once)) == "done"
+        assert await process.run_until_stopped(stopping, _answer(at_once)) == "done"
         stopping.set()
-        assert await process.run_unless_stopped(stopping, _answer(never)) is None
+        assert await process.run_until_stopped(stopping, _answer(never)) is None
 
     asyncio.run(scenario())
 

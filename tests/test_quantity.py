@@ -38,8 +38,8 @@ from policysched import int64, quantity
 )
 def test_values_round_away_from_zero(text: str | float, value: int, milli: int) -> None:
     """Both readings of a quantity are those of apimachinery's Value and MilliValue."""
-    assert quantity.value(text) == value
-    assert quantity.milli_value(text) == milli
+    assert quantity.parse_whole_units(text) == value
+    assert quantity.parse_milli_units(text) == milli
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_values_round_away_from_zero(text: str | float, value: int, milli: int) 
 def test_other_texts_are_refused(text: str) -> None:
     """What Kubernetes would not parse is an error that shows the text."""
     with pytest.raises(quantity.QuantityError, match="is not a quantity"):
-        quantity.parse(text)
+        quantity.parse_quantity(text)
 
 
 @hypothesis.given(
@@ -57,6 +57,6 @@ def test_other_texts_are_refused(text: str) -> None:
 )
 def test_value_is_the_smallest_integer_not_below(number: int, suffix: str) -> None:
     """Rounding up never loses more than one unit."""
-    exact = quantity.parse(f"{number}{suffix}")
-    rounded = quantity.value(f"{number}{suffix}")
+    exact = quantity.parse_quantity(f"{number}{suffix}")
+    rounded = quantity.parse_whole_units(f"{number}{suffix}")
     assert rounded == int64.MAX or exact <= rounded < exact + Fraction(1)

@@ -51,13 +51,13 @@ USABLE = [
 @pytest.mark.parametrize("url", MALFORMED, ids=ascii)
 def test_a_text_that_no_client_can_use_is_no_url_of_a_server(url: str) -> None:
     """None of the clients has to find out."""
-    assert server_urls.split(url) is None
+    assert server_urls.split_server_url(url) is None
 
 
 @pytest.mark.parametrize("url", USABLE, ids=ascii)
 def test_a_url_of_a_server_is_taken_apart(url: str) -> None:
     """Addresses in brackets, names beyond ASCII, ports and paths are fine."""
-    parts = server_urls.split(url)
+    parts = server_urls.split_server_url(url)
     assert parts is not None
     assert parts.geturl() == url
 

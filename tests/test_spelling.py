@@ -24,12 +24,14 @@ from policysched import spelling
 )
 def test_names_within_two_edits_are_near(word: str, names: list[str], nearest: list[str]) -> None:
     """Nearest first, at most three; a short word must be very near."""
-    assert spelling.find_nearest(word, names) == nearest
+    assert spelling.find_nearest_names(word, names) == nearest
 
 
 @given(st.text("abc", max_size=6), st.text("abc", max_size=6))
 def test_distance_is_symmetric_and_zero_for_equals(left: str, right: str) -> None:
     """It is a distance."""
-    assert spelling.distance(left, right) == spelling.distance(right, left)
-    assert (spelling.distance(left, right) == 0) == (left == right)
-    assert spelling.distance(left, right) <= max(len(left), len(right))
+    assert spelling.compute_edit_distance(left, right) == spelling.compute_edit_distance(
+        right, left
+    )
+    assert (spelling.compute_edit_distance(left, right) == 0) == (left == right)
+    assert spelling.compute_edit_distance(left, right) <= max(len(left), len(right))

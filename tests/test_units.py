@@ -23,7 +23,7 @@ def test_products_and_quotients_combine_units(
     left: units.Unit, right: units.Unit, sign: int, product: str
 ) -> None:
     """Powers add up; a quotient of equal dimensions is a ratio."""
-    assert str(left.times(right, sign)) == product
+    assert str(left.multiply_unit(right, sign)) == product
 
 
 @pytest.mark.parametrize(

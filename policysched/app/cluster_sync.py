@@ -13,23 +13,23 @@ from policysched.profiles import needed_kinds
 class ClusterSync(watch_sync.WatchSync):
     """Says when enough of a cluster of nodes is known, which is a matter of the profiles."""
 
-    async def wait(self, profiles: Callable[[], Collection[profile.Profile]]) -> None:
+    async def wait_for_profiles(self, profiles: Callable[[], Collection[profile.Profile]]) -> None:
         """Return when all is known that the profiles read, which may change meanwhile."""
-        await self.wait_for(lambda: needed_kinds.find_readers(profiles()))
+        await self.wait_until_synced(lambda: needed_kinds.find_plugins_by_resource(profiles()))
 
-    def require(self, profiles: Collection[profile.Profile]) -> None:
+    def require_synced(self, profiles: Collection[profile.Profile]) -> None:
         """See that profiles read nothing that is not known; before scheduling begins, all may.
 
         Raises:
             ConfigurationError: they do.
         """
-        readers = needed_kinds.find_readers(profiles)
-        missing = self.find_missing(readers) if self.is_ready else []
+        readers = needed_kinds.find_plugins_by_resource(profiles)
+        missing = self.find_unsynced_resources(readers) if self.is_ready else []
         if missing:
             named = ", ".join(f"{name} (read by {', '.join(readers[name])})" for name in missing)
             problem = f"the API server has not let us list and watch {named}"
             raise errors.ConfigurationError("profiles", problem)
 
-    def problem(self, profiles: Collection[profile.Profile]) -> str:
+    def describe_unsynced_profiles(self, profiles: Collection[profile.Profile]) -> str:
         """Return what is missing, "" where scheduling may begin."""
-        return self.problem_of(needed_kinds.find_readers(profiles))
+        return self.describe_unsynced_resources(needed_kinds.find_plugins_by_resource(profiles))

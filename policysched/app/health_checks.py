@@ -15,19 +15,21 @@ _STUCK_SECONDS = 120.0
 def make_scheduler_health(joined: context.ProcessContext) -> health.HealthChecks:
     """Return the checks of a process; it is asked only once it runs."""
     live: dict[str, health.Check] = {
-        "leaderElection": lambda: _election(joined),
-        "scheduling": _Progress(joined, joined.clock).check,
+        "leaderElection": lambda: _check_election(joined),
+        "scheduling": _PodProgressCheck(joined, joined.clock).check,
     }
     ready: dict[str, health.Check] = {
-        "leaderElection": lambda: _election(joined),
-        "informer-sync": lambda: joined.sync.problem(joined.profiles.get_profiles()),
+        "leaderElection": lambda: _check_election(joined),
+        "informer-sync": lambda: joined.sync.describe_unsynced_profiles(
+            joined.profiles.get_profiles()
+        ),
         "policies": lambda: "" if joined.profiles.current.by_name else "there are no profiles",
         "shutdown": lambda: "the process is about to end" if joined.stopping.is_set() else "",
     }
     return health.HealthChecks(live, ready)
 
 
-def _election(joined: context.ProcessContext) -> str:
+def _check_election(joined: context.ProcessContext) -> str:
     """Fail where the election hangs: the others think that nobody leads, this process that it does.
 
     Standing by is fine.
@@ -37,7 +39,7 @@ def _election(joined: context.ProcessContext) -> str:
     return ""
 
 
-class _Progress:
+class _PodProgressCheck:
     """Whether pods that could be tried are tried.
 
     A cycle that does not end needs no check: nothing answers then, not even `ping`.
@@ -52,19 +54,19 @@ class _Progress:
     def check(self) -> str:
         attempts = sum(self._joined.scheduler.counters.attempts.values())
         now_seconds = self._clock.monotonic_seconds()
-        if attempts != self._attempts or not self._has_work():
+        if attempts != self._attempts or not self._has_ready_pods():
             self._attempts, self._since_seconds = attempts, now_seconds
         if now_seconds - self._since_seconds >= _STUCK_SECONDS:
             return "pods are ready to be scheduled, and none has been tried for minutes"
         return ""
 
-    def _has_work(self) -> bool:
+    def _has_ready_pods(self) -> bool:
         joined = self._joined
         return (
             joined.elector.is_leading
             and not joined.stopping.is_set()
             and joined.sync.is_ready
             and joined.reflectors.pods.synced.is_set()
-            and joined.scheduler.queue.pending_pods().get("active", 0) > 0
+            and joined.scheduler.queue.count_pending_pods().get("active", 0) > 0
             and joined.scheduler.bindings_in_flight < joined.config.parallel_binds
         )

@@ -58,16 +58,16 @@ def make_karmada_health(checked: KarmadaHealthInputs) -> health.HealthChecks:
         return ""
 
     return health.HealthChecks(
-        {"leaderElection": election, "scheduling": _Progress(checked).check},
+        {"leaderElection": election, "scheduling": _BindingProgressCheck(checked).check},
         {
             "leaderElection": election,
-            "informer-sync": lambda: checked.sync.problem_of(checked.names),
+            "informer-sync": lambda: checked.sync.describe_unsynced_resources(checked.names),
             "shutdown": lambda: "the process is about to end" if checked.stopping.is_set() else "",
         },
     )
 
 
-class _Progress:
+class _BindingProgressCheck:
     """Whether bindings that wait are looked at, as far as nothing holds them back.
 
     A decision that does not end needs no check: nothing answers then, not even `ping`.
@@ -81,16 +81,16 @@ class _Progress:
     def check(self) -> str:
         schedules = self._checked.schedules
         now_seconds = self._checked.clock.monotonic_seconds()
-        if schedules.steps != self._steps or not self._has_work():
+        if schedules.steps != self._steps or not self._has_ready_bindings():
             self._steps, self._since_seconds = schedules.steps, now_seconds
-        limit_seconds = STUCK_WRITES_SECONDS if schedules.is_full else STUCK_SECONDS
+        limit_seconds = STUCK_WRITES_SECONDS if schedules.has_too_much_in_flight else STUCK_SECONDS
         if now_seconds - self._since_seconds < limit_seconds:
             return ""
-        if schedules.is_full:
+        if schedules.has_too_much_in_flight:
             return "bindings are being written, and none of these writes has ended for minutes"
         return "bindings are ready to be scheduled, and none has been looked at for minutes"
 
-    def _has_work(self) -> bool:
+    def _has_ready_bindings(self) -> bool:
         checked = self._checked
         return (
             checked.schedules.is_running

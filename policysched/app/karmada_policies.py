@@ -75,9 +75,9 @@ class ClusterPolicyFollower:
         self._source_watch = source_watch.SourceWatch()
         self._followed: initial_version.PolicySource | None = None
         self._metrics: metrics_source.MetricsSource | None = None
-        self._start = self._starting.find_local()
+        self._start = self._starting.find_local_version()
         if self._start is not None:
-            self._metrics = self._open_metrics(self._start)
+            self._metrics = self._open_metrics_source(self._start)
         self.background: list[Coroutine[None, None, None]] = []
         self.collectors: list[Callable[[], Iterable[core.Metric]]] = []
 
@@ -88,12 +88,12 @@ class ClusterPolicyFollower:
             InputError: there is no good version.
             KubeError: what is kept of former ones cannot be read.
         """
-        begun = await self._starting.begin(api, self._rng, stopping)
+        begun = await self._starting.find_first_version(api, self._rng, stopping)
         if begun is None:
             return False
         self._start, self._followed = begun
         if self._metrics is None:
-            self._metrics = self._open_metrics(self._start)
+            self._metrics = self._open_metrics_source(self._start)
         return True
 
     @property
@@ -105,7 +105,7 @@ class ClusterPolicyFollower:
             "hash": start.checked.hash if start else "none",
         }
 
-    def connect(self, around: ClusterPolicyContext) -> live_policies.LiveClusterPolicies:
+    def connect_to_loop(self, around: ClusterPolicyContext) -> live_policies.LiveClusterPolicies:
         """Return what hands policies to the loop, with the first version.
 
         Raises:
@@ -118,15 +118,15 @@ class ClusterPolicyFollower:
         live = live_policies.LiveClusterPolicies(
             around.loop, self._metrics, self._clock, self._rows
         )
-        live.use(start.checked.policy_set, self._make_policies(start.checked))
-        state = policy_reloads.make_first_state(start, followed, self._clock.now())
+        live.use_version(start.checked.policy_set, self._make_policies(start.checked))
+        state = policy_reloads.make_initial_policy_state(start, followed, self._clock.now())
         reloads = reloader.Reloader(
             self._recipe, state, live, self._make_policies, self._clock, known=start.offer
         )
         clusters = live_policies.ClusterMetricTargets(
             around.clusters_synced, around.loop.handlers.store
         )
-        self.background += [live.follow_metrics(clusters), live.retry()]
+        self.background += [live.follow_metrics(clusters), live.retry_bindings()]
         parts = policy_reloads.PolicyReloadContext(
             self._options.configuration.policies,
             state,
@@ -138,7 +138,7 @@ class ClusterPolicyFollower:
         )
         policy_reloads.follow_policies(parts, start, followed, reloads)
         self._source_watch.recorder = around.recorder
-        self.collectors.append(lambda: reporting.collect_metrics(state))
+        self.collectors.append(lambda: reporting.collect_reload_metrics(state))
         self._add_collectors(live, around.loop)
         return live
 
@@ -146,11 +146,11 @@ class ClusterPolicyFollower:
         self, live: live_policies.LiveClusterPolicies, loop: live_policies.ClusterPolicyConsumers
     ) -> None:
         def of_samples() -> Iterable[core.Metric]:
-            rows = live.rows.update_snapshot(loop.handlers.store.clusters_now())
-            return exporter.collect_sample_ages(live.metric_readers(), rows, "clusters")
+            rows = live.rows.update_snapshot(loop.handlers.store.list_clusters())
+            return exporter.collect_sample_age_metrics(live.make_metric_readers(), rows, "clusters")
 
         def of_expiry() -> Iterable[core.Metric]:
-            return rule_expiry.collect_metrics(
+            return rule_expiry.collect_rule_expiry_metrics(
                 lambda: live.policy_set, lambda profile: profile.cluster_policies
             )
 
@@ -158,8 +158,8 @@ class ClusterPolicyFollower:
         metrics = self._metrics
         if metrics is not None:
             self.collectors += [
-                lambda: exporter.collect_sources(metrics.health()),
-                lambda: exporter.collect_queries(metrics.stats()),
+                lambda: exporter.collect_source_metrics(metrics.get_server_health()),
+                lambda: exporter.collect_query_metrics(metrics.get_metric_stats()),
             ]
 
     def _make_policies(
@@ -170,7 +170,7 @@ class ClusterPolicyFollower:
             checked.policy_set, name, self._clock, self._rows
         )
 
-    def _open_metrics(
+    def _open_metrics_source(
         self, start: initial_version.InitialVersion
     ) -> metrics_source.MetricsSource | None:
         """Return the source of samples.
@@ -182,7 +182,7 @@ class ClusterPolicyFollower:
         found = self._make_policies(start.checked)
         around = source.SourceDependencies(self._clock, self._rng, observer=self._source_watch)
         said = self._options
-        return metrics_source.open_source(
+        return metrics_source.open_metrics_source(
             said.metrics_file,
             said.configuration.prometheus,
             found.metrics if found else (),

@@ -104,7 +104,7 @@ class KarmadaSchedulerProcess:
             RemoteError: a credential could not be had.
         """
         said = self._options
-        connecting = kubeconfig.load(said.kubeconfig, said.context, self._clock)
+        connecting = kubeconfig.load_api_client_config(said.kubeconfig, said.context, self._clock)
         await lifecycle.follow_api_server(connecting, self._serve)
 
     async def _serve(self, connection: kubeconfig.ApiClientConfig, stopping: asyncio.Event) -> None:
@@ -112,7 +112,9 @@ class KarmadaSchedulerProcess:
         if said.master is not None:
             connection = dataclasses.replace(connection, server=said.master.rstrip("/"))
         servers = said.configuration.prometheus
-        logs.SECRETS.add(known_secrets.list_process_secrets(connection.credentials, servers))
+        logs.SECRETS.add_secret_source(
+            known_secrets.list_process_secrets(connection.credentials, servers)
+        )
         async with self._open_connections(connection) as connected:
             if following is not None and not await following.find_first_version(
                 connected.api, stopping
@@ -127,7 +129,7 @@ class KarmadaSchedulerProcess:
         policies = {} if self._following is None else self._following.described
         _log.info(
             "starting %s",
-            logs.fields(
+            logs.make_log_fields(
                 version=policysched.__version__,
                 server=connection.server,
                 scheduler=self._options.scheduler_name,
@@ -141,28 +143,30 @@ class KarmadaSchedulerProcess:
         self, connection: kubeconfig.ApiClientConfig
     ) -> AsyncIterator[_ApiConnections]:
         said, rng = self._options, self._rng
-        writes = election.make_fence(said.election, self._clock)
+        writes = election.make_write_fence(said.election, self._clock)
         async with (
             client.ApiClient(
                 connection,
                 rng=rng,
                 max_connections=said.writes_at_once + _OTHER_CONNECTIONS,
-                limit=self._limit(),
+                limit=self._make_request_limit(),
                 fence=writes,
             ) as api,
             client.ApiClient(
                 connection,
                 rng=rng,
                 max_connections=_EVENT_CONNECTIONS,
-                limit=self._limit(),
+                limit=self._make_request_limit(),
                 fence=writes,
             ) as events,
-            election.open_elector(said.election, connection, writes, self._clock, rng) as elector,
+            election.make_lease_elector(
+                said.election, connection, writes, self._clock, rng
+            ) as elector,
         ):
             yield _ApiConnections(connection, api, events, elector)
 
-    def _limit(self) -> rate_limit.TokenBucket | None:
-        return lifecycle.make_limit(self._options.qps, self._options.burst, self._clock)
+    def _make_request_limit(self) -> rate_limit.TokenBucket | None:
+        return lifecycle.make_request_limit(self._options.qps, self._options.burst, self._clock)
 
 
 def _make_policy_follower(
@@ -209,36 +213,38 @@ class _ConnectedProcess:
         self._echoes = acknowledgements.WriteAcknowledgements()
         known = store.ControlPlaneStore()
         self._handlers = event_handlers.BindingEventHandlers(
-            known, self._queue(known), said.scheduler_name, on_change=self._awake.set
+            known, self._make_queue(known), said.scheduler_name, on_change=self._awake.set
         )
-        self._handlers.stand_by()
+        self._handlers.stop_queueing()
 
-    def _queue(self, known: store.ControlPlaneStore) -> work_queue.WorkQueue:
+    def _make_queue(self, known: store.ControlPlaneStore) -> work_queue.WorkQueue:
         said, clock, on_ready = self._options, self._clock, self._awake.set
         if said.by_priority:
-            return priority_queue.PriorityQueue(clock, known.priority_of, on_ready=on_ready)
+            return priority_queue.PriorityQueue(
+                clock, known.get_binding_priority, on_ready=on_ready
+            )
         bucket = rate_limit.TokenBucket(said.retry.per_second, said.retry.burst, clock)
         return work_queue.WorkQueue(clock, bucket, said.retry, on_ready=on_ready)
 
     async def run(self, connected: _ApiConnections, stopping: asyncio.Event) -> None:
         self._estimators = _make_estimators(self._options, connected.api, self._rng)
-        watches = self._watches(connected.api)
+        watches = self._make_watches(connected.api)
         sync = watch_sync.WatchSync(watches.values(), "binding")
         recorder = event_recorder.ApiEventRecorder(
             connected.events,
             self._clock,
             form=event_formats.CoreV1EventFormat(self._options.scheduler_name),
         )
-        decisions = self._decisions(recorder)
-        schedules = self._loop(connected, decisions, recorder)
+        decisions = self._make_decision_log(recorder)
+        schedules = self._make_loop(connected, decisions, recorder)
         self._follow_policies(connected, watches, recorder, decisions, schedules)
         leading = self._make_leadership(connected, watches, schedules)
         followed = self._following.background if self._following is not None else []
         try:
-            health = self._health(connected, sync, stopping, schedules)
-            servers = list(self._servers(connected, health))
+            health = self._make_health_checks(connected, sync, stopping, schedules)
+            servers = list(self._make_servers(connected, health))
         except BaseException:
-            lifecycle.close(followed)
+            lifecycle.close_coroutines(followed)
             raise
         background: list[Coroutine[Any, Any, None]] = [
             *servers,
@@ -246,14 +252,14 @@ class _ConnectedProcess:
             *(watch.run() for watch in watches.values()),
             recorder.run(),
             malloc_tuning.trim_periodically(),
-            self._schedule(sync, leading),
+            self._schedule_while_leading(sync, leading),
             *([] if self._estimators is None else [self._estimators.run()]),
         ]
-        await lifecycle.work(
-            background, leading, lambda: event_recording.flush_events(recorder), stopping
+        await lifecycle.run_until_stopped(
+            background, leading, lambda: event_recording.flush_binding_events(recorder), stopping
         )
 
-    def _watches(self, api: client.ApiClient) -> dict[str, reflector.Reflector[Any]]:
+    def _make_watches(self, api: client.ApiClient) -> dict[str, reflector.Reflector[Any]]:
         clusters: reflector.ReflectorSink[objects.Cluster] = self._handlers.clusters
         if self._estimators is not None:
             clusters = self._estimators.wrap_sink(clusters)
@@ -270,7 +276,9 @@ class _ConnectedProcess:
             for resource, sink in sinks
         }
 
-    def _decisions(self, recorder: event_recorder.ApiEventRecorder) -> scheduling.BindingScheduler:
+    def _make_decision_log(
+        self, recorder: event_recorder.ApiEventRecorder
+    ) -> scheduling.BindingScheduler:
         return scheduling.BindingScheduler(
             self._algorithm,
             self._handlers,
@@ -297,7 +305,7 @@ class _ConnectedProcess:
         goes_by = live_policies.ClusterPolicyConsumers(
             self._algorithm, decisions, self._handlers, schedules
         )
-        self._live = self._following.connect(
+        self._live = self._following.connect_to_loop(
             karmada_policies.ClusterPolicyContext(
                 connected.api,
                 connected.elector,
@@ -307,7 +315,7 @@ class _ConnectedProcess:
             )
         )
 
-    def _loop(
+    def _make_loop(
         self,
         connected: _ApiConnections,
         decisions: scheduling.BindingScheduler,
@@ -323,9 +331,9 @@ class _ConnectedProcess:
         )
         schedules.is_held_back = backpressure.EventBackpressure(
             lambda: recorder.waiting, self._clock
-        ).is_held_back
+        ).is_event_backlog_full
         if self._estimators is not None:
-            schedules.ask = self._estimators.ask
+            schedules.ask = self._estimators.ask_estimators
         return schedules
 
     def _make_leadership(
@@ -335,27 +343,30 @@ class _ConnectedProcess:
         schedules: loop.BindingSchedulingLoop,
     ) -> runner.LeadershipRunner:
         async def refresh() -> None:
-            await asyncio.gather(*(watch.refresh() for watch in watches.values()))
+            await asyncio.gather(*(watch.relist() for watch in watches.values()))
 
         return lifecycle.make_leadership(
             self._options.election, connected.elector, schedules, refresh
         )
 
-    async def _schedule(self, sync: watch_sync.WatchSync, leading: runner.LeadershipRunner) -> None:
+    async def _schedule_while_leading(
+        self, sync: watch_sync.WatchSync, leading: runner.LeadershipRunner
+    ) -> None:
         """Schedule bindings whenever this process leads, once everything has been listed."""
-        await sync.wait_for(lambda: _READERS)
+        await sync.wait_until_synced(lambda: _READERS)
         if self._live is not None:
             await self._live.wait_for_metrics()
         if self._estimators is not None:
-            await self._estimators.wait_all_tried()
+            await self._estimators.wait_until_estimators_tried()
         process.freeze_existing_objects()
         known = self._handlers.store
         _log.info(
-            "synced %s", logs.fields(clusters=len(known.clusters), bindings=len(known.bindings))
+            "synced %s",
+            logs.make_log_fields(clusters=len(known.clusters), bindings=len(known.bindings)),
         )
         await leading.run()
 
-    def _health(
+    def _make_health_checks(
         self,
         connected: _ApiConnections,
         sync: watch_sync.WatchSync,
@@ -366,23 +377,27 @@ class _ConnectedProcess:
         checked = karmada_health_checks.KarmadaHealthInputs(
             connected.elector, sync, tuple(_READERS), stopping, schedules, queue, self._clock
         )
-        return karmada_health_checks.make_karmada_health(checked).pages()
+        return karmada_health_checks.make_karmada_health(checked).make_pages()
 
-    def _servers(
+    def _make_servers(
         self, connected: _ApiConnections, health: shared_pages.Pages
     ) -> Iterable[Coroutine[Any, Any, None]]:
         """Return what serves the pages; ConfigurationError where it cannot listen there."""
         own = exporter.MetricsExporter()
-        own.add(lambda: metrics.collect_metrics(self._measured, self._handlers))
-        own.add(metrics.collect_build_info)
+        own.add_collector(lambda: metrics.collect_binding_metrics(self._measured, self._handlers))
+        own.add_collector(metrics.collect_build_info)
         for collect in self._following.collectors if self._following is not None else ():
-            own.add(collect)
+            own.add_collector(collect)
         if self._estimators is not None:
-            own.add(self._estimators.collect_metrics)
-        own.add(lambda: election.collect_metrics(self._options.election, connected.elector))
+            own.add_collector(self._estimators.collect_metrics)
+        own.add_collector(
+            lambda: election.collect_leadership_metrics(self._options.election, connected.elector)
+        )
         host = urllib.parse.urlsplit(connected.to.server).netloc
-        own.add(lambda: request_metrics.collect(connected.api.stats, host))
+        own.add_collector(
+            lambda: request_metrics.collect_request_metrics(connected.api.stats, host)
+        )
         said = self._options
-        return shared_pages.make_servers(
+        return shared_pages.make_http_servers(
             (said.health_address, health), (said.metrics_address, {exporter.PATH: own.make_page})
         )

@@ -32,16 +32,18 @@ async def follow_api_server(
         RemoteError: a credential could not be had.
     """
     malloc_tuning.map_buffers_separately()
-    process.collect_rarely()
+    process.make_garbage_collection_rare()
     stopping = process.stop_on_signals()
-    connection = await process.run_unless_stopped(stopping, connecting)
+    connection = await process.run_until_stopped(stopping, connecting)
     if connection is None:
         return
     await serve(connection, stopping)
     _log.info("stopped")
 
 
-def make_limit(qps: float | None, burst: int, clock: clocks.Clock) -> rate_limit.TokenBucket | None:
+def make_request_limit(
+    qps: float | None, burst: int, clock: clocks.Clock
+) -> rate_limit.TokenBucket | None:
     """Return the limit of requests a second, or None for no limit."""
     return None if qps is None else rate_limit.TokenBucket(qps, burst, clock)
 
@@ -58,13 +60,13 @@ def make_leadership(
     """
     if not config.leader_elect:
         return runner.LeadershipRunner(elector, loop)
-    last_writes_seconds = election.parse_times(config).last_writes_seconds
+    last_writes_seconds = election.parse_lease_timings(config).last_writes_seconds
     return runner.LeadershipRunner(
         elector, loop, refresh=refresh, last_writes_seconds=last_writes_seconds
     )
 
 
-async def work(
+async def run_until_stopped(
     background: Iterable[Coroutine[Any, Any, None]],
     leading: runner.LeadershipRunner,
     flush: Callable[[], Awaitable[None]],
@@ -78,13 +80,13 @@ async def work(
         tasks = [group.create_task(each) for each in background]
         await stopping.wait()
         _log.info("stopping")
-        await leading.end(flush)
+        await leading.end_scheduling(flush)
         for task in tasks:
             task.cancel()
-    await leading.hand_over()
+    await leading.release_lease()
 
 
-def close(background: Iterable[Coroutine[Any, Any, None]]) -> None:
+def close_coroutines(background: Iterable[Coroutine[Any, Any, None]]) -> None:
     """Close coroutines that will not run; Python complains about those never awaited."""
     for each in background:
         each.close()

@@ -26,7 +26,7 @@ from policysched.reload import (
 )
 
 
-def make_first_state(
+def make_initial_policy_state(
     start: initial_version.InitialVersion,
     source: initial_version.PolicySource | None,
     now: datetime.datetime,
@@ -68,13 +68,15 @@ def add_policy_reloads(
 ) -> None:
     """Follow `source`, tell people of it, and keep versions."""
     policies = joined.policies
-    joined.metrics_exporter.add(lambda: reporting.collect_metrics(policies))
+    joined.metrics_exporter.add_collector(lambda: reporting.collect_reload_metrics(policies))
     joined.pages[reporting.PATH] = lambda _query: reporting.make_page(policies)
     if source is None:
         return
     if isinstance(source, config_map_source.ConfigMapSource):
         joined.config_map = lambda: source.last
-    make = reloader.make_profiles_factory(joined.writers.make_handle(joined.scheduler, joined.rng))
+    make = reloader.make_profiles_factory(
+        joined.writers.make_plugin_handle(joined.scheduler, joined.rng)
+    )
     reloads = reloader.Reloader(
         recipe, policies, joined.profiles, make, joined.clock, known=start.offer
     )
@@ -97,16 +99,16 @@ def follow_policies(
     reloads: reloader.Reloader[Any],
 ) -> None:
     """Let `reloads` take what `source` has; keep versions, and tell of them where they are."""
-    _keep_versions(around)
+    _keep_policy_versions(around)
     if isinstance(source, config_map_source.ConfigMapSource):
-        _publish_status(around, source)
+        _publish_policy_status(around, source)
     if start.refusal is not None:
         around.state.record_refusal(start.refusal, around.state.current.loaded_at)
     around.background.append(reloads.run())
-    around.background.append(source.run(reloads.submit, start.offer))
+    around.background.append(source.run(reloads.submit_offer, start.offer))
 
 
-def _keep_versions(around: PolicyReloadContext) -> None:
+def _keep_policy_versions(around: PolicyReloadContext) -> None:
     """Keep every version that is put to use, from the first one on."""
     settings, policies = around.settings, around.state
     if not settings.history_config_map:
@@ -121,14 +123,16 @@ def _keep_versions(around: PolicyReloadContext) -> None:
 
     def keep(told: state.ReloadEvent) -> None:
         if told.outcome is state.OfferOutcome.LOADED:
-            keeper.add(policies.current, policies.origin)
+            keeper.add_version(policies.current, policies.origin)
 
-    keeper.add(policies.current, policies.origin)
+    keeper.add_version(policies.current, policies.origin)
     policies.listeners.append(keep)
     around.background.append(keeper.run())
 
 
-def _publish_status(around: PolicyReloadContext, source: config_map_source.ConfigMapSource) -> None:
+def _publish_policy_status(
+    around: PolicyReloadContext, source: config_map_source.ConfigMapSource
+) -> None:
     """Tell of versions by events and annotations of the ConfigMap that they come from."""
     policies = around.state
     told = reporting.PolicyEventRecorder(around.recorder, lambda: source.last, policies)
@@ -139,6 +143,6 @@ def _publish_status(around: PolicyReloadContext, source: config_map_source.Confi
         lambda: around.elector.is_leading,
         around.rng,
     )
-    policies.listeners += [told.record_event, status.request_write]
+    policies.listeners += [told.record_reload_event, status.request_write]
     source.on_bare = status.request_rewrite
     around.background.append(status.run())

@@ -25,19 +25,19 @@ def add_shadow_report(joined: context.ProcessContext) -> None:
     decided = shadow_report.add_shadow_decisions(
         joined.scheduler, joined.clock, lambda: joined.profiles.current.shadows
     )
-    report = shadow_report.ShadowReport(decided, _event_writer(joined))
-    joined.metrics_exporter.add(report.collect)
+    report = shadow_report.ShadowReport(decided, _make_policy_event_writer(joined))
+    joined.metrics_exporter.add_collector(report.collect_metrics)
     joined.pages[shadow_report.PATH] = lambda _: report.make_page()
     joined.background.append(report.run())
 
 
-def _event_writer(joined: context.ProcessContext) -> Callable[[str], None]:
+def _make_policy_event_writer(joined: context.ProcessContext) -> Callable[[str], None]:
     """Return a writer of events about the ConfigMap of the policies; it skips them without one."""
 
     def record(note: str) -> None:
         config_map = joined.config_map()
         if config_map is not None:
-            shadow_report.record(joined.writers.recorder, config_map.reference, note)
+            shadow_report.record_report_event(joined.writers.recorder, config_map.reference, note)
 
     return record
 
@@ -52,37 +52,39 @@ def add_dry_run(joined: context.ProcessContext) -> None:
         return
     scheduler = joined.scheduler
     kept = joined.config.decisions.kept
-    compared = dry_run.DryRun(scheduler.cache, scheduler.framework, joined.clock, kept)
+    compared = dry_run.DryRun(scheduler.cache, scheduler.get_framework, joined.clock, kept)
     scheduler.events.pods.before_placed = compared.compare_bound
     report = dry_run_report.DryRunReport(compared)
-    joined.metrics_exporter.add(report.collect)
+    joined.metrics_exporter.add_collector(report.collect_metrics)
     joined.pages[dry_run_report.PATH] = lambda _: report.make_page()
-    joined.background.append(_run_comparison(joined, compared, report))
+    joined.background.append(_run_dry_run_comparison(joined, compared, report))
 
 
-async def _run_comparison(
+async def _run_dry_run_comparison(
     joined: context.ProcessContext, compared: dry_run.DryRun, report: dry_run_report.DryRunReport
 ) -> NoReturn:
     """Compare once the cluster has been listed, and log summaries."""
-    await joined.sync.wait(joined.profiles.get_profiles)
+    await joined.sync.wait_for_profiles(joined.profiles.get_profiles)
     compared.is_on = True
     names = ",".join(joined.profiles.current.by_name)
-    _log.info("dry run: nothing is written %s", logs.fields(profiles=names))
+    _log.info("dry run: nothing is written %s", logs.make_log_fields(profiles=names))
     reported_seconds = joined.clock.monotonic_seconds()
     try:
         while True:
-            for _ in compared.compare_waiting(each.info for each in joined.scheduler.queue.pods()):
+            for _ in compared.compare_waiting(
+                each.info for each in joined.scheduler.queue.list_waiting_pods()
+            ):
                 await asyncio.sleep(0)
             if joined.clock.monotonic_seconds() - reported_seconds >= _SUMMARY_SECONDS:
                 reported_seconds = joined.clock.monotonic_seconds()
-                report.log_news()
+                report.log_new_differences()
             await asyncio.sleep(_DECIDE_SECONDS)
     finally:
-        report.log_news()
+        report.log_new_differences()
 
 
 def add_rule_expiry(joined: context.ProcessContext) -> None:
     """Add the metric of expiring rules."""
-    joined.metrics_exporter.add(
-        lambda: rule_expiry.collect_metrics(lambda: joined.profiles.policy_set)
+    joined.metrics_exporter.add_collector(
+        lambda: rule_expiry.collect_rule_expiry_metrics(lambda: joined.profiles.policy_set)
     )

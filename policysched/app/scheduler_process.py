@@ -84,16 +84,16 @@ class SchedulerProcess:
         self._recipe = versions.VersionChecker(configuration, options.scheduler_name, clock)
         self._starting = initial_version.InitialVersionFinder(configuration.policies, self._recipe)
         self._metrics: metrics_source.MetricsSource | None = None
-        start = self._starting.find_local()
+        start = self._starting.find_local_version()
         if start is not None:
-            self._metrics = self._open_metrics(start)
+            self._metrics = self._open_metrics_source(start)
 
-    def _open_metrics(
+    def _open_metrics_source(
         self, start: initial_version.InitialVersion
     ) -> metrics_source.MetricsSource | None:
         around = source.SourceDependencies(self._clock, self._rng, observer=self._source_watch)
         declared = start.checked.policy_set.metrics
-        return metrics_source.open_source(
+        return metrics_source.open_metrics_source(
             self._options.metrics_file, self._config.prometheus, declared, around
         )
 
@@ -105,22 +105,24 @@ class SchedulerProcess:
             RemoteError: a credential could not be had.
         """
         options = self._options
-        connecting = kubeconfig.load(options.kubeconfig, options.context, self._clock)
+        connecting = kubeconfig.load_api_client_config(
+            options.kubeconfig, options.context, self._clock
+        )
         await lifecycle.follow_api_server(connecting, self._connect)
 
     async def _connect(
         self, connection: kubeconfig.ApiClientConfig, stopping: asyncio.Event
     ) -> None:
-        writes = self._fence()
+        writes = self._make_write_fence()
         async with (
             client.ApiClient(
                 connection,
                 rng=self._rng,
                 max_connections=self._config.parallel_binds + _OTHER_CONNECTIONS,
-                limit=self._request_limit(),
+                limit=self._make_request_limit(),
                 fence=writes,
             ) as api,
-            self._elector(connection, writes) as elector,
+            self._make_elector(connection, writes) as elector,
         ):
             await self._run(connection, api, elector, stopping)
 
@@ -131,44 +133,46 @@ class SchedulerProcess:
         elector: runner.Leadership,
         stopping: asyncio.Event,
     ) -> None:
-        begun = await self._starting.begin(api, self._rng, stopping)
+        begun = await self._starting.find_first_version(api, self._rng, stopping)
         if begun is None:
             return
         start, followed = begun
         if self._metrics is None:
-            self._metrics = self._open_metrics(start)
+            self._metrics = self._open_metrics_source(start)
         _log.info(
             "starting %s",
-            logs.fields(
+            logs.make_log_fields(
                 version=policysched.__version__,
                 server=connection.server,
                 policies=followed.origin if followed else "none",
                 hash=start.checked.hash or "none",
             ),
         )
-        state = policy_reloads.make_first_state(start, followed, self._clock.now())
-        joined = self._join(connection, api, elector, stopping, start.checked, state)
+        state = policy_reloads.make_initial_policy_state(start, followed, self._clock.now())
+        joined = self._assemble_process(connection, api, elector, stopping, start.checked, state)
         policy_reloads.add_policy_reloads(joined, start, followed, self._recipe)
         await self._serve(joined)
 
-    def _fence(self) -> fence.WriteFence | None:
+    def _make_write_fence(self) -> fence.WriteFence | None:
         if self._options.dry_run:
-            return elections.make_closed_fence(self._clock)
-        return elections.make_fence(self._election, self._clock)
+            return elections.make_closed_write_fence(self._clock)
+        return elections.make_write_fence(self._election, self._clock)
 
-    def _elector(
+    def _make_elector(
         self, connection: kubeconfig.ApiClientConfig, writes: fence.WriteFence | None
     ) -> contextlib.AbstractAsyncContextManager[runner.Leadership]:
         if self._options.dry_run:
             return contextlib.nullcontext(runner.NeverLeader())
-        return elections.open_elector(self._election, connection, writes, self._clock, self._rng)
+        return elections.make_lease_elector(
+            self._election, connection, writes, self._clock, self._rng
+        )
 
-    def _request_limit(self) -> rate_limit.TokenBucket | None:
+    def _make_request_limit(self) -> rate_limit.TokenBucket | None:
         limits = self._config.client_connection
         burst = limits.burst or math.ceil(2 * (limits.qps or 0.0))
-        return lifecycle.make_limit(limits.qps, burst, self._clock)
+        return lifecycle.make_request_limit(limits.qps, burst, self._clock)
 
-    def _join(
+    def _assemble_process(
         self,
         connection: kubeconfig.ApiClientConfig,
         api: client.ApiClient,
@@ -184,10 +188,12 @@ class SchedulerProcess:
         """
         clock, rng = self._clock, self._rng
         written = writers.ApiWriters(api, clock)
-        scheduler = schedulers.Scheduler({}, written.make_ports(), clock, settings=self._settings())
+        scheduler = schedulers.Scheduler(
+            {}, written.make_write_ports(), clock, settings=self._make_settings()
+        )
         made = policies.require_profiles(
             policies.make_profiles(
-                first.policy_set, written.make_handle(scheduler, rng), first.compiled
+                first.policy_set, written.make_plugin_handle(scheduler, rng), first.compiled
             )
         )
         for line in policies.describe_profiles(made):
@@ -196,9 +202,9 @@ class SchedulerProcess:
         sync = cluster_sync.ClusterSync(watches)
         kept = shape_answers.MAX_SHAPES if self._config.features.opportunistic_batching else 0
         profiles = live_profiles.LiveProfiles(
-            scheduler, self._metrics, clock, rng, shapes_kept=kept, require=sync.require
+            scheduler, self._metrics, clock, rng, shapes_kept=kept, require=sync.require_synced
         )
-        profiles.use(first.policy_set, made)
+        profiles.use_version(first.policy_set, made)
         if not self._options.dry_run:
             self._source_watch.recorder = written.recorder
         return context.ProcessContext(
@@ -224,12 +230,14 @@ class SchedulerProcess:
     async def _serve(self, joined: context.ProcessContext) -> None:
         _add_parts(joined)
         leading = lifecycle.make_leadership(
-            joined.election, joined.elector, joined.scheduler, joined.reflectors.pods.refresh
+            joined.election, joined.elector, joined.scheduler, joined.reflectors.pods.relist
         )
-        background = [*joined.background, _schedule(joined, leading)]
-        await lifecycle.work(background, leading, joined.writers.flush, joined.stopping)
+        background = [*joined.background, _schedule_while_leading(joined, leading)]
+        await lifecycle.run_until_stopped(
+            background, leading, joined.writers.flush_pending_writes, joined.stopping
+        )
 
-    def _settings(self) -> schedulers.SchedulerSettings:
+    def _make_settings(self) -> schedulers.SchedulerSettings:
         return schedulers.SchedulerSettings(
             queue=scheduling_queue.QueueSettings(
                 initial_backoff_seconds=self._config.pod_initial_backoff_seconds,
@@ -253,21 +261,25 @@ def _add_parts(joined: context.ProcessContext) -> None:
         for add_part in _PARTS:
             add_part(joined)
     except BaseException:
-        lifecycle.close(joined.background)
+        lifecycle.close_coroutines(joined.background)
         raise
 
 
-async def _schedule(joined: context.ProcessContext, leading: runner.LeadershipRunner) -> None:
+async def _schedule_while_leading(
+    joined: context.ProcessContext, leading: runner.LeadershipRunner
+) -> None:
     """Schedule pods whenever this process leads, once everything has been listed."""
     started_seconds = joined.clock.monotonic_seconds()
-    await joined.sync.wait(joined.profiles.get_profiles)
+    await joined.sync.wait_for_profiles(joined.profiles.get_profiles)
     await joined.profiles.wait_for_metrics()
     process.freeze_existing_objects()
     seconds = joined.clock.monotonic_seconds() - started_seconds
     cache = joined.scheduler.cache
     _log.info(
         "synced %s",
-        logs.fields(nodes=cache.nodes.alive_count, pods=cache.pod_count, seconds=f"{seconds:.1f}"),
+        logs.make_log_fields(
+            nodes=cache.nodes.alive_count, pods=cache.pod_count, seconds=f"{seconds:.1f}"
+        ),
     )
     await leading.run()
 
@@ -276,7 +288,7 @@ async def _schedule(joined: context.ProcessContext, leading: runner.LeadershipRu
 
 
 def _hide_secrets(joined: context.ProcessContext) -> None:
-    logs.SECRETS.add(
+    logs.SECRETS.add_secret_source(
         known_secrets.list_process_secrets(joined.connection.credentials, joined.config.prometheus)
     )
 
@@ -284,21 +296,21 @@ def _hide_secrets(joined: context.ProcessContext) -> None:
 def _follow_cluster(joined: context.ProcessContext) -> None:
     """Watch, and write what is decided."""
     joined.background += [each.run() for each in joined.reflectors]
-    joined.background += joined.writers.background()
+    joined.background += joined.writers.list_background_writers()
 
 
-def _limit_memory(joined: context.ProcessContext) -> None:
+def _limit_process_memory(joined: context.ProcessContext) -> None:
     """Take no more memory than is needed."""
     joined.background.append(malloc_tuning.trim_periodically())
 
 
-def _follow_time(joined: context.ProcessContext) -> None:
+def _retry_pods_over_time(joined: context.ProcessContext) -> None:
     """Try pods again when time alone changes verdicts."""
     joined.background.append(joined.profiles.retry_by_time())
     joined.background.append(joined.profiles.retry_by_metric_age())
 
 
-def _follow_metrics(joined: context.ProcessContext) -> None:
+def _feed_metric_samples(joined: context.ProcessContext) -> None:
     """Bring samples of metrics to the cache."""
     if joined.metrics is not None:
         nodes = reflectors.NodeMetricTargets(joined.scheduler.cache, joined.reflectors.nodes.synced)
@@ -316,16 +328,16 @@ def _add_unserved_watch(joined: context.ProcessContext) -> None:
         lambda: joined.profiles.current.by_name,
         speaks=lambda: joined.elector.is_leading,
     )
-    joined.metrics_exporter.add(watch.collect)
+    joined.metrics_exporter.add_collector(watch.collect_metrics)
     joined.background.append(watch.run(joined.reflectors.pods.synced))
 
 
 def _export_metrics(joined: context.ProcessContext) -> None:
     own = joined.metrics_exporter
-    own.follow(joined.scheduler, joined.profiles.metric_readers, joined.metrics)
-    own.add(lambda: elections.collect_metrics(joined.election, joined.elector))
+    own.add_scheduler_metrics(joined.scheduler, joined.profiles.make_metric_readers, joined.metrics)
+    own.add_collector(lambda: elections.collect_leadership_metrics(joined.election, joined.elector))
     host = urllib.parse.urlsplit(joined.connection.server).netloc
-    own.add(lambda: request_metrics.collect(joined.api.stats, host))
+    own.add_collector(lambda: request_metrics.collect_request_metrics(joined.api.stats, host))
     joined.pages[exporter.PATH] = own.make_page
 
 
@@ -341,14 +353,14 @@ def _publish_decisions(joined: context.ProcessContext) -> None:
 _PARTS: tuple[Callable[[context.ProcessContext], None], ...] = (
     _hide_secrets,
     _follow_cluster,
-    _limit_memory,
-    _follow_time,
-    _follow_metrics,
+    _limit_process_memory,
+    _retry_pods_over_time,
+    _feed_metric_samples,
     _add_unserved_watch,
     _export_metrics,
     _publish_decisions,
     reports.add_shadow_report,
     reports.add_dry_run,
     reports.add_rule_expiry,
-    secure_port.add_servers,  # the last one: it serves the pages that the others have added
+    secure_port.add_http_servers,  # the last one: it serves the pages that the others have added
 )

@@ -19,14 +19,14 @@ _AUTHORITY_SECONDS = 60.0
 """How late a new authority of client certificates is known."""
 
 
-def add_servers(joined: context.ProcessContext) -> None:
+def add_http_servers(joined: context.ProcessContext) -> None:
     """Serve the pages of all parts, as far as addresses are configured; the last part to be added.
 
     Raises:
         ConfigurationError: an address cannot be listened on, or the certificate cannot be used.
     """
     serving = joined.config.serving
-    health_pages = health_checks.make_scheduler_health(joined).pages()
+    health_pages = health_checks.make_scheduler_health(joined).make_pages()
     if serving.metrics_address:
         joined.background.append(_make_plain_server(joined, health_pages).run())
     if serving.secure_address:
@@ -36,7 +36,7 @@ def add_servers(joined: context.ProcessContext) -> None:
 def _collect_pages(joined: context.ProcessContext) -> dict[str, http_server.MakePage]:
     """Return the pages of all parts; where nobody is asked for rights, nobody looks inside."""
     if joined.config.serving.authorization.enabled:
-        return joined.pages | debug_pages.make_pages(joined.config, joined.pages)
+        return joined.pages | debug_pages.make_debug_pages(joined.config, joined.pages)
     return {
         path: make for path, make in joined.pages.items() if not path.startswith(debug_pages.ROOT)
     }
@@ -50,7 +50,7 @@ def _make_plain_server(
     pages = {path: make for path, make in health_pages.items() if path in roots}
     pages |= {path: make for path, make in joined.pages.items() if path.startswith("/metrics")}
     return http_server.HttpServer(
-        addresses.parse_address(joined.config.serving.metrics_address), pages
+        addresses.parse_listen_address(joined.config.serving.metrics_address), pages
     )
 
 
@@ -59,7 +59,7 @@ class _SecurePort:
         self, joined: context.ProcessContext, pages: dict[str, http_server.MakePage]
     ) -> None:
         serving = joined.config.serving
-        address = addresses.parse_address(serving.secure_address)
+        address = addresses.parse_listen_address(serving.secure_address)
         # Reviews must not wait for the lease, nor for what else the API server is asked.
         self._api = client.ApiClient(
             joined.connection, rng=joined.rng, max_connections=_REVIEW_CONNECTIONS
@@ -94,7 +94,9 @@ class _SecurePort:
         told = ""
         while True:
             try:
-                self._certificates.trust(await self._reviewer.client_authority())
+                self._certificates.trust_client_authority(
+                    await self._reviewer.read_client_authority()
+                )
                 told = ""
             except errors.KubeError as error:
                 kind = type(error).__name__
@@ -109,4 +111,4 @@ def _choose_certificate(
 ) -> certificates.CertificateFiles | certificates.SelfSignedCertificate:
     if serving.cert_file:
         return certificates.CertificateFiles(serving.cert_file, serving.key_file)
-    return certificates.SelfSignedCertificate(certificates.list_own_names(address.host), clock)
+    return certificates.SelfSignedCertificate(certificates.list_own_host_names(address.host), clock)

@@ -71,7 +71,7 @@ class Webhook:
         pair = certificates.CertificateFiles(options.cert_file, options.key_file)
         self._server = http_server.HttpServer(
             options.address,
-            health.HealthChecks({}, checks).pages(),
+            health.HealthChecks({}, checks).make_pages(),
             tls=certificates.CertificateReloader(pair, clock),
             posts=http_server.PostRoutes({PATH: self._handle_review}, max_bytes=MAX_BODY_BYTES),
             limits=_LIMITS,
@@ -100,27 +100,31 @@ class Webhook:
 
     async def _handle_review(self, body: bytes) -> http_server.HttpPage:
         try:
-            question = self._admission.parse_request(body)
+            question = self._admission.parse_admission_request(body)
         except admission.ReviewError as error:
             return http_server.HttpPage(f"{error}\n".encode(), status=400)
         if question.texts is None:
-            return _encode_page(question, admission.AdmissionResponse())
+            return _encode_admission_response(question, admission.AdmissionResponse())
         if len(self._checks) >= _MAX_WAITING:
             return http_server.HttpPage(b"too many reviews at once\n", status=503)
-        self._checks.add(checking := asyncio.create_task(self._check(question)))
+        self._checks.add(checking := asyncio.create_task(self._check_admission_request(question)))
         checking.add_done_callback(self._checks.discard)
         # Its thread goes on when nobody waits for it any more, and so does its turn.
         verdict = await asyncio.shield(checking)
         outcome = "refused" if verdict.message else "admitted"
-        _log.info("%s %s", outcome, logs.fields(configMap=question.name))
-        return _encode_page(question, verdict)
+        _log.info("%s %s", outcome, logs.make_log_fields(configMap=question.name))
+        return _encode_admission_response(question, verdict)
 
-    async def _check(self, question: admission.AdmissionRequest) -> admission.AdmissionResponse:
+    async def _check_admission_request(
+        self, question: admission.AdmissionRequest
+    ) -> admission.AdmissionResponse:
         async with self._turn:
-            return await process.run_in_thread(lambda: self._admission.review(question))
+            return await process.run_in_thread(lambda: self._admission.review_policies(question))
 
 
-def _encode_page(
+def _encode_admission_response(
     question: admission.AdmissionRequest, verdict: admission.AdmissionResponse
 ) -> http_server.HttpPage:
-    return http_server.HttpPage(admission.encode_response(question, verdict), http_server.JSON)
+    return http_server.HttpPage(
+        admission.encode_admission_response(question, verdict), http_server.JSON
+    )

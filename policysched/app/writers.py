@@ -37,11 +37,13 @@ class ApiWriters:
         self._binder = binding.ApiBinder(api)
         self._volume_writer = volume_writing.ApiVolumeWriter(api)
 
-    def make_ports(self) -> ports.SchedulerPorts:
+    def make_write_ports(self) -> ports.SchedulerPorts:
         """Return the ways out of the loop."""
         return ports.SchedulerPorts(self.recorder, self._status_writer, self._evictor)
 
-    def make_handle(self, scheduler: schedulers.Scheduler, rng: random.Random) -> handles.Handle:
+    def make_plugin_handle(
+        self, scheduler: schedulers.Scheduler, rng: random.Random
+    ) -> handles.Handle:
         """Return what plugins are made with; `rng` is for what is left to chance."""
         cache = scheduler.cache
         return handles.Handle(
@@ -54,11 +56,11 @@ class ApiWriters:
             rng=rng,
         )
 
-    def background(self) -> list[Coroutine[None, None, None]]:
+    def list_background_writers(self) -> list[Coroutine[None, None, None]]:
         """Return what writes while everything else goes on."""
         return [self.recorder.run(), self._status_writer.run()]
 
-    async def flush(self) -> None:
+    async def flush_pending_writes(self) -> None:
         """Let what was decided be told, as far as the API server takes it in time."""
         try:
             async with asyncio.timeout(_FLUSH_SECONDS):

@@ -128,23 +128,22 @@ compdef _policysched policysched
 """
 
 
-def render_bash(commands: Sequence[CompletionCommand]) -> str:
+def render_bash_script(commands: Sequence[CompletionCommand]) -> str:
     """Return the script for bash."""
-    return _BASH.format(**_render_cases(commands, "path"))
+    return _BASH.format(**_render_shell_cases(commands, "path"))
 
 
-def render_zsh(commands: Sequence[CompletionCommand]) -> str:
+def render_zsh_script(commands: Sequence[CompletionCommand]) -> str:
     """Return the script for zsh."""
-    return _ZSH.format(**_render_cases(commands, "path_"))
+    return _ZSH.format(**_render_shell_cases(commands, "path_"))
 
 
-def _render_cases(commands: Sequence[CompletionCommand], variable: str) -> dict[str, str]:
+def _render_shell_cases(commands: Sequence[CompletionCommand], variable: str) -> dict[str, str]:
     """Return the arms of all cases; the path of a command begins with a blank."""
     paths = [each.path for each in commands if each.path]
     steps = [f"'{_format_path(p[:-1])} {p[-1]}') {variable}='{_format_path(p)}' ;;" for p in paths]
     values = [
-        f"{'|'.join(_quote(f'{_format_path(each.path)} {name}') for name in option.names)}) "
-        f"{_render_call(option.values)} ;;"
+        f"{_render_case_pattern(each, option)}) {_render_call(option.values)} ;;"
         for each in commands
         for option in each.options
         if option.values is not None
@@ -165,6 +164,12 @@ def _render_cases(commands: Sequence[CompletionCommand], variable: str) -> dict[
     }
 
 
+def _render_case_pattern(command: CompletionCommand, option: CompletionOption) -> str:
+    """Return the pattern of the words before a value of the option."""
+    path = _format_path(command.path)
+    return "|".join(_quote_for_shell(f"{path} {name}") for name in option.names)
+
+
 def _format_path(path: Iterable[str]) -> str:
     return "".join(f" {word}" for word in path)
 
@@ -179,14 +184,14 @@ def list_option_names(command: CompletionCommand) -> Iterator[str]:
 
 def _render_call(values: CompletionValues) -> str:
     if values.words:
-        return f"_policysched_words {_quote(' '.join(values.words))}; return"
+        return f"_policysched_words {_quote_for_shell(' '.join(values.words))}; return"
     if values.suffixes or values.has_folders:
-        given = "".join(f" {_quote(each and f'.{each}')}" for each in values.suffixes)
+        given = "".join(f" {_quote_for_shell(each and f'.{each}')}" for each in values.suffixes)
         return f"_policysched_files{given}; return"
     return "return"
 
 
-def _quote(text: str) -> str:
+def _quote_for_shell(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
@@ -197,7 +202,7 @@ def _indent(lines: Iterable[str], indent: str) -> str:
 # ---------------------------------------------------------------------------- fish
 
 
-def render_fish(commands: Sequence[CompletionCommand]) -> str:
+def render_fish_script(commands: Sequence[CompletionCommand]) -> str:
     """Return the script for fish."""
     lines = [
         "# fish completion of policysched: policysched completion fish | source",
@@ -245,7 +250,7 @@ def _render_fish_values(values: CompletionValues) -> str:
 
 
 BY_SHELL: Mapping[str, Callable[[Sequence[CompletionCommand]], str]] = {
-    "bash": render_bash,
-    "zsh": render_zsh,
-    "fish": render_fish,
+    "bash": render_bash_script,
+    "zsh": render_zsh_script,
+    "fish": render_fish_script,
 }

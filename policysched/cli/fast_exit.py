@@ -13,7 +13,7 @@ from typing import NoReturn
 _held: list[object] | None = None
 
 
-def enable() -> None:
+def enable_fast_exit() -> None:
     """Say that this process will end by `exit_process`; without it nothing is held."""
     global _held  # noqa: PLW0603 - there is one process, and it ends once
     _held = []

@@ -23,11 +23,11 @@ _FOLDERS = 16
 
 def run() -> NoReturn:
     """Print the candidates for the words of the process."""
-    print("\n".join(generate_candidates(sys.argv[1:])))
+    print("\n".join(generate_completions(sys.argv[1:])))
     sys.exit(errors.EXIT_OK)
 
 
-def generate_candidates(words: Sequence[str]) -> Iterator[str]:
+def generate_completions(words: Sequence[str]) -> Iterator[str]:
     """Yield the candidates for the last word, and the directive."""
     *before, begun = words or [""]
     names = [word for word in before if not word.startswith("-")][:1]
@@ -40,14 +40,14 @@ def generate_candidates(words: Sequence[str]) -> Iterator[str]:
     command = by_path[path]
     value = _find_option_values(command, before[-1] if before else "")
     if value is not None:
-        yield from _format_candidates(value, begun)
+        yield from _format_completions(value, begun)
     elif begun.startswith("-"):
         options = completion_scripts.list_option_names(command)
-        yield from _format_candidates(
+        yield from _format_completions(
             completion_scripts.CompletionValues(words=tuple(options)), begun
         )
     else:
-        yield from _format_candidates(command.values, begun)
+        yield from _format_completions(command.values, begun)
 
 
 def _find_option_values(
@@ -57,7 +57,7 @@ def _find_option_values(
     return next((option.values for option in command.options if name in option.names), None)
 
 
-def _format_candidates(values: completion_scripts.CompletionValues, begun: str) -> Iterator[str]:
+def _format_completions(values: completion_scripts.CompletionValues, begun: str) -> Iterator[str]:
     yield from (word for word in values.words if word.startswith(begun))
     if values.suffixes == ("",):
         yield f":{_ANY_FILE}"

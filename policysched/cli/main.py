@@ -123,7 +123,7 @@ def _fold_help(text: str) -> str:
     """Return a help folded to the terminal's width; argparse leaves long options whole."""
     from policysched.cli.render import folding, terminal  # noqa: PLC0415 - most runs show no help
 
-    columns = terminal.get_width(sys.stdout)
+    columns = terminal.get_terminal_width(sys.stdout)
     return text if columns is None else folding.fold_text(text, columns)
 
 
@@ -132,7 +132,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _open_closed_streams()
     _use_utf8(sys.stdout)
     try:
-        exit_code = _run(sys.argv[1:] if argv is None else list(argv))
+        exit_code = _run_command_line(sys.argv[1:] if argv is None else list(argv))
         sys.stdout.flush()
     except errors.PolicySchedError as error:
         _print_problem(error)
@@ -183,12 +183,12 @@ def _print_problem(problem: object) -> None:
     from policysched.observability import logs  # noqa: PLC0415 - most commands end without a problem
 
     try:
-        output.print_error(logs.SECRETS.clean(str(problem)))
+        output.print_error(logs.SECRETS.remove_secrets(str(problem)))
     except OSError:  # nobody can be told
         _redirect_to_null(sys.stderr)
 
 
-def _run(argv: list[str]) -> int:
+def _run_command_line(argv: list[str]) -> int:
     parser, subparsers = _build_parsers()
     name = next((argument for argument in argv if not argument.startswith("-")), None)
     _refuse_options_first(argv, subparsers)
@@ -205,7 +205,7 @@ def _run(argv: list[str]) -> int:
         parser.error("a command is missing")
     from policysched.cli.render import output  # noqa: PLC0415 - `--help` does without
 
-    output.choose_width(getattr(args, "output", None))
+    output.choose_report_width(getattr(args, "output", None))
     return command.run(args)
 
 

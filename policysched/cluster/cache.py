@@ -35,7 +35,7 @@ from policysched.cluster.storage import storage
 
 
 @dataclasses.dataclass(slots=True)
-class _PodState:
+class _CachedPodState:
     info: pod_shape.PodInfo
     node_name: str
     row: int
@@ -67,7 +67,7 @@ class Cache:
         self._assumed_ttl_seconds = assumed_ttl_seconds
         self.nominated = nominated_pods.NominatedPods()
         self._placed = placed_pods.PlacedPods(self.nodes, self.counts, self.storage)
-        self._pods: dict[str, _PodState] = {}
+        self._pods: dict[str, _CachedPodState] = {}
         self._followers: Sequence[metric_needs.MetricListener] = ()
         self.metrics.listeners.append(self._notify_listeners)
 
@@ -78,19 +78,19 @@ class Cache:
         seen = snapshot.Snapshot(self.nodes, self.counts, self.metrics, at, placed, self.nominated)
         if now is None:
             self._follow_clock(seen.now_seconds)
-        placed.recent.advance(seen.now_seconds)
-        self.nodes.forget_labels()
+        placed.recent.expire_placements(seen.now_seconds)
+        self.nodes.forget_label_columns()
         return seen
 
     # --- metrics ---------------------------------------------------------------------------------
 
-    def follow_metrics(self, needs: metric_needs.MetricNeeds) -> None:
+    def follow_metric_needs(self, needs: metric_needs.MetricNeeds) -> None:
         """Keep what policies need of metrics; what is known stays where it is needed still."""
         self.metrics.keep_histories(needs.histories)
         self._followers = needs.followers
         self.metrics.hysteresis.keep_only({each.hysteresis_key for each in needs.followers})
         recent = self._placed.recent
-        recent.follow(needs.placed_seconds)
+        recent.follow_durations(needs.placed_seconds)
         if recent.is_followed:
             for state in self._pods.values():
                 self._note_placement(state)
@@ -99,8 +99,8 @@ class Cache:
         """Go by the time: samples grow old, and just-placed pods cease to count."""
         now = self._clock.now()
         self._follow_clock(now.timestamp())
-        self._placed.recent.advance(now.timestamp())
-        self.metrics.set_moment(now)
+        self._placed.recent.expire_placements(now.timestamp())
+        self.metrics.set_observation_time(now)
 
     def _follow_clock(self, now_seconds: float) -> None:
         """Move what is kept by wall-clock time along with a clock that was set."""
@@ -109,7 +109,7 @@ class Cache:
             return
         self.metrics.follow_clock(jump_seconds)
         if jump_seconds < 0:
-            self._placed.recent.set_back(-jump_seconds)
+            self._placed.recent.set_times_back(-jump_seconds)
             for state in self._pods.values():
                 if state.placed_at_seconds is not None:
                     state.placed_at_seconds += jump_seconds
@@ -120,10 +120,10 @@ class Cache:
             if metric in follower.metrics:
                 follower.refreshed(self.snapshot())
 
-    def _note_placement(self, state: _PodState) -> None:
+    def _note_placement(self, state: _CachedPodState) -> None:
         now_seconds = self._clock.now().timestamp()
         if state.placed_at_seconds is None:
-            said_seconds = recent_placements.scheduled_at_seconds(state.info.pod)
+            said_seconds = recent_placements.get_scheduled_at_seconds(state.info.pod)
             state.placed_at_seconds = min(said_seconds, now_seconds)
         self._placed.recent.add(state.info, state.row, state.placed_at_seconds, now_seconds)
 
@@ -144,7 +144,7 @@ class Cache:
             raise ValueError(msg)
         if now_seconds is None:
             now_seconds = self._clock.now().timestamp()
-        self._place(info, node_name, is_assumed=True, placed_at_seconds=now_seconds)
+        self._count_placed_pod(info, node_name, is_assumed=True, placed_at_seconds=now_seconds)
 
     def finish_binding(self, info: pod_shape.PodInfo) -> None:
         """Note that the API server accepted the binding; from now on the pod may expire."""
@@ -157,7 +157,7 @@ class Cache:
         """Undo an assumption; False when the pod is not assumed (any more)."""
         if not self.is_assumed(info):
             return False
-        self._displace(info.uid)
+        self._uncount_placed_pod(info.uid)
         return True
 
     def is_assumed(self, info: pod_shape.PodInfo) -> bool:
@@ -180,7 +180,7 @@ class Cache:
             if state.expires_at_seconds is not None and state.expires_at_seconds <= now_seconds
         ]
         for info in expired:
-            self._displace(info.uid)
+            self._uncount_placed_pod(info.uid)
         return expired
 
     # --- pods the watch reports on a node ---------------------------------------------------------
@@ -193,8 +193,10 @@ class Cache:
         if known is not None:
             if known.node_name == node_name:
                 placed_at_seconds = known.placed_at_seconds
-            self._displace(info.uid)
-        self._place(info, node_name, is_assumed=False, placed_at_seconds=placed_at_seconds)
+            self._uncount_placed_pod(info.uid)
+        self._count_placed_pod(
+            info, node_name, is_assumed=False, placed_at_seconds=placed_at_seconds
+        )
 
     def add_pods(self, infos: Iterable[pod_shape.PodInfo]) -> None:
         """Take in pods that have nodes and are not known yet, faster than one by one."""
@@ -202,7 +204,7 @@ class Cache:
         states = []
         for uid, info in by_uid.items():
             node_name = info.pod.spec.node_name
-            state = _PodState(info, node_name, self.nodes.row_for(node_name))
+            state = _CachedPodState(info, node_name, self.nodes.get_or_add_row(node_name))
             self._pods[uid] = state
             states.append(state)
         self._placed.add_all([(state.info, state.row) for state in states])
@@ -225,7 +227,7 @@ class Cache:
         """Drop a pod that was deleted or has ended; False when it was not known."""
         if info.uid not in self._pods:
             return False
-        self._displace(info.uid)
+        self._uncount_placed_pod(info.uid)
         return True
 
     def get_pod(self, uid: str) -> pod_shape.PodInfo | None:
@@ -233,12 +235,12 @@ class Cache:
         state = self._pods.get(uid)
         return state.info if state else None
 
-    def node_of(self, uid: str) -> str | None:
+    def get_node_of_pod(self, uid: str) -> str | None:
         """Return the node on which a pod is counted."""
         state = self._pods.get(uid)
         return state.node_name if state else None
 
-    def pods_on(self, row: int) -> Iterable[pod_shape.PodInfo]:
+    def get_pods_on_row(self, row: int) -> Iterable[pod_shape.PodInfo]:
         """Return the pods counted on a row."""
         return self._placed.get_pods(row)
 
@@ -261,12 +263,12 @@ class Cache:
         address: until its next scrape what is told of that address is of whoever had it.
         """
         old = self.get_node(node.name)
-        if old is None or _identity(old) != _identity(node):
+        if old is None or _get_node_identity(old) != _get_node_identity(node):
             if old is not None:
                 self.metrics.forget_node(node.name)
-            self.metrics.begin_node(node.name, self._first_sample_seconds(node))
-        elif _addresses(node) - _addresses(old):
-            self.metrics.begin_node(node.name, self._clock.now().timestamp())
+            self.metrics.begin_node_samples(node.name, self._first_sample_seconds(node))
+        elif _list_node_addresses(node) - _list_node_addresses(old):
+            self.metrics.begin_node_samples(node.name, self._clock.now().timestamp())
         return self.nodes.set_node(node)
 
     def remove_node(self, name: str) -> None:
@@ -283,7 +285,7 @@ class Cache:
         created_at = node.metadata.creation_timestamp
         if created_at is None:
             return -math.inf
-        return min(time_text.parse_seconds(created_at) + 1, self._clock.now().timestamp())
+        return min(time_text.parse_rfc3339_seconds(created_at) + 1, self._clock.now().timestamp())
 
     def get_node(self, name: str) -> objects.Node | None:
         """Return a node by name."""
@@ -296,7 +298,7 @@ class Cache:
 
     # --- placement --------------------------------------------------------------------------------
 
-    def _place(
+    def _count_placed_pod(
         self,
         info: pod_shape.PodInfo,
         node_name: str,
@@ -304,27 +306,27 @@ class Cache:
         is_assumed: bool,
         placed_at_seconds: float | None,
     ) -> None:
-        row = self.nodes.row_for(node_name)
-        state = _PodState(info, node_name, row, is_assumed, None, placed_at_seconds)
+        row = self.nodes.get_or_add_row(node_name)
+        state = _CachedPodState(info, node_name, row, is_assumed, None, placed_at_seconds)
         self._pods[info.uid] = state
         self._placed.add(info, row)
         if self._placed.recent.is_followed:
             self._note_placement(state)
 
-    def _displace(self, uid: str) -> None:
+    def _uncount_placed_pod(self, uid: str) -> None:
         state = self._pods.pop(uid)
         self._placed.remove(state.info, state.row)
 
 
-def _addresses(node: objects.Node) -> set[str]:
+def _list_node_addresses(node: objects.Node) -> set[str]:
     return {each.address for each in node.status.addresses}
 
 
-def _identity(node: objects.Node) -> tuple[str, str | None]:
+def _get_node_identity(node: objects.Node) -> tuple[str, str | None]:
     return node.metadata.uid, node.metadata.creation_timestamp
 
 
-def _counts_equal(state: _PodState, info: pod_shape.PodInfo) -> bool:
+def _counts_equal(state: _CachedPodState, info: pod_shape.PodInfo) -> bool:
     """Whether replacing the cached pod by `info` changes no column."""
     return (
         state.info.shape is info.shape

@@ -27,26 +27,26 @@ class ChangeLog(Generic[ItemT]):
         self._first_number = 0
         self.generation = 0
 
-    def touch(self, item: ItemT) -> None:
+    def note_changed_item(self, item: ItemT) -> None:
         """Note that `item` changed."""
         self._items.append(item)
         self.generation += 1
         if len(self._items) > 2 * self._keep:
-            self._trim()
+            self._drop_oldest_changes()
 
-    def touch_all(self, items: Collection[ItemT]) -> None:
+    def note_changed_items(self, items: Collection[ItemT]) -> None:
         """Note that all of `items` changed."""
         self._items.extend(items)
         self.generation = self._first_number + len(self._items)
         if len(self._items) > 2 * self._keep:
-            self._trim()
+            self._drop_oldest_changes()
 
-    def _trim(self) -> None:
+    def _drop_oldest_changes(self) -> None:
         forgotten = len(self._items) - self._keep
         del self._items[:forgotten]
         self._first_number += forgotten
 
-    def touch_everything(self) -> None:
+    def note_everything_changed(self) -> None:
         """Note that whatever there is changed: everybody recomputes."""
         self._items.clear()
         self._first_number = self.generation = self.generation + 1

@@ -36,7 +36,7 @@ class CountColumn:
             self._grow(row + 1)
         self._counts[row] += change
         self.total += change
-        self.changes.touch((row, change))
+        self.changes.note_changed_item((row, change))
 
     @property
     def generation(self) -> int:
@@ -50,7 +50,7 @@ class CountColumn:
             self._grow(highest + 1)
         np.add.at(self._counts, rows, change)
         self.total += change * len(rows)
-        self.changes.touch_all([(row, change) for row in rows])
+        self.changes.note_changed_items([(row, change) for row in rows])
 
     def get_counts(self, size: int) -> npt.NDArray[np.int64]:
         """Return int64 (size,): the counts; a view, not to be written to."""

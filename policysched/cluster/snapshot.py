@@ -67,7 +67,7 @@ class Snapshot:
 
     def is_claim_used(self, namespace: str, claim_name: str) -> bool:
         """Return whether a pod on a known node names the claim (`IsPVCUsedByPods`)."""
-        rows = self.storage.pods.uses(namespace, claim_name)
+        rows = self.storage.pods.count_claim_uses(namespace, claim_name)
         return any(self.nodes.is_alive[row] for row in rows)
 
     def view_all_rows(self) -> NodeView:
@@ -150,11 +150,13 @@ class NodeView:
 
     def label_ids(self, key: str) -> columns.Int32Array:
         """Return int32 (n,): value ids of a label, -1 where absent; also the topology domains."""
-        return self._nodes.label(key).ids[self.rows]
+        return self._nodes.get_label_column(key).ids[self.rows]
 
     def matches(self, requirement: selectors.Requirement) -> columns.NodeMask:
         """Return bool (n,): the nodes whose labels satisfy one requirement."""
-        return self._nodes.label(requirement.key).mask(requirement, self.rows)
+        return self._nodes.get_label_column(requirement.key).find_matching_rows(
+            requirement, self.rows
+        )
 
     def matches_selector(self, selector: selectors.Selector) -> columns.NodeMask:
         """Return bool (n,): the nodes whose labels satisfy all requirements."""
@@ -173,13 +175,13 @@ class NodeView:
 
     def port_conflicts(self, ports: tuple[pod_shape.HostPort, ...]) -> columns.NodeMask:
         """Return bool (n,): the nodes on which one of `ports` is taken."""
-        return self._nodes.ports.conflicts(ports, self.snapshot.size)[self.rows]
+        return self._nodes.ports.find_port_conflicts(ports, self.snapshot.size)[self.rows]
 
     def metric(
         self, name: str, aggregate: metric_windows.WindowAggregate | None = None
     ) -> metric_table.MetricColumn:
         """Return the samples of a metric on the n nodes, or the values of a window over it."""
-        column = self.snapshot.metrics.column(
+        column = self.snapshot.metrics.get_metric_column(
             name, self._nodes.names, self._nodes.node_changes.generation, aggregate
         )
         if isinstance(self.rows, slice):

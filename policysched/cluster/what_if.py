@@ -46,11 +46,11 @@ class WhatIf:
 
     def remove_pods(self, pods: Sequence[tuple[pod_shape.PodInfo, int]]) -> None:
         """Suppose that pods have left their rows."""
-        self._suppose(pods, -1)
+        self._suppose_pods(pods, -1)
 
     def add_pods(self, pods: Sequence[tuple[pod_shape.PodInfo, int]]) -> None:
         """Suppose that pods are on rows."""
-        self._suppose(pods, 1)
+        self._suppose_pods(pods, 1)
 
     def undo(self) -> None:
         """Make everything as it was, the order of the pods on each row included."""
@@ -59,19 +59,19 @@ class WhatIf:
             now = {id(info): info for info in self._placed.get_pods(row)}  # uids take longer
             missing += [(info, row) for info in infos if now.pop(id(info), None) is None]
             strange += [(info, row) for info in now.values()]
-        self._placed.suppose(strange, -1)
-        self._placed.suppose(missing, 1)
+        self._placed.suppose_placed_pods(strange, -1)
+        self._placed.suppose_placed_pods(missing, 1)
         self._ports.supposed_free = self._free_ports
         for row, infos in self._before.items():
             self._placed.reorder(row, infos)
         for shape in self._shapes:
-            self._placed.counts.settle(shape)
+            self._placed.counts.forget_unplaced_shape(shape)
         self._before.clear()
         self._shapes.clear()
 
-    def _suppose(self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int) -> None:
+    def _suppose_pods(self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int) -> None:
         for info, row in pods:
             if row not in self._before:
                 self._before[row] = list(self._placed.get_pods(row))
             self._shapes.add(info.shape)
-        self._placed.suppose(pods, change)
+        self._placed.suppose_placed_pods(pods, change)

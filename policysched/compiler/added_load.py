@@ -49,7 +49,7 @@ class AddedLoad:
         self._recent = None  # begins anew if something raises
         if changed is None:
             self._added = np.zeros(snap.size)
-            self._put(snap, recent.rows(self.seconds))
+            self._put(snap, recent.get_rows(self.seconds))
         elif len(changed):
             if len(self._added) < snap.size:
                 self._added = np.append(self._added, np.zeros(snap.size - len(self._added)))

@@ -83,8 +83,10 @@ class ConditionEvidence:
 
     def _leaves(self, expr: checked_expr.TypedExpr, one: physical.OneNode) -> Iterator[str]:
         """Yield the values that an expression of several parts is made of."""
-        for each in checked_expr.walk(expr):
-            is_leaf = not checked_expr.children(each) and not isinstance(each, checked_expr.Const)
+        for each in checked_expr.walk_expressions(expr):
+            is_leaf = not checked_expr.list_operands(each) and not isinstance(
+                each, checked_expr.Const
+            )
             if is_leaf and each is not expr:
                 yield self._side(each, one)
 
@@ -143,13 +145,13 @@ def selector_parts(
         case checked_selector.SelectorNegation(operand=operand):
             yield from selector_parts(operand, wanted=not wanted, node=node)
         case _:
-            yield from _fact(selector, node_facts.node_at(node))
+            yield from _fact(selector, node_facts.get_only_node(node))
 
 
 def _fact(selector: checked_selector.Selector, node: objects.Node) -> Iterator[str]:
     match selector:
         case checked_selector.LabelRequirement(key=key):
-            yield node_facts.label_text(node, key)
+            yield node_facts.format_node_label(node, key)
         case checked_selector.TaintRequirement(pattern=pattern):
             having = [t for t in node.spec.taints if t.key == pattern.key]
             yield ", ".join(map(str, having)) or f"no taint {pattern.key}"

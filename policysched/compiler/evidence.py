@@ -187,7 +187,7 @@ def _max_age(metric: checked.CheckedMetric) -> str:
 def _bounds(expr: checked_expr.TypedExpr) -> dict[str, _Bound]:
     """Return bounds by metric, where a metric alone is compared with a constant."""
     found: dict[str, _Bound] = {}
-    for each in checked_expr.walk(expr):
+    for each in checked_expr.walk_expressions(expr):
         for metric, other, comparator in _sides(each):
             key = metric_alone(metric)
             if key is not None and isinstance(other, checked_expr.Const):

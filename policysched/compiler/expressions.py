@@ -28,14 +28,14 @@ _OF_AMOUNTS = (
 def reads(expr: checked_expr.TypedExpr) -> interface.Reads:
     """Return what the value on a node depends on, besides the incoming pod's shape."""
     found = NOTHING
-    for each in checked_expr.walk(expr):
+    for each in checked_expr.walk_expressions(expr):
         found |= own_reads(each)
     return found
 
 
 def follows_amounts(expr: checked_expr.TypedExpr) -> bool:
     """Return whether the value follows from amounts alone: the node's, and the pod's requests."""
-    return all(isinstance(each, _OF_AMOUNTS) for each in checked_expr.walk(expr))
+    return all(isinstance(each, _OF_AMOUNTS) for each in checked_expr.walk_expressions(expr))
 
 
 def own_reads(expr: checked_expr.TypedExpr) -> interface.Reads:

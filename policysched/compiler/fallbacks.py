@@ -41,6 +41,6 @@ def when_usage_is_ignored(
 def _walk_values(expr: checked_expr.TypedExpr) -> Iterator[checked_expr.TypedExpr]:
     """Yield the expression and everything below it, without fallbacks."""
     yield expr
-    below = checked_expr.children(expr)
+    below = checked_expr.list_operands(expr)
     for child in below[:1] if isinstance(expr, checked_expr.ValueWithFallback) else below:
         yield from _walk_values(child)

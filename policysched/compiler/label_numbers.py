@@ -47,7 +47,7 @@ class LabelNumbers:
 
     def _labels(self, snap: snapshot.Snapshot) -> label_column.LabelColumn:
         """Return the label of all nodes, with each of its values read."""
-        labels = snap.nodes.label(self._key)
+        labels = snap.nodes.get_label_column(self._key)
         if self._values is not labels.values or len(self._table.values) <= len(labels.values):
             self._table = _read(labels.values.values)
             self._values = labels.values

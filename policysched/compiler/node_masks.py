@@ -142,11 +142,11 @@ def _field(required: checked_selector.FieldRequirement) -> NodeMask:
         case "nodeName" | "clusterName":
             return NameMask(values)
         case "provider" | "region":
-            key = cluster_fields.key(field)
+            key = cluster_fields.make_field_key(field)
             wanted = selectors.Requirement(key, selectors.LabelOperator.IN, frozenset(values))
             return LabelMask(wanted)
         case "zone":
-            keys = [cluster_fields.member_key(field, value) for value in values]
+            keys = [cluster_fields.make_member_key(field, value) for value in values]
             has_key = [selectors.Requirement(k, selectors.LabelOperator.EXISTS) for k in keys]
             return AnyMask(tuple(LabelMask(each) for each in has_key))
         case _:
@@ -175,8 +175,8 @@ def taint_matches(pattern: checked_selector.TaintPattern, taint: objects.Taint) 
         case "Equal":
             return taint.value == pattern.value
         case "Gt" | "Lt":
-            actual = int64.parse(taint.value)
-            wanted = int64.parse(pattern.value)
+            actual = int64.parse_int64(taint.value)
+            wanted = int64.parse_int64(pattern.value)
             if actual is None or wanted is None:
                 return False
             return actual > wanted if pattern.operator == "Gt" else actual < wanted

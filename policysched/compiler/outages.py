@@ -23,7 +23,9 @@ class Outage:
     def __init__(self, expr: checked_expr.TypedExpr, samples_of: SamplesOf) -> None:
         """Watch the metrics that `expr` reads."""
         refs = {
-            each for each in checked_expr.walk(expr) if isinstance(each, checked_expr.MetricRef)
+            each
+            for each in checked_expr.walk_expressions(expr)
+            if isinstance(each, checked_expr.MetricRef)
         }
         self._samples = [samples_of(ref) for ref in refs]
         self._lost = _lower(expr, samples_of)
@@ -59,8 +61,8 @@ def _lower(expr: checked_expr.TypedExpr, samples_of: SamplesOf) -> _Lost:
         case _:
             parts = [
                 _lower(child, samples_of)
-                for child in checked_expr.children(expr)
-                if checked_expr.metrics_of(child)
+                for child in checked_expr.list_operands(expr)
+                if checked_expr.list_read_metrics(child)
             ]
             return _of_any(parts)
 

@@ -230,12 +230,12 @@ class PodLimit:
 
     def evaluate(self, batch: Batch) -> column.Numbers:
         """Return the amount, missing where there is no limit."""
-        limit = pod_requests.limit(batch.shape.limits, self.source.resource)
+        limit = pod_requests.get_resource_limit(batch.shape.limits, self.source.resource)
         return column.MISSING if limit is None else column.constant(limit)
 
     def at(self, one: OneNode) -> float | None:
         """Return the amount, None where there is no limit."""
-        limit = pod_requests.limit(one.shape.limits, self.source.resource)
+        limit = pod_requests.get_resource_limit(one.shape.limits, self.source.resource)
         return None if limit is None else float(limit)
 
 

@@ -55,7 +55,7 @@ def _comparison(
     name = resource if resource.isidentifier() else f'"{resource}"'
     found: float | None = shape.requests.amounts.get(resource, 0)
     if required.amount == "limits":
-        found = pod_requests.limit(shape.limits, resource)
+        found = pod_requests.get_resource_limit(shape.limits, resource)
     if found is None:
         return f"no limits({name})"
     unit = units.find_resource_unit(resource)

@@ -19,7 +19,7 @@ def values(
     """Return the values of a field: one for each container for `image`, else exactly one."""
     match field:
         case "apiVersion" | "kind" | "resourceName":
-            return (shape.labels.get(cluster_fields.key(field), ""),)
+            return (shape.labels.get(cluster_fields.make_field_key(field), ""),)
         case "image":
             containers = (*shape.spec.init_containers, *shape.spec.containers)
             return tuple(container.image for container in containers)
@@ -59,7 +59,7 @@ def _total(lists: list[objects.ResourceList]) -> dict[str, int]:
 
 def _amounts(resources: Mapping[str, objects.Quantity]) -> dict[str, int]:
     amounts = {
-        name: quantity.milli_value(text)
+        name: quantity.parse_milli_units(text)
         for name, text in resources.items()
         if name in _QOS_RESOURCES
     }

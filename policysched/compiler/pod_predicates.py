@@ -143,7 +143,7 @@ def _number(required: checked_selector.NumberRequirement) -> PodPredicate:
 
 def _limit(resource: str, compare: Callable[[Any, Any], bool], wanted: float) -> PodPredicate:
     def matches(shape: pod_shape.PodShape) -> bool:
-        limit = pod_requests.limit(shape.limits, resource)
+        limit = pod_requests.get_resource_limit(shape.limits, resource)
         return limit is not None and compare(limit, wanted)
 
     return matches

@@ -118,7 +118,7 @@ def metric_refs(expr: checked_expr.TypedExpr) -> list[checked_expr.MetricRef]:
     """Return the metrics that an expression reads, each once, in the order of the text."""
     found = {
         (each.metric, each.window): each
-        for each in reversed(list(checked_expr.walk(expr)))
+        for each in reversed(list(checked_expr.walk_expressions(expr)))
         if isinstance(each, checked_expr.MetricRef)
     }
     return list(reversed(found.values()))

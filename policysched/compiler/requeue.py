@@ -137,13 +137,15 @@ class PolicyEvents:
         after = new if isinstance(new, objects.Node) else None
         acting = self._acting(pod.shape, snap)
         if rule_changes.moves_spread(acting, pod.shape, before, after):
-            return hints.queue_if(bool(self._passing(pod, snap).any()))
+            return hints.choose_queueing_hint(bool(self._passing(pod, snap).any()))
         if after is None:
             return events.QueueingHint.SKIP
         row = snap.nodes.row_of.get(after.name)
         if row is None or not self._passing(pod, snap)[row]:
             return events.QueueingHint.SKIP
-        return hints.queue_if(before is None or self._mattered(pod, acting, before, after))
+        return hints.choose_queueing_hint(
+            before is None or self._mattered(pod, acting, before, after)
+        )
 
     def _after_pod_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
@@ -157,7 +159,7 @@ class PolicyEvents:
             rule_changes.counts_otherwise(rule, pod.shape, before, after, snap)
             for rule in self._acting(pod.shape, snap)
         )
-        return hints.queue_if(changed and bool(self._passing(pod, snap).any()))
+        return hints.choose_queueing_hint(changed and bool(self._passing(pod, snap).any()))
 
     def _after_metric_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
@@ -168,14 +170,14 @@ class PolicyEvents:
         if snap is None:
             return events.QueueingHint.QUEUE
         if known is None:
-            return hints.queue_if(self._reads_metrics(pod.shape, snap))
+            return hints.choose_queueing_hint(self._reads_metrics(pod.shape, snap))
         if known.stamp != _stamp(snap):
             passing = self._passing_metrics(pod, snap)
             before = np.zeros(snap.size, np.bool_)
             before[: len(known.passing)] = known.passing
             helped = bool((passing & ~before).any())
             known = self._note_baseline(pod, snap, passing, helped=helped)
-        return hints.queue_if(known.helped)
+        return hints.choose_queueing_hint(known.helped)
 
     def _after_namespace_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
@@ -184,7 +186,7 @@ class PolicyEvents:
         snap = self._now()
         if snap is None:
             return events.QueueingHint.QUEUE
-        return hints.queue_if(bool(self._passing(pod, snap).any()))
+        return hints.choose_queueing_hint(bool(self._passing(pod, snap).any()))
 
     # --- the cluster now -------------------------------------------------------------------------
 
@@ -208,7 +210,7 @@ class PolicyEvents:
             state = cycle_state.CycleState(self._tolerations(shape, snap))
             return [rule for rule in self._rules if rule.applies_to(state, shape, snap)]
 
-        return self._acting_rules.get(shape, stamp, find)
+        return self._acting_rules.get_or_compute(shape, stamp, find)
 
     def _reads_metrics(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> bool:
         """Return whether metrics decide about pods of `shape`."""
@@ -235,7 +237,7 @@ class PolicyEvents:
                 passing &= rule.filter(state, pod, snap.view_all_rows()).passes
             return passing
 
-        return self._passing_nodes.get(pod.shape, stamp, find)
+        return self._passing_nodes.get_or_compute(pod.shape, stamp, find)
 
     def _passing_metrics(
         self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
@@ -316,7 +318,7 @@ def _after_own_change(
         and isinstance(new, pod_shape.PodInfo)
         and old.shape is new.shape
     )
-    return hints.queue_if(is_own and not is_same)
+    return hints.choose_queueing_hint(is_own and not is_same)
 
 
 if TYPE_CHECKING:

@@ -225,4 +225,4 @@ class Writer:
 
 
 def _is_costly(expr: physical.NumberExpr | physical.TruthExpr) -> bool:
-    return any(isinstance(each, _COSTLY) for each in checked_expr.walk(expr.source))
+    return any(isinstance(each, _COSTLY) for each in checked_expr.walk_expressions(expr.source))

@@ -67,7 +67,7 @@ class Timetable:
         """Return the next time at which the rule begins or ceases to act, None for never."""
         if self._activation is None:
             return None
-        change = self._activation.next_change(now.timestamp())
+        change = self._activation.find_next_change(now.timestamp())
         return None if change is None else datetime.datetime.fromtimestamp(change, datetime.UTC)
 
 

@@ -22,7 +22,7 @@ class ListenAddress:
         return f"{host}:{self.port}"
 
 
-def parse_address(text: str) -> ListenAddress:
+def parse_listen_address(text: str) -> ListenAddress:
     """Return the address that `HOST:PORT` says; the host is an IP address or `localhost`.
 
     Raises:
@@ -30,13 +30,13 @@ def parse_address(text: str) -> ListenAddress:
     """
     host, colon, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
-    number = int64.parse_digits(port)
-    if not colon or number is None or number > _MAX_PORT or not _is_host(host):
+    number = int64.parse_unsigned_digits(port)
+    if not colon or number is None or number > _MAX_PORT or not _is_listen_host(host):
         raise errors.UsageError(f"`{text}` is no address; write 127.0.0.1:9153 or [::1]:9153")
     return ListenAddress("127.0.0.1" if host == "localhost" else host, number)
 
 
-def _is_host(text: str) -> bool:
+def _is_listen_host(text: str) -> bool:
     if text == "localhost":
         return True
     try:

@@ -47,7 +47,7 @@ class PoliciesConfig(msgspec.Struct, frozen=True, rename="camel"):
     """Where policies come from and what becomes of versions of them.
 
     Attributes:
-        paths: files, folders and manifests, see `policy_sources.read`.
+        paths: files, folders and manifests, see `policy_sources.read_policy_texts`.
         config_map: `NAMESPACE/NAME` of the ConfigMap that holds them; "" for none.
         on_bad_start: `refuse` to start with a bad version, or go by the `lastGood` one.
         lint_errors: what an error of lint makes of a version: `refuse` it like an error of the

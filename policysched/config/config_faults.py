@@ -15,18 +15,18 @@ from policysched.promapi import settings
 _MAX_CHARACTERS = 1000
 
 
-def find_faults(document: plain_yaml.YamlDocument) -> list[config_schema.ConfigFault]:
+def find_config_faults(document: plain_yaml.YamlDocument) -> list[config_schema.ConfigFault]:
     """Return everything that is wrong with a configuration, by line.
 
     What a field that does not fit the schema says together with others is not judged: it would be
     told twice.
     """
-    violations = config_schema.find_violations(document.value)
+    violations = config_schema.find_schema_violations(document.value)
     faults = [
         fault for error in violations for fault in config_schema.describe_violation(error, document)
     ]
     if isinstance(document.value, dict):
-        faults += _semantic_faults(document, config_schema.find_faulty_fields(violations))
+        faults += _find_semantic_faults(document, config_schema.find_faulty_fields(violations))
     told = [fault._replace(problem=_shorten_to_line(fault.problem)) for fault in faults]
     return sorted(told, key=lambda fault: fault[:2])
 
@@ -41,7 +41,7 @@ def convert_config(value: Mapping[str, Any]) -> config.Config:
 
 def _shorten_to_line(text: str) -> str:
     """Return a text without what would break a line of a log, and cut; keys may be anything."""
-    plain = control_characters.escape_unprintable(text)
+    plain = control_characters.escape_unprintable_to_one_line(text)
     return plain if len(plain) <= _MAX_CHARACTERS else f"{plain[:_MAX_CHARACTERS]}…"
 
 
@@ -49,7 +49,7 @@ _Problems: TypeAlias = Iterable[tuple[plain_yaml.Path, str]]
 """Each with the path of the value that is wrong."""
 
 
-def _semantic_faults(
+def _find_semantic_faults(
     document: plain_yaml.YamlDocument, faulty: set[str]
 ) -> Iterable[config_schema.ConfigFault]:
     """Yield what a schema cannot say, of the fields that fit it."""
@@ -61,7 +61,7 @@ def _semantic_faults(
                 yield config_schema.ConfigFault(document.line(path), problem, path)
 
 
-def _profiles(given: config.Config) -> _Problems:
+def _find_profile_faults(given: config.Config) -> _Problems:
     names: set[str] = set()
     for index, profile in enumerate(given.profiles):
         name = profile.scheduler_name
@@ -69,10 +69,10 @@ def _profiles(given: config.Config) -> _Problems:
             path = ("profiles", index, "schedulerName")
             yield path, f"the profile `{name}` is there twice"
         names.add(name)
-    yield from config_plugins.find_problems(given.profiles)
+    yield from config_plugins.find_plugin_problems(given.profiles)
 
 
-def _backoff(given: config.Config) -> _Problems:
+def _find_backoff_faults(given: config.Config) -> _Problems:
     longest = given.pod_max_backoff_seconds
     if longest >= given.pod_initial_backoff_seconds:
         return
@@ -83,24 +83,24 @@ def _backoff(given: config.Config) -> _Problems:
         yield ("podMaxBackoffSeconds",), problem
 
 
-def _prometheus(given: config.Config) -> _Problems:
+def _find_prometheus_faults(given: config.Config) -> _Problems:
     for name, source in given.prometheus.items():
-        if problem := settings.problem(source):
+        if problem := settings.find_source_problem(source):
             yield ("prometheus", name), f"`prometheus.{name}`: {problem}"
 
 
-def _leader_election(given: config.Config) -> _Problems:
-    for field, problem in election_faults.find_problems(given.leader_election):
+def _find_election_faults(given: config.Config) -> _Problems:
+    for field, problem in election_faults.find_election_problems(given.leader_election):
         yield ("leaderElection", field), f"`leaderElection`: {problem}"
 
 
-def _client_connection(given: config.Config) -> _Problems:
+def _find_connection_faults(given: config.Config) -> _Problems:
     connection = given.client_connection
     if connection.burst is not None and connection.qps is None:
         yield ("clientConnection", "burst"), "`clientConnection.burst` has no meaning without `qps`"
 
 
-def _policies(given: config.Config) -> _Problems:
+def _find_policy_faults(given: config.Config) -> _Problems:
     policies = given.policies
     if policies.paths and policies.config_map:
         yield ("policies", "configMap"), "`policies` has `paths` or `configMap`, not both"
@@ -112,7 +112,7 @@ def _policies(given: config.Config) -> _Problems:
         yield ("policies", "history"), problem
 
 
-def _serving(given: config.Config) -> _Problems:
+def _find_serving_faults(given: config.Config) -> _Problems:
     serving = given.serving
     if bool(serving.cert_file) != bool(serving.key_file):
         there, missing = ("certFile", "keyFile") if serving.cert_file else ("keyFile", "certFile")
@@ -122,7 +122,7 @@ def _serving(given: config.Config) -> _Problems:
         ("metricsAddress", serving.metrics_address),
     ):
         try:
-            addresses.parse_address(text or "localhost:0")
+            addresses.parse_listen_address(text or "localhost:0")
         except errors.UsageError as error:
             yield ("serving", field), f"`serving.{field}`: {error}"
     if serving.secure_address and serving.secure_address == serving.metrics_address:
@@ -130,9 +130,9 @@ def _serving(given: config.Config) -> _Problems:
         yield ("serving", "metricsAddress"), problem
 
 
-def _tracing(given: config.Config) -> _Problems:
+def _find_tracing_faults(given: config.Config) -> _Problems:
     endpoint = given.tracing.endpoint
-    parts = server_urls.split(endpoint)
+    parts = server_urls.split_server_url(endpoint)
     is_url = parts is not None and "@" not in parts.netloc  # it would be printed with a password
     if endpoint and not is_url:
         advice = "write http://HOST:4318 or https://HOST, without a user"
@@ -140,13 +140,13 @@ def _tracing(given: config.Config) -> _Problems:
 
 
 _CHECKS: Mapping[tuple[str, ...], Callable[[config.Config], _Problems]] = {
-    ("profiles",): _profiles,
-    ("podInitialBackoffSeconds", "podMaxBackoffSeconds"): _backoff,
-    ("prometheus",): _prometheus,
-    ("leaderElection",): _leader_election,
-    ("clientConnection",): _client_connection,
-    ("policies",): _policies,
-    ("serving",): _serving,
-    ("tracing",): _tracing,
+    ("profiles",): _find_profile_faults,
+    ("podInitialBackoffSeconds", "podMaxBackoffSeconds"): _find_backoff_faults,
+    ("prometheus",): _find_prometheus_faults,
+    ("leaderElection",): _find_election_faults,
+    ("clientConnection",): _find_connection_faults,
+    ("policies",): _find_policy_faults,
+    ("serving",): _find_serving_faults,
+    ("tracing",): _find_tracing_faults,
 }
 """Checks by the fields that they are about."""

@@ -11,7 +11,7 @@ from policysched.inputs import plain_yaml
 from policysched.plugins import registry
 
 
-def find_problems(
+def find_plugin_problems(
     profiles: tuple[config.ProfileConfig, ...],
 ) -> Iterator[tuple[plain_yaml.Path, str]]:
     """Yield what is wrong, with the path of the name or of the arguments.
@@ -19,27 +19,29 @@ def find_problems(
     Plugins of other packages are not made here: they say what they think when `run` makes them.
     """
     installed = registry.create_installed_registry()
-    for path, name in _names(profiles):
-        if name not in installed.names():
-            advice = spelling.did_you_mean(name, installed.names())
+    for path, name in _list_plugin_names(profiles):
+        if name not in installed.list_plugin_names():
+            advice = spelling.suggest_names(name, installed.list_plugin_names())
             yield path, f"there is no plugin `{name}`" + (f" ({advice})" if advice else "")
     built_in = registry.create_built_in_registry()
     for index, profile in enumerate(profiles):
         for number, plugin in enumerate(profile.plugins):
-            if plugin.args and plugin.name in built_in.names():
-                made = _make_plugin(built_in, plugin)
+            if plugin.args and plugin.name in built_in.list_plugin_names():
+                made = _make_built_in_plugin(built_in, plugin)
                 if isinstance(made, registry.PluginError):
                     path = ("profiles", index, "plugins", number, "args")
                     yield path, f"{plugin.name}: {made.problem}"
 
 
-def _make_plugin(
+def _make_built_in_plugin(
     built_in: registry.PluginRegistry, plugin: config.PluginConfig
 ) -> interface.Plugin | registry.PluginError:
-    return built_in.create(plugin.name, plugin.args, handles.Handle())
+    return built_in.create_plugin(plugin.name, plugin.args, handles.Handle())
 
 
-def _names(profiles: tuple[config.ProfileConfig, ...]) -> Iterator[tuple[plain_yaml.Path, str]]:
+def _list_plugin_names(
+    profiles: tuple[config.ProfileConfig, ...],
+) -> Iterator[tuple[plain_yaml.Path, str]]:
     for index, profile in enumerate(profiles):
         for number, plugin in enumerate(profile.plugins):
             yield ("profiles", index, "plugins", number, "name"), plugin.name

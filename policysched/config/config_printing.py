@@ -18,7 +18,7 @@ _SECRET_VALUES = ("headers", "queryParams")
 """Mappings whose values may be secret: X-Scope-OrgID is not, an API key is."""
 
 
-def as_yaml(given: config.Config) -> str:
+def format_config_yaml(given: config.Config) -> str:
     """Return all fields that have a value, in the order of docs/configuration.md."""
     fields = config_reading.HEAD | _drop_none(msgspec.to_builtins(given))
     fields["prometheus"] = {

@@ -35,7 +35,7 @@ def read_config(path: str) -> config.Config:
         ConfigurationError: it does not fit the schema; every fault is named with its line.
         InputError: it cannot be read, or is not YAML.
     """
-    return _convert_document(_check_document(_text(path), path))
+    return _convert_document(_check_document(_read_config_text(path), path))
 
 
 def parse_config(text: str, where: str) -> config.Config:
@@ -50,14 +50,14 @@ def read_effective_config(path: str | None, flags: Sequence[FieldOverride] = ())
         ConfigurationError, InputError: see `read_config`.
         UsageError: what the flags say does not fit, alone or with the file.
     """
-    value = dict(HEAD) if path is None else _check_document(_text(path), path).value
+    value = dict(HEAD) if path is None else _check_document(_read_config_text(path), path).value
     merged = plain_yaml.YamlDocument(_merge_flags(value, flags), {})
-    for fault in config_faults.find_faults(merged):
-        raise errors.UsageError(f"{_option(fault.path, flags)}: {fault.problem}")
+    for fault in config_faults.find_config_faults(merged):
+        raise errors.UsageError(f"{_find_overriding_flag(fault.path, flags)}: {fault.problem}")
     return _convert_document(merged)
 
 
-def _text(path: str) -> str:
+def _read_config_text(path: str) -> str:
     try:
         return object_lists.read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -65,10 +65,10 @@ def _text(path: str) -> str:
 
 
 def _check_document(text: str, where: str) -> plain_yaml.YamlDocument:
-    document = plain_yaml.load(text, where)
-    faults = config_faults.find_faults(document)
+    document = plain_yaml.load_yaml_document(text, where)
+    faults = config_faults.find_config_faults(document)
     if faults:
-        raise _make_error(where, faults)
+        raise _make_config_error(where, faults)
     return document
 
 
@@ -76,7 +76,9 @@ def _convert_document(document: plain_yaml.YamlDocument) -> config.Config:
     return config_faults.convert_config(document.value)
 
 
-def _make_error(where: str, faults: list[config_schema.ConfigFault]) -> errors.ConfigurationError:
+def _make_config_error(
+    where: str, faults: list[config_schema.ConfigFault]
+) -> errors.ConfigurationError:
     first, *rest = faults
     further = "".join(f"\n{where}:{fault.line}: {fault.problem}" for fault in rest)
     return errors.ConfigurationError(f"{where}:{first.line}", first.problem + further)
@@ -96,7 +98,7 @@ def _merge_flags(value: dict[str, Any], flags: Sequence[FieldOverride]) -> dict[
     return merged
 
 
-def _option(path: plain_yaml.Path, flags: Sequence[FieldOverride]) -> str:
+def _find_overriding_flag(path: plain_yaml.Path, flags: Sequence[FieldOverride]) -> str:
     """Return the flag that is about a field, or else those about the group in which it is."""
     about = [flag.option for flag in flags if flag.path == path[: len(flag.path)]]
     near = [flag.option for flag in flags if flag.path[:1] == path[:1]]

@@ -27,15 +27,17 @@ Violation = jsonschema.ValidationError
 
 
 @functools.cache
-def load_schema() -> dict[str, Any]:
+def load_config_schema() -> dict[str, Any]:
     """Return schemas/config.schema.json."""
-    found: dict[str, Any] = orjson.loads(_resources.text("schemas", "config.schema.json"))
+    found: dict[str, Any] = orjson.loads(
+        _resources.read_resource_text("schemas", "config.schema.json")
+    )
     return found
 
 
-def find_violations(value: plain_yaml.Value) -> list[Violation]:
+def find_schema_violations(value: plain_yaml.Value) -> list[Violation]:
     """Return every place at which a configuration does not fit the schema."""
-    return list(jsonschema.Draft202012Validator(load_schema()).iter_errors(value))
+    return list(jsonschema.Draft202012Validator(load_config_schema()).iter_errors(value))
 
 
 def find_faulty_fields(found: Iterable[Violation]) -> set[str]:
@@ -45,7 +47,7 @@ def find_faulty_fields(found: Iterable[Violation]) -> set[str]:
         if error.absolute_path:
             faulty.add(str(error.absolute_path[0]))
         elif error.validator == "additionalProperties":
-            faulty.update(_unknown(error))
+            faulty.update(_describe_unknown_fields(error))
     return faulty
 
 
@@ -54,53 +56,59 @@ def describe_violation(
 ) -> Iterable[ConfigFault]:
     """Yield what a violation means, one fault for each unknown field; `whole` is the document."""
     path = tuple(error.absolute_path)
-    name = f"`{_dotted(path)}`" if path else whole
+    name = f"`{_format_field_path(path)}`" if path else whole
     if error.validator == "additionalProperties":
-        for key in _unknown(error):
-            problem = f"{name} has no field `{key}`{_advice(key, error)}"
+        for key in _describe_unknown_fields(error):
+            problem = f"{name} has no field `{key}`{_suggest_known_field(key, error)}"
             yield ConfigFault(document.line((*path, key)), problem, (*path, key))
         return
     in_words = _WORDS.get(str(error.validator))
     said = f"{name} {in_words(error)}" if in_words else f"{name}: {error.message}"
-    if error.validator == "pattern" and "title" not in _schema_of(error):  # of the key of a mapping
+    if error.validator == "pattern" and "title" not in _get_violated_schema(
+        error
+    ):  # of the key of a mapping
         said = f"`{error.instance}` is no name; use letters, digits, `_` and `-`"
     yield ConfigFault(document.line(path), said, path)
 
 
-def _schema_of(error: Violation) -> Mapping[str, Any]:
+def _get_violated_schema(error: Violation) -> Mapping[str, Any]:
     found: Any = error.schema
     return found if isinstance(found, Mapping) else {}
 
 
-def _unknown(error: Violation) -> list[str]:
+def _describe_unknown_fields(error: Violation) -> list[str]:
     instance: Any = error.instance
-    return [key for key in instance if key not in _schema_of(error)["properties"]]
+    return [key for key in instance if key not in _get_violated_schema(error)["properties"]]
 
 
-def _advice(key: str, error: Violation) -> str:
-    known: Collection[str] = _schema_of(error)["properties"]
-    advice = spelling.did_you_mean(key, known)
+def _suggest_known_field(key: str, error: Violation) -> str:
+    known: Collection[str] = _get_violated_schema(error)["properties"]
+    advice = spelling.suggest_names(key, known)
     if not advice and len(known) <= _FEW_NAMES:
         advice = "there are " + ", ".join(f"`{name}`" for name in known)
     return f" ({advice})" if advice else ""
 
 
-def _lacks(error: Violation) -> str:
+def _describe_missing_field(error: Violation) -> str:
     instance, expected = error.instance, error.validator_value
-    missing = [f"`{key}`" for key in _listed(expected) if key not in _listed(instance)]
+    missing = [
+        f"`{key}`"
+        for key in _join_allowed_values(expected)
+        if key not in _join_allowed_values(instance)
+    ]
     return f"lacks {spelling.join_alternatives(missing)}"
 
 
-def _twice(error: Violation) -> str:
-    listed = _listed(error.instance)
+def _describe_duplicate(error: Violation) -> str:
+    listed = _join_allowed_values(error.instance)
     return f"has `{next(each for each in listed if listed.count(each) > 1)}` twice"
 
 
-def _listed(value: Any) -> list[Any]:  # noqa: ANN401 - a list of a schema, or keys of a mapping
+def _join_allowed_values(value: Any) -> list[Any]:  # noqa: ANN401 - a list of a schema, or keys of a mapping
     return list(value)
 
 
-def _type(error: Violation) -> str:
+def _describe_wrong_type(error: Violation) -> str:
     expected: Any = error.validator_value
     words = {"object": "a mapping", "array": "a list", "integer": "a whole number"}
     listed = [expected] if isinstance(expected, str) else expected
@@ -108,24 +116,27 @@ def _type(error: Violation) -> str:
 
 
 _WORDS: Mapping[str, Callable[[Violation], str]] = {
-    "type": _type,
-    "required": _lacks,
-    "uniqueItems": _twice,
+    "type": _describe_wrong_type,
+    "required": _describe_missing_field,
+    "uniqueItems": _describe_duplicate,
     "const": lambda error: f"must be `{error.validator_value}`",
     "enum": lambda error: (
-        f"is {spelling.join_alternatives(f'`{one}`' for one in _listed(error.validator_value))}"
+        "is "
+        + spelling.join_alternatives(
+            f"`{one}`" for one in _join_allowed_values(error.validator_value)
+        )
     ),
     "minimum": lambda error: f"must be at least {error.validator_value}",
     "maximum": lambda error: f"must be at most {error.validator_value}",
     "exclusiveMinimum": lambda error: f"must be more than {error.validator_value}",
     "minLength": lambda _: "is empty",
     "maxLength": lambda error: f"has more than {error.validator_value} characters",
-    "pattern": lambda error: f"must be {_schema_of(error).get('title')}",
+    "pattern": lambda error: f"must be {_get_violated_schema(error).get('title')}",
 }
 """What follows the name of a field, by keyword of the schema; values may be secret."""
 
 
-def _dotted(path: plain_yaml.Path) -> str:
+def _format_field_path(path: plain_yaml.Path) -> str:
     """Return a path as `profiles[0].plugins`."""
     text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
     return text.removeprefix(".")

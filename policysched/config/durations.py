@@ -9,7 +9,7 @@ _PART = r"(\d+(?:\.\d+)?)(h|ms|m|s)"
 _DURATION = re.compile(f"(?:{_PART})+", re.ASCII)
 
 
-def parse_seconds(text: str) -> float | None:
+def parse_duration_seconds(text: str) -> float | None:
     """Return the seconds of a duration, None where the text is none."""
     if not _DURATION.fullmatch(text):
         return None

@@ -13,12 +13,14 @@ from policysched.kube.election import leader_election
 _SHORTEST_LEASE_SECONDS = 1.0  # `leaseDurationSeconds` is a whole number, and not 0
 
 
-def find_problems(config: election_config.LeaderElectionConfig) -> Iterable[tuple[str, str]]:
+def find_election_problems(
+    config: election_config.LeaderElectionConfig,
+) -> Iterable[tuple[str, str]]:
     """Yield what makes no sense: (field as it is written in a file, what is wrong with it)."""
     by_field = {
-        "leaseDuration": durations.parse_seconds(config.lease_duration),
-        "renewDeadline": durations.parse_seconds(config.renew_deadline),
-        "retryPeriod": durations.parse_seconds(config.retry_period),
+        "leaseDuration": durations.parse_duration_seconds(config.lease_duration),
+        "renewDeadline": durations.parse_duration_seconds(config.renew_deadline),
+        "retryPeriod": durations.parse_duration_seconds(config.retry_period),
     }
     for field, seconds in by_field.items():
         if not seconds:

@@ -63,12 +63,12 @@ class SuggestedEdit:
         }
 
 
-def get_sort_key(edit: SuggestedEdit) -> tuple[int, int, str]:
+def get_edit_sort_key(edit: SuggestedEdit) -> tuple[int, int, str]:
     """Return the key by which edits are shown: the smallest first, then those that gain most."""
     return edit.effort, -len(edit.nodes) - edit.more, edit.text
 
 
-def find_similar_names(word: str, known: Iterable[str]) -> list[str]:
+def find_similar_words(word: str, known: Iterable[str]) -> list[str]:
     """Return names that `word` may be meant to be, the nearest first."""
     names = sorted(set(known) - {word})[:_MOST_NAMES]
     name = word.rpartition("/")[2]
@@ -76,4 +76,6 @@ def find_similar_names(word: str, known: Iterable[str]) -> list[str]:
     alike = {name, *difflib.get_close_matches(name, last_parts, _MOST_SIMILAR, _SIMILARITY)}
     same = [each for each in names if each.rpartition("/")[2] in alike]
     near = difflib.get_close_matches(word, names, _MOST_SIMILAR, _SIMILARITY)
-    return list(dict.fromkeys([*spelling.find_nearest(word, names), *near, *same]))[:_MOST_SIMILAR]
+    return list(dict.fromkeys([*spelling.find_nearest_names(word, names), *near, *same]))[
+        :_MOST_SIMILAR
+    ]

@@ -110,17 +110,18 @@ class FlipFinder:
         for change, name in sorted(changes, key=lambda each: (abs(each[0]), each)):
             if flipping == _MOST_WEIGHTS or self._trials.is_over:
                 return
-            flip = self._try_weight(name, weights[name], change)
+            flip = self._try_weight_change(name, weights[name], change)
             if flip is not None:
                 flipping += 1
                 yield flip
 
-    def _try_weight(self, name: str, before: int, change: int) -> WinnerFlip | None:
+    def _try_weight_change(self, name: str, before: int, change: int) -> WinnerFlip | None:
         after = before + change
-        winners = self._find_new_winners(self._find_best_nodes(name, after))
+        winners = self._find_new_winners(self._find_best_nodes_by_weight(name, after))
         nearer = after - (1 if change > 0 else -1)
         if not winners or (
-            nearer != before and self._find_new_winners(self._find_best_nodes(name, nearer))
+            nearer != before
+            and self._find_new_winners(self._find_best_nodes_by_weight(name, nearer))
         ):
             return None  # what is computed is only a proposal
         text = f"weight of {name} from {before} to {after}"
@@ -128,12 +129,12 @@ class FlipFinder:
             "weight", name, None, before, after, winners, text, abs(change) / MAX_WEIGHT
         )
 
-    def _find_best_nodes(self, name: str, weight: int) -> frozenset[str]:
+    def _find_best_nodes_by_weight(self, name: str, weight: int) -> frozenset[str]:
         return self._trials.find_best_nodes(self._trials.replace_weights({name: weight}))
 
     # --- values ----------------------------------------------------------------------------------
 
-    def _select_nodes(self) -> Iterator[tuple[str, bool]]:
+    def _select_nodes_to_change(self) -> Iterator[tuple[str, bool]]:
         """Yield the nodes whose values are changed, and whether each is the winner."""
         if len(self._best) == 1:
             yield from ((name, True) for name in self._best)
@@ -142,12 +143,12 @@ class FlipFinder:
 
     def _find_metric_flips(self) -> Iterator[WinnerFlip]:
         for reader in self._collect_metric_readers():
-            for node, _ in self._select_nodes():
+            for node, _ in self._select_nodes_to_change():
                 steps = _MetricSteps.from_reader(reader, self._trials, node)
                 if steps is None:
                     continue
                 for sign in (-1, 1):
-                    flip = self._try_metric(steps, sign)
+                    flip = self._try_metric_change(steps, sign)
                     if flip is not None:
                         yield flip
 
@@ -161,7 +162,7 @@ class FlipFinder:
         by_key = {each.metric.key: each for each in found if each.metric.key not in followed}
         return list(by_key.values())
 
-    def _try_metric(self, steps: _MetricSteps, sign: int) -> WinnerFlip | None:
+    def _try_metric_change(self, steps: _MetricSteps, sign: int) -> WinnerFlip | None:
         def flips(count: int) -> bool:
             return not self._trials.is_over and bool(
                 self._find_new_winners(best(steps.compute_value(sign, count)))
@@ -178,7 +179,9 @@ class FlipFinder:
         winners = self._find_new_winners(best(after))
         if not winners:
             return None
-        shown = (amounts_text.format_exactly(value, steps.unit) for value in (steps.before, after))
+        shown = (
+            amounts_text.format_exact_amount(value, steps.unit) for value in (steps.before, after)
+        )
         text = f"{steps.name} on {steps.node} from {' to '.join(shown)}"
         size = abs(after - steps.before) / steps.whole
         return WinnerFlip(
@@ -187,15 +190,17 @@ class FlipFinder:
 
     def _find_request_flips(self) -> Iterator[WinnerFlip]:
         for resource, step in _REQUEST_STEPS:
-            for node, is_winner in self._select_nodes():
-                flip = self._try_requests(resource, step, node, sign=1 if is_winner else -1)
+            for node, is_winner in self._select_nodes_to_change():
+                flip = self._try_request_change(resource, step, node, sign=1 if is_winner else -1)
                 if flip is not None:
                     yield flip
 
-    def _try_requests(self, resource: str, step: int, node: str, *, sign: int) -> WinnerFlip | None:
+    def _try_request_change(
+        self, resource: str, step: int, node: str, *, sign: int
+    ) -> WinnerFlip | None:
         """Return how much more on the winner, or less on another node, flips the winner."""
         nodes = self._trials.decider.cluster.cache.nodes
-        row, column = nodes.row_of[node], nodes.resource_column(resource)
+        row, column = nodes.row_of[node], nodes.get_resource_column(resource)
         before = int(nodes.requested[row, column])
         room = before if sign < 0 else int(nodes.allocatable[row, column]) - before
 
@@ -238,7 +243,7 @@ class _MetricSteps:
         snap = tried.take_snapshot()
         row = np.array([snap.nodes.row_of[node]], np.intp)
         found = reader.read(snap.view_rows(row))
-        sample = snap.metrics.samples_of(reader.metric.key).get(node)
+        sample = snap.metrics.get_newest_samples(reader.metric.key).get(node)
         if not found.is_ok[0] or sample is None:
             return None
         metric = reader.metric

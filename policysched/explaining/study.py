@@ -28,7 +28,7 @@ _MOST_ALIKE = 4
 
 
 def explain_pod(
-    decider: sessions.Decider,
+    decider: sessions.PodDecider,
     pod: str,
     clock: clocks.Clock,
     limits: trials.TrialLimits | None = None,
@@ -51,14 +51,14 @@ def explain_pod(
     report = decider.report_explanation(tried.framework, found, evidence_of)
     if placed is not None:
         report["placed"] = _describe_placement(placed.pod.spec.node_name, found)
-    if node is not None and not _does_fit(found, node):
+    if node is not None and not _fits_any_node(found, node):
         return report | _explain_rejection(tried, found)
     if found.scores is not None:
         return report | _explain_winner(tried, found.scores)
     return report | _explain_rejection(tried, found)
 
 
-def _does_fit(found: explanation.Explanation, node: str) -> bool:
+def _fits_any_node(found: explanation.Explanation, node: str) -> bool:
     return any(each.name == node and each.first.is_success for each in found.verdicts)
 
 
@@ -97,14 +97,16 @@ def _explain_rejection(tried: trials.PodTrials, found: explanation.Explanation) 
         found, tried.framework.profile, tried.only_node
     )
     looking = (
-        pod_edits.find_edits,
-        rule_pod_edits.find_edits,
-        node_edits.find_edits,
-        free_resource_edits.find_edits,
-        placed_pod_edits.find_edits,
-        policy_edits.find_edits,
+        pod_edits.find_pod_edits,
+        rule_pod_edits.find_rule_pod_edits,
+        node_edits.find_node_edits,
+        free_resource_edits.find_free_resource_edits,
+        placed_pod_edits.find_placed_pod_edits,
+        policy_edits.find_policy_edits,
     )
-    edits = sorted((each for look in looking for each in look(tried, known)), key=edit.get_sort_key)
+    edits = sorted(
+        (each for look in looking for each in look(tried, known)), key=edit.get_edit_sort_key
+    )
     report: dict[str, Any] = {
         "edits": [each.as_json() for each in edits[:_MOST_EDITS]],
         "triedAll": not tried.is_over,

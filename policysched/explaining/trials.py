@@ -52,7 +52,7 @@ class PodTrials:
 
     def __init__(
         self,
-        decider: sessions.Decider,
+        decider: sessions.PodDecider,
         info: pod_shape.PodInfo,
         clock: clocks.Clock,
         limits: TrialLimits | None = None,
@@ -164,7 +164,7 @@ class PodTrials:
     def suppose_sample(self, metric: str, node: str, value: float) -> Iterator[None]:
         """Let a node have another value of a metric, measured when the real one was."""
         table = self.decider.cluster.cache.metrics
-        before = dict(table.samples_of(metric))
+        before = dict(table.get_newest_samples(metric))
         sample = metric_windows.Sample(value, before[node].measured_at_seconds)
         table.restart_metric(metric, {**before, node: sample})
         try:

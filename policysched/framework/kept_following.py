@@ -51,7 +51,7 @@ class KeptFollowing:
                 changed.append(rows)
         if are_all:
             self.current = self._first_failures(slice(None), snap.size)
-            self.changes.touch_everything()
+            self.changes.note_everything_changed()
         elif changed:
             self._patch(changed[0] if len(changed) == 1 else np.unique(np.concatenate(changed)))
 
@@ -72,7 +72,7 @@ class KeptFollowing:
         others = rows[found != self.current[rows]]
         if len(others):
             self.current[rows] = found
-            self.changes.touch(others)
+            self.changes.note_changed_item(others)
 
     def _first_failures(self, rows: columns.RowIndex, count: int) -> status_table.StatusIds:
         """Return int16 (n,) about so many `rows`, of the first follower that fails each."""

@@ -87,7 +87,7 @@ class KeptSums:
         self.sums = _sum(parts)
         self._scores = [each.data for each in parts]
         self._totals = self.sums.data
-        self.changes.touch_everything()
+        self.changes.note_everything_changed()
 
     def _patch_one(self, row: int, scores: list[int]) -> None:
         views, is_other = self._scores, False
@@ -98,14 +98,14 @@ class KeptSums:
                 is_other = True
         if is_other:
             self._totals[row] = sum(scores)
-            self.changes.touch(row)
+            self.changes.note_changed_item(row)
 
     def _patch(self, rows: npt.NDArray[np.intp], parts: columns.IntArray) -> None:
         others = rows[(self._parts[:, rows] != parts).any(axis=0)]
         self._parts[:, rows] = parts
         if len(self._names) > 1:
             self.sums[rows] = _sum(parts)
-        self.changes.touch_all(others.tolist())
+        self.changes.note_changed_items(others.tolist())
 
 
 def _sum(parts: columns.IntArray) -> columns.IntArray:

@@ -136,7 +136,7 @@ class KeptFilter:
             self.current = first_failures(
                 self.plugins, state, pod, snap.view_all_rows(), self.table
             )
-            self.changes.touch_everything()
+            self.changes.note_everything_changed()
         elif rows:
             self.current = lengthened(self.current, snap.size)
             if self._knows_rows and len(rows) <= FEW_ROWS:
@@ -146,7 +146,7 @@ class KeptFilter:
                 many = first_failures(self.plugins, state, pod, snap.view_rows(at), self.table)
                 others = at[many != self.current[at]]
                 self.current[at] = many
-                self.changes.touch_all(others.tolist())
+                self.changes.note_changed_items(others.tolist())
 
     def _refresh_few(
         self,
@@ -169,7 +169,7 @@ class KeptFilter:
                     break
             if found != self.current.item(row):
                 self.current[row] = found
-                self.changes.touch(row)
+                self.changes.note_changed_item(row)
 
 
 class KeptScores:
@@ -279,7 +279,7 @@ class ShapeAnswersCache:
         scoped: Sequence[tuple[int, interface.ScopedPlugin]] = (),
         *,
         max_shapes: int = MAX_SHAPES,
-        projection: shape_projection.Projection | None = None,
+        projection: shape_projection.ShapeProjection | None = None,
         sharing: Sequence[interface.SharingPlugin] = (),
     ) -> None:
         """Start with nothing kept.
@@ -333,7 +333,7 @@ class ShapeAnswersCache:
         """Return the answers for shapes in which the same is read, fresh when there are none."""
         if self._projection is None or not self._max_shapes:
             return self._begin(pod.shape, tolerations, snap)
-        key = (self._projection.key(pod.shape), pod.pod.spec.node_name, tolerations)
+        key = (self._projection.make_projection_key(pod.shape), pod.pod.spec.node_name, tolerations)
         answers = self._alike.get(key)
         if answers is not None and not _are_over(answers, snap.now):
             for plugin in self._sharing:

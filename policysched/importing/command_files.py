@@ -14,7 +14,7 @@ STDIN, STDIN_NAME = "-", "<stdin>"
 _FILES = ("config", "policy-config-file")
 
 
-def read(path: str) -> tuple[str, str]:
+def read_command_text(path: str) -> tuple[str, str]:
     """Return the text of a file, `-` for standard input, and what to call it.
 
     Raises:
@@ -33,7 +33,9 @@ def read(path: str) -> tuple[str, str]:
         raise errors.InputError(where, "is not UTF-8 text") from error
 
 
-def sources(words: list[str], report: findings.FindingCollector) -> list[inputs.DetectedSource]:
+def find_command_sources(
+    words: list[str], report: findings.FindingCollector
+) -> list[inputs.DetectedSource]:
     """Return a command line and the files that it names.
 
     Only who types the command line can mean files of this machine: those that a manifest names are
@@ -42,10 +44,10 @@ def sources(words: list[str], report: findings.FindingCollector) -> list[inputs.
     Raises:
         InputError: such a file cannot be read, or is not what it should be.
     """
-    command = inputs.command(words, "command line")
+    command = inputs.make_command_source(words, "command line")
     found = [command]
-    for flag in flags.read(command.value):
+    for flag in flags.parse_command_line_flags(command.value):
         if flag.name in _FILES:
-            text, where = read(flag.value)
-            found += inputs.find(text, where, report, None)
+            text, where = read_command_text(flag.value)
+            found += inputs.detect_sources(text, where, report, None)
     return found

@@ -41,13 +41,13 @@ class ImportResult:
         return sum(each.severity is findings.FindingSeverity.WARNING for each in self.findings)
 
 
-def convert(
+def convert_sources(
     sources: Sequence[inputs.DetectedSource], report: findings.FindingCollector, title: str
 ) -> ImportResult:
     """Return the policy and configuration that the sources amount to.
 
     Args:
-        sources: see `inputs.find`.
+        sources: see `inputs.detect_sources`.
         report: what was found on the way to them.
         title: what the first line of the policy says they are.
 
@@ -55,9 +55,9 @@ def convert(
         InputError: there is nothing to import.
     """
     made = import_draft.ImportDraft(report)
-    named = _named_files(sources)
+    named = _map_policy_files_to_schedulers(sources)
     flags_last = sorted(sources, key=lambda each: each.kind == inputs.COMMAND)
-    malformed = [error for each in flags_last if (error := _add(each, sources, named, made))]
+    malformed = [error for each in flags_last if (error := _add_source(each, sources, named, made))]
     if made.is_empty and malformed:
         raise malformed[0]
     if made.is_empty and not made.report.has_warnings:
@@ -66,22 +66,22 @@ def convert(
         raise errors.InputError(title, problem, help="docs/import.md says what can")
     if any(each.kind in (inputs.CONFIG, inputs.COMMAND) for each in sources):
         made.elect_by_default()
-    return _render_result(made, title, sources[0].place)
+    return _render_import_result(made, title, sources[0].place)
 
 
-def _named_files(sources: Sequence[inputs.DetectedSource]) -> dict[str, str]:
+def _map_policy_files_to_schedulers(sources: Sequence[inputs.DetectedSource]) -> dict[str, str]:
     """Return the schedulerName of each legacy Policy that a command line names, by file."""
     found = {}
     for each in sources:
         if each.kind == inputs.COMMAND:
-            files = command_line.files(flags.read(each.value))
+            files = command_line.list_referenced_files(flags.parse_command_line_flags(each.value))
             for flag in (*files.configs, *files.config_maps):
-                found[_base(flag.value)] = files.scheduler_name
+                found[_get_base_name(flag.value)] = files.scheduler_name
             found[""] = files.scheduler_name
     return found
 
 
-def _add(
+def _add_source(
     each: inputs.DetectedSource,
     sources: Sequence[inputs.DetectedSource],
     named: dict[str, str],
@@ -89,15 +89,15 @@ def _add(
 ) -> findings.MalformedFieldError | None:
     """Add the content of a source; return the error of a manifest that is left out."""
     if each.kind == inputs.COMMAND:
-        _add_command(each, sources, made)
+        _add_command_line(each, sources, made)
         return None
     given = fields.StrictFields(each.value, each.place, made.report)
     match each.kind:
         case inputs.CONFIG:
-            kube_scheduler_config.read(given, made)
+            kube_scheduler_config.import_kube_scheduler_config(given, made)
         case inputs.POLICY:
             name = named.get(each.key) or named.get("") or kube_scheduler_config.DEFAULT_NAME
-            legacy_policy.read(given, made, name)
+            legacy_policy.import_legacy_policy(given, made, name)
         case _:
             return _add_manifest(given, each.kind, made)
     return None
@@ -109,54 +109,56 @@ def _add_manifest(
     """Add one of perhaps many manifests; a malformed one must not keep the others out."""
     try:
         if kind == inputs.TAS:
-            tas_policy.read(given, made)
+            tas_policy.import_tas_policy(given, made)
         else:
-            workload.read(given, made)
+            workload.import_workload(given, made)
     except findings.MalformedFieldError as error:
-        what = f"the {given.text('kind')} from line {given.place.line} is left out"
+        what = f"the {given.read_text('kind')} from line {given.place.line} is left out"
         made.report.warn(error.at, error.problem, what)
         return error
     return None
 
 
-def _add_command(
+def _add_command_line(
     each: inputs.DetectedSource,
     sources: Sequence[inputs.DetectedSource],
     made: import_draft.ImportDraft,
 ) -> None:
-    found = flags.read(each.value)
-    files = command_line.files(found)
+    found = flags.parse_command_line_flags(each.value)
+    files = command_line.list_referenced_files(found)
     named = [*files.configs, *files.config_maps]
     has_files = any(other.kind in (inputs.CONFIG, inputs.POLICY) for other in sources)
     if not has_files:
         for flag in named:
-            command_line.report_unread(flag, made.report)
-    command_line.read(found, each.place, made, has_files=bool(named) and has_files)
+            command_line.report_unread_file(flag, made.report)
+    command_line.import_command_line(found, each.place, made, has_files=bool(named) and has_files)
 
 
-def _base(path: str) -> str:
+def _get_base_name(path: str) -> str:
     return path.rsplit("/", 1)[-1]
 
 
 # ---------------------------------------------------------------------------- writing
 
 
-def _render_result(
+def _render_import_result(
     made: import_draft.ImportDraft, title: str, at: findings.ValueLocation
 ) -> ImportResult:
-    items = acceptance.keep_accepted(made.items(at), made.report)
+    items = acceptance.keep_accepted_items(made.list_policy_items(at), made.report)
     found = made.report.findings
     header = [f"Imported by policysched from {title}."]
     if found:
         header += ["", "What is not said here, or in another way:"]
         header += [f"  line {each.line}: {each.description}" for each in found]
     config = config_fields.as_yaml(made.config) if made.config else None
-    policy = policy_text.render(header, items)
-    text = policy_text.render(header, items, _footer(config, made.run_options))
+    policy = policy_text.render_policy_text(header, items)
+    text = policy_text.render_policy_text(
+        header, items, _format_policy_footer(config, made.run_options)
+    )
     return ImportResult(policy, text, config, made.run_options, found)
 
 
-def _footer(config: str | None, run_options: dict[str, str]) -> list[str]:
+def _format_policy_footer(config: str | None, run_options: dict[str, str]) -> list[str]:
     """Return the lines of what is no policy."""
     lines: list[str] = []
     if config is not None:

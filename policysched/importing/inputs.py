@@ -44,7 +44,7 @@ class DetectedSource:
     key: str = ""
 
 
-def find(
+def detect_sources(
     text: str, where: str, report: findings.FindingCollector, forced: str | None = None
 ) -> list[DetectedSource]:
     """Return what a text holds.
@@ -53,24 +53,24 @@ def find(
         InputError: it is no YAML or JSON, or not what `forced` says.
     """
     if forced == COMMAND and not _is_manifest(text):
-        return [command(_split(text, where), where)]
+        return [make_command_source(_split_command_line(text, where), where)]
     plain = text.replace("\t", " ") if text.lstrip()[:1] == "{" else text  # a blank to JSON
-    finder = _Finder(where, plain, report, forced)
-    documents = list(plain_yaml.load_all(plain, where, with_lines=True))
+    finder = _SourceFinder(where, plain, report, forced)
+    documents = list(plain_yaml.load_yaml_documents(plain, where, with_lines=True))
     found = [
         source
         for document in documents
-        for source in finder.sources(document.value, findings.ValueLocation(where, document))
+        for source in finder.find_sources(document.value, findings.ValueLocation(where, document))
     ]
     return [each for each in found if forced in (None, each.kind)]
 
 
-def command(words: list[str], where: str) -> DetectedSource:
+def make_command_source(words: list[str], where: str) -> DetectedSource:
     """Return a command line that stands in no manifest."""
     return DetectedSource(
         COMMAND,
-        [(word, findings.place(where, words)) for word in words],
-        findings.place(where, words),
+        [(word, findings.make_lineless_location(where, words)) for word in words],
+        findings.make_lineless_location(where, words),
     )
 
 
@@ -79,7 +79,7 @@ def _is_manifest(text: str) -> bool:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Finder:
+class _SourceFinder:
     """Looks into one text."""
 
     where: str
@@ -87,7 +87,7 @@ class _Finder:
     report: findings.FindingCollector
     forced: str | None
 
-    def sources(
+    def find_sources(
         self, value: plain_yaml.Value, place: findings.ValueLocation, key: str = ""
     ) -> Iterator[DetectedSource]:
         """Yield what a value holds."""
@@ -98,18 +98,18 @@ class _Finder:
         kind = value.get("kind")
         if str(kind).endswith("List") and isinstance(value.get("items"), list):
             for index, item in enumerate(value["items"]):
-                yield from self.sources(item, place.locate_child("items", index), key)
+                yield from self.find_sources(item, place.locate_child("items", index), key)
         elif kind == "ConfigMap":
-            yield from self._config_map(value, place)
+            yield from self._find_in_config_map(value, place)
         else:
-            yield from self._object(value, place, key)
+            yield from self._find_in_object(value, place, key)
 
-    def _object(
+    def _find_in_object(
         self, value: Mapping[str, plain_yaml.Value], place: findings.ValueLocation, key: str
     ) -> Iterator[DetectedSource]:
-        kind = _kind(value, self.forced)
+        kind = _detect_source_kind(value, self.forced)
         if kind is not None:
-            words = _words(value, place) if kind == WORKLOAD else []
+            words = _find_scheduler_command(value, place) if kind == WORKLOAD else []
             if words:
                 yield DetectedSource(COMMAND, words, words[0][1], key)
             else:
@@ -119,7 +119,7 @@ class _Finder:
             problem = f"{named} is nothing that can be imported"
             self.report.note(place, problem, "it is left out")
 
-    def _config_map(
+    def _find_in_config_map(
         self, value: Mapping[str, plain_yaml.Value], place: findings.ValueLocation
     ) -> Iterator[DetectedSource]:
         if value.get("binaryData"):
@@ -130,31 +130,33 @@ class _Finder:
             at = place.locate_child("data", key)
             if not isinstance(text, str):
                 raise errors.InputError(f"{at.where}:{at.line}", f"the key `{key}` is not text")
-            yield from self._inner(key, text, at)
+            yield from self._find_in_config_map_key(key, text, at)
 
-    def _inner(self, key: str, text: str, at: findings.ValueLocation) -> Iterator[DetectedSource]:
+    def _find_in_config_map_key(
+        self, key: str, text: str, at: findings.ValueLocation
+    ) -> Iterator[DetectedSource]:
         """Yield what a key of a ConfigMap holds."""
         try:
             plain = text.replace("\t", " ") if text.lstrip()[:1] == "{" else text
-            documents = list(plain_yaml.load_all(plain, at.where, with_lines=True))
+            documents = list(plain_yaml.load_yaml_documents(plain, at.where, with_lines=True))
         except errors.InputError:
             documents = []
-        offset = self._offset(at.line)
+        offset = self._count_lines_before_scalar(at.line)
         known = [d for d in documents if isinstance(d.value, Mapping) and "kind" in d.value]
         if not known:
             problem = f"the key `{key}` holds nothing that can be imported"
             self.report.note(at, problem, "it is left out")
         for document in known:
             inner = findings.ValueLocation(at.where, document, offset=offset)
-            yield from self.sources(document.value, inner, key)
+            yield from self.find_sources(document.value, inner, key)
 
-    def _offset(self, line: int) -> int:
+    def _count_lines_before_scalar(self, line: int) -> int:
         """Return how many lines stand before the text of a scalar that begins on a line."""
         begins = self.text.splitlines()[line - 1] if line <= self.text.count("\n") + 1 else ""
         return line if _BLOCK.search(begins) else line - 1
 
 
-def _kind(value: Mapping[str, plain_yaml.Value], forced: str | None) -> str | None:
+def _detect_source_kind(value: Mapping[str, plain_yaml.Value], forced: str | None) -> str | None:
     """Return the kind of source that an object is, None for none."""
     kind, api_version = value.get("kind"), str(value.get("apiVersion") or "")
     if not isinstance(kind, str | None):
@@ -172,7 +174,9 @@ def _kind(value: Mapping[str, plain_yaml.Value], forced: str | None) -> str | No
     return None
 
 
-def _words(value: Mapping[str, plain_yaml.Value], place: findings.ValueLocation) -> list[_Word]:
+def _find_scheduler_command(
+    value: Mapping[str, plain_yaml.Value], place: findings.ValueLocation
+) -> list[_Word]:
     """Return the command line of the container that runs kube-scheduler, [] if none does.
 
     Raises:
@@ -192,26 +196,26 @@ def _words(value: Mapping[str, plain_yaml.Value], place: findings.ValueLocation)
         words = [
             (word, at.locate_child(name, number))
             for name in ("command", "args")
-            for number, word in enumerate(given.texts(name))
+            for number, word in enumerate(given.read_texts(name))
         ]
-        words = _without_shell(words)
+        words = _unwrap_shell_command(words)
         if command_line.is_kube_scheduler([word for word, _ in words]):
             return words
     return []
 
 
-def _without_shell(words: list[_Word]) -> list[_Word]:
+def _unwrap_shell_command(words: list[_Word]) -> list[_Word]:
     """Return the command line of kube-scheduler within `sh -c "…"`; others as they are."""
     for text, at in words:
         if command_line.PROGRAM in text and " " in text:
-            inner = [(each, at) for each in _split(text, f"{at.where}:{at.line}")]
+            inner = [(each, at) for each in _split_command_line(text, f"{at.where}:{at.line}")]
             while inner and not command_line.is_kube_scheduler([inner[0][0]]):
                 inner.pop(0)
             return inner or words
     return words
 
 
-def _split(text: str, where: str) -> list[str]:
+def _split_command_line(text: str, where: str) -> list[str]:
     """Return the words of a command line as a shell has them.
 
     Raises:

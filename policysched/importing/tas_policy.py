@@ -31,7 +31,7 @@ _DESCHEDULE = "evict by the descheduler, and keep `reject … until …` on the 
 _LABELING = "let pods be rejected or scored by the metric itself, not by a label made of it"
 
 
-def read(given: fields.StrictFields, made: import_draft.ImportDraft) -> None:
+def import_tas_policy(given: fields.StrictFields, made: import_draft.ImportDraft) -> None:
     """Add the metrics and the policy, and let its pods fit without TAS.
 
     They ask for TAS by requesting `telemetry/scheduling`, a resource that no node has.
@@ -39,25 +39,25 @@ def read(given: fields.StrictFields, made: import_draft.ImportDraft) -> None:
     Raises:
         InputError: a field has the wrong type.
     """
-    given.skip("apiVersion", "kind", "status")
-    metadata = given.object("metadata")
-    name = metadata.text("name") if metadata else ""
-    namespace = metadata.text("namespace", "default") if metadata else "default"
+    given.skip_fields("apiVersion", "kind", "status")
+    metadata = given.read_object("metadata")
+    name = metadata.read_text("name") if metadata else ""
+    namespace = metadata.read_text("namespace", "default") if metadata else "default"
     if metadata is not None:
-        metadata.plain()
-    spec = given.object("spec")
-    strategies = spec.object("strategies") if spec is not None else None
-    statements = [] if strategies is None else _statements(strategies, made)
-    given.finish()
+        metadata.read_all_values()
+    spec = given.read_object("spec")
+    strategies = spec.read_object("strategies") if spec is not None else None
+    statements = [] if strategies is None else _convert_strategies(strategies, made)
+    given.report_unread_fields()
     if not statements:
         made.report.warn(
             given.place, f"the TASPolicy `{name}` places no pod", "nothing is written for it"
         )
         return
-    scope = _scope(namespace, name)
+    scope = _make_pod_scope(namespace, name)
     block = policy_text.CommentedBlock(
         "policy",
-        made.names.reserve(name, "tas-policy"),
+        made.names.reserve_name(name, "tas-policy"),
         (policy_text.CommentedStatement(scope), *statements),
         f"from the TASPolicy `{namespace}/{name}`, {given.place.comment}",
         given.place,
@@ -68,36 +68,36 @@ def read(given: fields.StrictFields, made: import_draft.ImportDraft) -> None:
         made.ignored_resources.append(_RESOURCE)
 
 
-def _scope(namespace: str, name: str) -> syntax.Scope:
+def _make_pod_scope(namespace: str, name: str) -> syntax.Scope:
     """Return the pods that TAS's own label binds to the policy."""
-    where = policy_text.requirement(_LABEL, "=", (name,))
-    names = syntax.NamespaceScope(policy_text.SPAN, (policy_text.word(namespace),), None)
+    where = policy_text.make_label_requirement(_LABEL, "=", (name,))
+    names = syntax.NamespaceScope(policy_text.SPAN, (policy_text.make_word(namespace),), None)
     return syntax.Scope(policy_text.SPAN, "pods", names, where)
 
 
 # ---------------------------------------------------------------------------- strategies
 
 
-def _statements(
+def _convert_strategies(
     strategies: fields.StrictFields, made: import_draft.ImportDraft
 ) -> list[policy_text.CommentedStatement]:
     found: list[policy_text.CommentedStatement] = []
-    dont = strategies.object("dontschedule")
+    dont = strategies.read_object("dontschedule")
     if dont is not None:
-        found += _dont_schedule(dont, made)
-    on_metric = strategies.object("scheduleonmetric")
+        found += _convert_dontschedule(dont, made)
+    on_metric = strategies.read_object("scheduleonmetric")
     if on_metric is not None:
-        found += _schedule_on_metric(on_metric, made)
+        found += _convert_scheduleonmetric(on_metric, made)
     for name, advice in (("deschedule", _DESCHEDULE), ("labeling", _LABELING)):
-        other = strategies.object(name)
+        other = strategies.read_object(name)
         if other is not None:
-            other.plain()
+            other.read_all_values()
             problem = f"the strategy `{name}` acts on what is placed already"
             made.report.warn(other.place, problem, advice)
     return found
 
 
-def _dont_schedule(
+def _convert_dontschedule(
     strategy: fields.StrictFields, made: import_draft.ImportDraft
 ) -> list[policy_text.CommentedStatement]:
     """Return rules that reject nodes: one a condition, or one for all of them together.
@@ -105,80 +105,82 @@ def _dont_schedule(
     A condition each, so that an outage of one metric does not take the others out of force.
     """
     conditions = []
-    for rule in strategy.objects("rules"):
-        condition = _condition(rule, made)
+    for rule in strategy.read_objects("rules"):
+        condition = _convert_rule_condition(rule, made)
         if condition is not None:
             conditions.append((condition, rule.place))
-    logic = strategy.text("logicalOperator", "anyOf")
-    strategy.skip("policyName")
+    logic = strategy.read_text("logicalOperator", "anyOf")
+    strategy.skip_fields("policyName")
     if logic not in ("anyOf", "allOf"):
         problem = f"`logicalOperator: {logic}` is neither anyOf nor allOf; anyOf is written"
         made.report.warn(strategy.locate_field("logicalOperator"), problem, "write one of them")
     if logic == "allOf" and len(conditions) > 1:
         both = syntax_expr.ExprAnd(policy_text.SPAN, tuple(each for each, _ in conditions))
-        return [_reject(both, strategy.place, "dontschedule")]
+        return [_make_reject_rule(both, strategy.place, "dontschedule")]
     numbers = range(1, len(conditions) + 1)
     return [
-        _reject(each, place, f"dontschedule-{n}" if len(conditions) > 1 else "dontschedule")
+        _make_reject_rule(
+            each, place, f"dontschedule-{n}" if len(conditions) > 1 else "dontschedule"
+        )
         for n, (each, place) in zip(numbers, conditions, strict=True)
     ]
 
 
-def _reject(
+def _make_reject_rule(
     condition: syntax_expr.Expr, place: findings.ValueLocation, name: str
 ) -> policy_text.CommentedStatement:
-    clauses = (policy_text.missing("allow"), policy_text.choice("as", name))
+    clauses = (policy_text.make_missing_clause("allow"), policy_text.make_choice_clause("as", name))
     node = syntax.Reject(policy_text.SPAN, condition, clauses)
     return policy_text.CommentedStatement(node, place.comment, place)
 
 
-def _condition(
+def _convert_rule_condition(
     rule: fields.StrictFields, made: import_draft.ImportDraft
 ) -> syntax_expr.Comparison | None:
-    operator = rule.text("operator")
-    name, target = rule.text("metricname"), rule.whole("target")
+    operator = rule.read_text("operator")
+    name, target = rule.read_text("metricname"), rule.read_integer("target")
     if operator not in _COMPARISONS:
         problem = f"the operator `{operator}` is unknown; TAS takes the rule for never met"
         known = ", ".join(_COMPARISONS)
         made.report.warn(rule.locate_field("operator"), problem, f"write one of {known}")
         return None
-    value: syntax_expr.Expr = policy_text.number(abs(target or 0))
+    value: syntax_expr.Expr = policy_text.make_number_expression(abs(target or 0))
     if target is not None and target < 0:
         value = syntax_expr.Negate(policy_text.SPAN, value)
-    metric = _metric(name, rule.locate_field("metricname"), made)
+    metric = _declare_metric(name, rule.locate_field("metricname"), made)
     return syntax_expr.Comparison(
         policy_text.SPAN, _COMPARISONS[operator], metric, value, policy_text.SPAN
     )
 
 
-def _schedule_on_metric(
+def _convert_scheduleonmetric(
     strategy: fields.StrictFields, made: import_draft.ImportDraft
 ) -> list[policy_text.CommentedStatement]:
     """Return the score by the first rule, the only one that TAS goes by."""
-    rules = strategy.objects("rules")
-    strategy.skip("policyName", "logicalOperator")
+    rules = strategy.read_objects("rules")
+    strategy.skip_fields("policyName", "logicalOperator")
     for further in rules[1:]:
-        further.plain()
+        further.read_all_values()
         problem = "TAS goes by the first rule of `scheduleonmetric` only; this one is left out"
         made.report.warn(further.place, problem, "write a `score` with a weight for it")
     if not rules:
         return []
     first = rules[0]
-    operator = first.text("operator")
-    first.skip("target")  # of no meaning to an order
+    operator = first.read_text("operator")
+    first.skip_fields("target")  # of no meaning to an order
     if operator not in ("LessThan", "GreaterThan"):
         problem = f"`scheduleonmetric` by `{operator}` orders nothing"
-        first.skip("metricname")
+        first.skip_fields("metricname")
         made.report.warn(first.place, problem, "write LessThan or GreaterThan")
         return []
-    metric = _metric(first.text("metricname"), first.locate_field("metricname"), made)
+    metric = _declare_metric(first.read_text("metricname"), first.locate_field("metricname"), made)
     clauses: tuple[syntax_clause.Clause, ...] = (
-        policy_text.choice("prefer", "low" if operator == "LessThan" else "high"),
+        policy_text.make_choice_clause("prefer", "low" if operator == "LessThan" else "high"),
         syntax_clause.NormalizeClause(
-            policy_text.SPAN, "normalize", policy_text.keyword("rank"), ()
+            policy_text.SPAN, "normalize", policy_text.make_keyword("rank"), ()
         ),
-        policy_text.missing("score", 0),
-        policy_text.choice("as", "scheduleonmetric"),
+        policy_text.make_missing_clause("score", 0),
+        policy_text.make_choice_clause("as", "scheduleonmetric"),
     )
     node = syntax.Score(policy_text.SPAN, metric, clauses)
     return [policy_text.CommentedStatement(node, first.place.comment, first.place)]
@@ -187,7 +189,7 @@ def _schedule_on_metric(
 # ---------------------------------------------------------------------------- metrics
 
 
-def _metric(
+def _declare_metric(
     name: str, at: findings.ValueLocation, made: import_draft.ImportDraft
 ) -> syntax_expr.Ref:
     """Return the metric of a name, declaring it at its first use."""
@@ -195,21 +197,21 @@ def _metric(
     if not known or known[0].isdigit() or known in vocabulary.RESERVED_NAMES:
         known = f"metric_{known}"
     if known not in made.metrics:
-        declared = _declaration(known, name)
+        declared = _make_metric_declaration(known, name)
         made.metrics[known] = policy_text.CommentedMetric(declared, at.comment, at)
         problem = f"`{name}` is taken to be a series of Prometheus with the label `instance`"
         advice = "compare the query with the rule of the custom metrics adapter"
         made.report.note(at, problem, advice)
-    return syntax_expr.Ref(policy_text.SPAN, policy_text.keyword(known))
+    return syntax_expr.Ref(policy_text.SPAN, policy_text.make_keyword(known))
 
 
-def _declaration(known: str, name: str) -> syntax.Metric:
-    span, keyword = policy_text.SPAN, policy_text.keyword
+def _make_metric_declaration(known: str, name: str) -> syntax.Metric:
+    span, keyword = policy_text.SPAN, policy_text.make_keyword
     query = query_text.render_series_name(name)
     options = (
-        policy_text.choice("node", "instance"),
-        syntax_clause.AmountClause(span, "refresh", policy_text.numeral(_REFRESH)),
-        syntax_clause.AmountClause(span, "maxAge", policy_text.numeral(_MAX_AGE)),
+        policy_text.make_choice_clause("node", "instance"),
+        syntax_clause.AmountClause(span, "refresh", policy_text.make_numeral(_REFRESH)),
+        syntax_clause.AmountClause(span, "maxAge", policy_text.make_numeral(_MAX_AGE)),
     )
     return syntax.Metric(
         span, keyword(known), keyword("number"), syntax.PromQL(span, query), options

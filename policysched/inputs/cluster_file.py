@@ -81,28 +81,32 @@ def read_cluster(path: str) -> ClusterObjects:
     Raises:
         InputError: the file cannot be read, or is no cluster file.
     """
-    return parse(object_lists.read_bytes(path), path)
+    return parse_cluster(object_lists.read_bytes(path), path)
 
 
-def read_all(path: str) -> object_lists.InputLists[ClusterObjects]:
-    """Return the cluster in a file, or those on standard input; see `object_lists.read_all`.
+def read_clusters(path: str) -> object_lists.InputLists[ClusterObjects]:
+    """Return the cluster in a file, or those on standard input.
+
+    See `object_lists.read_input_lists`.
 
     Raises:
         InputError: there is no input, or, from `places`, a file or line that is no cluster.
     """
-    return object_lists.read_all(path, FORM, collect)
+    return object_lists.read_input_lists(path, FORM, collect_cluster_objects)
 
 
-def parse(content: bytes, where: str, *, is_line: bool = False) -> ClusterObjects:
+def parse_cluster(content: bytes, where: str, *, is_line: bool = False) -> ClusterObjects:
     """Return the cluster that `content` describes; `where` names it in errors.
 
     Raises:
         InputError: it is no cluster file.
     """
-    return collect(object_lists.split(content, where, FORM, is_line=is_line), where)
+    return collect_cluster_objects(
+        object_lists.split_object_list(content, where, FORM, is_line=is_line), where
+    )
 
 
-def collect(
+def collect_cluster_objects(
     placed: Iterable[object_lists.Placed], where: str, *, may_be_empty: bool = False
 ) -> ClusterObjects:
     """Return the cluster that these objects make.
@@ -112,7 +116,7 @@ def collect(
     """
     found = ClusterObjects()
     for place, kind, source in placed:
-        _add(found, kind, source, place)
+        _add_cluster_object(found, kind, source, place)
     is_empty = not (found.nodes or found.pods or found.namespaces)
     if found.skipped and is_empty and not may_be_empty:
         raise _make_no_cluster_error(found.skipped, where)
@@ -126,25 +130,27 @@ def _make_no_cluster_error(skipped: Collection[str], where: str) -> errors.Input
         advice = "for bindings of Karmada write `policysched explain binding`, "
         advice += "or `policysched karmada simulate`"
         return errors.InputError(where, problem, help=advice)
-    return FORM.error(where, problem)
+    return FORM.make_list_error(where, problem)
 
 
-def _add(found: ClusterObjects, kind: str, source: object_lists.Source, place: str) -> None:
+def _add_cluster_object(
+    found: ClusterObjects, kind: str, source: object_lists.Source, place: str
+) -> None:
     if kind not in _KINDS:
         found.skipped[kind] += 1
         return
     wanted = _KINDS[kind][1]
     decoded = object_lists.add_default_namespace(
-        object_lists.decode(source, wanted, kind, place),
+        object_lists.decode_object(source, wanted, kind, place),
         is_namespaced=issubclass(wanted, _NAMESPACED),
     )
     match decoded:
         case objects.Node():
             named = f"{place} (Node {decoded.name})"
-            object_faults.require_none(object_faults.find_node_faults(decoded), named)
+            object_faults.require_no_faults(object_faults.find_node_faults(decoded), named)
             found.nodes.append(decoded)
         case objects.Pod():
-            object_faults.require_none(
+            object_faults.require_no_faults(
                 object_faults.find_pod_faults(decoded), f"{place} (Pod {decoded.key})"
             )
             found.pods.append(decoded)

@@ -42,16 +42,16 @@ class ControlPlane:
     skipped: Counter[str] = dataclasses.field(default_factory=Counter)
 
 
-def read_all(path: str) -> object_lists.InputLists[ControlPlane]:
+def read_control_planes(path: str) -> object_lists.InputLists[ControlPlane]:
     """Return the control plane in a file, or those on standard input where `path` is `-`.
 
     Raises:
         InputError: there is no input, or, from `places`, a file or line that is none.
     """
-    return object_lists.read_all(path, FORM, collect)
+    return object_lists.read_input_lists(path, FORM, collect_control_plane)
 
 
-def collect(placed: Iterable[object_lists.Placed], where: str) -> ControlPlane:
+def collect_control_plane(placed: Iterable[object_lists.Placed], where: str) -> ControlPlane:
     """Return the control plane that these objects make.
 
     Raises:
@@ -65,26 +65,30 @@ def collect(placed: Iterable[object_lists.Placed], where: str) -> ControlPlane:
             found.skipped[kind] += 1
             continue
         decoded = object_lists.add_default_namespace(
-            object_lists.decode(source, KINDS[kind][1], kind, place),
+            object_lists.decode_object(source, KINDS[kind][1], kind, place),
             is_namespaced=kind == "ResourceBinding",
         )
         name = f"{decoded.metadata.namespace}/{decoded.metadata.name}".removeprefix("/")
         if (kind, name) in names:
-            raise FORM.error(place, f"has the name of another {kind}: `{name}`")
+            raise FORM.make_list_error(place, f"has the name of another {kind}: `{name}`")
         names.add((kind, name))
-        problem = sanity.find_problem(decoded)
+        problem = sanity.find_object_problem(decoded)
         named = f"{place} ({kind} {name})"
         if problem:
             raise errors.InputError(named, problem)
         if isinstance(decoded, objects.Cluster):
-            object_faults.require_none(control_plane_faults.find_cluster_faults(decoded), named)
+            object_faults.require_no_faults(
+                control_plane_faults.find_cluster_faults(decoded), named
+            )
             found.clusters.append(decoded)
         else:
-            object_faults.require_none(control_plane_faults.find_binding_faults(decoded), named)
+            object_faults.require_no_faults(
+                control_plane_faults.find_binding_faults(decoded), named
+            )
             found.bindings.append(msgspec.structs.replace(decoded, kind=kind))
     if found.skipped and not names:
         kinds = ", ".join(sorted(found.skipped))
-        raise FORM.error(where, f"has no Cluster and no binding, only {kinds}")
+        raise FORM.make_list_error(where, f"has no Cluster and no binding, only {kinds}")
     return found
 
 

@@ -31,31 +31,33 @@ class ObjectDump:
     )
 
 
-def read(path: str) -> ObjectDump:
+def read_dump(path: str) -> ObjectDump:
     """Return what the file `path` has.
 
     Raises:
         InputError: it cannot be read, or has nothing of both.
     """
-    return _collect(object_lists.split(object_lists.read_bytes(path), path, _FORM), path)
+    return _collect_dump_objects(
+        object_lists.split_object_list(object_lists.read_bytes(path), path, _FORM), path
+    )
 
 
-def read_all(path: str) -> object_lists.InputLists[ObjectDump]:
+def read_dumps(path: str) -> object_lists.InputLists[ObjectDump]:
     """Return what a file has, or standard input where `path` is `-`.
 
     Raises:
         InputError: there is no input, or, from `places`, a file or line that has nothing of both.
     """
-    return object_lists.read_all(path, _FORM, _collect)
+    return object_lists.read_input_lists(path, _FORM, _collect_dump_objects)
 
 
-def _collect(placed: Iterable[object_lists.Placed], where: str) -> ObjectDump:
+def _collect_dump_objects(placed: Iterable[object_lists.Placed], where: str) -> ObjectDump:
     of_cluster: list[object_lists.Placed] = []
     of_plane: list[object_lists.Placed] = []
     for each in placed:
         (of_plane if each[1] in control_plane_file.KINDS else of_cluster).append(each)
-    cluster = cluster_file.collect(of_cluster, where, may_be_empty=bool(of_plane))
+    cluster = cluster_file.collect_cluster_objects(of_cluster, where, may_be_empty=bool(of_plane))
     plane = control_plane_file.ControlPlane()
     if of_plane:
-        plane = control_plane_file.collect(of_plane, where)
+        plane = control_plane_file.collect_control_plane(of_plane, where)
     return ObjectDump(cluster, plane)

@@ -28,7 +28,7 @@ _SYNTAX_ERROR = re.compile(
 _KEYS = ("select", "ignore", "fail-level", "per-path", "levels", "thresholds", "prometheus")
 
 
-def find_settings(
+def find_lint_settings(
     folder: pathlib.Path,
 ) -> tuple[settings.RuleSettings, diagnostics.Severity | None]:
     """Return the settings that count in a folder, and the level at which findings fail.
@@ -39,19 +39,21 @@ def find_settings(
     for each in _list_enclosing_folders(folder):
         own, project = each / _OWN, each / _PROJECT
         if _is_file(own):
-            return read_settings(own)
-        if _is_file(project) and _section(project) is not None:
-            return read_settings(project)
+            return read_lint_settings(own)
+        if _is_file(project) and _read_lint_section(project) is not None:
+            return read_lint_settings(project)
     return settings.RuleSettings(), None
 
 
-def read_settings(file: pathlib.Path) -> tuple[settings.RuleSettings, diagnostics.Severity | None]:
+def read_lint_settings(
+    file: pathlib.Path,
+) -> tuple[settings.RuleSettings, diagnostics.Severity | None]:
     """Return the settings in a file.
 
     Raises:
         InputError: it cannot be read, or says what is no setting.
     """
-    table = _section(file) or {}
+    table = _read_lint_section(file) or {}
     with _add_place_to_errors(file):
         return _parse_settings(table)
 
@@ -68,10 +70,10 @@ def read_prometheus_table(file: pathlib.Path | None, folder: pathlib.Path) -> Ma
         else [each / name for each in _list_enclosing_folders(folder) for name in (_OWN, _PROJECT)]
     )
     for each in files:
-        section = _section(each) if file or _is_file(each) else None
+        section = _read_lint_section(each) if file or _is_file(each) else None
         if section is not None or (each.name == _OWN and _is_file(each)):
             with _add_place_to_errors(each):
-                return _table(section or {}, "prometheus")
+                return _get_settings_table(section or {}, "prometheus")
     return {}
 
 
@@ -97,28 +99,31 @@ def _add_place_to_errors(file: pathlib.Path) -> Iterator[None]:
     try:
         yield
     except errors.InputError as error:
-        place = _place(file, (*_root(file), error.where))
+        place = _locate_setting(file, (*_read_settings_root(file), error.where))
         raise errors.InputError(
             f"{place}: {error.where}" if error.where else place, error.problem, help=error.help
         ) from None
 
 
-def _place(file: pathlib.Path, path: Sequence[str]) -> str:
+def _locate_setting(file: pathlib.Path, path: Sequence[str]) -> str:
     """Return the file and the line of a key, or of the nearest table around it."""
     from policysched.inputs import toml_lines  # noqa: PLC0415 - only errors need lines
 
-    lines = {".".join(keys): line for keys, line in toml_lines.find_lines(_text(file)).items()}
+    lines = {
+        ".".join(keys): line
+        for keys, line in toml_lines.find_toml_key_lines(_read_settings_text(file)).items()
+    }
     dotted = ".".join(path)
     while dotted and dotted not in lines:
         dotted = dotted.rpartition(".")[0]
     return f"{file}:{lines[dotted]}" if dotted else str(file)
 
 
-def _root(file: pathlib.Path) -> tuple[str, ...]:
+def _read_settings_root(file: pathlib.Path) -> tuple[str, ...]:
     return _PROJECT_ROOT if file.name == _PROJECT else _OWN_ROOT
 
 
-def _text(file: pathlib.Path) -> str:
+def _read_settings_text(file: pathlib.Path) -> str:
     """Return the content of a file.
 
     Raises:
@@ -132,32 +137,35 @@ def _text(file: pathlib.Path) -> str:
         raise errors.InputError(str(file), "is not UTF-8 text") from error
 
 
-def _section(file: pathlib.Path) -> Mapping[str, Any] | None:
+def _read_lint_section(file: pathlib.Path) -> Mapping[str, Any] | None:
     try:
-        found: Any = tomllib.loads(_text(file))
+        found: Any = tomllib.loads(_read_settings_text(file))
     except tomllib.TOMLDecodeError as error:
-        place, problem = _syntax_error(file, error)
+        place, problem = _describe_toml_error(file, error)
         raise errors.InputError(place, f"not TOML: {problem}") from error
     if file.name != _PROJECT:
         for key in found.keys() - {_OWN_ROOT[0]}:
             advice = f"settings are in the table `[{_OWN_ROOT[0]}]`"
-            raise errors.InputError(_place(file, [key]), f"`{key}` is no setting", help=advice)
-    for key in _root(file):
+            raise errors.InputError(
+                _locate_setting(file, [key]), f"`{key}` is no setting", help=advice
+            )
+    for key in _read_settings_root(file):
         found = found.get(key) if isinstance(found, dict) else None
     if found is not None and not isinstance(found, dict):
         raise errors.InputError(
-            _place(file, _root(file)), f"`{'.'.join(_root(file))}` is not a table"
+            _locate_setting(file, _read_settings_root(file)),
+            f"`{'.'.join(_read_settings_root(file))}` is not a table",
         )
     return found
 
 
-def _syntax_error(file: pathlib.Path, error: tomllib.TOMLDecodeError) -> tuple[str, str]:
+def _describe_toml_error(file: pathlib.Path, error: tomllib.TOMLDecodeError) -> tuple[str, str]:
     """Return the place and the problem, both of which `tomllib` puts into its message."""
     match = _SYNTAX_ERROR.fullmatch(str(error))
     problem = match["problem"] if match else str(error)
     problem = problem[0].lower() + problem[1:]
     if match is None or match["line"] is None:
-        return f"{file}:{len(_text(file).splitlines())}", f"{problem} at the end"
+        return f"{file}:{len(_read_settings_text(file).splitlines())}", f"{problem} at the end"
     return f"{file}:{match['line']}:{match['column']}", problem
 
 
@@ -166,35 +174,37 @@ def _parse_settings(
 ) -> tuple[settings.RuleSettings, diagnostics.Severity | None]:
     for key in table:
         if key not in _KEYS:
-            advice = spelling.did_you_mean(key, _KEYS) or f"it has {', '.join(_KEYS)}"
+            advice = spelling.suggest_names(key, _KEYS) or f"it has {', '.join(_KEYS)}"
             raise errors.InputError(key, f"`{key}` is no setting of lint", help=advice)
-    per_path = _table(table, "per-path")
-    levels = _table(table, "levels")
+    per_path = _get_settings_table(table, "per-path")
+    levels = _get_settings_table(table, "levels")
     fail = table.get("fail-level")
     chosen = settings.RuleSettings(
-        select=parse_codes(table.get("select", []), "select"),
-        ignore=parse_codes(table.get("ignore", []), "ignore"),
+        select=parse_code_prefixes(table.get("select", []), "select"),
+        ignore=parse_code_prefixes(table.get("ignore", []), "ignore"),
         per_path={
-            pattern: parse_codes(value, f"per-path.{pattern}")
+            pattern: parse_code_prefixes(value, f"per-path.{pattern}")
             for pattern, value in per_path.items()
         },
         levels={
-            parse_codes([prefix], f"levels.{prefix}")[0]: parse_level(value, f"levels.{prefix}")
+            parse_code_prefixes([prefix], f"levels.{prefix}")[0]: parse_severity(
+                value, f"levels.{prefix}"
+            )
             for prefix, value in levels.items()
         },
-        thresholds=_thresholds(_table(table, "thresholds")),
+        thresholds=_parse_thresholds(_get_settings_table(table, "thresholds")),
     )
-    return chosen, None if fail is None else parse_level(fail, "fail-level")
+    return chosen, None if fail is None else parse_severity(fail, "fail-level")
 
 
-def _table(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def _get_settings_table(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     value = table.get(key, {})
     if not isinstance(value, dict):
         raise errors.InputError(key, "is not a table")
     return value
 
 
-def _thresholds(table: Mapping[str, Any]) -> thresholds.Thresholds:
+def _parse_thresholds(table: Mapping[str, Any]) -> thresholds.Thresholds:
     known = {
         field.name.replace("_", "-"): field.name for field in dataclasses.fields(thresholds.DEFAULT)
     }
@@ -202,7 +212,7 @@ def _thresholds(table: Mapping[str, Any]) -> thresholds.Thresholds:
     for key, value in table.items():
         where = f"thresholds.{key}"
         if key not in known:
-            advice = spelling.did_you_mean(key, known) or f"there are {', '.join(known)}"
+            advice = spelling.suggest_names(key, known) or f"there are {', '.join(known)}"
             raise errors.InputError(where, f"`{key}` is no threshold", help=advice)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or not 0 < value < math.inf:
@@ -211,7 +221,7 @@ def _thresholds(table: Mapping[str, Any]) -> thresholds.Thresholds:
     return thresholds.Thresholds(**given)
 
 
-def parse_codes(value: object, where: str) -> tuple[str, ...]:
+def parse_code_prefixes(value: object, where: str) -> tuple[str, ...]:
     """Return beginnings of codes.
 
     Raises:
@@ -226,7 +236,7 @@ def parse_codes(value: object, where: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def parse_level(value: object, where: str) -> diagnostics.Severity:
+def parse_severity(value: object, where: str) -> diagnostics.Severity:
     """Return a severity.
 
     Raises:

@@ -52,7 +52,7 @@ class ListingOptions:
     told: listing.Told | None = None
 
 
-def read(
+def read_live_cluster(
     cluster: LiveCluster, reading: ListingOptions | None = None
 ) -> tuple[str, cluster_file.ClusterObjects]:
     """Return the address of the API server and what it has; pods that have ended are left out.
@@ -66,7 +66,7 @@ def read(
     return asyncio.run(_read(cluster, reading or ListingOptions()))
 
 
-def read_lists(
+def read_live_lists(
     cluster: LiveCluster,
     wanted: Sequence[resources.ApiResource[Any]],
     reading: ListingOptions | None = None,
@@ -84,23 +84,25 @@ async def _read(
     cluster: LiveCluster, reading: ListingOptions
 ) -> tuple[str, cluster_file.ClusterObjects]:
     found = cluster_file.ClusterObjects()
-    wanted = _wanted(reading.kinds)
+    wanted = _order_resources(reading.kinds)
     server, lists = await _read_lists(cluster, wanted, reading)
     for resource, items in zip(wanted, lists, strict=True):
-        _add(found, resource, items)
+        _add_listed_objects(found, resource, items)
     return server, found
 
 
 async def _read_lists(
     cluster: LiveCluster, wanted: Sequence[resources.ApiResource[Any]], reading: ListingOptions
 ) -> tuple[str, list[list[Any]]]:
-    connection = await kubeconfig.load(cluster.kubeconfig, cluster.context, reading.clock)
+    connection = await kubeconfig.load_api_client_config(
+        cluster.kubeconfig, cluster.context, reading.clock
+    )
     try:
         async with (
             asyncio.timeout(reading.limit_seconds),
             client.ApiClient(connection, rng=random.Random()) as api,
         ):
-            lists = [await _items(api, resource, reading.told) for resource in wanted]
+            lists = [await _list_resource_items(api, resource, reading.told) for resource in wanted]
     except TimeoutError:
         problem = f"could not be read within {reading.limit_seconds:g} s"
         raise errors.KubeError(f"{connection.server}: {problem}") from None
@@ -109,15 +111,15 @@ async def _read_lists(
     return connection.server, lists
 
 
-async def _items(
+async def _list_resource_items(
     api: client.ApiClient, resource: resources.ApiResource[Any], told: listing.Told | None
 ) -> list[Any]:
     decoder = decoding.Decoder(resource.kind)
-    page = await listing.list_all(api, resource, decoder, policy=_POLICY, told=told)
+    page = await listing.list_all_pages(api, resource, decoder, policy=_POLICY, told=told)
     return page.items
 
 
-def _wanted(kinds: Collection[str] | None) -> list[resources.ApiResource[Any]]:
+def _order_resources(kinds: Collection[str] | None) -> list[resources.ApiResource[Any]]:
     """Return the resources: nodes first, so that most pods find the node that they are on."""
     known: list[resources.ApiResource[Any]] = [
         resources.NODES,
@@ -130,7 +132,7 @@ def _wanted(kinds: Collection[str] | None) -> list[resources.ApiResource[Any]]:
     return [each for each in known if kinds is None or each.name in kinds]
 
 
-def _add(
+def _add_listed_objects(
     found: cluster_file.ClusterObjects, resource: resources.ApiResource[Any], items: list[Any]
 ) -> None:
     """Put objects where a cluster file would have them."""

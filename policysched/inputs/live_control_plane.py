@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from policysched.karmada import objects
 
 
-def read(
+def read_live_control_plane(
     plane: live_cluster.LiveCluster, reading: live_cluster.ListingOptions | None = None
 ) -> tuple[str, control_plane_file.ControlPlane]:
     """Return the address of the Karmada API server, and its clusters and bindings.
@@ -29,13 +29,15 @@ def read(
         control_plane_resources.BINDINGS,
         control_plane_resources.CLUSTER_BINDINGS,
     )
-    server, (clusters, bindings, global_bindings) = live_cluster.read_lists(plane, wanted, reading)
+    server, (clusters, bindings, global_bindings) = live_cluster.read_live_lists(
+        plane, wanted, reading
+    )
     kind = "ClusterResourceBinding"
     globally = [msgspec.structs.replace(each, kind=kind) for each in global_bindings]
     found = control_plane_file.ControlPlane(clusters, [*bindings, *globally])
     known: list[objects.Cluster | objects.Binding] = [*found.clusters, *found.bindings]
     for each in known:
-        problem = sanity.find_problem(each)
+        problem = sanity.find_object_problem(each)
         if problem:
             raise errors.InputError(f"{server} ({each.metadata.name})", problem)
     return server, found

@@ -23,7 +23,7 @@ _LISTS = ("List", "ConfigMapList")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _ConfigMap:
+class _ManifestConfigMap:
     """A ConfigMap in a manifest.
 
     Attributes:
@@ -49,20 +49,22 @@ class _ConfigMap:
     def keys(self) -> list[str]:
         """The keys that are policies; others are somebody else's."""
         data = self.value.get("data")
-        return [key for key in data if _is_policy(key)] if isinstance(data, Mapping) else []
+        return [key for key in data if _is_policy_key(key)] if isinstance(data, Mapping) else []
 
     @property
     def binary_keys(self) -> list[str]:
         """The policies that are no text."""
         data = self.value.get("binaryData")
-        return sorted(key for key in data if _is_policy(key)) if isinstance(data, Mapping) else []
+        return (
+            sorted(key for key in data if _is_policy_key(key)) if isinstance(data, Mapping) else []
+        )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Key:
+class _ManifestKey:
     """A policy text in a manifest: which key of which ConfigMap."""
 
-    config_map: _ConfigMap
+    config_map: _ManifestConfigMap
     key: str
 
     @property
@@ -71,7 +73,7 @@ class _Key:
         return text
 
 
-def read(text: str, where: str) -> list[source.SourceText]:
+def read_manifest_policies(text: str, where: str) -> list[source.SourceText]:
     """Return the policies of all ConfigMaps in a manifest, each with its place in it.
 
     Args:
@@ -81,47 +83,57 @@ def read(text: str, where: str) -> list[source.SourceText]:
     Raises:
         InputError: it is no YAML, or has no policies.
     """
-    line_starts = _line_starts(text)
+    line_starts = _find_line_starts(text)
     return [
-        source.SourceText(name, _strip_mark(found.text), _origin(found, where, text, line_starts))
-        for name, found in _keys(text, where).items()
+        source.SourceText(
+            name,
+            _strip_byte_order_mark(found.text),
+            _make_text_origin(found, where, text, line_starts),
+        )
+        for name, found in _find_policy_keys(text, where).items()
     ]
 
 
-def rewrite(text: str, where: str, changes: Sequence[tuple[source.SourceText, str]]) -> str:
+def rewrite_manifest_policies(
+    text: str, where: str, changes: Sequence[tuple[source.SourceText, str]]
+) -> str:
     """Return a manifest with other policies in it and nothing else changed.
 
     Args:
         text: the manifest.
         where: its path.
-        changes: texts that `read` has returned, and what they are to be. How a text ends is up to
-            the manifest (`|-`, `|+`).
+        changes: texts that `read_manifest_policies` has returned, and what they are to be. How a
+            text ends is up to the manifest (`|-`, `|+`).
 
     Raises:
         InputError: a text is no literal block, stands for another text too, or would not come out
             as wanted.
     """
     lines = text.split("\n")
-    for old, new in sorted(changes, key=lambda change: -_first_line(change[0], where)):
-        first = _first_line(old, where) - 1
-        shown = _lines(old.text)
+    for old, new in sorted(changes, key=lambda change: -_find_literal_first_line(change[0], where)):
+        first = _find_literal_first_line(old, where) - 1
+        shown = _split_into_lines(old.text)
         block = lines[first : first + len(shown)]
         indent = old.origin.indent if old.origin is not None else None
-        lines[first : first + len(shown)] = _block(block, shown, _lines(new), " " * (indent or 0))
+        lines[first : first + len(shown)] = _render_literal_block(
+            block, shown, _split_into_lines(new), " " * (indent or 0)
+        )
     result = "\n".join(lines)
-    _require_only(changes, text, result, where)
+    _require_only_changes(changes, text, result, where)
     return result
 
 
 # --- reading -------------------------------------------------------------------------------------
 
 
-def _keys(text: str, where: str) -> dict[str, _Key]:
+def _find_policy_keys(text: str, where: str) -> dict[str, _ManifestKey]:
     """Return the policies by name: the path, the ConfigMap if there are several, the key."""
     maps = [
         found
-        for number, document in enumerate(plain_yaml.load_all(text, where, with_lines=True))
-        for found in _config_maps(number, document)
+        for number, document in enumerate(
+            plain_yaml.load_yaml_documents(text, where, with_lines=True)
+        )
+        for found in _find_config_maps(number, document)
     ]
     with_policies = [each for each in maps if each.keys or each.binary_keys]
     if not maps:
@@ -130,34 +142,36 @@ def _keys(text: str, where: str) -> dict[str, _Key]:
     if not with_policies:
         which = "the ConfigMap has no key" if len(maps) == 1 else "no ConfigMap has a key"
         raise errors.InputError(where, f"{which} that ends in `{_POLICY_SUFFIX}`")
-    found: dict[str, _Key] = {}
+    found: dict[str, _ManifestKey] = {}
     for each in with_policies:
         folder = where if len(with_policies) == 1 else f"{where}/{each.name}"
-        for key in _text_keys(each, where):
+        for key in _list_text_keys(each, where):
             name = f"{folder}/{key}"
             if name in found:
                 raise errors.InputError(name, "this key of this ConfigMap is there twice")
-            found[name] = _Key(each, key)
+            found[name] = _ManifestKey(each, key)
     return found
 
 
-def _config_maps(number: int, document: plain_yaml.YamlDocument) -> Iterator[_ConfigMap]:
+def _find_config_maps(
+    number: int, document: plain_yaml.YamlDocument
+) -> Iterator[_ManifestConfigMap]:
     """Yield the ConfigMaps of a document: it, or items of the List that it is."""
     value = document.value
     objects: list[tuple[plain_yaml.Path, plain_yaml.Value]] = [((), value)]
     if isinstance(value, Mapping) and value.get("kind") in _LISTS:
         items = value.get("items")
-        objects = [(("items", n), item) for n, item in enumerate(_items(items))]
+        objects = [(("items", n), item) for n, item in enumerate(_list_manifest_items(items))]
     for path, each in objects:
         if isinstance(each, Mapping) and each.get("kind") == "ConfigMap":
-            yield _ConfigMap(each, number, path, document)
+            yield _ManifestConfigMap(each, number, path, document)
 
 
-def _items(items: plain_yaml.Value) -> list[plain_yaml.Value]:
+def _list_manifest_items(items: plain_yaml.Value) -> list[plain_yaml.Value]:
     return items if isinstance(items, list) else []
 
 
-def _text_keys(config_map: _ConfigMap, where: str) -> list[str]:
+def _list_text_keys(config_map: _ManifestConfigMap, where: str) -> list[str]:
     """Return the keys of policies, all of which must be text: without one it is another version."""
     for key in config_map.binary_keys:
         line = config_map.document.line((*config_map.path, "binaryData", key))
@@ -174,26 +188,28 @@ def _text_keys(config_map: _ConfigMap, where: str) -> list[str]:
     return config_map.keys
 
 
-def _is_policy(key: str) -> bool:
+def _is_policy_key(key: str) -> bool:
     return key.endswith(_POLICY_SUFFIX)
 
 
-def _strip_mark(text: str) -> str:
+def _strip_byte_order_mark(text: str) -> str:
     return text.removeprefix("\ufeff")
 
 
 # --- places --------------------------------------------------------------------------------------
 
 
-def _origin(found: _Key, where: str, text: str, line_starts: list[int]) -> source.Origin:
+def _make_text_origin(
+    found: _ManifestKey, where: str, text: str, line_starts: list[int]
+) -> source.Origin:
     """Return where a text stands."""
     path = (*found.config_map.path, "data", found.key)
     document = found.config_map.document
-    origin = _place(document.scalars[path], found.text, where, text, line_starts)
+    origin = _make_scalar_place(document.scalars[path], found.text, where, text, line_starts)
     return dataclasses.replace(origin, is_aliased=document.is_aliased(path))
 
 
-def _place(
+def _make_scalar_place(
     scalar: yaml_scalars.YamlScalar, value: str, where: str, text: str, line_starts: list[int]
 ) -> source.Origin:
     """Return where a scalar of a manifest stands."""
@@ -201,24 +217,24 @@ def _place(
     is_too_long = len(value) > limits.MAX_TEXT_BYTES  # it is refused, so its places do not matter
     if is_too_long or value.startswith("\ufeff"):  # with a mark columns would be wrong by one
         return source.Origin(where, line, None)
-    indent = _indent_of_literal(scalar, value, text, line, line_starts)
+    indent = _measure_literal_indent(scalar, value, text, line, line_starts)
     if indent is not None:
         return source.Origin(where, line + 1, indent)
     runs = []
-    for offset, index in yaml_scalars.find_runs(text, scalar, value):
+    for offset, index in yaml_scalars.find_character_runs(text, scalar, value):
         at = bisect.bisect_right(line_starts, index)
         runs.append((offset, at, index - line_starts[at - 1] + 1))
     return source.Origin(where, line, None, tuple(runs))
 
 
-def _indent_of_literal(
+def _measure_literal_indent(
     scalar: yaml_scalars.YamlScalar, value: str, text: str, line: int, line_starts: list[int]
 ) -> int | None:
     """Return by how much the lines of a literal block are indented, None if it is none.
 
     Found by comparing them, for the indentation may be said or be that of the first line.
     """
-    shown = _lines(value)
+    shown = _split_into_lines(value)
     first = next((index for index, each in enumerate(shown) if each), None)
     if scalar.style != "|" or first is None or line >= len(line_starts):
         return None
@@ -233,14 +249,14 @@ def _indent_of_literal(
     return indent if is_literal else None
 
 
-def _line_starts(text: str) -> list[int]:
+def _find_line_starts(text: str) -> list[int]:
     return [0, *(match.end() for match in re.finditer("\n", text))]
 
 
 # --- writing -------------------------------------------------------------------------------------
 
 
-def _first_line(text: source.SourceText, where: str) -> int:
+def _find_literal_first_line(text: source.SourceText, where: str) -> int:
     """Return the 1-based line of the file at which a literal block begins.
 
     Raises:
@@ -262,11 +278,13 @@ def _first_line(text: source.SourceText, where: str) -> int:
     return text.origin.line
 
 
-def _lines(text: str) -> list[str]:
+def _split_into_lines(text: str) -> list[str]:
     return text.rstrip("\n").split("\n")
 
 
-def _block(block: list[str], old: list[str], new: list[str], indent: str) -> list[str]:
+def _render_literal_block(
+    block: list[str], old: list[str], new: list[str], indent: str
+) -> list[str]:
     """Return the lines of a literal block in the file; those that stay, stay as they are."""
     line_end = "\r" if block[0].endswith("\r") else ""
     result: list[str] = []
@@ -281,7 +299,7 @@ def _block(block: list[str], old: list[str], new: list[str], indent: str) -> lis
     return result
 
 
-def _require_only(
+def _require_only_changes(
     changes: Sequence[tuple[source.SourceText, str]], before: str, after: str, where: str
 ) -> None:
     """Refuse a result that says anything else than the manifest did, but for the changes.
@@ -289,8 +307,8 @@ def _require_only(
     Raises:
         InputError: it does.
     """
-    expected = [document.value for document in plain_yaml.load_all(before, where)]
-    keys = _keys(before, where)
+    expected = [document.value for document in plain_yaml.load_yaml_documents(before, where)]
+    keys = _find_policy_keys(before, where)
     for old, new in changes:
         found = keys[old.name]
         value: Any = expected[found.config_map.number]
@@ -298,7 +316,7 @@ def _require_only(
             value = value[step]
         value["data"][found.key] = old.fitted(new)
     try:
-        got = [document.value for document in plain_yaml.load_all(after, where)]
+        got = [document.value for document in plain_yaml.load_yaml_documents(after, where)]
     except errors.InputError:
         got = []
     if got != expected:

@@ -48,14 +48,14 @@ class MetricsFile:
     named: Mapping[str, frozenset[str]]
 
 
-def read(
+def read_metric_samples(
     path: str, declared: Iterable[checked.CheckedMetric], measured_at: datetime.datetime
 ) -> Samples:
-    """Return the samples of `read_file`."""
-    return read_file(path, declared, measured_at).samples
+    """Return the samples of `read_metrics_file`."""
+    return read_metrics_file(path, declared, measured_at).samples
 
 
-def read_file(
+def read_metrics_file(
     path: str, declared: Iterable[checked.CheckedMetric], measured_at: datetime.datetime
 ) -> MetricsFile:
     """Return the samples in the file `path`, taken to be measured at `measured_at`, and its names.
@@ -68,32 +68,32 @@ def read_file(
         text = object_lists.read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise errors.InputError(path, "is not UTF-8 text") from error
-    return parse(text, path, tuple(declared), measured_at)
+    return parse_metrics_text(text, path, tuple(declared), measured_at)
 
 
-def parse(
+def parse_metrics_text(
     text: str,
     where: str,
     declared: Sequence[checked.CheckedMetric],
     measured_at: datetime.datetime,
 ) -> MetricsFile:
-    """Return what a text says; `where` names it in errors. See `read_file`."""
-    tables = _json_tables(text)
+    """Return what a text says; `where` names it in errors. See `read_metrics_file`."""
+    tables = _parse_json_tables(text)
     if tables is not None:
         try:
             samples = from_tables(tables, lambda _: where, declared, measured_at)
-            return MetricsFile(where, samples, _named(tables, declared))
+            return MetricsFile(where, samples, _collect_target_names(tables, declared))
         except errors.InputError:
             pass  # said below, with the line
-    document = plain_yaml.load(text, where)
-    tables, path = _tables(document, where)
+    document = plain_yaml.load_yaml_document(text, where)
+    tables, path = _parse_metric_tables(document, where)
     samples = from_tables(
         tables, lambda key: f"{where}:{document.line((*path, *key))}", declared, measured_at
     )
-    return MetricsFile(where, samples, _named(tables, declared))
+    return MetricsFile(where, samples, _collect_target_names(tables, declared))
 
 
-def _named(
+def _collect_target_names(
     tables: Mapping[str, plain_yaml.Value], declared: Sequence[checked.CheckedMetric]
 ) -> dict[str, frozenset[str]]:
     """Return the names in tables, by the target of the metric."""
@@ -111,7 +111,7 @@ def from_tables(
     declared: Iterable[checked.CheckedMetric],
     measured_at: datetime.datetime,
 ) -> Samples:
-    """Return the samples in a mapping from metric to node to value; see `read`.
+    """Return the samples in a mapping from metric to node to value; see `read_metric_samples`.
 
     `place_of` returns where the value at a path within `tables` stands.
     """
@@ -123,40 +123,44 @@ def from_tables(
         place = place_of((name,))
         if not isinstance(nodes, Mapping):
             raise errors.InputError(place, f"`{name}` is no mapping from node to value", help=_HELP)
-        for metric in by_name.get(name) or _unknown(name, by_name, place):
+        for metric in by_name.get(name) or _make_unknown_metric_error(name, by_name, place):
             samples[metric.key] = {}
             for node, value in nodes.items():
                 place = place_of((name, node))
-                sample = _sample(value, metric, measured_at.timestamp(), place)
+                sample = _make_sample(value, metric, measured_at.timestamp(), place)
                 if sample is not None:
                     samples[metric.key][node] = sample
     return samples
 
 
-def _json_tables(text: str) -> Mapping[str, plain_yaml.Value] | None:
+def _parse_json_tables(text: str) -> Mapping[str, plain_yaml.Value] | None:
     """Return what a text says if it is JSON, which is read much faster; None if it is not."""
     if not text.startswith("{"):
         return None
     try:
-        value = json.loads(text, object_pairs_hook=_refuse_twins, parse_constant=_refuse_constant)
+        value = json.loads(
+            text, object_pairs_hook=_refuse_duplicate_keys, parse_constant=_refuse_json_constant
+        )
     except (ValueError, RecursionError):
         return None
     tables = value[_WRAPPER] if list(value) == [_WRAPPER] else value
     return tables if isinstance(tables, Mapping) else None
 
 
-def _refuse_twins(pairs: list[tuple[str, plain_yaml.Value]]) -> dict[str, plain_yaml.Value]:
+def _refuse_duplicate_keys(
+    pairs: list[tuple[str, plain_yaml.Value]],
+) -> dict[str, plain_yaml.Value]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError
     return found
 
 
-def _refuse_constant(name: str) -> float:
+def _refuse_json_constant(name: str) -> float:
     raise ValueError(name)
 
 
-def _tables(
+def _parse_metric_tables(
     document: plain_yaml.YamlDocument, where: str
 ) -> tuple[Mapping[str, plain_yaml.Value], plain_yaml.Path]:
     value = {} if document.value is None else document.value
@@ -168,8 +172,10 @@ def _tables(
     return value, path
 
 
-def _unknown(name: str, declared: Mapping[str, object], place: str) -> list[checked.CheckedMetric]:
-    advice = spelling.did_you_mean(name, declared) or (
+def _make_unknown_metric_error(
+    name: str, declared: Mapping[str, object], place: str
+) -> list[checked.CheckedMetric]:
+    advice = spelling.suggest_names(name, declared) or (
         f"they declare {spelling.join_alternatives(f'`{d}`' for d in declared)}"
         if declared
         else "they declare none"
@@ -177,7 +183,7 @@ def _unknown(name: str, declared: Mapping[str, object], place: str) -> list[chec
     raise errors.InputError(place, f"no policy declares a metric `{name}`", help=advice)
 
 
-def _sample(
+def _make_sample(
     value: plain_yaml.Value, metric: checked.CheckedMetric, measured_at_seconds: float, place: str
 ) -> metric_table.Sample | None:
     if value in _MISSING:
@@ -185,7 +191,7 @@ def _sample(
     if value == _STALE:
         too_old = measured_at_seconds - metric.max_age_seconds - 1
         return metric_table.Sample(0.0, too_old)
-    number = _number(value, metric)
+    number = _convert_sample_value(value, metric)
     if number is None or _is_negative_share(number, metric):
         problem = f"`{value}` is no value of `{metric.name}`, which is measured in {metric.unit}"
         raise errors.InputError(place, problem, help=_EXAMPLES.get(metric.unit, _HELP))
@@ -201,16 +207,16 @@ _EXAMPLES = {
 }
 
 
-def _number(value: plain_yaml.Value, metric: checked.CheckedMetric) -> float | None:
+def _convert_sample_value(value: plain_yaml.Value, metric: checked.CheckedMetric) -> float | None:
     """Return a value in the scale in which the query gives it; None if it is none of the unit."""
     unit = metric.unit
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return _plain(value, metric)
-    literal = numerals.parse(value) if isinstance(value, str) else None
+        return _check_plain_number(value, metric)
+    literal = numerals.parse_numeral(value) if isinstance(value, str) else None
     if literal is None:
         return None
     if literal.plain is not None:
-        return _plain(literal.plain, metric)
+        return _check_plain_number(literal.plain, metric)
     canonical = literal.convert_to_unit(unit)
     if canonical is None:
         return None
@@ -222,7 +228,7 @@ def _is_negative_share(number: float, metric: checked.CheckedMetric) -> bool:
     return metric.unit == units.RATIO and number < min(metric.low or 0.0, 0.0)
 
 
-def _plain(number: SupportsFloat, metric: checked.CheckedMetric) -> float | None:
+def _check_plain_number(number: SupportsFloat, metric: checked.CheckedMetric) -> float | None:
     """Return a plain number; a ratio over 1 that the metric cannot have lacks its `%`."""
     try:
         value = float(number)

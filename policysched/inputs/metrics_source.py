@@ -41,7 +41,7 @@ class MetricsSource(Protocol):
         """
         ...
 
-    async def wait_asked(self) -> None:
+    async def wait_until_metrics_asked(self) -> None:
         """Return when all metrics have been asked once, whatever came of it, windows included."""
         ...
 
@@ -55,11 +55,11 @@ class MetricsSource(Protocol):
         """
         ...
 
-    def health(self) -> tuple[status.SourceHealth, ...]:
+    def get_server_health(self) -> tuple[status.SourceHealth, ...]:
         """Return how each server is doing; a file is none."""
         ...
 
-    def stats(self) -> tuple[status.MetricStats, ...]:
+    def get_metric_stats(self) -> tuple[status.MetricStats, ...]:
         """Return how each metric is doing, as far as that is known."""
         ...
 
@@ -86,7 +86,9 @@ async def pause_for_first_samples(
     scheduling.pause()
     try:
         async with asyncio.timeout(_FIRST_METRICS_SECONDS):
-            await process.run_unless_stopped(news or asyncio.Event(), source.wait_asked())
+            await process.run_until_stopped(
+                news or asyncio.Event(), source.wait_until_metrics_asked()
+            )
     except TimeoutError:
         _log.warning("scheduling goes on before all metrics have been asked")
     finally:
@@ -115,8 +117,8 @@ class MetricsFileSource:
         self._declared = tuple(declared)
         self._asked = asyncio.Event()
         self._sleep = sleep
-        self._version: tuple[int, int] | None = self._stat()
-        self._first: metrics_file.Samples | None = self._read()
+        self._version: tuple[int, int] | None = self._get_file_identity()
+        self._first: metrics_file.Samples | None = self._read_samples()
 
     async def run(self, refresh: Refresh, nodes: joiner.NodeLister, backfill: Backfill) -> NoReturn:
         """Hand on what the file says, now and whenever it changes; it names nodes by their name.
@@ -128,9 +130,9 @@ class MetricsFileSource:
         self._asked.set()
         while True:
             await self._sleep(_POLL_SECONDS)
-            await self.poll(refresh)
+            await self.poll_file(refresh)
 
-    async def wait_asked(self) -> None:
+    async def wait_until_metrics_asked(self) -> None:
         """Return when what the file says of these metrics has been handed on."""
         await self._asked.wait()
 
@@ -144,34 +146,34 @@ class MetricsFileSource:
             self._version = None
             self._asked.clear()
 
-    def health(self) -> tuple[status.SourceHealth, ...]:
+    def get_server_health(self) -> tuple[status.SourceHealth, ...]:
         """Return nothing: a file is no server."""
         return ()
 
-    def stats(self) -> tuple[status.MetricStats, ...]:
+    def get_metric_stats(self) -> tuple[status.MetricStats, ...]:
         """Return nothing: nobody is asked."""
         return ()
 
-    async def poll(self, refresh: Refresh) -> None:
+    async def poll_file(self, refresh: Refresh) -> None:
         """Look once whether the file has changed; what cannot be used leaves the samples alone."""
         declared = self._declared
-        await self._poll(refresh)
+        await self._poll_for_changes(refresh)
         if declared is self._declared:
             self._asked.set()
 
-    async def _poll(self, refresh: Refresh) -> None:
+    async def _poll_for_changes(self, refresh: Refresh) -> None:
         try:
-            version = self._stat()
+            version = self._get_file_identity()
             if version == self._version:
                 return
             self._version = version
-            samples = await process.run_in_thread(self._read)
+            samples = await process.run_in_thread(self._read_samples)
         except errors.InputError as error:
             _log.warning("keeping the old metric values: %s", error)
             return
         refresh(samples)
 
-    def _stat(self) -> tuple[int, int]:
+    def _get_file_identity(self) -> tuple[int, int]:
         try:
             found = self._path.stat()
         except OSError as error:
@@ -179,15 +181,15 @@ class MetricsFileSource:
             raise errors.InputError(str(self._path), problem) from error
         return found.st_mtime_ns, found.st_size
 
-    def _read(self) -> metrics_file.Samples:
-        version = self._version or self._stat()
+    def _read_samples(self) -> metrics_file.Samples:
+        version = self._version or self._get_file_identity()
         written_at = datetime.datetime.fromtimestamp(version[0] / 1e9, datetime.UTC)
-        found = metrics_file.read(str(self._path), self._declared, written_at)
+        found = metrics_file.read_metric_samples(str(self._path), self._declared, written_at)
         # A metric that the file no longer names has no sample: its old ones must go.
         return {metric.key: found.get(metric.key, {}) for metric in self._declared}
 
 
-def open_source(
+def open_metrics_source(
     file: str | None,
     servers: Mapping[str, settings.PrometheusSource],
     declared: Sequence[checked.CheckedMetric],

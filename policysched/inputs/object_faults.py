@@ -36,7 +36,7 @@ class ObjectFault:
     help: str
 
 
-def require_none(faults: Iterable[ObjectFault], place: str) -> None:
+def require_no_faults(faults: Iterable[ObjectFault], place: str) -> None:
     """Refuse an object with a fault; `place` is that of the object.
 
     Raises:
@@ -92,7 +92,7 @@ def find_toleration_faults(
 def find_amount_faults(path: str, amounts: wire.ResourceList) -> Iterator[ObjectFault]:
     """Yield the negative quantities of the resources at a path, and the texts that are none."""
     for resource, amount in amounts.items():
-        problem, advice = _problem_of(amount)
+        problem, advice = _find_quantity_problem(amount)
         if problem:
             yield ObjectFault(f"{path}.{resource}", problem, advice)
 
@@ -125,14 +125,16 @@ def _find_container_faults(
     path: str, containers: Iterable[objects.Container]
 ) -> Iterator[ObjectFault]:
     for number, each in enumerate(containers):
-        if _has_problem(each.resources):  # spares most containers of a large file the paths
+        if _has_faulty_resources(
+            each.resources
+        ):  # spares most containers of a large file the paths
             yield from _find_resource_faults(f"{path}[{number}].resources", each.resources)
 
 
-def _has_problem(resources: objects.ResourceRequirements) -> bool:
+def _has_faulty_resources(resources: objects.ResourceRequirements) -> bool:
     for amounts in (resources.requests, resources.limits):
         for amount in amounts.values():
-            if _problem_of(amount)[0]:
+            if _find_quantity_problem(amount)[0]:
                 return True
     return False
 
@@ -149,17 +151,17 @@ def _find_word_faults(
 ) -> Iterator[ObjectFault]:
     if word not in known:
         advice = (
-            spelling.did_you_mean(word, known)
+            spelling.suggest_names(word, known)
             or f"write {spelling.join_alternatives(f'`{each}`' for each in known)}"
         )
         yield ObjectFault(path, f"`{word}` is not a known {noun}", advice)
 
 
-def _problem_of(amount: wire.Quantity) -> tuple[str, str]:
+def _find_quantity_problem(amount: wire.Quantity) -> tuple[str, str]:
     """Return what is wrong with a quantity and what to do, "" for nothing."""
     text = str(amount)
     try:
-        number = quantity.parse(text)
+        number = quantity.parse_quantity(text)
     except quantity.QuantityError as error:
         return str(error), ""
     is_negative = text.startswith("-") and number < 0

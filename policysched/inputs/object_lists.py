@@ -40,7 +40,7 @@ class KnownObject(Protocol):
         ...
 
 
-class _Header(msgspec.Struct):
+class _ObjectHeader(msgspec.Struct):
     """What every object begins with."""
 
     kind: Any = None
@@ -48,13 +48,13 @@ class _Header(msgspec.Struct):
     items: list[msgspec.Raw] | None = None
 
 
-class _Name(msgspec.Struct):
+class _ObjectName(msgspec.Struct):
     name: Any = None
     namespace: Any = None
 
 
-class _Named(msgspec.Struct):
-    metadata: _Name | None = None
+class _NamedObject(msgspec.Struct):
+    metadata: _ObjectName | None = None
 
 
 _ListT = TypeVar("_ListT")
@@ -77,7 +77,7 @@ class ExpectedKinds:
     api_versions: Mapping[str, str]
     help: str
 
-    def error(self, where: str, problem: str) -> errors.InputError:
+    def make_list_error(self, where: str, problem: str) -> errors.InputError:
         """Return the error of something that is no such list."""
         return errors.InputError(where, problem, help=self.help)
 
@@ -110,7 +110,7 @@ def read_bytes(path: str) -> bytes:
         raise errors.InputError(path, f"cannot be read: {error.strerror}") from error
 
 
-def exists(path: pathlib.Path) -> bool:
+def path_exists(path: pathlib.Path) -> bool:
     """Return whether there is such a file or folder.
 
     Raises:
@@ -122,7 +122,7 @@ def exists(path: pathlib.Path) -> bool:
         raise errors.InputError(str(path), f"cannot be read: {error.strerror}") from error
 
 
-def read_all(
+def read_input_lists(
     path: str, form: ExpectedKinds, collect: Callable[[Iterable[Placed], str], _ListT]
 ) -> InputLists[_ListT]:
     """Return the list in a file, or those on standard input where `path` is `-`.
@@ -139,7 +139,9 @@ def read_all(
         InputError: there is no input, or, from `places`, a file or line that is no list.
     """
     if path != STDIN:
-        return InputLists(iter([(path, collect(split(read_bytes(path), path, form), path))]))
+        return InputLists(
+            iter([(path, collect(split_object_list(read_bytes(path), path, form), path))])
+        )
     stdin = sys.stdin.buffer
     numbered = ((n, line) for n, line in enumerate(stdin, start=1) if line.strip())
     try:
@@ -147,12 +149,14 @@ def read_all(
     except OSError as error:
         raise errors.InputError(_STDIN_NAME, f"cannot be read: {error.strerror}") from error
     if first is None:
-        raise form.error(_STDIN_NAME, "is empty")
+        raise form.make_list_error(_STDIN_NAME, "is empty")
     if _begins_document(first[1]):
-        placed = split(first[1] + stdin.read(), _STDIN_NAME, form)
+        placed = split_object_list(first[1] + stdin.read(), _STDIN_NAME, form)
         return InputLists(iter([(_STDIN_NAME, collect(placed, _STDIN_NAME))]))
     lines = ((f"{_STDIN_NAME}:{n}", line) for n, line in itertools.chain((first,), numbered))
-    read = ((at, collect(split(line, at, form, is_line=True), at)) for at, line in lines)
+    read = (
+        (at, collect(split_object_list(line, at, form, is_line=True), at)) for at, line in lines
+    )
     return InputLists(read, is_lines=True)
 
 
@@ -165,7 +169,7 @@ def _begins_document(line: bytes) -> bool:
 # --- lists ---------------------------------------------------------------------------------------
 
 
-def split(
+def split_object_list(
     content: bytes, where: str, form: ExpectedKinds, *, is_line: bool = False
 ) -> Iterable[Placed]:
     """Return the objects that `content` lists; `where` names it in errors.
@@ -176,24 +180,28 @@ def split(
     content = content.removeprefix(b"\xef\xbb\xbf")
     first = _NOT_SPACE.search(content)  # without a copy of all of it
     if first is None:
-        raise form.error(where, "is empty")
+        raise form.make_list_error(where, "is empty")
     is_json = is_line or first[0] in (b"{", b"[")
-    return _json_objects(content, where, form) if is_json else _yaml_objects(content, where, form)
+    return (
+        _split_json_objects(content, where, form)
+        if is_json
+        else _split_yaml_objects(content, where, form)
+    )
 
 
-def _json_objects(content: bytes, where: str, form: ExpectedKinds) -> Iterable[Placed]:
+def _split_json_objects(content: bytes, where: str, form: ExpectedKinds) -> Iterable[Placed]:
     try:
-        header = msgspec.json.decode(content, type=_Header)
+        header = msgspec.json.decode(content, type=_ObjectHeader)
     except wire.UNREADABLE as error:
         raise _make_not_a_list_error(content, where, form) from error
     if header.items is None:
         if header.kind == "List":
             return []
-        return [(where, _kind(header, where, form), msgspec.Raw(content))]
-    return _json_items(header.items, where, form, _item_kind(header, where, form))
+        return [(where, _read_object_kind(header, where, form), msgspec.Raw(content))]
+    return _split_json_items(header.items, where, form, _find_item_kind(header, where, form))
 
 
-def _json_items(
+def _split_json_items(
     items: Iterable[msgspec.Raw], where: str, form: ExpectedKinds, default_kind: str
 ) -> Iterator[Placed]:
     kinds: dict[bytes, str] = {}
@@ -201,48 +209,54 @@ def _json_items(
         place = f"{where}: items[{index}]"
         known = _BEGINNING.match(memoryview(raw))
         if known is None:
-            yield _json_item(raw, place, form, default_kind)
+            yield _split_json_item(raw, place, form, default_kind)
             continue
         beginning = known[0]  # spares reading all of it twice
         if beginning not in kinds:
-            header = _Header(known[2].decode(), known[1].decode())
-            kinds[beginning] = _kind(header, place, form, default_kind)
+            header = _ObjectHeader(known[2].decode(), known[1].decode())
+            kinds[beginning] = _read_object_kind(header, place, form, default_kind)
         yield place, kinds[beginning], raw
 
 
-def _json_item(raw: msgspec.Raw, place: str, form: ExpectedKinds, default_kind: str) -> Placed:
+def _split_json_item(
+    raw: msgspec.Raw, place: str, form: ExpectedKinds, default_kind: str
+) -> Placed:
     try:
-        header = msgspec.json.decode(raw, type=_Header)
+        header = msgspec.json.decode(raw, type=_ObjectHeader)
     except wire.UNREADABLE as error:
         raise errors.InputError(place, "is not a Kubernetes object") from error
-    return place, _kind(header, place, form, default_kind), raw
+    return place, _read_object_kind(header, place, form, default_kind), raw
 
 
-def _yaml_objects(content: bytes, where: str, form: ExpectedKinds) -> Iterable[Placed]:
+def _split_yaml_objects(content: bytes, where: str, form: ExpectedKinds) -> Iterable[Placed]:
     try:
         text = content.decode()
     except UnicodeDecodeError as error:
-        raise form.error(where, "is not UTF-8 text") from error
+        raise form.make_list_error(where, "is not UTF-8 text") from error
     is_empty = True
-    for document in plain_yaml.load_all(text, where, has_octals=True):
+    for document in plain_yaml.load_yaml_documents(text, where, has_octals=True):
         is_empty = False
-        header = _yaml_header(document.value, where, form)
+        header = _read_yaml_header(document.value, where, form)
         items = document.value.get("items")
         if not isinstance(items, list):
-            yield where, _kind(header, where, form), document.value
+            yield where, _read_object_kind(header, where, form), document.value
             continue
-        default_kind = _item_kind(header, where, form)
+        default_kind = _find_item_kind(header, where, form)
         for index, item in enumerate(items):
             place = f"{where}: items[{index}]"
-            yield place, _kind(_yaml_header(item, place, form), place, form, default_kind), item
+            yield (
+                place,
+                _read_object_kind(_read_yaml_header(item, place, form), place, form, default_kind),
+                item,
+            )
     if is_empty:  # comments, or `null`
-        raise form.error(where, "is empty")
+        raise form.make_list_error(where, "is empty")
 
 
-def _yaml_header(value: object, place: str, form: ExpectedKinds) -> _Header:
+def _read_yaml_header(value: object, place: str, form: ExpectedKinds) -> _ObjectHeader:
     if not isinstance(value, dict):
-        raise form.error(place, "is not a Kubernetes object")
-    return _Header(value.get("kind"), value.get("apiVersion"))
+        raise form.make_list_error(place, "is not a Kubernetes object")
+    return _ObjectHeader(value.get("kind"), value.get("apiVersion"))
 
 
 def _make_not_a_list_error(content: bytes, where: str, form: ExpectedKinds) -> errors.InputError:
@@ -251,42 +265,44 @@ def _make_not_a_list_error(content: bytes, where: str, form: ExpectedKinds) -> e
         orjson.loads(content)
     except orjson.JSONDecodeError as syntax:
         place = where if ":" in where else f"{where}:{syntax.lineno}:{syntax.colno}"
-        return form.error(place, f"not JSON: {syntax.msg}")
-    return form.error(where, "is not a Kubernetes object")
+        return form.make_list_error(place, f"not JSON: {syntax.msg}")
+    return form.make_list_error(where, "is not a Kubernetes object")
 
 
-def _item_kind(header: _Header, where: str, form: ExpectedKinds) -> str:
+def _find_item_kind(header: _ObjectHeader, where: str, form: ExpectedKinds) -> str:
     """Return the kind that items of a typed list (`PodList`) leave out, "" in a `List`."""
-    kind = _kind_word(header, where, form)
+    kind = _read_kind_word(header, where, form)
     if not kind.endswith("List"):
-        raise form.error(where, f"is a `{kind}` and no List")
+        raise form.make_list_error(where, f"is a `{kind}` and no List")
     return kind.removesuffix("List")
 
 
-def _kind(header: _Header, place: str, form: ExpectedKinds, default: str = "") -> str:
+def _read_object_kind(
+    header: _ObjectHeader, place: str, form: ExpectedKinds, default: str = ""
+) -> str:
     """Return the kind; one of another API group than ours carries its group."""
-    kind = default if header.kind is None and default else _kind_word(header, place, form)
+    kind = default if header.kind is None and default else _read_kind_word(header, place, form)
     expected = form.api_versions.get(kind, "v1")
     return kind if header.apiVersion in (None, expected) else f"{kind}.{header.apiVersion}"
 
 
-def _kind_word(header: _Header, place: str, form: ExpectedKinds) -> str:
+def _read_kind_word(header: _ObjectHeader, place: str, form: ExpectedKinds) -> str:
     if not isinstance(header.kind, str) or not header.kind:
-        raise form.error(place, "has no `kind`")
+        raise form.make_list_error(place, "has no `kind`")
     return header.kind
 
 
 # --- decoding ------------------------------------------------------------------------------------
 
 
-def decode(source: Source, wanted: type[_KnownT], kind: str, place: str) -> _KnownT:
+def decode_object(source: Source, wanted: type[_KnownT], kind: str, place: str) -> _KnownT:
     """Return the object; null fields are absent ones, as the API takes them.
 
     Raises:
         InputError: it has no name, or a field of a wrong type.
     """
     try:
-        decoded = _decode(source, wanted, kind, place)
+        decoded = _decode_source(source, wanted, kind, place)
     except UnicodeDecodeError as error:
         raise errors.InputError(place, "is not UTF-8 text") from error
     except RecursionError as error:
@@ -296,11 +312,13 @@ def decode(source: Source, wanted: type[_KnownT], kind: str, place: str) -> _Kno
     return decoded
 
 
-def _decode(source: Source, wanted: type[_KnownT], kind: str, place: str) -> _KnownT:
+def _decode_source(source: Source, wanted: type[_KnownT], kind: str, place: str) -> _KnownT:
     try:
         return _decode_strictly(source, wanted)
     except msgspec.ValidationError as error:
-        return _decode_without_nulls(source, wanted, f"{place} ({kind} {_name(source)})", error)
+        return _decode_without_nulls(
+            source, wanted, f"{place} ({kind} {_read_object_name(source)})", error
+        )
 
 
 def _decode_strictly(source: Source, wanted: type[_KnownT]) -> _KnownT:
@@ -316,14 +334,16 @@ def _decode_without_nulls(
     try:
         value = msgspec.json.decode(source) if isinstance(source, msgspec.Raw) else source
     except msgspec.ValidationError as error:  # of a number, and without the names of its fields
-        raise _wrong_field(place, strict_error if _RANGE in str(strict_error) else error) from error
+        raise _make_wrong_field_error(
+            place, strict_error if _RANGE in str(strict_error) else error
+        ) from error
     try:
         return msgspec.convert(_drop_nulls(value), wanted)
     except msgspec.ValidationError as error:
-        raise _wrong_field(place, error) from error
+        raise _make_wrong_field_error(place, error) from error
 
 
-def _wrong_field(place: str, error: msgspec.ValidationError) -> errors.InputError:
+def _make_wrong_field_error(place: str, error: msgspec.ValidationError) -> errors.InputError:
     match = _MSGSPEC_PATH.fullmatch(str(error))
     field, problem = (match["path"], match["problem"]) if match else (None, str(error))
     where = f"{place}: {field}" if field and not field.startswith("[") else place
@@ -339,13 +359,13 @@ def _drop_nulls(value: object) -> object:
     return value
 
 
-def _name(source: Source) -> str:
+def _read_object_name(source: Source) -> str:
     """Return the name of an object that could not be decoded, as far as it has one."""
     try:
         if isinstance(source, msgspec.Raw):
-            metadata = msgspec.json.decode(source, type=_Named).metadata
+            metadata = msgspec.json.decode(source, type=_NamedObject).metadata
         else:
-            metadata = msgspec.convert(source, _Named).metadata
+            metadata = msgspec.convert(source, _NamedObject).metadata
     except (msgspec.ValidationError, UnicodeDecodeError, RecursionError):
         return "without a name"
     if metadata is None or not metadata.name:

@@ -80,7 +80,7 @@ class YamlDocument:
         return self.lines.get(path, 1)
 
 
-def load_all(
+def load_yaml_documents(
     text: str, where: str, *, with_lines: bool = False, has_octals: bool = False
 ) -> Iterator[YamlDocument]:
     """Yield the documents of a YAML text; empty ones are left out.
@@ -95,11 +95,13 @@ def load_all(
         InputError: the text is not YAML, or uses what is refused here.
     """
     budget = yaml_aliases.AliasBudget()
-    builder = _Builder(where, budget, with_lines=with_lines, has_octals=has_octals)
+    builder = _YamlDocumentBuilder(where, budget, with_lines=with_lines, has_octals=has_octals)
     try:
         for event in yaml.parse(text, Loader=_PARSER):
             if isinstance(event, yaml.DocumentStartEvent):
-                builder = _Builder(where, budget, with_lines=with_lines, has_octals=has_octals)
+                builder = _YamlDocumentBuilder(
+                    where, budget, with_lines=with_lines, has_octals=has_octals
+                )
             elif isinstance(event, yaml.DocumentEndEvent):
                 if builder.value is not None:
                     yield builder.document
@@ -111,13 +113,13 @@ def load_all(
         raise errors.InputError(where, f"not YAML: {error}".split("\n", maxsplit=1)[0]) from error
 
 
-def load(text: str, where: str) -> YamlDocument:
+def load_yaml_document(text: str, where: str) -> YamlDocument:
     """Return the only document of a YAML text, with its lines; one without content has None.
 
     Raises:
-        InputError: as `load_all`, or there are several documents.
+        InputError: as `load_yaml_documents`, or there are several documents.
     """
-    documents = list(load_all(text, where, with_lines=True))
+    documents = list(load_yaml_documents(text, where, with_lines=True))
     if len(documents) > 1:
         raise errors.InputError(where, f"has {len(documents)} documents where one is expected")
     return documents[0] if documents else YamlDocument(None, {})
@@ -129,7 +131,7 @@ def _make_not_yaml_error(where: str, error: yaml.MarkedYAMLError) -> errors.Inpu
     return errors.InputError(place, f"not YAML: {error.problem}")
 
 
-class _Builder:
+class _YamlDocumentBuilder:
     """Builds one value from events, without recursion."""
 
     def __init__(
@@ -155,44 +157,48 @@ class _Builder:
     def handle_event(self, event: yaml.Event) -> None:
         """Add the next event of the document."""
         if isinstance(event, yaml.ScalarEvent):
-            self._refuse_tricks(event)
+            self._refuse_yaml_extensions(event)
             if self._wants_key():
                 self._set_key(event)
             else:
-                value = self._scalar(event)
-                self._put(value, event)
+                value = self._parse_scalar(event)
+                self._put_value(value, event)
                 self._end_anchor(self._begin_anchor(event, value))
-                self._step()
+                self._advance_element()
         elif isinstance(event, _START_EVENTS):
-            self._refuse_tricks(event)
-            self._begin({} if isinstance(event, yaml.MappingStartEvent) else [], event)
+            self._refuse_yaml_extensions(event)
+            self._begin_container({} if isinstance(event, yaml.MappingStartEvent) else [], event)
         elif isinstance(event, _END_EVENTS):
             self._open.pop()
             self._keys.pop()
             self._end_anchor(self._open_anchors.pop())
-            self._step()
+            self._advance_element()
         elif isinstance(event, yaml.AliasEvent):
             self._copy_alias(event)
-            self._step()
+            self._advance_element()
 
     def _wants_key(self) -> bool:
         return bool(self._open) and isinstance(self._open[-1], dict) and self._keys[-1] is None
 
     def _set_key(self, event: yaml.ScalarEvent) -> None:
         if event.value == _MERGE_KEY and event.implicit[0]:
-            raise self._error(event, "a merge key (`<<`) is not supported here", "write the fields")
+            raise self._make_yaml_error(
+                event, "a merge key (`<<`) is not supported here", "write the fields"
+            )
         if event.anchor is not None:
-            raise self._error(event, "an anchor of a key is not supported here", "leave it out")
+            raise self._make_yaml_error(
+                event, "an anchor of a key is not supported here", "leave it out"
+            )
         if event.value in self._open[-1]:
-            raise self._error(event, f"the key `{event.value}` is there twice")
+            raise self._make_yaml_error(event, f"the key `{event.value}` is there twice")
         self._keys[-1] = event.value
 
-    def _begin(self, container: Value, event: yaml.CollectionStartEvent) -> None:
+    def _begin_container(self, container: Value, event: yaml.CollectionStartEvent) -> None:
         if self._wants_key():
-            raise self._error(event, "a key must be plain text")
+            raise self._make_yaml_error(event, "a key must be plain text")
         if len(self._open) >= MAX_DEPTH:
-            raise self._error(event, f"nested deeper than {MAX_DEPTH} levels")
-        self._put(container, event)
+            raise self._make_yaml_error(event, f"nested deeper than {MAX_DEPTH} levels")
+        self._put_value(container, event)
         self._open_anchors.append(self._begin_anchor(event, container))
         self._open.append(container)
         self._keys.append(0 if isinstance(container, list) else None)
@@ -201,10 +207,10 @@ class _Builder:
     def _path(self) -> Path:
         return tuple(key for key in self._keys if key is not None)
 
-    def _put(self, value: Value, event: yaml.Event) -> None:
+    def _put_value(self, value: Value, event: yaml.Event) -> None:
         if self._with_lines:
-            scalar = _place(event) if isinstance(event, yaml.ScalarEvent) else None
-            self._places.add(self._path, _position(event)[0], scalar)
+            scalar = _make_event_place(event) if isinstance(event, yaml.ScalarEvent) else None
+            self._places.add_value_place(self._path, _get_event_position(event)[0], scalar)
         self._insert(value)
 
     def _insert(self, value: Value) -> None:
@@ -234,58 +240,68 @@ class _Builder:
     def _copy_alias(self, event: yaml.AliasEvent) -> None:
         """Put a copy of the anchored value, with the places of its text."""
         if self._wants_key():
-            raise self._error(event, "a key must be plain text")
+            raise self._make_yaml_error(event, "a key must be plain text")
         anchored = self._anchors.get(event.anchor or "")
         if anchored is None:
-            raise self._error(event, f"there is no anchor `&{event.anchor}` before this alias")
+            raise self._make_yaml_error(
+                event, f"there is no anchor `&{event.anchor}` before this alias"
+            )
         if anchored.end is None:
-            raise self._error(event, f"the alias `*{event.anchor}` refers to itself")
+            raise self._make_yaml_error(event, f"the alias `*{event.anchor}` refers to itself")
         try:
-            value = self._budget.copy(anchored.value, MAX_DEPTH - len(self._open))
+            value = self._budget.copy_anchored_value(anchored.value, MAX_DEPTH - len(self._open))
         except yaml_aliases.AliasLimitError as error:
-            raise self._error(event, str(error), "replace the aliases by their values") from error
+            raise self._make_yaml_error(
+                event, str(error), "replace the aliases by their values"
+            ) from error
         if self._with_lines:
-            self._places.repeat(anchored, self._path)
+            self._places.repeat_anchored_places(anchored, self._path)
         self._insert(value)
 
     # ---------------------------------------------------------------- scalars
 
-    def _scalar(self, event: yaml.ScalarEvent) -> Value:
-        value = _scalar(event)
+    def _parse_scalar(self, event: yaml.ScalarEvent) -> Value:
+        value = _make_yaml_scalar(event)
         if self._has_octals and event.implicit[0] and _OCTAL.fullmatch(event.value):
             return int(event.value, 8)
         if isinstance(value, float) and not math.isfinite(value):
-            raise self._error(event, f"the number `{event.value}` is too large", "quote a text")
+            raise self._make_yaml_error(
+                event, f"the number `{event.value}` is too large", "quote a text"
+            )
         return value
 
-    def _step(self) -> None:
+    def _advance_element(self) -> None:
         """Move on to the next element of the innermost open list or mapping."""
         if self._open:
             key = self._keys[-1]
             self._keys[-1] = key + 1 if isinstance(key, int) else None
 
-    def _refuse_tricks(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> None:
+    def _refuse_yaml_extensions(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> None:
         if event.tag not in (None, "!"):
-            raise self._error(event, f"the tag `{event.tag}` is not supported here", "leave it out")
+            raise self._make_yaml_error(
+                event, f"the tag `{event.tag}` is not supported here", "leave it out"
+            )
 
-    def _error(self, event: yaml.Event, problem: str, advice: str = "") -> errors.InputError:
-        line, column = _position(event)
+    def _make_yaml_error(
+        self, event: yaml.Event, problem: str, advice: str = ""
+    ) -> errors.InputError:
+        line, column = _get_event_position(event)
         return errors.InputError(f"{self._where}:{line}:{column}", problem, help=advice)
 
 
-def _position(event: yaml.Event) -> tuple[int, int]:
+def _get_event_position(event: yaml.Event) -> tuple[int, int]:
     """Return the 1-based line and column at which an event begins."""
     mark = event.start_mark
     return (mark.line + 1, mark.column + 1) if mark else (1, 1)
 
 
-def _place(event: yaml.ScalarEvent) -> yaml_scalars.YamlScalar:
+def _make_event_place(event: yaml.ScalarEvent) -> yaml_scalars.YamlScalar:
     start, end = event.start_mark, event.end_mark
     style = event.style or ""
     return yaml_scalars.YamlScalar(start.index, end.index, style) if start and end else _NOWHERE
 
 
-def _scalar(event: yaml.ScalarEvent) -> Value:
+def _make_yaml_scalar(event: yaml.ScalarEvent) -> Value:
     text: str = event.value
     if not event.implicit[0]:  # quoted, or a block of text
         return text

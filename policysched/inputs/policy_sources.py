@@ -62,10 +62,10 @@ class PolicySourceFile:
             return changes[0][1]
         from policysched.inputs import manifests  # noqa: PLC0415 - brings a YAML parser
 
-        return manifests.rewrite(self.content, self.name, changes)
+        return manifests.rewrite_manifest_policies(self.content, self.name, changes)
 
 
-def read(paths: Iterable[str]) -> list[source.SourceText]:
+def read_policy_texts(paths: Iterable[str]) -> list[source.SourceText]:
     """Return the policy texts at `paths`: `.policy` files, folders of such, ConfigMap manifests.
 
     `-` is standard input. What is named twice is read once.
@@ -74,27 +74,27 @@ def read(paths: Iterable[str]) -> list[source.SourceText]:
         InputError: a path cannot be read, or holds no policy text.
         UsageError: a path is empty.
     """
-    return [text for file in read_files(paths) for text in file.texts]
+    return [text for file in read_policy_files(paths) for text in file.texts]
 
 
-def read_files(paths: Iterable[str]) -> list[PolicySourceFile]:
-    """Return the files at `paths`; see `read`.
+def read_policy_files(paths: Iterable[str]) -> list[PolicySourceFile]:
+    """Return the files at `paths`; see `read_policy_texts`.
 
     Raises:
         InputError: a path cannot be read, or holds no policy text.
         UsageError: a path is empty.
     """
-    found = (file for path in dict.fromkeys(paths) for file in _read_path(path))
+    found = (file for path in dict.fromkeys(paths) for file in _read_policy_path(path))
     return list({file.name: file for file in found}.values())
 
 
-def parse_content(content: bytes, where: str) -> list[source.SourceText]:
+def parse_policy_content(content: bytes, where: str) -> list[source.SourceText]:
     """Return the policy texts in the content of a file.
 
     Raises:
         InputError: it is no text, or a manifest without policies.
     """
-    return list(parse_file(_decode(content, where), where).texts)
+    return list(parse_policy_file(_decode_policy_text(content, where), where).texts)
 
 
 def is_read_once(where: str) -> bool:
@@ -118,21 +118,21 @@ def strip_byte_order_mark(text: str) -> str:
     return text.removeprefix("\ufeff")
 
 
-def _read_path(where: str) -> list[PolicySourceFile]:
+def _read_policy_path(where: str) -> list[PolicySourceFile]:
     if not where:
         raise errors.UsageError("a path of policies is empty; `.` is the current folder")
     if where == STDIN:
-        return [parse_file(_read_stdin(), STDIN_NAME)]
+        return [parse_policy_file(_read_stdin(), STDIN_NAME)]
     path = pathlib.Path(where)
     try:
         if path.is_dir():
-            return _read_folder(path, where)
+            return _read_policy_folder(path, where)
     except OSError as error:
         raise _make_unreadable_error(where, error) from error
-    return [parse_file(_read_text(path, where), where)]
+    return [parse_policy_file(_read_text(path, where), where)]
 
 
-def parse_file(content: str, where: str) -> PolicySourceFile:
+def parse_policy_file(content: str, where: str) -> PolicySourceFile:
     """Return the policies in a text: itself, or those of the manifest that it is.
 
     What kind it is its name says, or where that says nothing (stdin, a pipe), how it begins.
@@ -144,11 +144,13 @@ def parse_file(content: str, where: str) -> PolicySourceFile:
     if may_be_manifest and (where.endswith(MANIFEST_SUFFIXES) or _BEGINNING.match(content)):
         from policysched.inputs import manifests  # noqa: PLC0415 - brings a YAML parser
 
-        return PolicySourceFile(where, content, tuple(manifests.read(content, where)))
+        return PolicySourceFile(
+            where, content, tuple(manifests.read_manifest_policies(content, where))
+        )
     return PolicySourceFile(where, content, (source.SourceText(where, content),))
 
 
-def _read_folder(folder: pathlib.Path, where: str) -> list[PolicySourceFile]:
+def _read_policy_folder(folder: pathlib.Path, where: str) -> list[PolicySourceFile]:
     """Return the policies of a folder, by name.
 
     All of a mounted ConfigMap are read from the folder that `..data` leads to now: the link may be
@@ -159,14 +161,14 @@ def _read_folder(folder: pathlib.Path, where: str) -> list[PolicySourceFile]:
     files = sorted(
         file
         for file in texts_at.iterdir()
-        if file.suffix == SUFFIX and not file.name.startswith(".") and _is_text(file)
+        if file.suffix == SUFFIX and not file.name.startswith(".") and _is_policy_file(file)
     )
     if not files:
         raise errors.InputError(where, f"has no file that ends in `{SUFFIX}`")
     return [_read_file(file, str(folder / file.name)) for file in files]
 
 
-def _is_text(file: pathlib.Path) -> bool:
+def _is_policy_file(file: pathlib.Path) -> bool:
     """Return whether to read it; a link that leads nowhere is read, too, and that is an error."""
     return file.is_file() or (file.is_symlink() and not file.exists())
 
@@ -181,7 +183,7 @@ def _read_stdin() -> str:
         content = sys.stdin.buffer.read(_MAX_BYTES + 1)
     except OSError as error:
         raise _make_unreadable_error(STDIN_NAME, error) from error
-    return _decode(content, STDIN_NAME)
+    return _decode_policy_text(content, STDIN_NAME)
 
 
 def _read_text(file: pathlib.Path, where: str) -> str:
@@ -190,10 +192,10 @@ def _read_text(file: pathlib.Path, where: str) -> str:
             content = stream.read(_MAX_BYTES + 1)
     except OSError as error:
         raise _make_unreadable_error(where, error) from error
-    return _decode(content, where)
+    return _decode_policy_text(content, where)
 
 
-def _decode(content: bytes, where: str) -> str:
+def _decode_policy_text(content: bytes, where: str) -> str:
     if len(content) > _MAX_BYTES:
         raise errors.InputError(where, f"has more than {_MAX_BYTES:,} bytes")
     try:

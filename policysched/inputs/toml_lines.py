@@ -22,7 +22,7 @@ _SKIPPED = re.compile(
 )
 
 
-def find_lines(text: str) -> Mapping[Path, int]:
+def find_toml_key_lines(text: str) -> Mapping[Path, int]:
     """Return the 1-based line of each table and key, by the path of names that leads to it."""
     found: dict[Path, int] = {}
     table: Path = ()
@@ -30,30 +30,32 @@ def find_lines(text: str) -> Mapping[Path, int]:
     while index < len(text):
         match = _LINE.match(text, index)
         if match and match["table"]:
-            table = _names(match["table"])
+            table = _split_dotted_key(match["table"])
             found.setdefault(table, line)
         elif match:
-            found.setdefault((*table, *_names(match["keys"])), line)
-            for names in _inline(match["value"]):
-                found.setdefault((*table, *_names(match["keys"]), *names), line)
-        end = _end(text, match.start("value") if match and match["keys"] else index)
+            found.setdefault((*table, *_split_dotted_key(match["keys"])), line)
+            for names in _list_inline_keys(match["value"]):
+                found.setdefault((*table, *_split_dotted_key(match["keys"]), *names), line)
+        end = _find_value_end(text, match.start("value") if match and match["keys"] else index)
         line += text.count("\n", index, end)
         index = end
     return found
 
 
-def _names(dotted: str) -> Path:
+def _split_dotted_key(dotted: str) -> Path:
     return tuple(name.strip("\"'") for name in re.findall(_KEY, dotted))
 
 
-def _inline(value: str) -> list[Path]:
+def _list_inline_keys(value: str) -> list[Path]:
     """Return the keys of an inline table, those of the outermost."""
     if not value.lstrip().startswith("{"):
         return []
-    return [_names(match[1]) for match in re.finditer(rf"[{{,][ \t]*({_KEYS})[ \t]*=", value)]
+    return [
+        _split_dotted_key(match[1]) for match in re.finditer(rf"[{{,][ \t]*({_KEYS})[ \t]*=", value)
+    ]
 
 
-def _end(text: str, index: int) -> int:
+def _find_value_end(text: str, index: int) -> int:
     """Return where the line after a value begins, which may go over several lines."""
     depth = 0
     while True:

@@ -55,19 +55,21 @@ class ValuePlaces:
         """How many places there are."""
         return len(self._order)
 
-    def add(self, path: Path, line: int, scalar: yaml_scalars.YamlScalar | None) -> None:
+    def add_value_place(
+        self, path: Path, line: int, scalar: yaml_scalars.YamlScalar | None
+    ) -> None:
         """Add the place of a value; the values inside it follow."""
         self.lines[path] = line
         self._order.append(path)
         if scalar is not None:
             self.scalars[path] = scalar
 
-    def repeat(self, anchored: AnchoredValue, path: Path) -> None:
+    def repeat_anchored_places(self, anchored: AnchoredValue, path: Path) -> None:
         """Add the places of an anchored value once more, as those of a value at `path`."""
         self.aliased |= {path, anchored.path}
         for inner in self._order[anchored.start : anchored.end]:
             repeated = path + inner[len(anchored.path) :]
-            self.add(repeated, self.lines[inner], self.scalars.get(inner))
+            self.add_value_place(repeated, self.lines[inner], self.scalars.get(inner))
 
 
 class AliasBudget:
@@ -76,26 +78,28 @@ class AliasBudget:
     def __init__(self) -> None:
         self._left = MAX_VALUES
 
-    def copy(self, value: Any, levels: int) -> Any:  # noqa: ANN401 - a value of YAML
+    def copy_anchored_value(self, value: Any, levels: int) -> Any:  # noqa: ANN401 - a value of YAML
         """Return a copy of a value of at most so many levels.
 
         Raises:
             LimitError: it is too deep, or more than is left.
         """
-        self._spend(value)
+        self._spend_on_value(value)
         if isinstance(value, dict | list) and levels <= 0:
             raise AliasLimitError("aliases nest values deeper than 100 levels")
         match value:
             case dict():
                 for key in value:
-                    self._spend(key)
-                return {key: self.copy(inner, levels - 1) for key, inner in value.items()}
+                    self._spend_on_value(key)
+                return {
+                    key: self.copy_anchored_value(inner, levels - 1) for key, inner in value.items()
+                }
             case list():
-                return [self.copy(inner, levels - 1) for inner in value]
+                return [self.copy_anchored_value(inner, levels - 1) for inner in value]
             case _:
                 return value
 
-    def _spend(self, value: Any) -> None:  # noqa: ANN401 - as above
+    def _spend_on_value(self, value: Any) -> None:  # noqa: ANN401 - as above
         self._left -= 1 + (len(value) // _CHARACTERS_EACH if isinstance(value, str) else 0)
         if self._left < 0:
             raise AliasLimitError(f"aliases stand for more than {MAX_VALUES:,} values")

@@ -60,7 +60,7 @@ class YamlScalar:
     style: str
 
 
-def find_runs(text: str, scalar: YamlScalar, value: str) -> tuple[Run, ...]:
+def find_character_runs(text: str, scalar: YamlScalar, value: str) -> tuple[Run, ...]:
     """Return where the characters of `value` stand in `text`, () where that cannot be said."""
     if scalar.style in ("|", ">"):
         found = list(_find_block_runs(text, scalar, value))
@@ -69,7 +69,7 @@ def find_runs(text: str, scalar: YamlScalar, value: str) -> tuple[Run, ...]:
             return ()
         before = [] if found[0][0] == 0 else [(0, text.index("\n", scalar.start) + 1)]
         return (*before, *found)
-    pieces = list(_pieces(text, scalar))
+    pieces = list(_split_scalar_pieces(text, scalar))
     if "".join(decoded for _, decoded in pieces) != value:
         return ()
     return tuple(_join_pieces(pieces))
@@ -93,18 +93,18 @@ def _find_block_runs(text: str, scalar: YamlScalar, value: str) -> Iterator[Run]
         index = end + 1
 
 
-def _pieces(text: str, scalar: YamlScalar) -> Iterator[tuple[int, str]]:
+def _split_scalar_pieces(text: str, scalar: YamlScalar) -> Iterator[tuple[int, str]]:
     """Yield the index and the meaning of each piece of a quoted or plain scalar."""
     properties = _PROPERTIES.match(text, scalar.start)
     start, end = properties.end() if properties else scalar.start, scalar.end
     if scalar.style:
         start, end = start + 1, end - 1
     for match in _TOKENS[scalar.style].finditer(text, start, end):
-        yield match.start(), _decoded(match.lastgroup or "", match[0])
+        yield match.start(), _decode_scalar_token(match.lastgroup or "", match[0])
     yield end, ""
 
 
-def _decoded(kind: str, token: str) -> str:
+def _decode_scalar_token(kind: str, token: str) -> str:
     match kind:
         case "quote":
             return "'"
@@ -113,12 +113,12 @@ def _decoded(kind: str, token: str) -> str:
         case "joined":
             return "\n" * (token.count("\n") - 1)
         case "escape":
-            return _unescaped(token[1:])
+            return _unescape_sequence(token[1:])
         case _:
             return token
 
 
-def _unescaped(name: str) -> str:
+def _unescape_sequence(name: str) -> str:
     if len(name) > 1:
         number = int(name[1:], 16)
         return chr(number) if number <= 0x10FFFF else ""  # noqa: PLR2004 - the last code point

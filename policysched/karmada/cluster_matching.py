@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _ZONE = "zone"
 
 
-def matches(cluster: objects.Cluster, affinity: objects.ClusterAffinity) -> bool:
+def matches_cluster_affinity(cluster: objects.Cluster, affinity: objects.ClusterAffinity) -> bool:
     """Return whether the affinity selects the cluster."""
     name = cluster.metadata.name
     if name in affinity.exclude:
@@ -28,15 +28,15 @@ def matches(cluster: objects.Cluster, affinity: objects.ClusterAffinity) -> bool
         if not selector.matches(cluster.metadata.labels):
             return False
     fields = affinity.field_selector
-    if fields is not None and not _fields_match(cluster.spec, fields.match_expressions):
+    if fields is not None and not _matches_fields(cluster.spec, fields.match_expressions):
         return False
     return not affinity.cluster_names or name in affinity.cluster_names
 
 
-def _fields_match(
+def _matches_fields(
     spec: objects.ClusterSpec, expressions: Sequence[node_objects.SelectorRequirement]
 ) -> bool:
-    zones_match = all(_zones_match(e, spec.zones) for e in expressions if e.key == _ZONE)
+    zones_match = all(_matches_zones(e, spec.zones) for e in expressions if e.key == _ZONE)
     others = [selectors.from_requirement(e) for e in expressions if e.key != _ZONE]
     fields = {"provider": spec.provider, "region": spec.region}
     return zones_match and all(
@@ -46,7 +46,7 @@ def _fields_match(
     )
 
 
-def _zones_match(expression: node_objects.SelectorRequirement, zones: Sequence[str]) -> bool:
+def _matches_zones(expression: node_objects.SelectorRequirement, zones: Sequence[str]) -> bool:
     overlap = any(zone in expression.values for zone in zones)
     match expression.operator:
         case "In":

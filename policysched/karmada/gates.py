@@ -64,13 +64,13 @@ class KarmadaFeatureGates:
     component_sets: bool = False
 
 
-def parse(text: str) -> KarmadaFeatureGates:
+def parse_karmada_feature_gates(text: str) -> KarmadaFeatureGates:
     """Return what `GATE=true,…` says.
 
     Raises:
         UsageError: a gate is not known, has another value, or is on without being built in.
     """
-    said = _parse_switches(text)
+    said = _parse_gate_switches(text)
     known = dict.fromkeys(_ALPHA, said.get(_ALL_ALPHA, False)) | {
         name: said.get(_ALL_BETA, default) for name, default in _BETA.items()
     }
@@ -89,14 +89,14 @@ def parse(text: str) -> KarmadaFeatureGates:
     )
 
 
-def _parse_switches(text: str) -> dict[str, bool]:
+def _parse_gate_switches(text: str) -> dict[str, bool]:
     said: dict[str, bool] = {}
     for word in filter(None, (each.strip() for each in text.split(","))):
         name, _, value = (part.strip() for part in word.partition("="))
         if name not in (*_ALPHA, *_BETA, _ALL_ALPHA, _ALL_BETA):
             known = spelling.join_alternatives(f"`{each}`" for each in KNOWN)
             raise errors.UsageError(f"{OPTION}: `{name}` is not a gate of Karmada, as {known} are")
-        switch = booleans.parse(value)
+        switch = booleans.parse_boolean(value)
         if switch is None:
             raise errors.UsageError(f"{OPTION}: write `{name}=true` or `{name}=false`")
         said[name] = switch

@@ -324,11 +324,11 @@ class Binding(WireStruct, frozen=True):
 Targets: TypeAlias = tuple[TargetCluster, ...]
 
 
-def int32(number: int) -> int:
+def wrap_int32(number: int) -> int:
     """Return what Go's int32 holds after this sum: Karmada counts replicas in int32."""
     return (number + 2**31) % 2**32 - 2**31
 
 
-def sum_of_replicas(targets: Targets) -> int:
+def sum_replicas(targets: Targets) -> int:
     """Return the sum as Karmada forms it, in int32."""
-    return int32(sum(target.replicas for target in targets))
+    return wrap_int32(sum(target.replicas for target in targets))

@@ -53,7 +53,7 @@ class WriteAcknowledgement:
         self._versions.add(version)
         self._news.set()
 
-    async def wait_for(self, version: str) -> None:
+    async def wait_for_version(self, version: str) -> None:
         """Return when the version has been shown, or patience has ended."""
         limit_seconds = self._patience.seconds
         try:
@@ -81,7 +81,7 @@ class WriteAcknowledgements:
         return self._patience.seconds
 
     @contextlib.contextmanager
-    def track_binding(self, binding: objects.Binding) -> Iterator[WriteAcknowledgement]:
+    def track_written_binding(self, binding: objects.Binding) -> Iterator[WriteAcknowledgement]:
         """Note what is shown of a binding, which nobody else writes meanwhile."""
         echo = self._by_uid[binding.metadata.uid] = WriteAcknowledgement(self._patience)
         try:

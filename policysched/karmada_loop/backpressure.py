@@ -32,7 +32,7 @@ class EventBackpressure:
         self._least: int | None = None
         self._since_seconds = 0.0
 
-    def is_held_back(self) -> bool:
+    def is_event_backlog_full(self) -> bool:
         """Return whether nothing more is to be decided now."""
         waiting, now_seconds = self._waiting(), self._clock.monotonic_seconds()
         if waiting <= LIMIT:

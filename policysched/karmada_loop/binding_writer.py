@@ -49,22 +49,22 @@ class BindingWriter:
         self._echoes = shown
         self._clock = clock
 
-    async def carry_out(self, attempt: scheduling.BindingAttempt) -> None:
+    async def write_attempt(self, attempt: scheduling.BindingAttempt) -> None:
         """Write one attempt to its end."""
         try:
-            is_retried = await self._write(attempt)
+            is_retried = await self._write_once(attempt)
         except errors.FencedError:  # it is the next leader's to do
-            self._decisions.give_up(attempt)
+            self._decisions.abandon_attempt(attempt)
         except asyncio.CancelledError:
-            self._decisions.give_up(attempt)
+            self._decisions.abandon_attempt(attempt)
             raise
         except Exception:  # noqa: BLE001 - a bug must not end it for all other bindings, nor lose this one
             _log.exception("binding %s is not written", attempt.binding.key)
-            self._decisions.end(attempt, is_retried=True)
+            self._decisions.end_attempt(attempt, is_retried=True)
         else:
-            self._decisions.end(attempt, is_retried=is_retried)
+            self._decisions.end_attempt(attempt, is_retried=is_retried)
 
-    async def _write(self, attempt: scheduling.BindingAttempt) -> bool:
+    async def _write_once(self, attempt: scheduling.BindingAttempt) -> bool:
         """Return whether it has to be tried again."""
         decision = attempt.decision
         if decision is None:
@@ -72,22 +72,22 @@ class BindingWriter:
                 attempt, patches.make_generation_patch(attempt.binding)
             )
             return failure is not None and not failure.is_final
-        if not self._decisions.is_news(attempt):
+        if not self._decisions.needs_write_or_event(attempt):
             return False
-        with self._echoes.track_binding(attempt.binding) as echo:
+        with self._echoes.track_written_binding(attempt.binding) as echo:
             newest, failure = await self._write_clusters(attempt)
-            verdict = attempt_outcomes.derive_outcome(
+            verdict = attempt_outcomes.derive_attempt_outcome(
                 decision.result, [] if failure is None else [failure]
             )
             self._decisions.record_outcome(attempt, verdict)
             if newest is not None:
-                await echo.wait_for(newest.metadata.resource_version)
-        current = self._decisions.current(attempt)
+                await echo.wait_for_version(newest.metadata.resource_version)
+        current = self._decisions.get_current_binding(attempt)
         if current is None:  # what has its name now is another object
             return False
         if newest is not None:  # others may have written conditions meanwhile
             newest = msgspec.structs.replace(newest, status=current.status)
-        patch = self._status(attempt, decision, verdict, newest)
+        patch = self._make_status_patch(attempt, decision, verdict, newest)
         last = await self._patch_status(attempt, patch)
         if any(each is not None and each.is_final for each in (failure, last)):
             return False
@@ -99,11 +99,11 @@ class BindingWriter:
         """Return the binding as it is now, if that is known, and what went wrong."""
         if attempt.targets is None:
             return None, None
-        return await self._patch(
+        return await self._send_merge_patch(
             attempt, patches.make_result_patch(attempt.binding, attempt.targets)
         )
 
-    def _status(
+    def _make_status_patch(
         self,
         attempt: scheduling.BindingAttempt,
         decision: binding_decision.BindingDecision,
@@ -111,24 +111,24 @@ class BindingWriter:
         newest: objects.Binding | None,
     ) -> patches.Patch:
         """Return the patch of the status: what became of it, and by which term of affinities."""
-        binding, now = attempt.binding, status_patch.time_text(self._clock.now())
-        generation = self._decisions.decided_generation(attempt, newest, now)
+        binding, now = attempt.binding, status_patch.format_time(self._clock.now())
+        generation = self._decisions.get_confirmed_generation(attempt, newest, now)
         patch = patches.make_condition_patch(
             binding, verdict.condition, now, newest, generation=generation
         )
         if attempt.targets is None:
             return patch
-        return patches.merge_patches(
-            patch, patches.make_affinity_patch(binding, decision.observed_affinity)
+        return patches.merge_status_patches(
+            patch, patches.make_affinity_term_patch(binding, decision.observed_affinity)
         )
 
     async def _patch_status(
         self, attempt: scheduling.BindingAttempt, patch: patches.Patch
     ) -> attempt_outcomes.WriteFailure | None:
-        _, failure = await self._patch(attempt, patch, "/status")
+        _, failure = await self._send_merge_patch(attempt, patch, "/status")
         return failure
 
-    async def _patch(
+    async def _send_merge_patch(
         self, attempt: scheduling.BindingAttempt, patch: patches.Patch, subresource: str = ""
     ) -> tuple[objects.Binding | None, attempt_outcomes.WriteFailure | None]:
         """Send a merge patch, unless it is empty; return the answer, or what went wrong."""
@@ -136,14 +136,14 @@ class BindingWriter:
             return None, None
         binding, body = attempt.binding, msgspec.json.encode(patch)
         try:
-            answer = await self._api.request(
+            answer = await self._api.request_body(
                 "PATCH",
-                _path(binding) + subresource,
+                _make_binding_path(binding) + subresource,
                 body,
                 content_type=client.MERGE_PATCH,
                 policy=_POLICY,
             )
-            newest = decoding.decode_object(answer, objects.Binding)
+            newest = decoding.decode_single_object(answer, objects.Binding)
         except errors.FencedError:
             raise
         except errors.AnswerError as error:
@@ -151,19 +151,19 @@ class BindingWriter:
             return None, None
         except errors.KubeError as error:
             _log.warning("binding %s is not written: %s", binding.key, error)
-            return None, _failure(error)
-        self._decisions.note_written(attempt, newest)
+            return None, _make_write_failure(error)
+        self._decisions.note_written_binding(attempt, newest)
         return newest, None
 
 
-def _path(binding: objects.Binding) -> str:
+def _make_binding_path(binding: objects.Binding) -> str:
     meta = binding.metadata
     if binding.kind == "ResourceBinding":
-        return paths.resource_binding(meta.namespace, meta.name)
-    return paths.cluster_resource_binding(meta.name)
+        return paths.format_resource_binding_path(meta.namespace, meta.name)
+    return paths.format_cluster_binding_path(meta.name)
 
 
-def _failure(error: errors.KubeError) -> attempt_outcomes.WriteFailure:
+def _make_write_failure(error: errors.KubeError) -> attempt_outcomes.WriteFailure:
     if not isinstance(error, errors.ApiError):
         return attempt_outcomes.WriteFailure(str(error))
     is_quota = error.status_code == _FORBIDDEN and error.reason == attempt_outcomes.QUOTA_EXCEEDED

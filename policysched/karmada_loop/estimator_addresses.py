@@ -24,24 +24,24 @@ _POLICY = client.CallPolicy(timeout_seconds=5.0, max_attempts=1)
 _EXTERNAL_NAME = "ExternalName"
 
 
-class AddressError(errors.RemoteError):
+class EstimatorAddressError(errors.RemoteError):
     """It cannot be said where the estimator is."""
 
 
-class _Port(wire.WireStruct, frozen=True):
+class _ServicePort(wire.WireStruct, frozen=True):
     port: int = 0
     target_port: int | str = 0
 
 
-class _Spec(wire.WireStruct, frozen=True):
+class _ServiceSpec(wire.WireStruct, frozen=True):
     type: str = ""
     external_name: str = ""
-    ports: tuple[_Port, ...] = ()
+    ports: tuple[_ServicePort, ...] = ()
 
 
-class _Service(wire.WireStruct, frozen=True):
+class _EstimatorService(wire.WireStruct, frozen=True):
     metadata: objects.ObjectMeta = objects.ObjectMeta()
-    spec: _Spec = _Spec()
+    spec: _ServiceSpec = _ServiceSpec()
 
 
 async def find_estimator_addresses(
@@ -54,18 +54,24 @@ async def find_estimator_addresses(
     """
     name, namespace = f"{said.service_prefix}-{cluster}", said.service_namespace
     try:
-        answer = await api.request("GET", paths.service(namespace, name), policy=_POLICY)
-        spec = decoding.decode_object(answer, _Service).spec
+        answer = await api.request_body(
+            "GET", paths.format_service_path(namespace, name), policy=_POLICY
+        )
+        spec = decoding.decode_single_object(answer, _EstimatorService).spec
     except kube_errors.NotFoundError:
         host = f"{name}.{namespace}.svc"
         return [(f"{host}.cluster.local", said.port), (host, said.port)]
     except kube_errors.KubeError as error:
-        raise AddressError(f"service {namespace}/{name} cannot be read: {error}") from error
+        raise EstimatorAddressError(
+            f"service {namespace}/{name} cannot be read: {error}"
+        ) from error
     if spec.type != _EXTERNAL_NAME:
-        raise AddressError(
+        raise EstimatorAddressError(
             f"service {namespace}/{name} is of type `{spec.type}`, not {_EXTERNAL_NAME}"
         )
     for port in spec.ports:
         if port.port == said.port and isinstance(port.target_port, int):
             return [(spec.external_name, port.target_port)]
-    raise AddressError(f"service {namespace}/{name} has no port {said.port} with a number behind")
+    raise EstimatorAddressError(
+        f"service {namespace}/{name} has no port {said.port} with a number behind"
+    )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _MAX_TEXT_LENGTH = 300
 
 
-class CallError(errors.RemoteError):
+class EstimatorCallError(errors.RemoteError):
     """There is no connection, or no answer that is one."""
 
 
@@ -44,7 +44,7 @@ class EstimatorTls:
     key_file: str = ""
     is_verified: bool = True
 
-    def context(self) -> ssl.SSLContext | None:
+    def make_ssl_context(self) -> ssl.SSLContext | None:
         """Return what makes encrypted connections, None where they are not to be encrypted.
 
         Raises:
@@ -62,12 +62,14 @@ class EstimatorTls:
             try:
                 context.load_verify_locations(self.ca_file)
             except OSError as error:  # ssl.SSLError is one
-                raise _unusable(self.ca_file, error) from error
+                raise _make_unusable_file_error(self.ca_file, error) from error
         if self.cert_file and self.key_file:
             try:
-                context.load_cert_chain(self.cert_file, self.key_file, password=_no_password)
+                context.load_cert_chain(self.cert_file, self.key_file, password=_refuse_password)
             except (OSError, ValueError) as error:
-                raise _unusable(f"{self.cert_file} with {self.key_file}", error) from error
+                raise _make_unusable_file_error(
+                    f"{self.cert_file} with {self.key_file}", error
+                ) from error
         return context
 
 
@@ -77,10 +79,10 @@ class EstimatorConnection:
     def __init__(self, host: str, port: int, tls: ssl.SSLContext | None) -> None:
         """Connect with the first call, or with `open`."""
         self._where = (host, port, tls)
-        self._channel = self._new_channel()
+        self._channel = self._make_channel()
         self._left: set[client.Channel] = set()
 
-    async def open(self, limit_seconds: float) -> None:
+    async def open_connection(self, limit_seconds: float) -> None:
         """Connect.
 
         Raises:
@@ -90,9 +92,9 @@ class EstimatorConnection:
             async with asyncio.timeout(limit_seconds):
                 await self._channel.__connect__()
         except Exception as error:
-            raise CallError(_text(error)) from error
+            raise EstimatorCallError(_describe_call_failure(error)) from error
 
-    async def call(
+    async def call_estimator(
         self, method: str, request: bytes, metadata: Mapping[str, str], limit_seconds: float
     ) -> bytes:
         """Return the answer to a call.
@@ -106,10 +108,10 @@ class EstimatorConnection:
             answer = await unary(request, timeout=limit_seconds, metadata=dict(metadata))
         except Exception as error:
             if isinstance(error, TimeoutError):
-                self._leave(channel, limit_seconds)
-            raise CallError(_text(error)) from error
+                self._abandon_channel(channel, limit_seconds)
+            raise EstimatorCallError(_describe_call_failure(error)) from error
         if answer is None:
-            raise CallError("the answer has no message")
+            raise EstimatorCallError("the answer has no message")
         return answer
 
     def close(self) -> None:
@@ -118,14 +120,14 @@ class EstimatorConnection:
             channel.close()
         self._left.clear()
 
-    def _leave(self, channel: client.Channel, limit_seconds: float) -> None:
+    def _abandon_channel(self, channel: client.Channel, limit_seconds: float) -> None:
         """Let the next call connect anew: who answered late may be gone without a word.
 
         Other calls over the old connection have as long as they may take.
         """
         if self._channel is not channel:
             return
-        self._channel = self._new_channel()
+        self._channel = self._make_channel()
         self._left.add(channel)
 
         def close() -> None:
@@ -134,7 +136,7 @@ class EstimatorConnection:
 
         asyncio.get_running_loop().call_later(limit_seconds, close)
 
-    def _new_channel(self) -> client.Channel:
+    def _make_channel(self) -> client.Channel:
         host, port, tls = self._where
         channel = client.Channel(host, port, codec=_BytesCodec(), ssl=tls)
         # Else a header that is not ASCII is an error that nobody catches.
@@ -154,16 +156,16 @@ class _BytesCodec(base.CodecBase):
         return data
 
 
-def _no_password() -> str:
+def _refuse_password() -> str:
     raise ValueError("the key is encrypted")  # OpenSSL would ask at the terminal
 
 
-def _unusable(name: str, error: Exception) -> errors.InputError:
+def _make_unusable_file_error(name: str, error: Exception) -> errors.InputError:
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return errors.InputError(name, f"cannot be used: {reason}")
 
 
-def _text(error: Exception) -> str:
+def _describe_call_failure(error: Exception) -> str:
     """Return what went wrong in a few words of one line."""
     if isinstance(error, TimeoutError):
         return "no answer in time"

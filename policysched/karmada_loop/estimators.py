@@ -54,7 +54,7 @@ class Estimators:
         self._rng = rng
         self._tls = estimator_connection.EstimatorTls(
             said.ca_file, said.cert_file, said.key_file, is_verified=said.is_verified
-        ).context()
+        ).make_ssl_context()
         self._wanted: set[str] = set()
         self._tried: set[str] = set()
         self._connections: dict[str, estimator_connection.EstimatorConnection] = {}
@@ -71,7 +71,7 @@ class Estimators:
         """Return a sink that tells of clusters here, too."""
         return _ConnectingSink(sink, self)
 
-    def put(self, cluster: objects.Cluster) -> None:
+    def add_estimator(self, cluster: objects.Cluster) -> None:
         """Have a connection to the estimator of the cluster, if it may have one."""
         name = cluster.metadata.name
         is_pulled = cluster.spec.sync_mode == _PULL
@@ -79,14 +79,14 @@ class Estimators:
             self._wanted.add(name)
             self._changed.set()
 
-    def keep(self, names: Iterable[str]) -> None:
+    def keep_estimators(self, names: Iterable[str]) -> None:
         """Leave the estimators of all other clusters."""
         gone = self._wanted.difference(names)
         if gone:
             self._wanted -= gone
             self._changed.set()
 
-    def drop(self, name: str) -> None:
+    def drop_estimator(self, name: str) -> None:
         """Leave the estimator of a cluster."""
         self._wanted.discard(name)
         self._changed.set()
@@ -99,22 +99,22 @@ class Estimators:
                 while True:
                     self._changed.clear()
                     for name in self._wanted - connecting.keys():
-                        connecting[name] = group.create_task(self._connect(name))
+                        connecting[name] = group.create_task(self._connect_estimator(name))
                     for name in connecting.keys() - self._wanted:
                         connecting.pop(name).cancel()
-                        self._forget(name)
+                        self._forget_estimator(name)
                     await self._changed.wait()
         finally:
             for name in list(self._connections):
-                self._forget(name)
+                self._forget_estimator(name)
 
-    async def wait_all_tried(self) -> None:
+    async def wait_until_estimators_tried(self) -> None:
         """Wait until each one that is wanted has been connected to, or has failed once."""
         while not self._wanted <= self._tried:
             self._progress.clear()
             await self._progress.wait()
 
-    def _forget(self, name: str) -> None:
+    def _forget_estimator(self, name: str) -> None:
         self._tried.discard(name)
         self._progress.set()  # nobody waits for it any more
         self._problems.pop(name, None)
@@ -122,24 +122,24 @@ class Estimators:
         if known is not None:
             known.close()
 
-    async def _connect(self, name: str) -> None:
+    async def _connect_estimator(self, name: str) -> None:
         failures = 0
         while name not in self._connections:
             try:
                 addresses = await estimator_addresses.find_estimator_addresses(
                     self._api, self._said, name
                 )
-                self._connections[name] = await self._connect_first(addresses)
-                self._log_problem(name, "")
+                self._connections[name] = await self._connect_to_first_address(addresses)
+                self._log_estimator_problem(name, "")
             except errors.RemoteError as error:
                 failures += 1
-                self._log_problem(name, str(error))
+                self._log_estimator_problem(name, str(error))
             self._tried.add(name)
             self._progress.set()
             if failures and name not in self._connections:
-                await asyncio.sleep(_AGAIN.seconds(failures, self._rng))
+                await asyncio.sleep(_AGAIN.compute_wait_seconds(failures, self._rng))
 
-    async def _connect_first(
+    async def _connect_to_first_address(
         self, addresses: Sequence[tuple[str, int]]
     ) -> estimator_connection.EstimatorConnection:
         """Return a connection to the first address that takes one.
@@ -151,8 +151,8 @@ class Estimators:
         for host, port in addresses:
             made = estimator_connection.EstimatorConnection(host, port, self._tls)
             try:
-                await made.open(_CONNECT_SECONDS)
-            except estimator_connection.CallError as error:
+                await made.open_connection(_CONNECT_SECONDS)
+            except estimator_connection.EstimatorCallError as error:
                 made.close()
                 problems.append(f"{host}:{port}: {error}")
             except asyncio.CancelledError:
@@ -160,11 +160,11 @@ class Estimators:
                 raise
             else:
                 return made
-        raise estimator_connection.CallError("; ".join(problems))
+        raise estimator_connection.EstimatorCallError("; ".join(problems))
 
     # --- questions -----------------------------------------------------------------------------
 
-    async def ask(self, question: estimates.EstimateRequest) -> estimates.Answers:
+    async def ask_estimators(self, question: estimates.EstimateRequest) -> estimates.Answers:
         """Return the answers; where one is None, others may be missing: they do not matter then."""
         unconnected = [name for name in question.clusters if name not in self._connections]
         if unconnected:
@@ -175,7 +175,7 @@ class Estimators:
         answers: dict[str, int | None] = {}
 
         async def ask_one(name: str) -> None:
-            answers[name] = await self._count(name, call)
+            answers[name] = await self._count_call(name, call)
             if answers[name] is None:
                 raise _NoEstimateError
 
@@ -185,27 +185,27 @@ class Estimators:
                     group.create_task(ask_one(name))
         return answers
 
-    async def _count(self, name: str, call: _EstimatorCall) -> int | None:
+    async def _count_call(self, name: str, call: _EstimatorCall) -> int | None:
         known = self._connections.get(name)
         if known is None:
             return None
-        request = estimator_messages.encode_request(name, call.about)
+        request = estimator_messages.encode_estimate_request(name, call.about)
         try:
-            answer = await known.call(
+            answer = await known.call_estimator(
                 call.method, request, call.metadata, self._said.timeout_seconds
             )
-            count = estimator_messages.decode_count(answer)
-        except (estimator_connection.CallError, estimator_messages.MessageError) as error:
+            count = estimator_messages.decode_replica_count(answer)
+        except (estimator_connection.EstimatorCallError, estimator_messages.MessageError) as error:
             self._calls["error"] += 1
-            self._log_problem(name, str(error))
+            self._log_estimator_problem(name, str(error))
             return None
         self._calls["success"] += 1
-        self._log_problem(name, "")
+        self._log_estimator_problem(name, "")
         return count
 
     # --- telling -------------------------------------------------------------------------------
 
-    def _log_problem(self, name: str, problem: str) -> None:
+    def _log_estimator_problem(self, name: str, problem: str) -> None:
         """Say what is wrong with an estimator once, and once that it is well again."""
         before = self._problems.get(name)
         if problem == before:
@@ -215,7 +215,7 @@ class Estimators:
             text = "no estimates by any cluster for what may go to %s: %s"
             _log.warning(text, name, problem)
         else:
-            _log.info("the estimator answers %s", logs.fields(cluster=name))
+            _log.info("the estimator answers %s", logs.make_log_fields(cluster=name))
 
     def collect_metrics(self) -> Iterable[core.Metric]:
         """Yield how many estimators there are, and how calls to them ended."""
@@ -249,13 +249,13 @@ class _EstimatorCall:
     @classmethod
     def from_request(cls, question: estimates.EstimateRequest) -> _EstimatorCall:
         spec = question.spec
-        metadata = {"object": _format_object(spec.resource)}
+        metadata = {"object": _format_object_header(spec.resource)}
         if question.counts_sets:
             about = estimator_messages.encode_component_set(
                 spec.components, spec.resource.namespace
             )
             return cls(estimator_messages.MAX_AVAILABLE_SETS, about, metadata)
-        about = estimator_messages.encode_requirements(spec.replica_requirements)
+        about = estimator_messages.encode_replica_requirements(spec.replica_requirements)
         return cls(estimator_messages.MAX_AVAILABLE_REPLICAS, about, metadata)
 
 
@@ -272,20 +272,20 @@ class _ConnectingSink:
 
     def replace(self, clusters: Sequence[objects.Cluster]) -> None:
         self._sink.replace(clusters)
-        self._estimators.keep(cluster.metadata.name for cluster in clusters)
+        self._estimators.keep_estimators(cluster.metadata.name for cluster in clusters)
         for cluster in clusters:
-            self._estimators.put(cluster)
+            self._estimators.add_estimator(cluster)
 
     def upsert(self, cluster: objects.Cluster) -> None:
         self._sink.upsert(cluster)
-        self._estimators.put(cluster)
+        self._estimators.add_estimator(cluster)
 
     def delete(self, cluster: objects.Cluster) -> None:
         self._sink.delete(cluster)
-        self._estimators.drop(cluster.metadata.name)
+        self._estimators.drop_estimator(cluster.metadata.name)
 
 
-def _format_object(resource: objects.ObjectReference) -> str:
+def _format_object_header(resource: objects.ObjectReference) -> str:
     """Return what the log of the estimator calls the question, as headers can have it."""
     text = f"kind={resource.kind}, name={resource.namespace}/{resource.name}"
     return "".join(each if " " <= each <= "~" else "?" for each in text)

@@ -33,7 +33,7 @@ class ApiBindingEventRecorder:
             _make_binding_reference(binding),
             _make_template_reference(binding.spec.resource),
         ):
-            self._recorder.record_of_object(about, event_type, reason, _ACTION, note)
+            self._recorder.record_object_event(about, event_type, reason, _ACTION, note)
 
 
 def _make_binding_reference(binding: objects.Binding) -> event_series.InvolvedObject:
@@ -54,7 +54,7 @@ def _make_template_reference(resource: objects.ObjectReference) -> event_series.
     )
 
 
-async def flush_events(recorder: event_recorder.ApiEventRecorder) -> None:
+async def flush_binding_events(recorder: event_recorder.ApiEventRecorder) -> None:
     """Let what was decided be told, as far as the API server takes it in time."""
     try:
         async with asyncio.timeout(_FLUSH_SECONDS):

@@ -85,11 +85,11 @@ class LiveClusterPolicies:
         self._clock = clock
         self._refused: dict[str, permitted_clusters.PermittedClusters | None] = {}
         self._news = asyncio.Event()
-        loop.decisions.listeners.append(self._note_refusal)
+        loop.decisions.listeners.append(self._note_refused_binding)
 
     # --- versions ---------------------------------------------------------------------------------
 
-    def use(
+    def use_version(
         self, policy_set: policy_sets.PolicySet, found: cluster_policies.ClusterPolicies | None
     ) -> None:
         """Go by these cluster policies from the next binding on.
@@ -111,12 +111,12 @@ class LiveClusterPolicies:
         if found is None:
             self.rows.follow_metrics(metric_needs.MetricNeeds())
         else:
-            found.take_effect()
-        self._loop.decisions.set_algorithm(
+            found.follow_needed_metrics()
+        self._loop.decisions.replace_algorithm(
             dataclasses.replace(self._loop.algorithm, policies=found)
         )
         self.policy_set, self.current = policy_set, found
-        self._try_again(list(self._refused), event_handlers.POLICIES_CHANGED)
+        self._requeue_bindings(list(self._refused), event_handlers.POLICIES_CHANGED)
 
     async def wait_for_metrics(self, news: asyncio.Event | None = None) -> None:
         """Decide nothing until new metrics have been asked once, for some seconds at most."""
@@ -128,18 +128,18 @@ class LiveClusterPolicies:
     async def follow_metrics(self, clusters: ClusterMetricTargets) -> NoReturn:
         """Take what the source brings until cancelled."""
         if self._metrics is not None:
-            await self._metrics.run(self.refresh, clusters, self.backfill)
+            await self._metrics.run(self.refresh_samples, clusters, self.backfill_samples)
         while True:
             await asyncio.Event().wait()
 
-    def refresh(self, samples: Mapping[str, Mapping[str, metric_table.Sample]]) -> None:
+    def refresh_samples(self, samples: Mapping[str, Mapping[str, metric_table.Sample]]) -> None:
         """Replace all samples of some metrics: metric → cluster → sample."""
         self._follow_clusters()
         for metric, by_cluster in samples.items():
             self.rows.refresh(metric, by_cluster)
         self._news.set()
 
-    def backfill(self, history: Mapping[str, metric_windows.OlderSamples]) -> None:
+    def backfill_samples(self, history: Mapping[str, metric_windows.OlderSamples]) -> None:
         """Take in older samples, for windows, by metric."""
         self._follow_clusters()
         for metric, older in history.items():
@@ -148,19 +148,19 @@ class LiveClusterPolicies:
 
     def _follow_clusters(self) -> None:
         """Let samples be of the clusters that there are now, and not of those seen last."""
-        self.rows.update_snapshot(self._store.clusters_now())
+        self.rows.update_snapshot(self._store.list_clusters())
 
-    def metric_readers(self) -> tuple[readings.MetricReader, ...]:
+    def make_metric_readers(self) -> tuple[readings.MetricReader, ...]:
         """Return what tells people of the metrics that rules read now."""
         return self.current.metric_readers if self.current is not None else ()
 
     # --- bindings without success -----------------------------------------------------------------
 
-    async def retry(self) -> NoReturn:
+    async def retry_bindings(self) -> NoReturn:
         """Try bindings again when samples or the time let them do more."""
         while True:
-            due = self._next_change()
-            is_news = await self._wait_for_news(_LOOK_SECONDS)
+            due = self._find_next_change()
+            is_news = await self._wait_for_change(_LOOK_SECONDS)
             if not is_news and (due is None or self._clock.now() < due):
                 continue
             self._news.clear()
@@ -171,18 +171,18 @@ class LiveClusterPolicies:
             spent_seconds = self._clock.monotonic_seconds() - started_seconds
             await asyncio.sleep(max(_LOOK_SECONDS, spent_seconds / _LOOK_SHARE))
 
-    async def _wait_for_news(self, seconds: float) -> bool:
+    async def _wait_for_change(self, seconds: float) -> bool:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._news.wait()
         return self._news.is_set()
 
-    def _next_change(self) -> datetime.datetime | None:
+    def _find_next_change(self) -> datetime.datetime | None:
         if self.current is None:
             return None
         changes = (
-            self.current.next_change(self._clock.now()),
-            self.current.next_metric_change(self._store.clusters_now()),
+            self.current.find_next_rule_change(self._clock.now()),
+            self.current.find_next_staleness(self._store.list_clusters()),
         )
         return min((change for change in changes if change is not None), default=None)
 
@@ -190,28 +190,34 @@ class LiveClusterPolicies:
         keys = list(self._refused)
         for first in range(0, len(keys), _BINDINGS_AT_ONCE):
             some = keys[first : first + _BINDINGS_AT_ONCE]
-            self._try_again(list(self._iterate_unblocked(some)), event_handlers.SAMPLES_CHANGED)
+            self._requeue_bindings(
+                list(self._iterate_unblocked_bindings(some)), event_handlers.SAMPLES_CHANGED
+            )
             await asyncio.sleep(0)
 
-    def _iterate_unblocked(self, keys: list[str]) -> Iterator[str]:
-        clusters = self._store.clusters_now()
+    def _iterate_unblocked_bindings(self, keys: list[str]) -> Iterator[str]:
+        clusters = self._store.list_clusters()
         for key in keys:
             before, binding = self._refused.get(key), self._store.bindings.get(key)
             if binding is None:
                 self._refused.pop(key, None)
                 continue
             now = self._find_permitted_clusters(binding, clusters)
-            if before is not None and now is not None and now.is_wider_than(before):
+            if before is not None and now is not None and now.permits_more_than(before):
                 yield key
 
-    def _try_again(self, keys: list[str], event: str) -> None:
+    def _requeue_bindings(self, keys: list[str], event: str) -> None:
         handlers = self._loop.handlers
         for key in keys:
             binding = self._store.bindings.get(key)
-            if binding is not None and handlers.is_ours(binding) and key not in handlers.queue:
-                handlers.add(key, event)
+            if (
+                binding is not None
+                and handlers.is_for_this_scheduler(binding)
+                and key not in handlers.queue
+            ):
+                handlers.queue_binding(key, event)
 
-    def _note_refusal(
+    def _note_refused_binding(
         self, binding: objects.Binding, decision: binding_decision.BindingDecision
     ) -> None:
         """Remember what policies let a binding do that had no success."""
@@ -219,7 +225,7 @@ class LiveClusterPolicies:
             self._refused.pop(binding.key, None)
         else:
             self._refused[binding.key] = self._find_permitted_clusters(
-                binding, self._store.clusters_now()
+                binding, self._store.list_clusters()
             )
             if len(self._refused) > len(self._store.bindings):
                 known = self._store.bindings
@@ -256,4 +262,4 @@ class ClusterMetricTargets:
 
     def current(self) -> list[node_objects.Node]:
         """Return the clusters that there are now."""
-        return [cluster_rows.convert_to_node(each) for each in self._known.clusters_now().clusters]
+        return [cluster_rows.convert_to_node(each) for each in self._known.list_clusters().clusters]

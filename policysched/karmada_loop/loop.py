@@ -25,11 +25,11 @@ _LOOK_SECONDS = 0.05
 """How often to look whether decisions are still held back."""
 
 
-def _never() -> bool:
+def _return_false() -> bool:
     return False
 
 
-async def _answer_nothing(question: estimates.EstimateRequest) -> estimates.Answers:
+async def _answer_without_estimators(question: estimates.EstimateRequest) -> estimates.Answers:
     return dict.fromkeys(question.clusters)
 
 
@@ -60,10 +60,10 @@ class BindingSchedulingLoop:
         self._clock = clock
         self._awake = awake
         self._writes_at_once = writes_at_once
-        self.is_held_back: Callable[[], bool] = _never
+        self.is_held_back: Callable[[], bool] = _return_false
         self.steps = 0
         self.is_running = False
-        self.ask: Ask = _answer_nothing
+        self.ask: Ask = _answer_without_estimators
         self._answered: collections.deque[tuple[scheduling.BindingAttempt, estimates.Answers]] = (
             collections.deque()
         )
@@ -72,47 +72,47 @@ class BindingSchedulingLoop:
         self._pauses = 0
 
     @property
-    def is_full(self) -> bool:
+    def has_too_much_in_flight(self) -> bool:
         """Whether nothing more is begun before something is written, or answered."""
         return len(self._tasks) >= self._writes_at_once
 
     async def run(self) -> None:
         """Schedule until `stop` is called; after that it may be run again."""
         self._is_stopping = False
-        self._decisions.start_over()
+        self._decisions.requeue_all_bindings()
         self.is_running = True
         try:
             while not self._is_stopping:
-                if self._step():
+                if self._run_one_step():
                     await asyncio.sleep(0)
                 else:
-                    await self._wait()
+                    await self._wait_for_work()
         finally:
             self.is_running = False
-            self._decisions.stand_by()
+            self._decisions.stop_queueing()
 
-    def _step(self) -> bool:
+    def _run_one_step(self) -> bool:
         """Do one thing; False where there is nothing to do now."""
-        if self._handlers.follow_clusters():
+        if self._handlers.queue_affected_bindings():
             return True
         if self._pauses:
             return False
         if self._answered:
-            self._begin(self._decisions.resume_attempt(*self._answered.popleft()))
+            self._begin_attempt(self._decisions.resume_attempt(*self._answered.popleft()))
             return True
-        if self.is_full or self.is_held_back():
+        if self.has_too_much_in_flight or self.is_held_back():
             return False
         attempt = self._decisions.next_attempt()
         if attempt is None:
             return False
-        self._begin(attempt)
+        self._begin_attempt(attempt)
         return True
 
-    def _begin(self, attempt: scheduling.BindingAttempt) -> None:
+    def _begin_attempt(self, attempt: scheduling.BindingAttempt) -> None:
         """Have it written, or what it waits for asked."""
         self.steps += 1
         if attempt.question is None:
-            work = self._writer.carry_out(attempt)
+            work = self._writer.write_attempt(attempt)
         else:
             work = self._ask_estimators(attempt, attempt.question)
         task = asyncio.get_running_loop().create_task(work)
@@ -126,7 +126,7 @@ class BindingSchedulingLoop:
         try:
             answers = await self.ask(question)
         except asyncio.CancelledError:
-            self._decisions.give_up(attempt)
+            self._decisions.abandon_attempt(attempt)
             raise
         self._answered.append((attempt, answers))
 
@@ -135,16 +135,16 @@ class BindingSchedulingLoop:
         self.steps += 1
         self._awake.set()
 
-    async def _wait(self) -> None:
+    async def _wait_for_work(self) -> None:
         """Wait until something happens, or a pause ends."""
         self._awake.clear()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self._wait_seconds()):
+            async with asyncio.timeout(self._compute_wait_seconds()):
                 await self._awake.wait()
 
-    def _wait_seconds(self) -> float | None:
+    def _compute_wait_seconds(self) -> float | None:
         """Return after how long there may be something to do of itself, None for never."""
-        if self.is_full or self._pauses:
+        if self.has_too_much_in_flight or self._pauses:
             return None
         if self.is_held_back():
             return _LOOK_SECONDS
@@ -169,5 +169,5 @@ class BindingSchedulingLoop:
         is_done = await shutdown.finish_tasks(self._tasks, grace_seconds)
         while self._answered:
             attempt, _ = self._answered.popleft()
-            self._decisions.give_up(attempt)
+            self._decisions.abandon_attempt(attempt)
         return is_done

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _PREFIX = "karmada_scheduler_"
 
 
-def collect_metrics(
+def collect_binding_metrics(
     measured: measurements.BindingMeasurements, handlers: event_handlers.BindingEventHandlers
 ) -> Iterable[core.Metric]:
     """Yield everything about bindings, as it is now."""
@@ -39,7 +39,7 @@ def collect_metrics(
     for event, count in handlers.incoming.items():
         incoming.add_metric((event,), count)
     yield incoming
-    yield from _durations(measured)
+    yield from _collect_durations(measured)
     pending = core.GaugeMetricFamily(
         "policysched_karmada_pending_bindings",
         "Bindings that are ready to be looked at, and those that wait after a failure.",
@@ -50,7 +50,7 @@ def collect_metrics(
     yield pending
 
 
-def _durations(measured: measurements.BindingMeasurements) -> Iterable[core.Metric]:
+def _collect_durations(measured: measurements.BindingMeasurements) -> Iterable[core.Metric]:
     told: Mapping[str, tuple[str, histogram.LabelledHistograms]] = {
         "e2e_scheduling_duration_seconds": ("Attempts, with all writes.", measured.durations),
         "scheduling_algorithm_duration_seconds": ("Steps of a decision.", measured.steps),

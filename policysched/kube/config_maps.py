@@ -49,11 +49,11 @@ class ConfigMap(objects.WireStruct, frozen=True):
         )
 
 
-def resource(namespace: str, name: str) -> resources.ApiResource[ConfigMap]:
+def make_config_map_resource(namespace: str, name: str) -> resources.ApiResource[ConfigMap]:
     """Return a collection of one ConfigMap, or none: what a reflector needs to follow it."""
     return resources.ApiResource(
         name=f"configmap {namespace}/{name}",
-        path=paths.config_maps(namespace),
+        path=paths.format_config_maps_path(namespace),
         kind=ConfigMap,
         field_selector=f"metadata.name={name}",
     )
@@ -65,19 +65,21 @@ class ConfigMaps:
     def __init__(self, api: client.ApiClient) -> None:
         self._api = api
 
-    async def read(self, namespace: str, name: str) -> ConfigMap | None:
+    async def read_config_map(self, namespace: str, name: str) -> ConfigMap | None:
         """Return a ConfigMap, None where there is none.
 
         Raises:
             KubeError: it could not be read.
         """
         try:
-            body = await self._api.request("GET", paths.config_map(namespace, name))
+            body = await self._api.request_body(
+                "GET", paths.format_config_map_path(namespace, name)
+            )
         except errors.NotFoundError:
             return None
-        return decoding.decode_object(body, ConfigMap)
+        return decoding.decode_single_object(body, ConfigMap)
 
-    async def create(
+    async def create_config_map(
         self,
         namespace: str,
         name: str,
@@ -94,12 +96,14 @@ class ConfigMaps:
             "apiVersion": "v1",
             "kind": "ConfigMap",
             "metadata": {"namespace": namespace, "name": name, "labels": labels},
-            "binaryData": {key: _base64(value) for key, value in binary_data.items()},
+            "binaryData": {key: _encode_base64(value) for key, value in binary_data.items()},
         }
         body = msgspec.json.encode(content)
-        await self._api.request("POST", paths.config_maps(namespace), body, policy=WRITE_POLICY)
+        await self._api.request_body(
+            "POST", paths.format_config_maps_path(namespace), body, policy=WRITE_POLICY
+        )
 
-    async def annotate(self, config_map: ConfigMap, annotations: Changes) -> None:
+    async def annotate_config_map(self, config_map: ConfigMap, annotations: Changes) -> None:
         """Change annotations of this very object, whatever its version is by now.
 
         Raises:
@@ -108,9 +112,9 @@ class ConfigMaps:
             KubeError: it was not written, or that is not known.
         """
         metadata = {"uid": config_map.metadata.uid, "annotations": annotations}
-        await self._patch(config_map, {"metadata": metadata})
+        await self._patch_config_map(config_map, {"metadata": metadata})
 
-    async def change(
+    async def change_config_map(
         self,
         config_map: ConfigMap,
         *,
@@ -129,22 +133,22 @@ class ConfigMaps:
             "annotations": annotations or {},
         }
         binary = {
-            key: None if value is None else _base64(value)
+            key: None if value is None else _encode_base64(value)
             for key, value in (binary_data or {}).items()
         }
-        await self._patch(
+        await self._patch_config_map(
             config_map, {"metadata": metadata, "data": data or {}, "binaryData": binary}
         )
 
-    async def _patch(self, config_map: ConfigMap, patch: Mapping[str, object]) -> None:
-        path = paths.config_map(config_map.metadata.namespace, config_map.metadata.name)
+    async def _patch_config_map(self, config_map: ConfigMap, patch: Mapping[str, object]) -> None:
+        path = paths.format_config_map_path(config_map.metadata.namespace, config_map.metadata.name)
         body = msgspec.json.encode(patch)
-        await self._api.request(
+        await self._api.request_body(
             "PATCH", path, body, content_type=client.MERGE_PATCH, policy=WRITE_POLICY
         )
 
 
-def is_final(error: errors.KubeError) -> bool:
+def is_final_failure(error: errors.KubeError) -> bool:
     """Return whether a write that failed so fails again, however often it is made."""
     is_busy = isinstance(error, (errors.TooManyRequestsError, errors.ServerError))
     is_stale = isinstance(error, (errors.ConflictError, errors.NotFoundError))
@@ -152,5 +156,5 @@ def is_final(error: errors.KubeError) -> bool:
     return isinstance(error, errors.ApiError) and not (is_busy or is_stale or is_unknown)
 
 
-def _base64(value: bytes) -> str:
+def _encode_base64(value: bytes) -> str:
     return base64.b64encode(value).decode()

@@ -195,10 +195,10 @@ def from_response(status_code: int, body: bytes, retry_after: str | None) -> Api
         text = body[:_MAX_TEXT_LENGTH].decode(errors="replace").strip()
         status = ApiStatus(message=text or "no explanation")
     status = ApiStatus(status_code, status.reason, status.message, status.details)
-    return from_status(status, _seconds(retry_after))
+    return from_status(status, _parse_retry_after(retry_after))
 
 
-def _seconds(retry_after: str | None) -> float | None:
+def _parse_retry_after(retry_after: str | None) -> float | None:
     """Return the header's seconds; its other form, a date, is not used by API servers."""
     if retry_after is None or not retry_after.strip().isdecimal():
         return None

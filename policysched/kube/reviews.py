@@ -27,7 +27,7 @@ _POLICY = client.CallPolicy(timeout_seconds=5.0, max_attempts=2)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class User:
+class AuthenticatedUser:
     """Somebody whom the API server, or an authority that it trusts, vouches for.
 
     Attributes:
@@ -80,22 +80,22 @@ class ApiAccessReviewer:
         """Ask through `api`, which must have no fence."""
         self._api = api
 
-    async def user_of(self, token: str) -> User | None:
+    async def find_token_user(self, token: str) -> AuthenticatedUser | None:
         """Return whose bearer token this is, None where it is nobody's.
 
         Raises:
             KubeError: the API server could not be asked, or refuses to be.
         """
-        content = _review("authentication.k8s.io/v1", "TokenReview", {"token": token})
-        body = await self._api.request("POST", TOKEN_REVIEWS, content, policy=_POLICY)
-        status = _decoded(body, _TokenReview).status
+        content = _make_review("authentication.k8s.io/v1", "TokenReview", {"token": token})
+        body = await self._api.request_body("POST", TOKEN_REVIEWS, content, policy=_POLICY)
+        status = _decode_review(body, _TokenReview).status
         user = status.user
         if not status.authenticated or not user.username:
             return None
         extra = tuple(sorted((user.extra or {}).items()))
-        return User(user.username, user.uid, tuple(user.groups or ()), extra)
+        return AuthenticatedUser(user.username, user.uid, tuple(user.groups or ()), extra)
 
-    async def may(self, user: User, verb: str, path: str) -> bool:
+    async def is_access_allowed(self, user: AuthenticatedUser, verb: str, path: str) -> bool:
         """Return whether a user may do `verb`, such as `get`, with a path of ours.
 
         Raises:
@@ -108,29 +108,29 @@ class ApiAccessReviewer:
             "extra": dict(user.extra),
             "nonResourceAttributes": {"path": path, "verb": verb},
         }
-        content = _review("authorization.k8s.io/v1", "SubjectAccessReview", spec)
-        body = await self._api.request("POST", ACCESS_REVIEWS, content, policy=_POLICY)
-        status = _decoded(body, _AccessReview).status
+        content = _make_review("authorization.k8s.io/v1", "SubjectAccessReview", spec)
+        body = await self._api.request_body("POST", ACCESS_REVIEWS, content, policy=_POLICY)
+        status = _decode_review(body, _AccessReview).status
         return status.allowed and not status.denied
 
-    async def client_authority(self) -> str:
+    async def read_client_authority(self) -> str:
         """Return the certificates, in PEM, that sign those of the cluster's users; "" for none.
 
         Raises:
             KubeError: the API server could not be asked, or refuses to be.
         """
         try:
-            body = await self._api.request("GET", AUTHORITY, policy=_POLICY)
+            body = await self._api.request_body("GET", AUTHORITY, policy=_POLICY)
         except errors.NotFoundError:
             return ""
-        return (_decoded(body, _ConfigMap).data or {}).get(_AUTHORITY_KEY, "")
+        return (_decode_review(body, _ConfigMap).data or {}).get(_AUTHORITY_KEY, "")
 
 
-def _review(api_version: str, kind: str, spec: object) -> bytes:
+def _make_review(api_version: str, kind: str, spec: object) -> bytes:
     return msgspec.json.encode({"apiVersion": api_version, "kind": kind, "spec": spec})
 
 
-def _decoded(body: bytes, kind: type[_T]) -> _T:
+def _decode_review(body: bytes, kind: type[_T]) -> _T:
     try:
         return msgspec.json.decode(body, type=kind)
     except wire.UNREADABLE as error:

@@ -13,6 +13,6 @@ A text passes through these folders, each of which uses only those before it:
     formatting       tree -> canonical text
     interchange      trees and texts as JSON documents, and back
 
-The entry points are `parsing.parser.parse`, `checking.checker.check` and
+The entry points are `parsing.parser.parse_policy_text`, `checking.checker.check` and
 `formatting.formatter.format_text`. docs/language.md specifies what they accept and mean.
 """

@@ -37,7 +37,7 @@ _TOLD_ANYWAY = ("Unable to handle message", "Unable to deserialize message\n%s")
 _WATCHED = ("**/*.policy", "**/*.yaml", "**/*.yml", "**/.policysched.toml", "**/pyproject.toml")
 
 
-class _Protocol(language_server.LanguageServerProtocol):
+class _PolicyServerProtocol(language_server.LanguageServerProtocol):
     """Hands texts to our own workspace."""
 
     _server: PolicyLanguageServer
@@ -45,17 +45,17 @@ class _Protocol(language_server.LanguageServerProtocol):
     @language_server.lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:
         """Take in a document."""
-        self._server.opened(params)
+        self._server.open_document(params)
 
     @language_server.lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
     def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> None:
         """Change a document."""
-        self._server.changed(params)
+        self._server.change_document(params)
 
     @language_server.lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
     def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> None:
         """Forget a document."""
-        self._server.closed(params)
+        self._server.close_document(params)
 
 
 class PolicyLanguageServer(pygls_server.LanguageServer):
@@ -66,7 +66,7 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
     """
 
     def __init__(self, clock: clocks.Clock) -> None:
-        super().__init__("policysched", policysched.__version__, protocol_cls=_Protocol)
+        super().__init__("policysched", policysched.__version__, protocol_cls=_PolicyServerProtocol)
         self.files = workspace.Workspace(clock)
         self.session = session.EditorSession(self.files)
         self.was_shut_down = False
@@ -76,7 +76,7 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
         self._told: tuple[str, ...] = ()
         self._stamp: tuple[int, int] | None = None
         self._read_at = 0.0
-        _register(self)
+        _register_features(self)
 
     def report_server_error(self, error: Exception, source: Any) -> None:  # noqa: ANN401 - whatever pygls hands over
         """Log what went wrong in a notification; the client need not be bothered."""
@@ -85,22 +85,24 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
 
     # ------------------------------------------------------------------------ documents
 
-    def opened(self, params: types.DidOpenTextDocumentParams) -> None:
+    def open_document(self, params: types.DidOpenTextDocumentParams) -> None:
         """Take in a document and tell what is found in it."""
         sent = params.text_document
-        self.files.open(wire.name_of(sent.uri), sent.text, sent.version, sent.uri)
+        self.files.open_document(
+            wire.convert_uri_to_path(sent.uri), sent.text, sent.version, sent.uri
+        )
         self.schedule_publishing(0.0)
 
-    def changed(self, params: types.DidChangeTextDocumentParams) -> None:
+    def change_document(self, params: types.DidChangeTextDocumentParams) -> None:
         """Change a document, and tell what is found in it once nobody types."""
         sent = params.text_document
-        changes = list(wire.changes(params.content_changes))
-        self.files.change(wire.name_of(sent.uri), changes, sent.version)
+        changes = list(wire.convert_content_changes(params.content_changes))
+        self.files.change_document(wire.convert_uri_to_path(sent.uri), changes, sent.version)
         self.schedule_publishing(self.files.options.delay_milliseconds / 1000)
 
-    def closed(self, params: types.DidCloseTextDocumentParams) -> None:
+    def close_document(self, params: types.DidCloseTextDocumentParams) -> None:
         """Forget a document and take back what was told about it."""
-        self.files.close(wire.name_of(params.text_document.uri))
+        self.files.close_document(wire.convert_uri_to_path(params.text_document.uri))
         empty = types.PublishDiagnosticsParams(params.text_document.uri, [])
         self.text_document_publish_diagnostics(empty)
         self.schedule_publishing(0.0)
@@ -130,30 +132,30 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
         self._last_seconds = loop.time() - start
 
     def _publish_findings(self, document: documents.EditorDocument) -> None:
-        found = self.session.findings(document)
-        uri = wire.uri_of(document)
+        found = self.session.list_diagnostics(document)
+        uri = wire.make_document_uri(document)
         params = types.PublishDiagnosticsParams(uri, found, document.version)
         self.text_document_publish_diagnostics(params)
 
     # ------------------------------------------------------------------------ settings
 
-    def configure(self, sent: Any) -> None:  # noqa: ANN401 - whatever the client has sent
+    def apply_settings(self, sent: Any) -> None:  # noqa: ANN401 - whatever the client has sent
         """Apply the valid settings; read the files and servers that they name in the background."""
-        wanted, problems = editor_settings.decode(sent)
+        wanted, problems = editor_settings.decode_settings(sent)
         for problem in problems:
-            self.warn(problem)
+            self.warn_of_setting(problem)
         if wanted != self.files.options:
             self.files.options = wanted
             self.files.recheck_programs()
-            self._spawn(self.load())
+            self._spawn_task(self.load_cluster_data())
 
-    async def load(self) -> None:
+    async def load_cluster_data(self) -> None:
         """Read the cluster and Prometheus, and judge all documents anew."""
         wanted = self.files.options
         self._read_at = asyncio.get_running_loop().time()
-        self._stamp = sources.stamp(wanted, self.files.root)
+        self._stamp = sources.get_cluster_file_stamp(wanted, self.files.root)
         try:
-            loaded = await asyncio.to_thread(sources.load, wanted, self.files.root)
+            loaded = await asyncio.to_thread(sources.load_cluster_data, wanted, self.files.root)
         except Exception:  # noqa: BLE001 - the task that looks for changes must go on
             _LOG.exception("what the settings name cannot be read")
             return
@@ -162,39 +164,39 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
         if loaded.problems != self._told:
             self._told = loaded.problems
             for problem in loaded.problems:
-                self.warn(problem)
+                self.warn_of_setting(problem)
         self.files.recheck_programs(loaded)
         self.schedule_publishing(0.0)
-        self._refresh()
+        self._request_client_refresh()
 
-    async def keep_fresh(self) -> None:
+    async def refresh_cluster_data(self) -> None:
         """Read the cluster file when it changes, and what is live from time to time."""
         loop = asyncio.get_running_loop()
         while True:
             wanted = self.files.options
             is_live = wanted.cluster is None and (wanted.kubeconfig or wanted.context)
             is_due = loop.time() - self._read_at > _LIVE_SECONDS
-            has_changed = sources.stamp(wanted, self.files.root) != self._stamp
+            has_changed = sources.get_cluster_file_stamp(wanted, self.files.root) != self._stamp
             if has_changed or (is_due and (is_live or wanted.prometheus)):
-                await self.load()
+                await self.load_cluster_data()
             await asyncio.sleep(_POLL_SECONDS)
 
     def start_tasks(self) -> None:
         """Begin to look at what may change."""
-        self._spawn(self.keep_fresh())
+        self._spawn_task(self.refresh_cluster_data())
 
-    def _spawn(self, work: Any) -> None:  # noqa: ANN401 - a coroutine
+    def _spawn_task(self, work: Any) -> None:  # noqa: ANN401 - a coroutine
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _refresh(self) -> None:
+    def _request_client_refresh(self) -> None:
         """Let the client ask anew for what depends on the cluster."""
         shown = self.client_capabilities.workspace
         if shown is not None and shown.code_lens is not None and shown.code_lens.refresh_support:
             self.workspace_code_lens_refresh(None)
 
-    def warn(self, problem: str) -> None:
+    def warn_of_setting(self, problem: str) -> None:
         """Log and show the problems of settings."""
         _LOG.warning("settings: %s", problem)
         message = types.ShowMessageParams(types.MessageType.Warning, f"policysched: {problem}")
@@ -204,10 +206,10 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
 # ---------------------------------------------------------------------------- requests
 
 
-def _register(server: PolicyLanguageServer) -> None:
+def _register_features(server: PolicyLanguageServer) -> None:
     """Connect requests with the methods of the session that answer them."""
-    _register_lifetime(server)
-    _register_files(server)
+    _register_lifetime_handlers(server)
+    _register_file_handlers(server)
     answers = server.session
     plain: dict[str, Callable[[Any], Any]] = {
         types.TEXT_DOCUMENT_HOVER: answers.hover,
@@ -223,18 +225,22 @@ def _register(server: PolicyLanguageServer) -> None:
         types.TEXT_DOCUMENT_INLAY_HINT: answers.hints,
     }
     for method, answer in plain.items():
-        _answer(server, method, None, answer)
+        _register_answer(server, method, None, answer)
     triggers = types.CompletionOptions(trigger_characters=list(completion.TRIGGERS))
-    _answer(server, types.TEXT_DOCUMENT_COMPLETION, triggers, answers.completion)
+    _register_answer(server, types.TEXT_DOCUMENT_COMPLETION, triggers, answers.completion)
     kinds = [types.CodeActionKind.QuickFix, types.CodeActionKind.SourceFixAll]
     offered = types.CodeActionOptions(code_action_kinds=kinds)
-    _answer(server, types.TEXT_DOCUMENT_CODE_ACTION, offered, answers.code_actions)
+    _register_answer(server, types.TEXT_DOCUMENT_CODE_ACTION, offered, answers.code_actions)
     legend = types.SemanticTokensLegend(list(tokens.KINDS), [])
-    _answer(server, types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, legend, answers.semantic_tokens)
-    _answer(server, types.TEXT_DOCUMENT_RENAME, None, lambda params: _renamed(answers, params))
+    _register_answer(
+        server, types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, legend, answers.semantic_tokens
+    )
+    _register_answer(
+        server, types.TEXT_DOCUMENT_RENAME, None, lambda params: _answer_rename(answers, params)
+    )
 
 
-def _answer(
+def _register_answer(
     server: PolicyLanguageServer, method: str, offered: object, answer: Callable[[Any], Any]
 ) -> None:
     """Let a function answer a request."""
@@ -245,14 +251,16 @@ def _answer(
     server.feature(method, offered)(handle)
 
 
-def _renamed(answers: session.EditorSession, params: types.RenameParams) -> types.WorkspaceEdit:
+def _answer_rename(
+    answers: session.EditorSession, params: types.RenameParams
+) -> types.WorkspaceEdit:
     found = answers.rename(params)
     if isinstance(found, renaming.RenameRefusal):
         raise exceptions.JsonRpcInvalidParams(found.reason)
     return found
 
 
-def _register_lifetime(server: PolicyLanguageServer) -> None:
+def _register_lifetime_handlers(server: PolicyLanguageServer) -> None:
     """Connect what the client says about itself."""
 
     @server.feature(types.INITIALIZE)
@@ -261,32 +269,32 @@ def _register_lifetime(server: PolicyLanguageServer) -> None:
             params.workspace_folders[0].uri if params.workspace_folders else None
         )
         if root:
-            server.files.root = pathlib.Path(wire.name_of(root))
+            server.files.root = pathlib.Path(wire.convert_uri_to_path(root))
         chosen = capabilities.ServerCapabilitiesBuilder.choose_position_encoding(
             params.capabilities
         )
-        server.files.encoding = positions.Encoding(str(getattr(chosen, "value", chosen)))
-        server.configure(params.initialization_options)
+        server.files.encoding = positions.PositionEncoding(str(getattr(chosen, "value", chosen)))
+        server.apply_settings(params.initialization_options)
 
     @server.feature(types.INITIALIZED)
     async def initialized(_params: types.InitializedParams) -> None:
         server.start_tasks()
         await _register_file_watchers(server)
-        await _ask_for_settings(server)
+        await _request_workspace_settings(server)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     async def configured(params: types.DidChangeConfigurationParams) -> None:
         if params.settings:
-            server.configure(params.settings)
+            server.apply_settings(params.settings)
         else:
-            await _ask_for_settings(server)
+            await _request_workspace_settings(server)
 
     @server.feature(types.SHUTDOWN)
     def shut_down(*_params: object) -> None:
         server.was_shut_down = True
 
 
-def _register_files(server: PolicyLanguageServer) -> None:
+def _register_file_handlers(server: PolicyLanguageServer) -> None:
     """Connect what the client says about files on disk."""
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
@@ -313,7 +321,7 @@ async def _register_file_watchers(server: PolicyLanguageServer) -> None:
     await server.client_register_capability_async(types.RegistrationParams([registration]))
 
 
-async def _ask_for_settings(server: PolicyLanguageServer) -> None:
+async def _request_workspace_settings(server: PolicyLanguageServer) -> None:
     """Ask for the settings of the workspace, where the client has such."""
     able = server.client_capabilities.workspace
     if able is None or not able.configuration:
@@ -321,22 +329,22 @@ async def _ask_for_settings(server: PolicyLanguageServer) -> None:
     wanted = types.ConfigurationParams([types.ConfigurationItem(section=editor_settings.NAME)])
     found = await server.workspace_configuration_async(wanted)
     if found and found[0]:
-        server.configure(found[0])
+        server.apply_settings(found[0])
 
 
 # ---------------------------------------------------------------------------- transport
 
 
-def serve(clock: clocks.Clock) -> bool:
+def serve_on_stdio(clock: clocks.Clock) -> bool:
     """Serve on standard input and output until the client ends; return whether it ended in order.
 
     Whatever else would print goes to standard error: a stray word would end the conversation.
     """
-    logs.configure(clock, "warning")
+    logs.configure_logging(clock, "warning")
     for handler in logging.getLogger().handlers:
         handler.addFilter(_shorten_client_errors)
     server = PolicyLanguageServer(clock)
-    with _own_stdout() as stdout:
+    with _take_over_stdout() as stdout:
         try:
             server.start_io(sys.stdin.buffer, stdout)
         except (MemoryError, OverflowError):
@@ -355,7 +363,7 @@ def _shorten_client_errors(record: logging.LogRecord) -> bool:
     return True
 
 
-def _own_stdout() -> BinaryIO:
+def _take_over_stdout() -> BinaryIO:
     """Return standard output, and let nobody else have it."""
     stdout = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

@@ -29,7 +29,7 @@ from policysched.language_server.texts import documents, embedded_policies
 from policysched.language_server.words import names
 
 
-class _Positioned(Protocol):
+class _PositionParams(Protocol):
     """A request about a place of a document."""
 
     text_document: types.TextDocumentIdentifier
@@ -40,7 +40,7 @@ class DocumentPosition(NamedTuple):
     """A place in a policy of an open document."""
 
     document: documents.EditorDocument
-    program: programs.Program
+    program: programs.PolicyProgram
     part: embedded_policies.EmbeddedPolicy
     offset: int
 
@@ -62,37 +62,39 @@ class EditorSession:
 
     # ------------------------------------------------------------------------ findings
 
-    def findings(self, document: documents.EditorDocument) -> list[types.Diagnostic]:
+    def list_diagnostics(self, document: documents.EditorDocument) -> list[types.Diagnostic]:
         """Return what check and lint find in a document."""
-        found = [wire.unread(document, key) for key in document.unread]
+        found = [wire.make_unread_key_diagnostic(document, key) for key in document.unread_keys]
         if not document.policies:
             return found
-        program = self.files.program(document)
+        program = self.files.get_program(document)
         for finding in program.report.findings:
-            part = document.part_of(finding.span.file)
+            part = document.get_policy(finding.span.file)
             if part is not None:
-                found.append(wire.diagnostic(document, part, finding, self._locate(document)))
+                found.append(
+                    wire.make_diagnostic(document, part, finding, self._make_place_finder(document))
+                )
         return found
 
     def code_actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
         """Return fixes, comments that silence, and all safe fixes at once."""
-        document = self._document(params.text_document)
+        document = self._get_document(params.text_document)
         if document is None:
             return []
         found = []
-        for part, first, last in _parts_within(document, params.range):
-            program = self.files.program(document)
-            offered = [*actions.actions(program, part.text.name, first, last)]
-            if _asks_for_all(params.context):
-                offered += actions.fix_all(program, part.text.name)
+        for part, first, last in _iterate_parts_in_range(document, params.range):
+            program = self.files.get_program(document)
+            offered = [*actions.list_code_actions(program, part.text.name, first, last)]
+            if _requests_fix_all(params.context):
+                offered += actions.make_fix_all_actions(program, part.text.name)
             found += [
-                self._code_action(document, part, action)
+                self._make_code_action(document, part, action)
                 for action in offered
-                if _is_wanted(action.kind, params.context.only)
+                if _is_action_kind_wanted(action.kind, params.context.only)
             ]
         return found
 
-    def _code_action(
+    def _make_code_action(
         self,
         document: documents.EditorDocument,
         part: embedded_policies.EmbeddedPolicy,
@@ -101,94 +103,96 @@ class EditorSession:
         about = action.finding
         found = None
         if about is not None:
-            found = [wire.diagnostic(document, part, about, self._locate(document))]
+            found = [wire.make_diagnostic(document, part, about, self._make_place_finder(document))]
         return types.CodeAction(
             title=action.title,
             kind=types.CodeActionKind(action.kind),
             diagnostics=found,
             is_preferred=action.is_preferred or None,
-            edit=self._edits(document, action.edits),
+            edit=self._make_workspace_edit(document, action.edits),
         )
 
     # ------------------------------------------------------------------------ words
 
     def completion(self, params: types.CompletionParams) -> types.CompletionList | None:
         """Return what may be written at a place."""
-        place = self._place(params)
+        place = self._find_position(params)
         if place is None:
             return None
-        found = completion.complete(place.program, place.text, place.offset)
-        return wire.completion(place.document, place.part, found)
+        found = completion.propose_completions(place.program, place.text, place.offset)
+        return wire.make_completion_list(place.document, place.part, found)
 
     def hover(self, params: types.HoverParams) -> types.Hover | None:
         """Return what is to be said about a place."""
-        place = self._place(params)
+        place = self._find_position(params)
         if place is None:
             return None
         found = hover.build_hover(place.program, place.text, place.offset)
-        return None if found is None else wire.hovering(place.document, place.part, found)
+        return None if found is None else wire.make_hover(place.document, place.part, found)
 
     # ------------------------------------------------------------------------ names
 
     def definition(self, params: types.DefinitionParams) -> types.Location | None:
         """Return where a name is defined."""
-        place = self._place(params)
+        place = self._find_position(params)
         named = place and place.program.index.find_name_at(place.text, place.offset)
         if place is None or not named:
             return None
         if named.symbol.kind == "text":
-            return self._text(place, named.symbol.name)
-        found = place.program.index.definition(named.symbol)
-        return None if found is None else self._locate(place.document)(found.span)
+            return self._format_location_text(place, named.symbol.name)
+        found = place.program.index.find_definition(named.symbol)
+        return None if found is None else self._make_place_finder(place.document)(found.span)
 
-    def _text(self, place: DocumentPosition, key: str) -> types.Location | None:
+    def _format_location_text(self, place: DocumentPosition, key: str) -> types.Location | None:
         text = next((each for each in place.program.texts if each.key == key), None)
-        return None if text is None else self._locate(place.document)(text.span(0, 0))
+        return None if text is None else self._make_place_finder(place.document)(text.span(0, 0))
 
     def references(self, params: types.ReferenceParams) -> list[types.Location]:
         """Return where a name is written."""
-        place = self._place(params)
-        locate = self._locate(place.document) if place is not None else None
+        place = self._find_position(params)
+        locate = self._make_place_finder(place.document) if place is not None else None
         found = (
             locate(each.span)
-            for each in self._occurrences(place)
+            for each in self._find_occurrences(place)
             if locate is not None and (params.context.include_declaration or not each.is_definition)
         )
         return [each for each in found if each is not None]
 
     def highlights(self, params: types.DocumentHighlightParams) -> list[types.DocumentHighlight]:
         """Return where in the same document a name is written."""
-        place = self._place(params)
+        place = self._find_position(params)
         found = []
-        for each in self._occurrences(place):
-            part = place.document.part_of(each.span.file) if place is not None else None
+        for each in self._find_occurrences(place):
+            part = place.document.get_policy(each.span.file) if place is not None else None
             if place is not None and part is not None:
                 kind = types.DocumentHighlightKind.Write
                 if not each.is_definition:
                     kind = types.DocumentHighlightKind.Read
-                where = wire.span(place.document, part, each.span)
+                where = wire.make_span_range(place.document, part, each.span)
                 found.append(types.DocumentHighlight(where, kind))
         return found
 
     def prepare_rename(self, params: types.PrepareRenameParams) -> types.Range | None:
         """Return the name at a place that could be another."""
-        place = self._place(params)
+        place = self._find_position(params)
         if place is None:
             return None
         found = renaming.find_rename_target(place.program, place.text, place.offset)
-        return None if found is None else wire.span(place.document, place.part, found.span)
+        return (
+            None if found is None else wire.make_span_range(place.document, place.part, found.span)
+        )
 
     def rename(self, params: types.RenameParams) -> types.WorkspaceEdit | renaming.RenameRefusal:
         """Return the edits of all documents that make up a new name, or why there are none."""
-        place = self._place(params)
+        place = self._find_position(params)
         if place is None:
             return renaming.RenameRefusal("there is no policy here")
-        found = renaming.rename(place.program, place.text, place.offset, params.new_name)
+        found = renaming.rename_symbol(place.program, place.text, place.offset, params.new_name)
         if isinstance(found, renaming.RenameRefusal):
             return found
-        return self._edits(place.document, found)
+        return self._make_workspace_edit(place.document, found)
 
-    def _occurrences(self, place: DocumentPosition | None) -> Sequence[names.NameOccurrence]:
+    def _find_occurrences(self, place: DocumentPosition | None) -> Sequence[names.NameOccurrence]:
         if place is None:
             return ()
         named = place.program.index.find_name_at(place.text, place.offset)
@@ -198,92 +202,98 @@ class EditorSession:
 
     def formatting(self, params: types.DocumentFormattingParams) -> list[types.TextEdit]:
         """Return what makes a document canonical."""
-        document = self._document(params.text_document)
+        document = self._get_document(params.text_document)
         return [
-            wire.text_edit(document, part, edit)
+            wire.make_text_edit(document, part, edit)
             for part in (document.policies if document else ())
-            for edit in formatting.edits(part.text)
+            for edit in formatting.make_formatting_edits(part.text)
             if document is not None
         ]
 
     def range_formatting(self, params: types.DocumentRangeFormattingParams) -> list[types.TextEdit]:
         """Return what makes some lines of a document canonical."""
-        document = self._document(params.text_document)
+        document = self._get_document(params.text_document)
         if document is None:
             return []
         found = []
-        for part, first, last in _parts_within(document, params.range):
-            edits = formatting.edits_between(part.text, first, last)
-            found += [wire.text_edit(document, part, edit) for edit in edits]
+        for part, first, last in _iterate_parts_in_range(document, params.range):
+            edits = formatting.make_range_formatting_edits(part.text, first, last)
+            found += [wire.make_text_edit(document, part, edit) for edit in edits]
         return found
 
     def symbols(self, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
         """Return the items of a document; of a manifest, those of each key under its name."""
-        document = self._document(params.text_document)
+        document = self._get_document(params.text_document)
         if document is None or not document.policies:
             return []
-        program = self.files.program(document)
-        found = [(part, self._entries(document, part, program)) for part in document.policies]
+        program = self.files.get_program(document)
+        found = [(part, self._list_entries(document, part, program)) for part in document.policies]
         if not document.is_manifest:
             return found[0][1]
-        return [_key_symbol(document, part, entries) for part, entries in found]
+        return [_make_manifest_key_symbol(document, part, entries) for part, entries in found]
 
-    def _entries(
+    def _list_entries(
         self,
         document: documents.EditorDocument,
         part: embedded_policies.EmbeddedPolicy,
-        program: programs.Program,
+        program: programs.PolicyProgram,
     ) -> list[types.DocumentSymbol]:
-        entries = outline.entries(program.parsed[part.text.name])
-        return [wire.symbol(document, part, each) for each in entries]
+        entries = outline.list_outline_entries(program.parsed[part.text.name])
+        return [wire.make_document_symbol(document, part, each) for each in entries]
 
     def folding(self, params: types.FoldingRangeParams) -> list[types.FoldingRange]:
         """Return what can be folded."""
-        document = self._document(params.text_document)
+        document = self._get_document(params.text_document)
         return [
-            wire.fold(document, part, lines)
+            wire.make_folding_range(document, part, lines)
             for part in (document.policies if document else ())
             if document is not None
-            for lines in outline.folds(self.files.program(document).parsed[part.text.name])
+            for lines in outline.list_folding_ranges(
+                self.files.get_program(document).parsed[part.text.name]
+            )
         ]
 
     def semantic_tokens(self, params: types.SemanticTokensParams) -> types.SemanticTokens:
         """Return what each word is."""
-        document = self._document(params.text_document)
+        document = self._get_document(params.text_document)
         if document is None or not document.policies:
             return types.SemanticTokens([])
-        program = self.files.program(document)
+        program = self.files.get_program(document)
         found = [
             (part, tokens.list_semantic_tokens(program, part.text.name))
             for part in document.policies
         ]
-        return wire.semantic_tokens(document, found)
+        return wire.encode_semantic_tokens(document, found)
 
     def lenses(self, params: types.CodeLensParams) -> list[types.CodeLens]:
         """Return what policies match on the cluster."""
-        document = self._document(params.text_document)
+        document = self._get_document(params.text_document)
         return [
             types.CodeLens(
-                wire.stretch(document, part, note.span.start, note.span.start),
+                wire.make_range(document, part, note.span.start, note.span.start),
                 types.Command(note.text, ""),
             )
-            for document, part, note in self._notes(document, selector_matches.lenses)
+            for document, part, note in self._list_notes(
+                document, selector_matches.list_match_notes
+            )
         ]
 
     def hints(self, params: types.InlayHintParams) -> list[types.InlayHint]:
         """Return the part of the weight that each score has."""
-        document = self._document(params.text_document)
+        document = self._get_document(params.text_document)
         return [
             types.InlayHint(
-                wire.position(document, part.map_to_document(note.span.end)),
+                wire.make_position(document, part.map_to_document(note.span.end)),
                 f"{note.text} of the weight",
                 padding_left=True,
                 tooltip="its part of all weights that count for these pods, built-in ones included",
             )
-            for document, part, note in self._notes(document, selector_matches.shares)
+            for document, part, note in self._list_notes(
+                document, selector_matches.list_weight_notes
+            )
         ]
 
-    def _notes(
+    def _list_notes(
         self, document: documents.EditorDocument | None, of: selector_matches.Notes
     ) -> Iterator[
         tuple[
@@ -292,37 +302,37 @@ class EditorSession:
     ]:
         for part in document.policies if document is not None else ():
             if document is not None:
-                for note in of(self.files.program(document), part.text.name):
+                for note in of(self.files.get_program(document), part.text.name):
                     yield document, part, note
 
     # ------------------------------------------------------------------------ places
 
-    def _document(self, sent: types.TextDocumentIdentifier) -> documents.EditorDocument | None:
-        return self.files.document(wire.name_of(sent.uri))
+    def _get_document(self, sent: types.TextDocumentIdentifier) -> documents.EditorDocument | None:
+        return self.files.get_document(wire.convert_uri_to_path(sent.uri))
 
-    def _place(self, params: _Positioned) -> DocumentPosition | None:
-        document = self._document(params.text_document)
+    def _find_position(self, params: _PositionParams) -> DocumentPosition | None:
+        document = self._get_document(params.text_document)
         if document is None:
             return None
-        found = document.find_policy_at(wire.offset(document, params.position))
+        found = document.find_policy_at(wire.find_offset(document, params.position))
         if found is None:
             return None
-        return DocumentPosition(document, self.files.program(document), *found)
+        return DocumentPosition(document, self.files.get_program(document), *found)
 
-    def _locate(self, document: documents.EditorDocument) -> _PlaceFinder:
+    def _make_place_finder(self, document: documents.EditorDocument) -> _PlaceFinder:
         return _PlaceFinder(self.files, document)
 
-    def _edits(
+    def _make_workspace_edit(
         self, document: documents.EditorDocument, edits: Sequence[diagnostics.TextEdit]
     ) -> types.WorkspaceEdit:
         """Return edits of the document and of others of its program."""
         found: dict[str, list[types.TextEdit]] = {}
-        locate = self._locate(document)
+        locate = self._make_place_finder(document)
         for edit in edits:
-            where = locate.part(edit.span)
+            where = locate.find_part(edit.span)
             if where is not None:
-                uri = wire.uri_of(where[0])
-                found.setdefault(uri, []).append(wire.text_edit(*where, edit))
+                uri = wire.make_document_uri(where[0])
+                found.setdefault(uri, []).append(wire.make_text_edit(*where, edit))
         return types.WorkspaceEdit(changes=found)
 
 
@@ -334,27 +344,27 @@ class _PlaceFinder:
         self._document = document
 
     def __call__(self, span: source.Span) -> types.Location | None:
-        where = self.part(span)
+        where = self.find_part(span)
         if where is None:
             return None
-        return types.Location(wire.uri_of(where[0]), wire.span(*where, span))
+        return types.Location(wire.make_document_uri(where[0]), wire.make_span_range(*where, span))
 
-    def part(
+    def find_part(
         self, span: source.Span
     ) -> tuple[documents.EditorDocument, embedded_policies.EmbeddedPolicy] | None:
         """Return the document and the policy that a span is in."""
-        for document in (self._document, self._files.document(span.file)):
-            part = document.part_of(span.file) if document is not None else None
+        for document in (self._document, self._files.get_document(span.file)):
+            part = document.get_policy(span.file) if document is not None else None
             if document is not None and part is not None:
                 return document, part
         return None
 
 
-def _parts_within(
+def _iterate_parts_in_range(
     document: documents.EditorDocument, wanted: types.Range
 ) -> Iterator[tuple[embedded_policies.EmbeddedPolicy, int, int]]:
     """Yield the policies that the range touches, each with the offsets in its text."""
-    start, end = wire.offset(document, wanted.start), wire.offset(document, wanted.end)
+    start, end = wire.find_offset(document, wanted.start), wire.find_offset(document, wanted.end)
     for part in document.policies:
         first, last = (
             part.map_to_text(max(start, part.begins[0])),
@@ -364,27 +374,31 @@ def _parts_within(
             yield part, first, last
 
 
-def _asks_for_all(context: types.CodeActionContext) -> bool:
+def _requests_fix_all(context: types.CodeActionContext) -> bool:
     """Return whether all safe fixes at once are asked for: they cost several runs of lint.
 
     An editor that looks for actions whenever the cursor moves does not ask for them.
     """
     is_automatic = context.trigger_kind == types.CodeActionTriggerKind.Automatic
-    return _is_wanted("source.fixAll", context.only) and bool(context.only or not is_automatic)
+    return _is_action_kind_wanted("source.fixAll", context.only) and bool(
+        context.only or not is_automatic
+    )
 
 
-def _is_wanted(kind: str, only: Sequence[types.CodeActionKind | str] | None) -> bool:
+def _is_action_kind_wanted(kind: str, only: Sequence[types.CodeActionKind | str] | None) -> bool:
     """Return whether an action is of one of the kinds that are asked for, all of them for None."""
     wanted = [str(getattr(each, "value", each)) for each in only or ()]
     return not wanted or any(kind == each or kind.startswith(f"{each}.") for each in wanted)
 
 
-def _key_symbol(
+def _make_manifest_key_symbol(
     document: documents.EditorDocument,
     part: embedded_policies.EmbeddedPolicy,
     entries: list[types.DocumentSymbol],
 ) -> types.DocumentSymbol:
-    where = types.Range(wire.position(document, part.begins[0]), wire.position(document, part.end))
+    where = types.Range(
+        wire.make_position(document, part.begins[0]), wire.make_position(document, part.end)
+    )
     return types.DocumentSymbol(
         name=part.text.key,
         kind=types.SymbolKind.File,

@@ -48,13 +48,13 @@ _SYMBOL_KINDS: Mapping[outline.Kind, types.SymbolKind] = {
 # ---------------------------------------------------------------------------- names
 
 
-def name_of(uri: str) -> str:
+def convert_uri_to_path(uri: str) -> str:
     """Return the path that a URI names, the URI itself if it names none."""
     parsed = urllib.parse.urlsplit(uri)
     return urllib.request.url2pathname(parsed.path) if parsed.scheme == "file" else uri
 
 
-def uri_of(document: documents.EditorDocument) -> str:
+def make_document_uri(document: documents.EditorDocument) -> str:
     """Return the URI of a document: as the client writes it, if the client has it open."""
     path = pathlib.PurePath(document.name)
     return document.uri or (path.as_uri() if path.is_absolute() else document.name)
@@ -63,45 +63,47 @@ def uri_of(document: documents.EditorDocument) -> str:
 # ---------------------------------------------------------------------------- places
 
 
-def position(document: documents.EditorDocument, offset: int) -> types.Position:
+def make_position(document: documents.EditorDocument, offset: int) -> types.Position:
     """Return an offset of a document as the client counts."""
-    return types.Position(*document.index.position(offset))
+    return types.Position(*document.index.find_position(offset))
 
 
-def offset(document: documents.EditorDocument, place: types.Position) -> int:
+def find_offset(document: documents.EditorDocument, place: types.Position) -> int:
     """Return the offset of a place."""
-    return document.index.offset(place.line, place.character)
+    return document.index.find_offset(place.line, place.character)
 
 
-def stretch(
+def make_range(
     document: documents.EditorDocument, part: embedded_policies.EmbeddedPolicy, start: int, end: int
 ) -> types.Range:
     """Return a stretch of a policy as one of its document."""
     return types.Range(
-        position(document, part.map_to_document(start)),
-        position(document, part.map_to_document(end)),
+        make_position(document, part.map_to_document(start)),
+        make_position(document, part.map_to_document(end)),
     )
 
 
-def span(
+def make_span_range(
     document: documents.EditorDocument, part: embedded_policies.EmbeddedPolicy, place: source.Span
 ) -> types.Range:
     """Return a span of a policy as a stretch of its document."""
-    return stretch(document, part, place.start, place.end)
+    return make_range(document, part, place.start, place.end)
 
 
-def text_edit(
+def make_text_edit(
     document: documents.EditorDocument,
     part: embedded_policies.EmbeddedPolicy,
     edit: diagnostics.TextEdit,
 ) -> types.TextEdit:
     """Return an edit of a policy as one of its document."""
-    changed = part.edit(edit)
-    where = types.Range(position(document, changed.start), position(document, changed.end))
+    changed = part.convert_edit_to_document(edit)
+    where = types.Range(
+        make_position(document, changed.start), make_position(document, changed.end)
+    )
     return types.TextEdit(where, changed.replacement)
 
 
-def changes(
+def convert_content_changes(
     sent: Iterable[types.TextDocumentContentChangeEvent],
 ) -> Iterator[documents.ContentChange]:
     """Yield what a client has changed in a document."""
@@ -118,7 +120,7 @@ def changes(
 # ---------------------------------------------------------------------------- findings
 
 
-def diagnostic(
+def make_diagnostic(
     document: documents.EditorDocument,
     part: embedded_policies.EmbeddedPolicy,
     finding: diagnostics.Diagnostic,
@@ -140,7 +142,7 @@ def diagnostic(
         if (place := locate(label.span)) is not None
     ]
     return types.Diagnostic(
-        range=span(document, part, finding.span),
+        range=make_span_range(document, part, finding.span),
         message="\n".join(lines),
         severity=_SEVERITIES[finding.severity],
         code=finding.code,
@@ -150,11 +152,11 @@ def diagnostic(
     )
 
 
-def unread(
+def make_unread_key_diagnostic(
     document: documents.EditorDocument, key: manifests.UnmappedConfigMapKey
 ) -> types.Diagnostic:
     """Say that a policy of a manifest cannot be looked at."""
-    where = types.Range(position(document, key.start), position(document, key.end))
+    where = types.Range(make_position(document, key.start), make_position(document, key.end))
     return types.Diagnostic(
         range=where,
         message=f"the text of `{key.key}` is no literal block, so nothing is told of it here\n"
@@ -167,18 +169,18 @@ def unread(
 # ---------------------------------------------------------------------------- answers
 
 
-def completion(
+def make_completion_list(
     document: documents.EditorDocument,
     part: embedded_policies.EmbeddedPolicy,
     found: proposals.CompletionProposals,
 ) -> types.CompletionList:
     """Return proposals; they are asked for anew with each character if there are many."""
-    where = stretch(document, part, found.start, found.end)
-    items = [_item(each, index, where) for index, each in enumerate(found.items)]
+    where = make_range(document, part, found.start, found.end)
+    items = [_make_completion_item(each, index, where) for index, each in enumerate(found.items)]
     return types.CompletionList(is_incomplete=False, items=items)
 
 
-def _item(
+def _make_completion_item(
     each: proposals.CompletionProposal, index: int, where: types.Range
 ) -> types.CompletionItem:
     doc = types.MarkupContent(types.MarkupKind.Markdown, each.doc) if each.doc else None
@@ -193,15 +195,17 @@ def _item(
     )
 
 
-def hovering(
-    document: documents.EditorDocument, part: embedded_policies.EmbeddedPolicy, found: hover.Hover
+def make_hover(
+    document: documents.EditorDocument,
+    part: embedded_policies.EmbeddedPolicy,
+    found: hover.HoverContent,
 ) -> types.Hover:
     """Return what to show."""
     content = types.MarkupContent(types.MarkupKind.Markdown, found.markdown)
-    return types.Hover(content, stretch(document, part, found.start, found.end))
+    return types.Hover(content, make_range(document, part, found.start, found.end))
 
 
-def symbol(
+def make_document_symbol(
     document: documents.EditorDocument,
     part: embedded_policies.EmbeddedPolicy,
     entry: outline.OutlineEntry,
@@ -211,27 +215,27 @@ def symbol(
         name=entry.name,
         detail=entry.detail or None,
         kind=_SYMBOL_KINDS[entry.kind],
-        range=span(document, part, entry.span),
-        selection_range=span(document, part, entry.name_span),
-        children=[symbol(document, part, each) for each in entry.inner] or None,
+        range=make_span_range(document, part, entry.span),
+        selection_range=make_span_range(document, part, entry.name_span),
+        children=[make_document_symbol(document, part, each) for each in entry.inner] or None,
     )
 
 
-def fold(
+def make_folding_range(
     document: documents.EditorDocument,
     part: embedded_policies.EmbeddedPolicy,
     lines: tuple[int, int, bool],
 ) -> types.FoldingRange:
     """Return lines that can be folded."""
     first, last = (
-        position(document, part.map_to_document(part.text.line_start(number))).line
+        make_position(document, part.map_to_document(part.text.line_start(number))).line
         for number in lines[:2]
     )
     kind = types.FoldingRangeKind.Comment if lines[2] else types.FoldingRangeKind.Region
     return types.FoldingRange(first, last, kind=kind)
 
 
-def semantic_tokens(
+def encode_semantic_tokens(
     document: documents.EditorDocument,
     found: Sequence[tuple[embedded_policies.EmbeddedPolicy, Sequence[tokens.SemanticToken]]],
 ) -> types.SemanticTokens:
@@ -240,7 +244,9 @@ def semantic_tokens(
     line = unit = 0
     for part, words in found:
         for word in words:
-            for at_line, at_unit, length in document.stretches(part, word.start, word.end):
+            for at_line, at_unit, length in document.iterate_line_stretches(
+                part, word.start, word.end
+            ):
                 data += (at_line - line, at_unit - (unit if at_line == line else 0), length)
                 data += (tokens.KINDS.index(word.kind), 0)
                 line, unit = at_line, at_unit

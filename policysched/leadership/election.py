@@ -32,31 +32,33 @@ _NAME_OF_KUBE_SCHEDULER = "kube-scheduler"
 _LEASE_CONNECTIONS = 2
 
 
-def parse_times(config: election_config.LeaderElectionConfig) -> leader_election.LeaseTimings:
+def parse_lease_timings(
+    config: election_config.LeaderElectionConfig,
+) -> leader_election.LeaseTimings:
     """Return the times of a configuration without problems."""
     return leader_election.LeaseTimings(
-        durations.parse_seconds(config.lease_duration) or 0.0,
-        durations.parse_seconds(config.renew_deadline) or 0.0,
-        durations.parse_seconds(config.retry_period) or 0.0,
+        durations.parse_duration_seconds(config.lease_duration) or 0.0,
+        durations.parse_duration_seconds(config.renew_deadline) or 0.0,
+        durations.parse_duration_seconds(config.retry_period) or 0.0,
     )
 
 
-def make_closed_fence(clock: clocks.Clock) -> fence.WriteFence:
+def make_closed_write_fence(clock: clocks.Clock) -> fence.WriteFence:
     """Return a fence that no term opens, for a process that never leads."""
     return fence.WriteFence(clock, last_writes_seconds=0.0)
 
 
-def make_fence(
+def make_write_fence(
     config: election_config.LeaderElectionConfig, clock: clocks.Clock
 ) -> fence.WriteFence | None:
     """Return what holds back writes of all but the leader, None where nobody is elected."""
     if not config.leader_elect:
         return None
-    return fence.WriteFence(clock, parse_times(config).last_writes_seconds)
+    return fence.WriteFence(clock, parse_lease_timings(config).last_writes_seconds)
 
 
 @contextlib.asynccontextmanager
-async def open_elector(
+async def make_lease_elector(
     config: election_config.LeaderElectionConfig,
     connection: kubeconfig.ApiClientConfig,
     writes: fence.WriteFence | None,
@@ -74,7 +76,7 @@ async def open_elector(
     if config.resource_name == _NAME_OF_KUBE_SCHEDULER:
         _log.warning("the lease `kube-scheduler` is kube-scheduler's: only one of both schedules")
     async with client.ApiClient(connection, rng=rng, max_connections=_LEASE_CONNECTIONS) as api:
-        known = parse_times(config)
+        known = parse_lease_timings(config)
         leases = lease.LeaseStore(
             api,
             config.resource_namespace or connection.own_namespace or DEFAULT_NAMESPACE,
@@ -87,7 +89,7 @@ async def open_elector(
         yield leader_election.LeaseElector(leases, candidate, writes, rng=rng)
 
 
-def collect_metrics(
+def collect_leadership_metrics(
     config: election_config.LeaderElectionConfig, elector: runner.Leadership
 ) -> Iterable[core.Metric]:
     """Yield whether this process leads, under client-go's name, where one is elected."""

@@ -125,12 +125,12 @@ class LeadershipRunner:
         """Stand by and lead, in turns, until `end` is called or it is cancelled."""
         while not self._is_ending:
             await self._elector.acquire()
-            await self._lead()
+            await self._lead_one_term()
 
-    async def _lead(self) -> None:
+    async def _lead_one_term(self) -> None:
         """Schedule until the lease is lost; hold it while the process ends."""
         renewing = asyncio.create_task(self._elector.renew())
-        scheduling = asyncio.create_task(self._schedule())
+        scheduling = asyncio.create_task(self._run_loop())
         try:
             await asyncio.wait((renewing, scheduling), return_when=asyncio.FIRST_COMPLETED)
             if scheduling.done():
@@ -138,31 +138,31 @@ class LeadershipRunner:
                 await renewing
             else:
                 renewing.result()
-                await self._step_down(scheduling)
+                await self._stop_scheduling(scheduling)
         finally:
             renewing.cancel()
             scheduling.cancel()
             await asyncio.gather(renewing, scheduling, return_exceptions=True)
 
-    async def _schedule(self) -> None:
+    async def _run_loop(self) -> None:
         if self._refresh is not None:
             await self._refresh()
         if not self._is_ending:
             await self._scheduler.run()
 
-    async def _step_down(self, scheduling: asyncio.Task[None]) -> None:
+    async def _stop_scheduling(self, scheduling: asyncio.Task[None]) -> None:
         _log.warning("scheduling ends; what is being bound is finished or undone")
         await self._scheduler.stop(self._last_writes_seconds)
         if scheduling.done():
             scheduling.result()
 
-    async def end(self, flush: Callable[[], Awaitable[None]]) -> None:
+    async def end_scheduling(self, flush: Callable[[], Awaitable[None]]) -> None:
         """Schedule no more, and `flush` what was decided; the lease is held meanwhile."""
         self._is_ending = True
         self._is_finished = await self._scheduler.stop()
         await flush()
 
-    async def hand_over(self) -> None:
+    async def release_lease(self) -> None:
         """Release the lease, when `run` has been cancelled after `end`.
 
         Where a call may still be under way in the server the lease is left to run out.

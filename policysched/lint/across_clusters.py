@@ -71,26 +71,26 @@ def reword_for_clusters(finding: diagnostics.Diagnostic) -> diagnostics.Diagnost
     """Return a finding in the words of clusters; what stands between backticks is kept."""
     return dataclasses.replace(
         finding,
-        message=_reword(finding.message),
-        label=_reword(finding.label),
+        message=_reword_text(finding.message),
+        label=_reword_text(finding.label),
         secondary=tuple(
-            dataclasses.replace(each, text=_reword(each.text)) for each in finding.secondary
+            dataclasses.replace(each, text=_reword_text(each.text)) for each in finding.secondary
         ),
         notes=_reword_notes(finding.notes),
-        help=_reword(finding.help),
+        help=_reword_text(finding.help),
     )
 
 
 def _reword_notes(notes: tuple[str, ...]) -> tuple[str, ...]:
     """Return notes in other words, but for the rows of a table: what they say is the user's."""
-    return tuple(note if _TABLE.search(note) else _reword(note) for note in notes)
+    return tuple(note if _TABLE.search(note) else _reword_text(note) for note in notes)
 
 
-def _reword(text: str) -> str:
-    return "".join(_replace_words(part) for part in _parts(text))
+def _reword_text(text: str) -> str:
+    return "".join(_replace_words(part) for part in _split_at_backticks(text))
 
 
-def _parts(text: str) -> Iterator[str]:
+def _split_at_backticks(text: str) -> Iterator[str]:
     yield from _CODE.split(text)
 
 

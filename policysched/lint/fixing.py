@@ -48,17 +48,17 @@ def apply_fixes(  # noqa: PLR0913 - one argument for each thing that a run of li
     texts = list(sources)
     for _ in range(_MAX_ROUNDS):
         result = checker.check(texts, given=given, now=now)
-        report = linter.lint(result, chosen, cluster, prometheus)
+        report = linter.lint_program(result, chosen, cluster, prometheus)
         wanted = [each for each in report.findings if each.fix and (each.fix.safe or also_unsafe)]
-        harmless = _without_errors(texts, wanted, given)
-        fixed = [_fixed(text, harmless) for text in texts]
+        harmless = _keep_fixable_findings(texts, wanted, given)
+        fixed = [_apply_finding_fixes(text, harmless) for text in texts]
         if fixed == texts:
             break
         texts = fixed
     return texts
 
 
-def count_safe(
+def count_safe_fixes(
     texts: Sequence[source.SourceText],
     findings: Iterable[diagnostics.Diagnostic],
     given: Mapping[str, str],
@@ -70,34 +70,34 @@ def count_safe(
         for each in findings
         if each.fix is not None and each.fix.safe and each.span.file in editable
     ]
-    return len(_without_errors(texts, wanted, given))
+    return len(_keep_fixable_findings(texts, wanted, given))
 
 
-def _without_errors(
+def _keep_fixable_findings(
     texts: Sequence[source.SourceText],
     wanted: Sequence[diagnostics.Diagnostic],
     given: Mapping[str, str],
 ) -> Sequence[diagnostics.Diagnostic]:
     """Return all of the findings, or else those whose fixes leave no errors together."""
-    fixed = [_fixed(text, wanted) for text in texts]
+    fixed = [_apply_finding_fixes(text, wanted) for text in texts]
     if not wanted or checker.check(fixed, given=given).program is not None:
         return wanted
     harmless: list[diagnostics.Diagnostic] = []
     for each in wanted[:_MAX_SINGLE]:
-        trial = [_fixed(text, [*harmless, each]) for text in texts]
+        trial = [_apply_finding_fixes(text, [*harmless, each]) for text in texts]
         if checker.check(trial, given=given).program is not None:
             harmless.append(each)
     return harmless
 
 
-def apply_edits(text: str, edits: Iterable[diagnostics.TextEdit]) -> str:
+def apply_text_edits(text: str, edits: Iterable[diagnostics.TextEdit]) -> str:
     """Return a text with edits made that do not overlap."""
     for edit in sorted(edits, key=lambda each: (each.span.start, each.span.end), reverse=True):
         text = text[: edit.span.start] + edit.replacement + text[edit.span.end :]
     return text
 
 
-def _fixed(
+def _apply_finding_fixes(
     text: source.SourceText, findings: Sequence[diagnostics.Diagnostic]
 ) -> source.SourceText:
     """Return a text with those fixes applied that do not overlap; earlier ones win."""
@@ -105,10 +105,10 @@ def _fixed(
     for finding in findings:
         edits = finding.fix.edits if finding.fix is not None else ()
         is_here = all(edit.span.file == text.name for edit in edits)
-        if is_here and not any(_overlap(edit, other) for edit in edits for other in taken):
+        if is_here and not any(_do_fixes_overlap(edit, other) for edit in edits for other in taken):
             taken += edits
-    return source.SourceText(text.name, apply_edits(text.text, taken), text.origin)
+    return source.SourceText(text.name, apply_text_edits(text.text, taken), text.origin)
 
 
-def _overlap(one: diagnostics.TextEdit, other: diagnostics.TextEdit) -> bool:
+def _do_fixes_overlap(one: diagnostics.TextEdit, other: diagnostics.TextEdit) -> bool:
     return one.span.start <= other.span.end and other.span.start <= one.span.end

@@ -36,7 +36,7 @@ class IgnoreComment:
     start: int
     end: int
 
-    def silences(self, finding: diagnostics.Diagnostic) -> bool:
+    def silences_finding(self, finding: diagnostics.Diagnostic) -> bool:
         """Return whether a finding is what the comment speaks of."""
         place = finding.span
         is_here = place.file == self.span.file and self.start <= place.start <= self.end
@@ -45,17 +45,17 @@ class IgnoreComment:
 
 def parse_ignores(result: parser.ParseResult) -> Iterator[IgnoreComment]:
     """Yield the comments of a text that silence findings."""
-    statements = sorted(_statements(result.file))
+    statements = sorted(_list_statement_spans(result.file))
     for comment in result.file.comments:
         match = _COMMENT.match(comment.text)
         if match is None:
             continue
         codes = tuple(code.strip() for code in match["codes"].split(",") if code.strip())
-        start, end = _target(result.text, comment.span, statements)
+        start, end = _find_commented_statement(result.text, comment.span, statements)
         yield IgnoreComment(codes, match["reason"].strip(), comment.span, start, end)
 
 
-def _statements(file: syntax.SyntaxTree) -> Iterator[tuple[int, int]]:
+def _list_statement_spans(file: syntax.SyntaxTree) -> Iterator[tuple[int, int]]:
     for item in file.items:
         if isinstance(item, syntax.Policy | syntax.Profile):
             yield item.span.start, item.name.span.end
@@ -65,7 +65,7 @@ def _statements(file: syntax.SyntaxTree) -> Iterator[tuple[int, int]]:
             yield item.span.start, item.span.end
 
 
-def _target(
+def _find_commented_statement(
     text: source.SourceText, comment: source.Span, statements: Sequence[tuple[int, int]]
 ) -> tuple[int, int]:
     """Return from where to where the statement reaches that a comment speaks of."""
@@ -93,7 +93,7 @@ def find_useless_ignores(
         texts: the texts by name.
     """
     for each in ignores:
-        silenced = {finding.code for finding in found if each.silences(finding)}
+        silenced = {finding.code for finding in found if each.silences_finding(finding)}
         unused = [code for code in each.codes if code in judged and code not in silenced]
         unknown = [
             code
@@ -103,7 +103,9 @@ def find_useless_ignores(
         if unused or unknown or not each.codes:
             elsewhere = {other.code for other in found if other.span.file == each.span.file}
             is_stale = bool(unused) and not unknown and elsewhere.isdisjoint(unused)
-            yield _useless(each, [*unused, *unknown], texts[each.span.file], is_stale=is_stale)
+            yield _diagnose_useless_codes(
+                each, [*unused, *unknown], texts[each.span.file], is_stale=is_stale
+            )
         elif not each.reason:
             yield diagnostics.Diagnostic(
                 "PS803",
@@ -113,7 +115,7 @@ def find_useless_ignores(
             )
 
 
-def _useless(
+def _diagnose_useless_codes(
     each: IgnoreComment, codes: Sequence[str], text: source.SourceText, *, is_stale: bool
 ) -> diagnostics.Diagnostic:
     """Return the diagnostics for codes that silence nothing.

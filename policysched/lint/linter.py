@@ -33,7 +33,7 @@ class LintResult:
     silenced: int
 
 
-def lint(
+def lint_program(
     result: checker.CheckResult,
     chosen: settings.RuleSettings,
     cluster: cluster_facts.ClusterFacts | None = None,
@@ -50,7 +50,7 @@ def lint(
         registry.list_cluster_rules() if cluster is not None else ()
     )
     available += registry.list_prometheus_rules() if prometheus is not None else ()
-    active = [each for each in available if chosen.runs(each.code)]
+    active = [each for each in available if chosen.is_rule_enabled(each.code)]
     about = rule_input.RuleInput(
         result.program,
         result.parsed,
@@ -59,21 +59,21 @@ def lint(
         prometheus,
         chosen.thresholds,
     )
-    found = [each for each in result.diagnostics if chosen.runs(each.code)]
+    found = [each for each in result.diagnostics if chosen.is_rule_enabled(each.code)]
     found += _run_rules(about, active, chosen)
     comments = [each for parsed in result.parsed for each in ignores.parse_ignores(parsed)]
     kept = [
         each
         for each in found
-        if not any(comment.silences(each) for comment in comments if comment.codes)
+        if not any(comment.silences_finding(each) for comment in comments if comment.codes)
     ]
     silenced = len(found) - len(kept)
-    if chosen.runs("PS803"):
+    if chosen.is_rule_enabled("PS803"):
         judged = {each.code for each in active}
-        kept += _faults(comments, found, judged, result, chosen)
-    shown = [each for each in kept if not _is_excluded(each, result.texts, chosen)]
+        kept += _find_comment_faults(comments, found, judged, result, chosen)
+    shown = [each for each in kept if not _is_finding_excluded(each, result.texts, chosen)]
     unique = {(each.code, each.span, each.message): each for each in shown}
-    findings = tuple(sorted(unique.values(), key=diagnostics.make_sort_key))
+    findings = tuple(sorted(unique.values(), key=diagnostics.make_diagnostic_sort_key))
     return LintResult(findings, result.texts, silenced)
 
 
@@ -84,7 +84,7 @@ def _run_rules(
 ) -> Iterator[diagnostics.Diagnostic]:
     across = across_clusters.substitute_clusters(about)
     for each in active:
-        level = chosen.level(each.code, each.severity)
+        level = chosen.get_level(each.code, each.severity)
         for finding in each.check(about):
             told = finding
             if across is not None and across_clusters.is_of_cluster_metric(finding, about):
@@ -97,19 +97,19 @@ def _run_rules(
                 )
 
 
-def _faults(
+def _find_comment_faults(
     comments: Sequence[ignores.IgnoreComment],
     found: Sequence[diagnostics.Diagnostic],
     judged: set[str],
     result: checker.CheckResult,
     chosen: settings.RuleSettings,
 ) -> Iterator[diagnostics.Diagnostic]:
-    level = chosen.level("PS803", diagnostics.Severity.WARNING)
+    level = chosen.get_level("PS803", diagnostics.Severity.WARNING)
     for finding in ignores.find_useless_ignores(comments, found, judged, dict(result.texts)):
         yield dataclasses.replace(finding, severity=level)
 
 
-def _is_excluded(
+def _is_finding_excluded(
     finding: diagnostics.Diagnostic,
     texts: Mapping[str, source.SourceText],
     chosen: settings.RuleSettings,

@@ -32,17 +32,17 @@ def list_prometheus_rules() -> tuple[rule.LintRule, ...]:
 
 def _select_rules(is_wanted: Callable[[str], bool]) -> tuple[rule.LintRule, ...]:
     """Return `RULE` of the module of each code."""
-    return tuple(_load(code) for code in sorted(diagnostics.LINT_CODES) if is_wanted(code))
+    return tuple(_load_rule(code) for code in sorted(diagnostics.LINT_CODES) if is_wanted(code))
 
 
 @functools.cache
-def _load(code: str) -> rule.LintRule:
-    module = importlib.import_module(f"{rules.__name__}.{_module_names()[code]}")
+def _load_rule(code: str) -> rule.LintRule:
+    module = importlib.import_module(f"{rules.__name__}.{_map_codes_to_modules()[code]}")
     return cast("rule.LintRule", module.RULE)
 
 
 @functools.cache
-def _module_names() -> Mapping[str, str]:
+def _map_codes_to_modules() -> Mapping[str, str]:
     """Return the module of each code: PS204 is in `ps204_shadowed_rule`."""
     names = (found.name for found in pkgutil.iter_modules(rules.__path__))
     return {name.partition("_")[0].upper(): name for name in names}

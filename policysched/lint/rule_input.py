@@ -76,7 +76,7 @@ class RuleInput:
         return tuple(
             (each, found)
             for each in self.selector_uses
-            for found in contradictions.find(each.selector)
+            for found in contradictions.find_contradictions(each.selector)
         )
 
     @functools.cached_property
@@ -89,25 +89,27 @@ class RuleInput:
         """The query of every metric that parses."""
         return tuple(queries.parse_metric_queries(self.program, self.parsed, self.texts))
 
-    def slice(self, selector: checked_selector.Selector) -> str:
+    def format_selector(self, selector: checked_selector.Selector) -> str:
         """Return a selector in words, on one line: requirements as written, lets spelt out."""
         match selector:
             case checked_selector.SelectorConjunction(operands=operands):
-                return " and ".join(self._operand(each) for each in operands)
+                return " and ".join(self._format_operand(each) for each in operands)
             case checked_selector.SelectorDisjunction(operands=operands):
-                return " or ".join(self._operand(each) for each in operands)
+                return " or ".join(self._format_operand(each) for each in operands)
             case checked_selector.SelectorNegation(operand=operand):
-                return f"not {self._operand(operand)}"
+                return f"not {self._format_operand(operand)}"
             case _:
                 return " ".join(self.texts[selector.span.file].slice(selector.span).split())
 
-    def _operand(self, selector: checked_selector.Selector) -> str:
+    def _format_operand(self, selector: checked_selector.Selector) -> str:
         is_compound = isinstance(
             selector, checked_selector.SelectorConjunction | checked_selector.SelectorDisjunction
         )
-        return f"({self.slice(selector)})" if is_compound else self.slice(selector)
+        return (
+            f"({self.format_selector(selector)})" if is_compound else self.format_selector(selector)
+        )
 
-    def span(self, selector: checked_selector.Selector) -> source.Span:
+    def locate_selector(self, selector: checked_selector.Selector) -> source.Span:
         """Return the place of a selector, which must not be empty: its first to last requirement.
 
         Where parts of it come from elsewhere, that of its first requirement.
@@ -167,7 +169,7 @@ def _find_expression_selectors(
     policy: checked.CheckedPolicy, rule: checked.Rule
 ) -> Iterator[SelectorUse]:
     for expr in checked.list_expressions(rule):
-        for each in checked_expr.walk(expr):
+        for each in checked_expr.walk_expressions(expr):
             match each:
                 case checked_expr.NodeMatch(selector=selector):
                     yield SelectorUse(selector, "nodes", policy, rule)
@@ -177,7 +179,7 @@ def _find_expression_selectors(
                     pass
 
 
-def list_words(result: parser.ParseResult) -> Iterator[str]:
+def list_program_words(result: parser.ParseResult) -> Iterator[str]:
     """Yield the words of a text, and the params in its queries; no comments, no strings."""
     for lexeme in scanner.LexemeScan(result.text).lexemes:
         if lexeme.kind == "word":

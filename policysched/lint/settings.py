@@ -35,21 +35,21 @@ class RuleSettings:
     levels: Mapping[str, diagnostics.Severity] = dataclasses.field(default_factory=dict)
     thresholds: thresholds.Thresholds = thresholds.DEFAULT
 
-    def runs(self, code: str) -> bool:
+    def is_rule_enabled(self, code: str) -> bool:
         """Return whether a rule runs; the longest prefix decides."""
-        selected = _longest(code, self.select) if self.select else 0
-        ignored = _longest(code, self.ignore)
+        selected = _find_longest_prefix(code, self.select) if self.select else 0
+        ignored = _find_longest_prefix(code, self.ignore)
         return selected is not None and (ignored is None or selected > ignored)
 
     def is_excluded(self, code: str, path: str) -> bool:
         """Return whether findings of a rule are not reported in a file."""
         return any(
-            _longest(code, prefixes) is not None
+            _find_longest_prefix(code, prefixes) is not None
             for pattern, prefixes in self.per_path.items()
             if fnmatch.fnmatch(path, pattern) or fnmatch.fnmatch(path, f"*/{pattern}")
         )
 
-    def level(self, code: str, own: diagnostics.Severity) -> diagnostics.Severity:
+    def get_level(self, code: str, own: diagnostics.Severity) -> diagnostics.Severity:
         """Return how bad findings of a rule are."""
         longest = max((p for p in self.levels if code.startswith(p)), key=len, default=None)
         return own if longest is None else self.levels[longest]
@@ -60,5 +60,5 @@ def is_at_least(severity: diagnostics.Severity, level: diagnostics.Severity) -> 
     return ORDER.index(severity) >= ORDER.index(level)
 
 
-def _longest(code: str, prefixes: Sequence[str]) -> int | None:
+def _find_longest_prefix(code: str, prefixes: Sequence[str]) -> int | None:
     return max((len(each) for each in prefixes if code.startswith(each)), default=None)

@@ -34,7 +34,7 @@ class DecisionPage:
         Parameters: `pod=NAMESPACE/NAME`, `result=scheduled|unschedulable|error`, and `limit=N`,
         100 where it is left out.
         """
-        problem = _problem(query)
+        problem = _find_query_problem(query)
         if problem:
             return http_server.HttpPage(f"{problem}\n".encode(), status=400)
         limit = int(query.get_one("limit", str(_DEFAULT_LIMIT)))
@@ -56,7 +56,7 @@ class DecisionPage:
             yield decision
 
 
-def _problem(query: http_server.QueryParameters) -> str:
+def _find_query_problem(query: http_server.QueryParameters) -> str:
     limit, result = query.get_one("limit", str(_DEFAULT_LIMIT)), query.get_one("result")
     if not (limit.isascii() and limit.isdigit()) or len(limit) > len(str(_DEFAULT_LIMIT)) + 6:
         return "`limit` must be a whole number"
@@ -75,10 +75,12 @@ def as_json(decision: decisions.SchedulingDecision) -> dict[str, object]:
         "uid": decision.uid,
         "attempt": decision.attempt,
         "time": decision.decided_at.isoformat(),
-        "waitedSeconds": _rounded(decision.waited_seconds),
-        "decidedSeconds": _rounded(decision.duration_seconds),
-        "endedSeconds": None if ended is None else _rounded(ended - decision.started_seconds),
-        "points": _points(decision),
+        "waitedSeconds": _round_to_microseconds(decision.waited_seconds),
+        "decidedSeconds": _round_to_microseconds(decision.duration_seconds),
+        "endedSeconds": None
+        if ended is None
+        else _round_to_microseconds(ended - decision.started_seconds),
+        "points": _list_extension_points(decision),
         "profile": decision.scheduler_name,
         "policies": decision.policies,
         "policyHash": decision.policy_hash,
@@ -87,43 +89,43 @@ def as_json(decision: decisions.SchedulingDecision) -> dict[str, object]:
         "message": decision.message,
         "nodes": decision.node_count,
         "feasible": decision.feasible_count,
-        "prefilter": None if decision.pre_filter is None else _status(decision.pre_filter),
-        "rejections": [_rejection(each) for each in decision.rejections],
-        "best": _best(decision),
-        "scores": {} if decision.standing is None else _scores(decision.standing),
+        "prefilter": None if decision.pre_filter is None else _make_status(decision.pre_filter),
+        "rejections": [_make_rejection(each) for each in decision.rejections],
+        "best": _list_best_nodes(decision),
+        "scores": {} if decision.standing is None else _make_scores(decision.standing),
         "nominatedNode": decision.nominated_node_name,
         "victims": decision.victims,
         "evidence": decision.evidence,
     }
 
 
-def _rounded(seconds: float) -> float:
+def _round_to_microseconds(seconds: float) -> float:
     """Return seconds in full microseconds: more would be noise."""
     return round(seconds, 6)
 
 
-def _points(decision: decisions.SchedulingDecision) -> list[dict[str, object]]:
+def _list_extension_points(decision: decisions.SchedulingDecision) -> list[dict[str, object]]:
     """Return the extension points in order, with seconds since the attempt began."""
     began = decision.started_seconds
     return [
         {
             "point": each.point,
             "code": each.code.value,
-            "startedSeconds": _rounded(each.started_seconds - began),
-            "seconds": _rounded(each.ended_seconds - each.started_seconds),
+            "startedSeconds": _round_to_microseconds(each.started_seconds - began),
+            "seconds": _round_to_microseconds(each.ended_seconds - each.started_seconds),
         }
         for each in decision.times.taken
     ]
 
 
-def _status(answer: status.Status) -> dict[str, object]:
+def _make_status(answer: status.Status) -> dict[str, object]:
     return {"plugin": answer.plugin, "code": answer.code.value, "reasons": answer.reasons}
 
 
-def _rejection(rejection: standings.Rejection) -> dict[str, object]:
+def _make_rejection(rejection: standings.Rejection) -> dict[str, object]:
     rule = rejection.answer.rule
     return {
-        **_status(rejection.answer),
+        **_make_status(rejection.answer),
         "policy": "" if rule is None else rule.policy,
         "rule": "" if rule is None else rule.rule,
         "line": 0 if rule is None else rule.line,
@@ -132,14 +134,14 @@ def _rejection(rejection: standings.Rejection) -> dict[str, object]:
     }
 
 
-def _best(decision: decisions.SchedulingDecision) -> Sequence[str]:
+def _list_best_nodes(decision: decisions.SchedulingDecision) -> Sequence[str]:
     """Return the chosen node and those that came next; the second one is the runner-up."""
     if decision.standing is not None:
         return decision.standing.nodes
     return () if decision.node_name is None else (decision.node_name,)
 
 
-def _scores(standing: standings.Standing) -> dict[str, dict[str, int | float]]:
+def _make_scores(standing: standings.Standing) -> dict[str, dict[str, int | float]]:
     found: dict[str, dict[str, int | float]] = {}
     by_node = zip(standing.nodes, standing.weighted.T, standing.totals, strict=True)
     for name, weighted, total in by_node:

@@ -54,12 +54,12 @@ def read_decisions(
         RemoteError: no answer, or a refusal.
     """
     is_url = where.startswith(("http://", "https://"))
-    body = _fetch(where, pod, access) if is_url else _read_file(where)
+    body = _fetch_decisions(where, pod, access) if is_url else _read_decision_file(where)
     try:
         page = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise errors.InputError(_redact_url(where), "is no JSON") from error
-    schema = orjson.loads(_resources.text("schemas", "decisions.schema.json"))
+    schema = orjson.loads(_resources.read_resource_text("schemas", "decisions.schema.json"))
     problem = next(jsonschema.Draft202012Validator(schema).iter_errors(page), None)
     if problem is not None or not all(map(_has_scores_of_best, page["decisions"])):
         advice = f"it must be what {decision_page.PATH} says"
@@ -76,7 +76,7 @@ def _redact_url(where: str) -> str:
     return "stdin" if where == "-" else where
 
 
-def _read_file(where: str) -> bytes:
+def _read_decision_file(where: str) -> bytes:
     try:
         return sys.stdin.buffer.read() if where == "-" else pathlib.Path(where).read_bytes()
     except OSError as error:
@@ -85,12 +85,14 @@ def _read_file(where: str) -> bytes:
         raise errors.InputError(server_urls.quote_url(where), "is not a file path") from error
 
 
-def _fetch(where: str, pod: str | None, access: DecisionServerCredentials) -> bytes:
+def _fetch_decisions(where: str, pod: str | None, access: DecisionServerCredentials) -> bytes:
     import requests  # noqa: PLC0415 - files do without
 
-    url = _page_url(where)
+    url = _make_page_url(where)
     query = {"limit": "1000000"} | ({} if pod is None else {"pod": pod})
-    headers = {"Authorization": f"Bearer {_token(access.token_file)}"} if access.token_file else {}
+    headers = (
+        {"Authorization": f"Bearer {_read_token(access.token_file)}"} if access.token_file else {}
+    )
     verify = access.ca_file or not access.is_unverified
     try:
         with warnings.catch_warnings():
@@ -115,9 +117,9 @@ def _fetch(where: str, pod: str | None, access: DecisionServerCredentials) -> by
     return answer.content
 
 
-def _page_url(where: str) -> str:
+def _make_page_url(where: str) -> str:
     """Return the address of the page on the server that a URL names."""
-    parts = server_urls.split(where)
+    parts = server_urls.split_server_url(where)
     if parts is None:
         advice = "write https://HOST:PORT, or the path of a file"
         raise errors.InputError(
@@ -127,8 +129,8 @@ def _page_url(where: str) -> str:
     return urllib.parse.urlunsplit((parts.scheme, parts.netloc, path, "", ""))
 
 
-def _token(path: str) -> str:
-    token = _read_file(path).decode(errors="replace").strip()
+def _read_token(path: str) -> str:
+    token = _read_decision_file(path).decode(errors="replace").strip()
     if not (token.isascii() and token.isprintable()) or not token:
         raise errors.InputError(path, "holds no token")
     return token

@@ -30,14 +30,14 @@ class DryRunReport:
         self._told: str = ""
         self._last_told: dry_run.SchedulerComparison | None = None
 
-    def log_news(self) -> None:
+    def log_new_differences(self) -> None:
         """Write a summary into the log, and the latest differences, if there is news."""
         line = self.format_summary()
         if line == self._told:
             return
         self._told = line
         for each in self._list_new_differences():
-            _log.info("dry run: %s", _line(each))
+            _log.info("dry run: %s", _format_difference(each))
         _log.info("dry run: %s", line)
 
     def _list_new_differences(self) -> list[dry_run.SchedulerComparison]:
@@ -66,7 +66,7 @@ class DryRunReport:
         ]
         return ", ".join(parts)
 
-    def collect(self) -> Iterator[core.Metric]:
+    def collect_metrics(self) -> Iterator[core.Metric]:
         """Yield counters of placed pods and gauges of those that wait."""
         compared = self._compared
         pods = core.CounterMetricFamily(
@@ -114,14 +114,18 @@ def _count_by_outcome(
     return found
 
 
-def _line(each: dry_run.SchedulerComparison) -> str:
+def _format_difference(each: dry_run.SchedulerComparison) -> str:
     fields = {
         "pod": each.pod,
         "outcome": each.outcome.value,
         "theirs": each.their_node or "none",
         "ours": each.our_node or "none",
     }
-    return f"{logs.fields(**fields)}: {each.why}" if each.why else logs.fields(**fields)
+    return (
+        f"{logs.make_log_fields(**fields)}: {each.why}"
+        if each.why
+        else logs.make_log_fields(**fields)
+    )
 
 
 def _as_json(each: dry_run.SchedulerComparison) -> dict[str, Any]:

@@ -40,22 +40,22 @@ class MetricsExporter:
         )
         info.labels(policysched.__version__).set(1)
 
-    def add(self, collect: Callable[[], Iterable[core.Metric]]) -> None:
+    def add_collector(self, collect: Callable[[], Iterable[core.Metric]]) -> None:
         """Ask `collect` whenever the page is asked for."""
         self.registry.register(_Collector(collect))
 
-    def follow(
+    def add_scheduler_metrics(
         self,
         scheduler: schedulers.Scheduler,
         readers: Callable[[], Iterable[readings.MetricReader]],
         source: metrics_source.MetricsSource | None,
     ) -> None:
         """Tell of a scheduler, of the metrics that its rules read, and of where they come from."""
-        self.add(lambda: scheduler_metrics.collect(scheduler))
-        self.add(lambda: collect_samples(readers(), scheduler.cache.snapshot()))
+        self.add_collector(lambda: scheduler_metrics.collect_scheduler_metrics(scheduler))
+        self.add_collector(lambda: collect_sample_metrics(readers(), scheduler.cache.snapshot()))
         if source is not None:
-            self.add(lambda: collect_sources(source.health()))
-            self.add(lambda: collect_queries(source.stats()))
+            self.add_collector(lambda: collect_source_metrics(source.get_server_health()))
+            self.add_collector(lambda: collect_query_metrics(source.get_metric_stats()))
 
     def make_page(self, _query: http_server.QueryParameters | None = None) -> http_server.HttpPage:
         """Return all of it."""
@@ -71,7 +71,7 @@ class _Collector(registry.Collector):
         return self._collect()
 
 
-def collect_sources(health: Iterable[status.SourceHealth]) -> Families:
+def collect_source_metrics(health: Iterable[status.SourceHealth]) -> Families:
     """Yield which sources are up."""
     up = core.GaugeMetricFamily(
         "policysched_metrics_source_up",
@@ -83,7 +83,7 @@ def collect_sources(health: Iterable[status.SourceHealth]) -> Families:
     yield up
 
 
-def collect_queries(stats: Iterable[status.MetricStats]) -> Families:
+def collect_query_metrics(stats: Iterable[status.MetricStats]) -> Families:
     """Yield what came of the queries for each metric."""
     labels = ("metric", "source")
     queries = core.CounterMetricFamily(
@@ -108,7 +108,7 @@ def collect_queries(stats: Iterable[status.MetricStats]) -> Families:
         key = (each.key, each.source)
         queries.add_metric(key, each.queries)
         durations.add_metric(
-            key, scheduler_metrics.count_buckets(each.durations), each.durations.total
+            key, scheduler_metrics.count_cumulative_buckets(each.durations), each.durations.total
         )
         for cause, count in each.counts.items():
             answers.add_metric((*key, cause.value), count)
@@ -117,14 +117,16 @@ def collect_queries(stats: Iterable[status.MetricStats]) -> Families:
     yield from (queries, answers, success, durations)
 
 
-def collect_samples(readers: Iterable[readings.MetricReader], snap: snapshot.Snapshot) -> Families:
+def collect_sample_metrics(
+    readers: Iterable[readings.MetricReader], snap: snapshot.Snapshot
+) -> Families:
     """Yield what rules find of each metric on the nodes now, whether it is asked for or not."""
     own = _drop_window_readers(readers)
-    yield from collect_sample_ages(own, snap, "nodes")
-    added = _gauge(
+    yield from collect_sample_age_metrics(own, snap, "nodes")
+    added = _make_gauge(
         "policysched_metric_added_load", "What just-placed pods add, over all nodes, in its unit."
     )
-    pods = _gauge("policysched_metric_added_pods", "Just-placed pods that count.")
+    pods = _make_gauge("policysched_metric_added_pods", "Just-placed pods that count.")
     alive = snap.view_rows(np.flatnonzero(snap.is_alive))
     for reader in own:
         found = reader.read(alive)
@@ -133,7 +135,7 @@ def collect_samples(readers: Iterable[readings.MetricReader], snap: snapshot.Sna
     yield from (added, pods)
 
 
-def collect_sample_ages(
+def collect_sample_age_metrics(
     readers: Iterable[readings.MetricReader], snap: snapshot.Snapshot, objects: str
 ) -> Families:
     """Yield which rows have a value of each metric, and how old these are.
@@ -143,14 +145,18 @@ def collect_sample_ages(
         snap: the rows.
         objects: what these are, `nodes` or `clusters`.
     """
-    counted = _gauge(
+    counted = _make_gauge(
         f"policysched_metric_{objects}",
         f"{objects.capitalize()} by whether they have a value.",
         "state",
     )
-    newest = _gauge("policysched_metric_newest_sample_age_seconds", "Age of the newest sample.")
-    oldest = _gauge("policysched_metric_oldest_sample_age_seconds", "Age of the oldest sample.")
-    outage = _gauge(
+    newest = _make_gauge(
+        "policysched_metric_newest_sample_age_seconds", "Age of the newest sample."
+    )
+    oldest = _make_gauge(
+        "policysched_metric_oldest_sample_age_seconds", "Age of the oldest sample."
+    )
+    outage = _make_gauge(
         "policysched_metric_outage", f"1 while none of the {objects} has a valid sample."
     )
     alive = snap.view_rows(np.flatnonzero(snap.is_alive))
@@ -167,7 +173,7 @@ def collect_sample_ages(
     yield from (counted, newest, oldest, outage)
 
 
-def _gauge(name: str, text: str, *labels: str) -> core.GaugeMetricFamily:
+def _make_gauge(name: str, text: str, *labels: str) -> core.GaugeMetricFamily:
     return core.GaugeMetricFamily(name, text, labels=("metric", *labels))
 
 

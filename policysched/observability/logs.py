@@ -46,19 +46,21 @@ class LogFields(str):
     values: dict[str, object]
 
 
-def fields(**values: object) -> LogFields:
+def make_log_fields(**values: object) -> LogFields:
     """Return `key=value` pairs, to be the argument of a `%s`; values with blanks are quoted."""
-    made = LogFields(" ".join(f"{key}={_quoted(str(value))}" for key, value in values.items()))
+    made = LogFields(
+        " ".join(f"{key}={_quote_field_value(str(value))}" for key, value in values.items())
+    )
     made.values = values
     return made
 
 
-def _quoted(text: str) -> str:
+def _quote_field_value(text: str) -> str:
     is_plain = text and not any(sign in text for sign in ' "=')
     return text if is_plain else json.dumps(text, ensure_ascii=False)
 
 
-class _Formatter(logging.Formatter):
+class _LogFormatter(logging.Formatter):
     def __init__(self, clock: clocks.Clock) -> None:
         super().__init__()
         self._clock = clock
@@ -67,24 +69,24 @@ class _Formatter(logging.Formatter):
         return self._clock.now().strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
 
 
-class _TextFormatter(_Formatter):
+class _TextFormatter(_LogFormatter):
     """Formats a record on one line, whatever its message has; a traceback follows, set in."""
 
     def format(self, record: logging.LogRecord) -> str:
-        message = control_characters.escape_line(record.getMessage())
+        message = control_characters.escape_to_one_line(record.getMessage())
         line = f"{self._time()} {record.levelname} {record.name}: {message}"
         if record.exc_info:
-            line += "\n" + _indented(self.formatException(record.exc_info))
-        return SECRETS.clean(line)
+            line += "\n" + _indent_traceback(self.formatException(record.exc_info))
+        return SECRETS.remove_secrets(line)
 
 
-def _indented(trace: str) -> str:
+def _indent_traceback(trace: str) -> str:
     """Return a traceback that looks like no record, whatever the message of its error holds."""
-    lines = (control_characters.escape_line(line) for line in trace.split("\n"))
+    lines = (control_characters.escape_to_one_line(line) for line in trace.split("\n"))
     return "\n".join(f"  {line}" for line in lines)
 
 
-class _JsonFormatter(_Formatter):
+class _JsonFormatter(_LogFormatter):
     """Formats a record as one JSON object on one line, with the traceback as `error`."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -94,29 +96,29 @@ class _JsonFormatter(_Formatter):
             "time": self._time(),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": SECRETS.clean(_without_fields(record)),
+            "message": SECRETS.remove_secrets(_get_message_without_fields(record)),
         }
         if known:
             merged = {key: value for values in known for key, value in values.items()}
-            said["fields"] = {key: _json_value(value) for key, value in merged.items()}
+            said["fields"] = {key: _convert_to_json_value(value) for key, value in merged.items()}
         if record.exc_info:
-            said["error"] = SECRETS.clean(self.formatException(record.exc_info))
+            said["error"] = SECRETS.remove_secrets(self.formatException(record.exc_info))
         return json.dumps(said, separators=(",", ":"))
 
 
-def _without_fields(record: logging.LogRecord) -> str:
+def _get_message_without_fields(record: logging.LogRecord) -> str:
     if not isinstance(record.args, tuple):
         return record.getMessage()
     rest = tuple("" if isinstance(each, LogFields) else each for each in record.args)
     return (str(record.msg) % rest).strip() if rest else str(record.msg)
 
 
-def _json_value(value: object) -> object:
+def _convert_to_json_value(value: object) -> object:
     is_plain = value is None or isinstance(value, bool | int | float)
-    return value if is_plain else SECRETS.clean(str(value))
+    return value if is_plain else SECRETS.remove_secrets(str(value))
 
 
-def configure(
+def configure_logging(
     clock: clocks.Clock, level: str = "info", stream: TextIO | None = None, form: Form = "text"
 ) -> None:
     """Send logs of this level and above to `stream` (default: stderr), and uncaught errors too.

@@ -10,7 +10,7 @@ from policysched.kube.events import event_series
 class ObjectEventRecorder(Protocol):
     """Queues events; see `kube.events.event_recorder.ApiEventRecorder`."""
 
-    def record_of_object(
+    def record_object_event(
         self,
         about: event_series.InvolvedObject,
         event_type: str,
@@ -22,6 +22,6 @@ class ObjectEventRecorder(Protocol):
         """Queue an event about an object."""
         ...
 
-    def record_of_cluster(self, event_type: str, reason: str, action: str, note: str, /) -> None:
+    def record_cluster_event(self, event_type: str, reason: str, action: str, note: str, /) -> None:
         """Queue an event about the cluster."""
         ...

@@ -48,26 +48,31 @@ class Redactor:
         """Start with patterns alone."""
         self._known: list[KnownSecrets] = []
 
-    def add(self, known: KnownSecrets) -> None:
+    def add_secret_source(self, known: KnownSecrets) -> None:
         """Take out, too, what `known` returns at the time; the scheme of a header stays."""
         self._known.append(known)
 
-    def clean(self, text: str) -> str:
+    def remove_secrets(self, text: str) -> str:
         """Return a text without secrets."""
-        values = {part for known in self._known for value in known() for part in _parts(value)}
+        values = {
+            part
+            for known in self._known
+            for value in known()
+            for part in _split_secret_parts(value)
+        }
         for value in sorted(values, key=len, reverse=True):
             text = text.replace(value, HIDDEN)
-        return mask_patterns(text)
+        return mask_secret_patterns(text)
 
 
-def mask_patterns(text: str) -> str:
+def mask_secret_patterns(text: str) -> str:
     """Return a text without what looks like a secret."""
     for pattern, replacement in _PATTERNS:
         text = pattern.sub(replacement, text)
     return text
 
 
-def _parts(value: str) -> Iterable[str]:
+def _split_secret_parts(value: str) -> Iterable[str]:
     """Yield the secret parts of a value, which may be that of an Authorization header."""
     scheme, _, rest = value.partition(" ")
     secret = rest if scheme in ("Bearer", "Basic") else value

@@ -8,7 +8,9 @@ from policysched.kube.http import request_stats
 from policysched.observability import scheduler_metrics
 
 
-def collect(stats: request_stats.RequestStats, host: str) -> scheduler_metrics.Families:
+def collect_request_metrics(
+    stats: request_stats.RequestStats, host: str
+) -> scheduler_metrics.Families:
     """Yield what became of the requests to `host`, `HOST:PORT`."""
     requests = core.CounterMetricFamily(
         "rest_client_requests",
@@ -24,5 +26,7 @@ def collect(stats: request_stats.RequestStats, host: str) -> scheduler_metrics.F
         labels=("verb", "host"),
     )
     for (method,), made in stats.durations:
-        durations.add_metric((method, host), scheduler_metrics.count_buckets(made), made.total)
+        durations.add_metric(
+            (method, host), scheduler_metrics.count_cumulative_buckets(made), made.total
+        )
     yield durations

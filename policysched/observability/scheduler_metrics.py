@@ -19,17 +19,17 @@ from policysched.scheduler import scheduler as schedulers
 Families: TypeAlias = Iterator[core.Metric]
 
 
-def collect(scheduler: schedulers.Scheduler) -> Families:
+def collect_scheduler_metrics(scheduler: schedulers.Scheduler) -> Families:
     """Yield everything about a scheduler, as it is now."""
-    yield from _attempts(scheduler)
-    yield from _durations(scheduler)
-    yield from _preemption(scheduler)
-    yield from _queue(scheduler)
-    yield from _cache(scheduler)
+    yield from _collect_attempts(scheduler)
+    yield from _collect_durations(scheduler)
+    yield from _collect_preemption(scheduler)
+    yield from _collect_queue(scheduler)
+    yield from _collect_cache(scheduler)
     yield from _collect_own_metrics(scheduler)
 
 
-def _attempts(scheduler: schedulers.Scheduler) -> Families:
+def _collect_attempts(scheduler: schedulers.Scheduler) -> Families:
     attempts = core.CounterMetricFamily(
         "scheduler_schedule_attempts",
         "Attempts to schedule pods, by how they ended.",
@@ -45,7 +45,7 @@ def _attempts(scheduler: schedulers.Scheduler) -> Families:
     )
 
 
-def _durations(scheduler: schedulers.Scheduler) -> Families:
+def _collect_durations(scheduler: schedulers.Scheduler) -> Families:
     measured = scheduler.measurements
     yield make_histograms(
         "scheduler_scheduling_attempt_duration_seconds",
@@ -77,7 +77,7 @@ def _durations(scheduler: schedulers.Scheduler) -> Families:
     )
 
 
-def _preemption(scheduler: schedulers.Scheduler) -> Families:
+def _collect_preemption(scheduler: schedulers.Scheduler) -> Families:
     measured = scheduler.measurements
     yield core.CounterMetricFamily(
         "scheduler_preemption_attempts",
@@ -89,11 +89,11 @@ def _preemption(scheduler: schedulers.Scheduler) -> Families:
     )
 
 
-def _queue(scheduler: schedulers.Scheduler) -> Families:
+def _collect_queue(scheduler: schedulers.Scheduler) -> Families:
     pending = core.GaugeMetricFamily(
         "scheduler_pending_pods", "Pods that wait, by queue.", labels=("queue",)
     )
-    for queue, count in scheduler.queue.pending_pods().items():
+    for queue, count in scheduler.queue.count_pending_pods().items():
         pending.add_metric((queue,), count)
     yield pending
     incoming = core.CounterMetricFamily(
@@ -109,22 +109,22 @@ def _queue(scheduler: schedulers.Scheduler) -> Families:
         "Pods that wait, by the plugins that rejected them in their last attempt.",
         labels=("plugin", "profile"),
     )
-    for key, count in _rejected(scheduler).items():
+    for key, count in _count_rejected_pods(scheduler).items():
         unschedulable.add_metric(key, count)
     yield unschedulable
 
 
-def _rejected(scheduler: schedulers.Scheduler) -> Counter[tuple[str, str]]:
+def _count_rejected_pods(scheduler: schedulers.Scheduler) -> Counter[tuple[str, str]]:
     """Return how many waiting pods each plugin rejected, by (plugin, profile)."""
     counts: Counter[tuple[str, str]] = Counter()
-    for queued in scheduler.queue.pods():
+    for queued in scheduler.queue.list_waiting_pods():
         profile = queued.info.pod.spec.scheduler_name
         for plugin in queued.unschedulable_plugins | queued.pending_plugins:
             counts[plugin, profile] += 1
     return counts
 
 
-def _cache(scheduler: schedulers.Scheduler) -> Families:
+def _collect_cache(scheduler: schedulers.Scheduler) -> Families:
     cache = scheduler.cache
     size = core.GaugeMetricFamily("scheduler_cache_size", "What the cache holds.", labels=("type",))
     size.add_metric(("nodes",), cache.nodes.alive_count)
@@ -165,16 +165,18 @@ def make_histograms(name: str, text: str, measured: histogram.LabelledHistograms
     """Return histograms by label, as the exposition wants them."""
     family = core.HistogramMetricFamily(name, text, labels=measured.labels)
     for values, made in measured:
-        family.add_metric(values, count_buckets(made), made.total)
+        family.add_metric(values, count_cumulative_buckets(made), made.total)
     return family
 
 
 def make_single_histogram(name: str, text: str, made: histogram.Histogram) -> core.Metric:
     """Return a histogram without labels."""
-    return core.HistogramMetricFamily(name, text, buckets=count_buckets(made), sum_value=made.total)
+    return core.HistogramMetricFamily(
+        name, text, buckets=count_cumulative_buckets(made), sum_value=made.total
+    )
 
 
-def count_buckets(made: histogram.Histogram) -> list[tuple[str, int]]:
+def count_cumulative_buckets(made: histogram.Histogram) -> list[tuple[str, int]]:
     """Return how many values lie up to each bound: the format counts each value in all of them."""
     bounds = (*(repr(bound).removesuffix(".0") for bound in made.bounds), "+Inf")  # as Go has it
     return list(zip(bounds, itertools.accumulate(made.counts), strict=True))

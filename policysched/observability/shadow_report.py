@@ -43,15 +43,15 @@ def add_shadow_decisions(
     decided = shadow_decisions.ShadowDecisions(
         current, scheduler.events.pods, clock, scheduler.queue.has_ready
     )
-    scheduler.decisions.listeners.append(decided.observe)
+    scheduler.decisions.listeners.append(decided.observe_decision)
     return decided
 
 
-def record(
+def record_report_event(
     recorder: recorders.ObjectEventRecorder, about: event_series.InvolvedObject, note: str
 ) -> None:
     """Record an event with a line of the report."""
-    recorder.record_of_object(about, "Normal", REASON, _ACTION, note)
+    recorder.record_object_event(about, "Normal", REASON, _ACTION, note)
 
 
 class ShadowReport:
@@ -68,11 +68,11 @@ class ShadowReport:
         try:
             while True:
                 await asyncio.sleep(REPORT_SECONDS)
-                self.report()
+                self.report_new_tallies()
         finally:
-            self.report()
+            self.report_new_tallies()
 
-    def report(self) -> None:
+    def report_new_tallies(self) -> None:
         """Tell of each policy by which anything was decided since the last time."""
         tallies = self._decided.tallies
         self._told = {key: told for key, told in self._told.items() if key in tallies}
@@ -85,9 +85,9 @@ class ShadowReport:
             _log.info("%s", line)
             self._tell(line)
 
-    def collect(self) -> Iterator[core.Metric]:
+    def collect_metrics(self) -> Iterator[core.Metric]:
         """Yield the counters."""
-        self._decided.follow()
+        self._decided.follow_candidates()
         labels = ("profile", "policy")
         decisions = core.CounterMetricFamily(
             "policysched_shadow_decisions",
@@ -113,7 +113,7 @@ class ShadowReport:
 
     def make_page(self) -> http_server.HttpPage:
         """Return everything about each policy, in the form of schemas/debug-shadow.schema.json."""
-        self._decided.follow()
+        self._decided.follow_candidates()
         found = [_as_json(*key, tally) for key, tally in self._decided.tallies.items()]
         return http_server.make_json_page(found)
 
@@ -123,7 +123,8 @@ def format_summary(profile: str, policy: str, tally: shadow_decisions.ShadowPoli
     counts = tally.outcomes
     head = (
         f"shadow policy {policy} of profile {profile}: {tally.changed:,} of {tally.decided:,} "
-        f"decisions since {tally.since:%Y-%m-%d %H:%M} UTC would be different ({_share(tally):.1%})"
+        f"decisions since {tally.since:%Y-%m-%d %H:%M} UTC would be different "
+        f"({_format_changed_share(tally):.1%})"
     )
     said = [head]
     for outcome, text in (
@@ -137,11 +138,11 @@ def format_summary(profile: str, policy: str, tally: shadow_decisions.ShadowPoli
     if tally.skipped:
         said.append(f"{tally.skipped:,} were not tried for lack of time")
     if tally.changes:
-        said.append(_example(tally.changes))
+        said.append(_choose_example(tally.changes))
     return ", ".join(said)
 
 
-def _example(changes: shadow_decisions.Changes) -> str:
+def _choose_example(changes: shadow_decisions.Changes) -> str:
     """Return the latest pod that would stay pending, else the latest at all."""
     pending = shadow.Outcome.NEWLY_UNSCHEDULABLE
     found = next((c for c in reversed(changes) if c.verdict.outcome is pending), changes[-1])
@@ -149,7 +150,7 @@ def _example(changes: shadow_decisions.Changes) -> str:
     return f"for example {found.pod} from {found.node_name or 'nowhere'} to {went}"
 
 
-def _share(tally: shadow_decisions.ShadowPolicyTally) -> float:
+def _format_changed_share(tally: shadow_decisions.ShadowPolicyTally) -> float:
     return tally.changed / tally.decided if tally.decided else 0.0
 
 
@@ -163,7 +164,7 @@ def _as_json(
         "since": tally.since.isoformat(),
         "decided": tally.decided,
         "changed": tally.changed,
-        "changedShare": round(_share(tally), 4),
+        "changedShare": round(_format_changed_share(tally), 4),
         "outcomes": {outcome.value: tally.outcomes[outcome] for outcome in shadow.Outcome},
         "skipped": tally.skipped,
         "seconds": round(tally.seconds, 6),

@@ -27,11 +27,11 @@ class SourceWatch:
             return
         if health.is_up:
             note = f"metrics source {health.name} is up again"
-            self.recorder.record_of_cluster("Normal", UP, _ACTION, note)
+            self.recorder.record_cluster_event("Normal", UP, _ACTION, note)
         else:
             source = f"{health.name} ({health.address})"
             note = f"metrics source {source} is down, its samples age: {health.problem}"
-            self.recorder.record_of_cluster("Warning", DOWN, _ACTION, note)
+            self.recorder.record_cluster_event("Warning", DOWN, _ACTION, note)
 
     def metric_asked(self, stats: status.MetricStats) -> None:
         """Do nothing: what queries bring is read where it is counted."""

@@ -46,7 +46,7 @@ def make_tracer(
     """
     if not configured.endpoint:
         return None
-    url = _url(configured.endpoint)
+    url = _make_traces_url(configured.endpoint)
     try:
         from opentelemetry.exporter.otlp.proto.http import (  # noqa: PLC0415 - see above
             trace_exporter,
@@ -59,13 +59,13 @@ def make_tracer(
     return AttemptTracer(exporter, configured.sampling_rate_per_million, clock, rng)
 
 
-def _url(endpoint: str) -> str:
+def _make_traces_url(endpoint: str) -> str:
     """Return where spans go: the usual path below an endpoint that has none.
 
     Raises:
         ConfigurationError: it is no URL of HTTP.
     """
-    parts = server_urls.split(endpoint)
+    parts = server_urls.split_server_url(endpoint)
     if parts is None:
         advice = "write http://HOST:4318, or https://…; OTLP over gRPC is not spoken"
         raise errors.ConfigurationError("`tracing.endpoint`", "is no URL of HTTP", help=advice)
@@ -114,9 +114,9 @@ class AttemptTracer:
     def on_end(self, decision: decisions.SchedulingDecision) -> None:
         """Make the spans of an attempt, if it is one of the sample."""
         if self._rng.random() * _MILLION < self._rate_per_million:
-            self._trace(decision)
+            self._make_attempt_spans(decision)
 
-    def _trace(self, decision: decisions.SchedulingDecision) -> None:
+    def _make_attempt_spans(self, decision: decisions.SchedulingDecision) -> None:
         """Make spans out of a record, whose times are those of a monotonic clock."""
         from opentelemetry import context, trace  # noqa: PLC0415 - see above
 
@@ -139,14 +139,14 @@ class AttemptTracer:
         root = self._tracer.start_span(
             "scheduling attempt",
             context.Context(),  # without a parent, whatever else goes on
-            attributes=_attributes(decision),
+            attributes=_make_span_attributes(decision),
             start_time=wall(queued_seconds),
         )
         if decision.result is not counters.AttemptResult.SCHEDULED:
-            root.set_status(_status(decision))
+            root.set_status(_make_span_status(decision))
         inside = trace.set_span_in_context(root, context.Context())
         span("queue", queued_seconds, started_seconds, inside)
-        for name, points in _phases(decision).items():
+        for name, points in _list_phases(decision).items():
             first, last = points[0].started_seconds, points[-1].ended_seconds
             phase = span(name, first, last, inside)
             within = trace.set_span_in_context(phase, context.Context())
@@ -155,7 +155,7 @@ class AttemptTracer:
         root.end(wall(ended_seconds))
 
 
-def _phases(decision: decisions.SchedulingDecision) -> dict[str, list[point_times.PointTime]]:
+def _list_phases(decision: decisions.SchedulingDecision) -> dict[str, list[point_times.PointTime]]:
     """Return the extension points of the cycle, and those of the binding."""
     found: dict[str, list[point_times.PointTime]] = {}
     for each in decision.times.taken:
@@ -164,7 +164,9 @@ def _phases(decision: decisions.SchedulingDecision) -> dict[str, list[point_time
     return found
 
 
-def _attributes(decision: decisions.SchedulingDecision) -> dict[str, str | int | tuple[str, ...]]:
+def _make_span_attributes(
+    decision: decisions.SchedulingDecision,
+) -> dict[str, str | int | tuple[str, ...]]:
     """Return what the attempt is about, by OpenTelemetry's names where it has them."""
     namespace, _, name = decision.pod.partition("/")
     return {
@@ -182,7 +184,7 @@ def _attributes(decision: decisions.SchedulingDecision) -> dict[str, str | int |
     }
 
 
-def _status(decision: decisions.SchedulingDecision) -> trace.Status | trace.StatusCode:
+def _make_span_status(decision: decisions.SchedulingDecision) -> trace.Status | trace.StatusCode:
     """Return an error for errors; a pod that fits nowhere is none."""
     from opentelemetry import trace  # noqa: PLC0415 - see above
 

@@ -79,14 +79,14 @@ class UnservedWatch:
             if now_seconds - told < AGAIN_SECONDS
         }
         by_name: dict[str, list[objects.Pod]] = {}
-        for pod in self._pods.list_ignored(self._clock.now().timestamp() - PATIENCE_SECONDS):
-            by_name.setdefault(_shorten(pod.spec.scheduler_name), []).append(pod)
+        for pod in self._pods.list_ignored_pods(self._clock.now().timestamp() - PATIENCE_SECONDS):
+            by_name.setdefault(_shorten_name(pod.spec.scheduler_name), []).append(pod)
         new = {name: pods for name, pods in by_name.items() if name not in self._told_seconds}
         if new:
-            self._warn(new)
+            self._warn_of_names(new)
             self._told_seconds |= dict.fromkeys(new, now_seconds)
 
-    def _warn(self, by_name: dict[str, list[objects.Pod]]) -> None:
+    def _warn_of_names(self, by_name: dict[str, list[objects.Pod]]) -> None:
         largest = sorted(by_name, key=lambda name: (-len(by_name[name]), name))
         told = [
             f"`{name}` ({len(by_name[name])} waiting, such as {by_name[name][0].key})"
@@ -101,7 +101,7 @@ class UnservedWatch:
             ", ".join(f"`{name}`" for name in self._served()),
         )
 
-    def collect(self) -> Iterator[core.Metric]:
+    def collect_metrics(self) -> Iterator[core.Metric]:
         """Yield how many pods wait for others, by schedulerName."""
         gauge = core.GaugeMetricFamily(
             "policysched_unserved_pods",
@@ -109,14 +109,14 @@ class UnservedWatch:
             labels=("scheduler_name",),
         )
         by_name: Counter[str] = Counter()
-        for number, (name, count) in enumerate(self._pods.counts().most_common()):
-            by_name[_shorten(name) if number < MAX_NAMES else OTHERS] += count
+        for number, (name, count) in enumerate(self._pods.count_by_scheduler_name().most_common()):
+            by_name[_shorten_name(name) if number < MAX_NAMES else OTHERS] += count
         for name, count in by_name.items():
             gauge.add_metric((name,), count)
         yield gauge
 
 
-def _shorten(name: str) -> str:
+def _shorten_name(name: str) -> str:
     """Return a name on one line and cut: the API server takes any text as a schedulerName."""
     plain = name.encode("unicode_escape").decode("ascii")
     return plain if len(plain) <= _MAX_NAME_CHARACTERS else f"{plain[:_MAX_NAME_CHARACTERS]}…"

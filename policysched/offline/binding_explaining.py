@@ -53,7 +53,7 @@ def find_binding(plane: control_plane_file.ControlPlane, key: str) -> objects.Bi
     if namesakes:
         advice = f"there is {spelling.join_alternatives(f'`{each}`' for each in namesakes[:3])}"
     else:
-        advice = spelling.did_you_mean(key, list(known)[:_MAX_NAMES_COMPARED])
+        advice = spelling.suggest_names(key, list(known)[:_MAX_NAMES_COMPARED])
     raise errors.InputError(f"`{key}`", "the control plane has no such binding", help=advice)
 
 
@@ -63,29 +63,29 @@ def report_binding(
     clusters: snapshot.ControlPlaneSnapshot,
 ) -> Report:
     """Return what is known about a binding in the documented form."""
-    found = explanation.explain(algorithm, binding, clusters)
+    found = explanation.explain_binding(algorithm, binding, clusters)
     return {
         "binding": binding.key,
         "replicas": binding.spec.replicas,
-        "present": _targets(binding.spec.clusters),
-        **_result(found.decision.result),
+        "present": _render_targets(binding.spec.clusters),
+        **_render_result(found.decision.result),
         "observedAffinity": found.decision.observed_affinity,
-        "policies": [_policy(each, found) for each in found.about],
-        "attempts": [_attempt(algorithm, each, clusters) for each in found.attempts],
+        "policies": [_render_policy(each, found) for each in found.about],
+        "attempts": [_render_attempt(algorithm, each, clusters) for each in found.attempts],
     }
 
 
-def _result(result: algorithms.Result) -> Report:
+def _render_result(result: algorithms.Result) -> Report:
     if isinstance(result, karmada_errors.PlacementFailure):
         return {"clusters": [], "errorKind": result.kind, "error": result.text}
-    return {"clusters": _targets(result), "errorKind": "", "error": ""}
+    return {"clusters": _render_targets(result), "errorKind": "", "error": ""}
 
 
-def _targets(targets: objects.Targets) -> list[Report]:
+def _render_targets(targets: objects.Targets) -> list[Report]:
     return [{"name": each.name, "replicas": each.replicas} for each in targets]
 
 
-def _policy(policy: checked.CheckedPolicy, found: explanation.BindingExplanation) -> Report:
+def _render_policy(policy: checked.CheckedPolicy, found: explanation.BindingExplanation) -> Report:
     """Return what a policy adds to the placement, if it is the one that is heard."""
     adds = [statement for statement, name in found.added.items() if name == policy.name]
     return {"policy": policy.name, "adds": adds}
@@ -94,13 +94,13 @@ def _policy(policy: checked.CheckedPolicy, found: explanation.BindingExplanation
 # --- attempts ------------------------------------------------------------------------------------
 
 
-def _attempt(
+def _render_attempt(
     algorithm: algorithms.BindingAlgorithm,
     made: explanation.ExplainedAttempt,
     clusters: snapshot.ControlPlaneSnapshot,
 ) -> Report:
     policies = algorithm.policies
-    seen = policies.view(made.request.binding, clusters) if policies else None
+    seen = policies.make_binding_view(made.request.binding, clusters) if policies else None
     measured = None
     if policies is not None and seen is not None:
         measured = metric_evidence.MetricReport(
@@ -111,14 +111,14 @@ def _attempt(
     return {
         "affinity": made.request.affinity_name,
         "verdicts": {
-            name: _verdict(made.refusals[name], row, measured)
+            name: _render_verdict(made.refusals[name], row, measured)
             for name, row in zip(names, rows, strict=True)
         },
         "feasible": len(made.ranked),
-        "ranking": [_candidate(made, n, seen, names) for n in range(len(made.ranked))],
-        "selection": _selection(made),
-        "division": _division(made),
-        **_result(made.result),
+        "ranking": [_render_candidate(made, n, seen, names) for n in range(len(made.ranked))],
+        "selection": _render_selection(made),
+        "division": _render_division(made),
+        **_render_result(made.result),
         **(_rename_nodes_to_clusters(measured.as_json()) if measured else {}),
     }
 
@@ -132,7 +132,7 @@ def _rename_nodes_to_clusters(told: Mapping[str, Any]) -> Report:
     return {**told, "metrics": metrics} if told else {}
 
 
-def _verdict(
+def _render_verdict(
     refusals: Sequence[explanation.ClusterRefusal],
     row: int,
     measured: metric_evidence.MetricReport | None,
@@ -143,15 +143,15 @@ def _verdict(
         "plugin": first.plugin if first else "",
         "code": status.Code.UNSCHEDULABLE.value if first else "",
         "reasons": [first.reason] if first else [],
-        "all": [_refusal(each, row, measured) for each in refusals],
+        "all": [_render_refusal(each, row, measured) for each in refusals],
     }
 
 
-def _refusal(
+def _render_refusal(
     refusal: explanation.ClusterRefusal, row: int, measured: metric_evidence.MetricReport | None
 ) -> Report:
     ref = refusal.ref
-    detail = measured.detail(ref, row) if measured else None
+    detail = measured.make_rule_detail(ref, row) if measured else None
     return {
         "plugin": refusal.plugin,
         "code": status.Code.UNSCHEDULABLE.value,
@@ -163,7 +163,7 @@ def _refusal(
     }
 
 
-def _candidate(
+def _render_candidate(
     made: explanation.ExplainedAttempt,
     place: int,
     seen: cluster_view.BindingView | None,
@@ -178,7 +178,7 @@ def _candidate(
         "rules": [
             {
                 "rule": each.by,
-                **_raw(each, seen, at),
+                **_render_raw_score(each, seen, at),
                 "weight": each.weight,
                 "points": score_table.points(each.hundredths),
                 "weighted": score_table.points(each.hundredths * each.weight),
@@ -191,7 +191,7 @@ def _candidate(
     }
 
 
-def _raw(
+def _render_raw_score(
     points: explanation.ClusterPoints, seen: cluster_view.BindingView | None, place: int
 ) -> Report:
     """Return the number that points of the cluster at a place are made of, with its unit.
@@ -212,14 +212,14 @@ def _raw(
     return {"raw": value if is_told else None, "unit": str(rule.unit)}
 
 
-def _selection(made: explanation.ExplainedAttempt) -> Report | None:
+def _render_selection(made: explanation.ExplainedAttempt) -> Report | None:
     said = made.selection
     if said is None:
         return None
     return {"by": said.by, "how": said.how, "clusters": list(said.clusters)}
 
 
-def _division(made: explanation.ExplainedAttempt) -> Report | None:
+def _render_division(made: explanation.ExplainedAttempt) -> Report | None:
     said = made.division
     if said is None:
         return None
@@ -232,7 +232,7 @@ def _division(made: explanation.ExplainedAttempt) -> Report | None:
     }
 
 
-def report_all(
+def report_all_bindings(
     algorithm: algorithms.BindingAlgorithm,
     plane: control_plane_file.ControlPlane,
     clusters: snapshot.ControlPlaneSnapshot,

@@ -49,7 +49,7 @@ class SimulatedBinding:
         }
 
 
-def simulate(
+def simulate_bindings(
     algorithm: algorithm.BindingAlgorithm, plane: control_plane_file.ControlPlane
 ) -> Iterator[SimulatedBinding]:
     """Yield what becomes of each binding when it is scheduled now, in the order of the file.
@@ -60,7 +60,7 @@ def simulate(
     clusters = snapshot.make_snapshot(plane.clusters, plane.bindings)
     for binding in plane.bindings:
         try:
-            decision = binding_decision.decide(algorithm, binding, clusters)
+            decision = binding_decision.decide_binding(algorithm, binding, clusters)
         except policysched_errors.PluginFailure as error:
             former = binding.status.scheduler_observing_affinity_name
             decision = binding_decision.BindingDecision(

@@ -42,7 +42,7 @@ def read_cluster_facts(
         InputError: the file cannot be read, or is no cluster file.
         KubeError: the running cluster cannot be read.
     """
-    where, found = _objects(named, told)
+    where, found = _read_objects(named, told)
     return make_cluster_facts(where, found, list_annotation_keys(program), now)
 
 
@@ -59,16 +59,20 @@ def make_cluster_facts(
     """
     cluster = offline_cluster.make_empty_cluster(now)
     own = found.cluster
-    offline_cluster.add_objects(cluster, own, where, annotations)
+    offline_cluster.add_cluster_objects(cluster, own, where, annotations)
     pods = tuple(
         (pod, cluster.shapes.make_info(pod).shape) for pod in own.pods if not pod.is_terminal
     )
     snapshot = cluster.cache.snapshot(now)
-    members = _members(where, found.plane, annotations, now) if found.plane.clusters else None
+    members = (
+        _convert_members_to_facts(where, found.plane, annotations, now)
+        if found.plane.clusters
+        else None
+    )
     return cluster_facts.ClusterFacts(where, tuple(own.nodes), pods, snapshot, members)
 
 
-def _members(
+def _convert_members_to_facts(
     where: str,
     plane: control_plane_file.ControlPlane,
     annotations: frozenset[str],
@@ -84,17 +88,19 @@ def _members(
     return cluster_facts.ClusterFacts(where, nodes, shaped, cache.snapshot(now))
 
 
-def _objects(
+def _read_objects(
     named: str | live_cluster.LiveCluster, told: Callable[[str, int], None] | None
 ) -> tuple[str, dump_file.ObjectDump]:
     if isinstance(named, str):
-        (only, *others) = dump_file.read_all(named).places
+        (only, *others) = dump_file.read_dumps(named).places
         if others:
             raise errors.InputError(only[0], "there are several clusters, lint compares with one")
         return only
     from policysched.inputs import live_cluster  # noqa: PLC0415 - brings HTTP, TLS and credentials
 
-    server, found = live_cluster.read(named, live_cluster.ListingOptions(kinds=_KINDS, told=told))
+    server, found = live_cluster.read_live_cluster(
+        named, live_cluster.ListingOptions(kinds=_KINDS, told=told)
+    )
     return server, dump_file.ObjectDump(found)
 
 

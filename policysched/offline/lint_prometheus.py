@@ -55,7 +55,7 @@ _OPTIONS = {
 """What the table `prometheus` of lint's settings may say, and the type of it."""
 
 
-def make_source(url: str, table: Mapping[str, Any]) -> settings.PrometheusSource:
+def make_prometheus_source(url: str, table: Mapping[str, Any]) -> settings.PrometheusSource:
     """Return how to speak to a server.
 
     Args:
@@ -75,7 +75,7 @@ def make_source(url: str, table: Mapping[str, Any]) -> settings.PrometheusSource
     ca_file = given.pop("ca-file", None)
     fields = {key.replace("-", "_"): value for key, value in given.items()}
     found = settings.PrometheusSource(url, tls=settings.PrometheusTls(ca_file=ca_file), **fields)
-    problem = settings.problem(found)
+    problem = settings.find_source_problem(found)
     if problem:
         raise errors.InputError("--prometheus", problem)
     return found
@@ -88,7 +88,7 @@ def _convert_setting(key: str, value: object, where: str) -> object:
         raise errors.InputError(where, f"`{key}`: {str(error).lower()}") from error
 
 
-def survey_server(
+def survey_prometheus(
     server: settings.PrometheusSource,
     result: checker.CheckResult,
     now: datetime.datetime,
@@ -111,15 +111,19 @@ def survey_server(
         return PrometheusSurvey(prometheus_facts.PrometheusFacts(server.url), 0)
     about = subjects.RuleInput(result.program, result.parsed, result.texts)
     with connection.PrometheusClient("lint", server) as opened:
-        survey = _Surveyor(inspection.Inspector(opened), server.url, now.timestamp())
+        survey = _PrometheusSurveyor(
+            inspection.PrometheusInspector(opened), server.url, now.timestamp()
+        )
         survey.require_server()
         return survey.survey_queries(about.metric_queries, told, monotonic_seconds)
 
 
-class _Surveyor:
+class _PrometheusSurveyor:
     """Asks one question after the other; what the server does not offer is not known."""
 
-    def __init__(self, inspector: inspection.Inspector, name: str, now_seconds: float) -> None:
+    def __init__(
+        self, inspector: inspection.PrometheusInspector, name: str, now_seconds: float
+    ) -> None:
         self._inspector = inspector
         self._name = name
         self._start = now_seconds - LOOKBACK_DAYS * _DAY_SECONDS
@@ -129,7 +133,7 @@ class _Surveyor:
     def require_server(self) -> None:
         """Raise RemoteError unless the server answers the simplest of queries."""
         try:
-            self._inspector.evaluate("vector(1)")
+            self._inspector.evaluate_query("vector(1)")
         except failures.QueryError as error:
             raise errors.RemoteError(f"{self._name} cannot be asked: {error}") from error
 
@@ -147,16 +151,16 @@ class _Surveyor:
             told(number, min(len(asked), MAX_QUERIES))
             if monotonic_seconds() >= deadline:
                 break
-            found[each.query.text] = self._query(each.query.text)
+            found[each.query.text] = self._survey_query(each.query.text)
             parts = query_tree.list_selectors(each.expr)
-            selectors[each.query.text] = tuple(self._selector(part) for part in parts)
+            selectors[each.query.text] = tuple(self._survey_selector(part) for part in parts)
         facts = prometheus_facts.PrometheusFacts(
             name=self._name,
             lookback_days=LOOKBACK_DAYS,
             queries=found,
             selectors=selectors,
-            scrape_seconds=self._ask_or_default({}, self._inspector.scrape_seconds),
-            recordings=dict(self._recordings()),
+            scrape_seconds=self._ask_or_default({}, self._inspector.list_scrape_intervals),
+            recordings=dict(self._list_recordings()),
         )
         return PrometheusSurvey(facts, len({each.query.text for each in asked}) - len(found))
 
@@ -173,15 +177,17 @@ class _Surveyor:
                 raise errors.RemoteError(f"{self._name} cannot be asked: {error}") from error
             return otherwise
 
-    def _query(self, promql: str) -> prometheus_facts.QueryFacts:
+    def _survey_query(self, promql: str) -> prometheus_facts.QueryFacts:
         try:
-            evaluated = self._inspector.evaluate(promql)
+            evaluated = self._inspector.evaluate_query(promql)
         except failures.QueryError as error:
             return prometheus_facts.QueryFacts(problem=str(error))
-        series = tuple(_series(each) for each in evaluated.answer.series)
+        series = tuple(_convert_series(each) for each in evaluated.answer.series)
         return prometheus_facts.QueryFacts("", series, evaluated.read_samples, evaluated.seconds)
 
-    def _selector(self, part: promql_parser.VectorSelector) -> prometheus_facts.SelectorFacts:
+    def _survey_selector(
+        self, part: promql_parser.VectorSelector
+    ) -> prometheus_facts.SelectorFacts:
         try:
             text = query_text.render_selector(part)
         except query_text.UnknownSyntaxError:
@@ -189,38 +195,40 @@ class _Surveyor:
         known = self._known.get(text)
         if known is None:
             known = self._known[text] = self._ask_or_default(
-                prometheus_facts.SelectorFacts(), lambda: self._ask(part, text)
+                prometheus_facts.SelectorFacts(), lambda: self._ask_about_series(part, text)
             )
         return known
 
-    def _ask(self, part: promql_parser.VectorSelector, text: str) -> prometheus_facts.SelectorFacts:
+    def _ask_about_series(
+        self, part: promql_parser.VectorSelector, text: str
+    ) -> prometheus_facts.SelectorFacts:
         ask, name = self._inspector, part.name or ""
-        if ask.evaluate(f"count({text})").answer.series:
+        if ask.evaluate_query(f"count({text})").answer.series:
             jobs: list[str] = self._ask_or_default(
-                [], lambda: ask.label_values("job", text, self._start, self._end)
+                [], lambda: ask.list_label_values("job", text, self._start, self._end)
             )
-            kind = self._ask_or_default("", lambda: self._kind(name)) if name else ""
+            kind = self._ask_or_default("", lambda: self._get_metric_kind(name)) if name else ""
             return prometheus_facts.SelectorFacts(jobs=tuple(jobs), kind=kind)
         if not name or ask.has_series(text, self._start, self._end):
             return prometheus_facts.SelectorFacts(is_there=False)
         if not ask.has_series(name, self._start, self._end):
-            names = ask.label_values("__name__", "", self._start, self._end)
+            names = ask.list_label_values("__name__", "", self._start, self._end)
             return prometheus_facts.SelectorFacts(
                 is_there=False, was_there=False, is_name_known=False, known=tuple(names)
             )
-        return self._without_match(part, name)
+        return self._find_unmatched_label(part, name)
 
-    def _without_match(
+    def _find_unmatched_label(
         self, part: promql_parser.VectorSelector, name: str
     ) -> prometheus_facts.SelectorFacts:
         """Return which label or value it is that no series of the name has."""
-        labels = self._inspector.label_names(name, self._start, self._end)
+        labels = self._inspector.list_label_names(name, self._start, self._end)
         for label, value in query_labels.find_required_matchers(part):
             if label not in labels:
                 return prometheus_facts.SelectorFacts(
                     is_there=False, was_there=False, unknown_label=label, known=tuple(labels)
                 )
-            values = self._inspector.label_values(label, name, self._start, self._end)
+            values = self._inspector.list_label_values(label, name, self._start, self._end)
             is_listed_whole = len(values) < inspection.MAX_LISTED
             if value is not None and value not in values and is_listed_whole:
                 return prometheus_facts.SelectorFacts(
@@ -232,17 +240,19 @@ class _Surveyor:
                 )
         return prometheus_facts.SelectorFacts(is_there=False, was_there=False)
 
-    def _kind(self, name: str) -> str:
-        found = self._inspector.kind(name)
+    def _get_metric_kind(self, name: str) -> str:
+        found = self._inspector.find_metric_kind(name)
         if found:
             return found
         end = next((end for end in _FAMILY_ENDS if name.endswith(end)), "")
-        family = self._inspector.kind(name.removesuffix(end)) if end else ""
+        family = self._inspector.find_metric_kind(name.removesuffix(end)) if end else ""
         # The parts of histograms and summaries count, whatever they are together.
         return "counter" if family in {"histogram", "summary"} else family
 
-    def _recordings(self) -> Iterator[tuple[str, str]]:
-        rules: list[tuple[str, str]] = self._ask_or_default([], self._inspector.recording_rules)
+    def _list_recordings(self) -> Iterator[tuple[str, str]]:
+        rules: list[tuple[str, str]] = self._ask_or_default(
+            [], self._inspector.list_recording_rules
+        )
         for name, query in rules:
             try:
                 yield query_tree.normalise_query(promql_parser.parse(query)), name
@@ -250,7 +260,7 @@ class _Surveyor:
                 continue  # newer syntax than the parser knows
 
 
-def _series(each: answers.InstantVectorSample) -> prometheus_facts.QuerySample:
+def _convert_series(each: answers.InstantVectorSample) -> prometheus_facts.QuerySample:
     is_number = each.value is not None and math.isfinite(each.value)
     labels: Mapping[str, str] = each.labels
     return prometheus_facts.QuerySample(labels, each.value if is_number else None)

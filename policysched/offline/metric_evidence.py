@@ -51,15 +51,15 @@ class MetricReport:
             return {}
         readers = {reader.name: reader for _, told in self._rules for reader in told.metrics}
         return {
-            "rules": [self._rule(rule, told) for rule, told in self._rules],
-            "metrics": {name: self._metric(reader) for name, reader in readers.items()},
+            "rules": [self._render_rule(rule, told) for rule, told in self._rules],
+            "metrics": {name: self._render_metric(reader) for name, reader in readers.items()},
         }
 
     def readers(self) -> list[readings.MetricReader]:
         """Return what reads the metrics, each as often as rules do."""
         return [reader for _, told in self._rules for reader in told.metrics]
 
-    def detail(self, ref: status.RuleRef | None, row: int) -> str | None:
+    def make_rule_detail(self, ref: status.RuleRef | None, row: int) -> str | None:
         """Return what a rule saw when it rejected a node; None if it reads no metric."""
         known = None if ref is None else self._by_ref.get(ref)
         if known is None:
@@ -68,7 +68,9 @@ class MetricReport:
         node = self._snap.view_rows(np.array([row], np.intp))
         return rule.measured_on(node) if isinstance(rule, reject.Reject) else told.on_node(node)
 
-    def _rule(self, rule: outage_hold.MetricRule, told: evidence.RuleEvidence) -> dict[str, object]:
+    def _render_rule(
+        self, rule: outage_hold.MetricRule, told: evidence.RuleEvidence
+    ) -> dict[str, object]:
         ref = base.rule_ref(rule.head)
         lost = rule.outage(self._snap)
         return {
@@ -80,20 +82,20 @@ class MetricReport:
             "outage": None if lost is None else evidence.outage(lost, self._snap, self._measured),
         }
 
-    def _metric(self, reader: readings.MetricReader) -> dict[str, object]:
+    def _render_metric(self, reader: readings.MetricReader) -> dict[str, object]:
         snap = self._snap
         found = reader.read(snap.view_all_rows())
         return {
             "unit": str(reader.metric.unit),
             "maxAgeSeconds": reader.metric.max_age_seconds,
             "nodes": {
-                snap.nodes.names[row]: _reading(found, row)
+                snap.nodes.names[row]: _render_reading(found, row)
                 for row in np.flatnonzero(snap.is_alive).tolist()
             },
         }
 
 
-def _reading(found: readings.Readings, row: int) -> dict[str, object]:
+def _render_reading(found: readings.Readings, row: int) -> dict[str, object]:
     is_known = bool(found.is_known[row])
     return {
         "state": found.state(row).value,

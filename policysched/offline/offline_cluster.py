@@ -40,7 +40,7 @@ def make_empty_cluster(now: datetime.datetime) -> OfflineCluster:
     return OfflineCluster(caches.Cache(clocks.ManualClock(now)), pod_shape.PodShapes())
 
 
-def add_objects(
+def add_cluster_objects(
     cluster: OfflineCluster,
     found: cluster_file.ClusterObjects,
     where: str,
@@ -51,21 +51,23 @@ def add_objects(
     Raises:
         InputError: an object is there twice, or holds a text that is no quantity.
     """
-    _refuse_twins(where, "Node", (node.name for node in found.nodes))
-    _refuse_twins(where, "Pod", (pod.key for pod in found.pods))
-    _refuse_twins(where, "Pod uid", (p.metadata.uid for p in found.pods if p.metadata.uid))
-    _refuse_twins(where, "PodDisruptionBudget", (_key(b.metadata) for b in found.budgets))
+    _refuse_duplicates(where, "Node", (node.name for node in found.nodes))
+    _refuse_duplicates(where, "Pod", (pod.key for pod in found.pods))
+    _refuse_duplicates(where, "Pod uid", (p.metadata.uid for p in found.pods if p.metadata.uid))
+    _refuse_duplicates(
+        where, "PodDisruptionBudget", (_make_object_key(b.metadata) for b in found.budgets)
+    )
     for stored in storage_objects.API_VERSIONS:
-        keys = (_key(item.metadata) for item in found.storage if type(item) is stored)
-        _refuse_twins(where, stored.__name__, keys)
+        keys = (_make_object_key(item.metadata) for item in found.storage if type(item) is stored)
+        _refuse_duplicates(where, stored.__name__, keys)
     cluster.shapes = pod_shape.PodShapes(annotation_keys)
     for namespace in found.namespaces:
         cluster.cache.set_namespace(namespace.metadata.name, namespace.metadata.labels)
     for kind, owner in found.owners:
         meta = owner.metadata
-        cluster.cache.owners.set(kind, meta.namespace, meta.name, owner.selector)
+        cluster.cache.owners.set_selector(kind, meta.namespace, meta.name, owner.selector)
     for item in found.storage:
-        _add_stored(cluster, item, where)
+        _add_stored_object(cluster, item, where)
     for budget in found.budgets:
         cluster.cache.budgets.set(budget)
     for node in found.nodes:
@@ -75,11 +77,11 @@ def add_objects(
     cluster.cache.add_pods(cluster.placed.values())
 
 
-def _key(metadata: objects.ObjectMeta) -> str:
+def _make_object_key(metadata: objects.ObjectMeta) -> str:
     return f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
 
 
-def _refuse_twins(where: str, kind: str, names: Iterable[str]) -> None:
+def _refuse_duplicates(where: str, kind: str, names: Iterable[str]) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -87,13 +89,15 @@ def _refuse_twins(where: str, kind: str, names: Iterable[str]) -> None:
         seen.add(name)
 
 
-def _add_stored(cluster: OfflineCluster, item: storage_objects.StorageObject, where: str) -> None:
+def _add_stored_object(
+    cluster: OfflineCluster, item: storage_objects.StorageObject, where: str
+) -> None:
     kind = type(item)
     try:
-        for text in storage_objects.quantities(item):
-            quantity.value(text)
+        for text in storage_objects.list_quantities(item):
+            quantity.parse_whole_units(text)
     except quantity.QuantityError as error:
-        place = f"{where}: {kind.__name__} {_key(item.metadata)}"
+        place = f"{where}: {kind.__name__} {_make_object_key(item.metadata)}"
         raise errors.InputError(place, str(error)) from error
     cluster.cache.storage.get_store(kind).set(item)
 
@@ -109,7 +113,7 @@ def _add_pod(cluster: OfflineCluster, pod: objects.Pod, where: str) -> None:
     if pod.is_terminal:
         cluster.passed_over[pod.key] = f"has ended, its phase is {pod.status.phase}"
         return
-    if problem := time_text.find_problem(pod.status.start_time):
+    if problem := time_text.find_time_problem(pod.status.start_time):
         raise errors.InputError(f"{where}: Pod {pod.key}: status.startTime", problem)
     try:
         info = cluster.shapes.make_info(pod)

@@ -47,19 +47,21 @@ def find_pod(cluster: offline_cluster.OfflineCluster, key: str) -> pod_shape.Pod
     if placed is None:
         if name in cluster.passed_over:
             raise errors.InputError(f"`{name}`", f"the pod {cluster.passed_over[name]}")
-        raise _unknown_pod(cluster, name)
+        raise _make_unknown_pod_error(cluster, name)
     cluster.cache.remove_pod(placed)
     spec = msgspec.structs.replace(placed.pod.spec, node_name="")
     return pod_shape.PodInfo(msgspec.structs.replace(placed.pod, spec=spec), placed.shape)
 
 
-def _unknown_pod(cluster: offline_cluster.OfflineCluster, name: str) -> errors.InputError:
+def _make_unknown_pod_error(
+    cluster: offline_cluster.OfflineCluster, name: str
+) -> errors.InputError:
     known = [info.key for info in cluster.pending] + list(cluster.placed)
     namesakes = [key for key in known if key.endswith(f"/{name.rsplit('/', 1)[-1]}")]
     if namesakes:
         advice = f"there is {spelling.join_alternatives(f'`{key}`' for key in namesakes[:3])}"
     else:
-        advice = spelling.did_you_mean(name, known[:_MAX_NAMES_COMPARED])
+        advice = spelling.suggest_names(name, known[:_MAX_NAMES_COMPARED])
     return errors.InputError(f"`{name}`", "no such pod waits or runs in the cluster", help=advice)
 
 
@@ -123,17 +125,17 @@ def as_json(
     """Return an explanation in the documented form; `nodes` are those that it is about."""
     report: dict[str, object] = {"pod": found.pod.key}
     if found.gate is not None:
-        report["gated"] = _status(found.gate)
-    report["prefilter"] = None if found.pre_filter is None else _status(found.pre_filter)
-    report["nodes"] = _nodes(found.verdicts, nodes, measured, evidence)
+        report["gated"] = _render_status(found.gate)
+    report["prefilter"] = None if found.pre_filter is None else _render_status(found.pre_filter)
+    report["nodes"] = _render_nodes(found.verdicts, nodes, measured, evidence)
     report["feasible"] = found.feasible_count
-    report["scores"] = {} if found.scores is None else _scores(found.scores, nodes.names)
+    report["scores"] = {} if found.scores is None else _render_scores(found.scores, nodes.names)
     report["best"] = found.best
     report["message"] = found.message
     return report | measured.as_json()
 
 
-def _status(answer: status.Status) -> dict[str, object]:
+def _render_status(answer: status.Status) -> dict[str, object]:
     return {
         "plugin": answer.plugin,
         "code": answer.code.value,
@@ -141,7 +143,7 @@ def _status(answer: status.Status) -> dict[str, object]:
     }
 
 
-def _nodes(
+def _render_nodes(
     verdicts: list[explanation.NodeVerdict],
     nodes: columns.NodeColumns,
     measured: metric_evidence.MetricReport,
@@ -154,23 +156,25 @@ def _nodes(
         answers = list_failures(verdict)
         row = nodes.row_of[verdict.name]
         details = tuple(
-            (measured.detail(answer.rule, row), evidence(answer, verdict.name))
+            (measured.make_rule_detail(answer.rule, row), evidence(answer, verdict.name))
             for answer in answers
         )
         key = (id(verdict.first), *map(id, verdict.all_failures), *details)
         if key not in made:
-            made[key] = _verdict(verdict.first, zip(answers, details, strict=True))
+            made[key] = _render_verdict(verdict.first, zip(answers, details, strict=True))
         found[verdict.name] = made[key]
     return found
 
 
-def _verdict(
+def _render_verdict(
     first: status.Status, answers: Iterable[tuple[status.Status, _Detail]]
 ) -> dict[str, object]:
     if first.is_success:
         return {"ok": True, "plugin": "", "code": "", "reasons": [], "all": []}
-    failures = [failure for answer, detail in answers for failure in _failures(answer, detail)]
-    return {"ok": False, **_status(first), "all": failures}
+    failures = [
+        failure for answer, detail in answers for failure in _render_failures(answer, detail)
+    ]
+    return {"ok": False, **_render_status(first), "all": failures}
 
 
 def list_failures(verdict: explanation.NodeVerdict) -> tuple[status.Status, ...]:
@@ -180,7 +184,7 @@ def list_failures(verdict: explanation.NodeVerdict) -> tuple[status.Status, ...]
     return (verdict.first, *verdict.all_failures)
 
 
-def _failures(answer: status.Status, detail: _Detail) -> list[dict[str, object]]:
+def _render_failures(answer: status.Status, detail: _Detail) -> list[dict[str, object]]:
     rule = answer.rule
     measured = {} if detail[0] is None else {"measured": detail[0]}
     evidence = detail[1] or [""] * len(answer.reasons)
@@ -199,7 +203,9 @@ def _failures(answer: status.Status, detail: _Detail) -> list[dict[str, object]]
     ]
 
 
-def _scores(table: score_table.ScoreTable, names: list[str]) -> dict[str, dict[str, int | float]]:
+def _render_scores(
+    table: score_table.ScoreTable, names: list[str]
+) -> dict[str, dict[str, int | float]]:
     """Return node → plugin → weighted points, with `total`."""
     columns = {name: points.tolist() for name, points in table.by_plugin.items()}
     totals = table.totals.tolist()

@@ -26,7 +26,7 @@ class OfflineInputs:
 
     Attributes:
         cluster: a file, `-` for standard input, or a running cluster.
-        policies: see `policy_sources.read`.
+        policies: see `policy_sources.read_policy_texts`.
         params: values of params.
         metrics: a file, see `metrics_file`.
         now: the time of all decisions.
@@ -64,7 +64,7 @@ class DeciderFactory:
         found: cluster_file.ClusterObjects,
         where: str,
         rng: random.Random | None = None,
-    ) -> Decider:
+    ) -> PodDecider:
         """Return what decides the pods of a cluster; ties are broken by `rng`.
 
         Its plugins are its own: they remember what they have seen. `where` names the cluster in
@@ -79,16 +79,16 @@ class DeciderFactory:
             handles.NoBinder(), cache.owners, storage=cache.storage, budgets=cache.budgets, rng=rng
         )
         profiles = policies.require_profiles(policies.make_profiles(self.policies, handle))
-        offline_cluster.add_objects(cluster, found, where, profiles.annotation_keys)
-        cluster.cache.follow_metrics(profiles.metric_needs)
+        offline_cluster.add_cluster_objects(cluster, found, where, profiles.annotation_keys)
+        cluster.cache.follow_metric_needs(profiles.metric_needs)
         for metric, samples in self.samples.items():
             cluster.cache.metrics.refresh(metric, samples)
         frameworks = {name: runtime.Framework(prof, rng) for name, prof in profiles.by_name.items()}
         choice = profile_choice.ProfileChoice(frameworks, self.scheduler_name, self.leaves_out)
         for info in cluster.pending:
-            if not choice.queues(info):
-                cache.nominated.remove(info.uid)
-        return Decider(cluster, choice, profiles.shadows, self.policies, profiles, handle)
+            if not choice.would_be_queued(info):
+                cache.nominated.remove_nomination(info.uid)
+        return PodDecider(cluster, choice, profiles.shadows, self.policies, profiles, handle)
 
 
 class OfflineSession:
@@ -112,24 +112,24 @@ class OfflineSession:
             inputs.params,
             inputs.scheduler_name,
             now=inputs.now,
-            judge=profile_notes.limit_to(inputs.scheduler_name),
+            judge=profile_notes.make_profile_warning_filter(inputs.scheduler_name),
         )
         samples: metrics_file.Samples = {}
         self.metrics: metrics_file.MetricsFile | None = None
         if inputs.metrics is not None:
             declared = policy_set.all_metrics
-            self.metrics = metrics_file.read_file(inputs.metrics, declared, inputs.now)
+            self.metrics = metrics_file.read_metrics_file(inputs.metrics, declared, inputs.now)
             samples = self.metrics.samples
         self._basis = DeciderFactory(policy_set, inputs.now, samples, inputs.scheduler_name)
         with process.pause_garbage_collection():
-            self._clusters = _clusters(inputs.cluster)
+            self._clusters = _iterate_clusters(inputs.cluster)
         self.is_lines = self._clusters.is_lines
         self.warnings = policy_set.warnings
         read = profile_notes.list_read_metrics(policy_set, inputs.scheduler_name)
         unmeasured = {each.name for each in read if not samples.get(each.key)}
         self.unmeasured = tuple(sorted(unmeasured))
 
-    def make_deciders(self, rng: random.Random | None = None) -> Iterator[Decider]:
+    def make_deciders(self, rng: random.Random | None = None) -> Iterator[PodDecider]:
         """Yield what decides the pods of each cluster; ties are broken by `rng`.
 
         Raises:
@@ -142,18 +142,18 @@ class OfflineSession:
                     gc.collect()
 
 
-def _clusters(
+def _iterate_clusters(
     named: str | live_cluster.LiveCluster,
 ) -> object_lists.InputLists[cluster_file.ClusterObjects]:
     if isinstance(named, str):
-        return cluster_file.read_all(named)
+        return cluster_file.read_clusters(named)
     from policysched.inputs import live_cluster  # noqa: PLC0415 - brings HTTP, TLS and credentials
 
-    return object_lists.InputLists(iter([live_cluster.read(named)]))
+    return object_lists.InputLists(iter([live_cluster.read_live_cluster(named)]))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Decider:
+class PodDecider:
     """Decides the pods of one cluster.
 
     Attributes:
@@ -172,7 +172,9 @@ class Decider:
     profiles: policies.Profiles
     handle: handles.Handle
 
-    def explain_all(self, evidence_of: Collection[str] | None = ()) -> Iterator[dict[str, Any]]:
+    def explain_pending_pods(
+        self, evidence_of: Collection[str] | None = ()
+    ) -> Iterator[dict[str, Any]]:
         """Yield the report about each pending pod, considered alone, in the order of the file.
 
         `evidence_of`: see `explaining.report`.
@@ -180,26 +182,26 @@ class Decider:
         for info in self.cluster.pending:
             framework = self.choice.choose_framework(info)
             if framework is not None:
-                yield self.report(framework, info, evidence_of)
+                yield self.report_pod(framework, info, evidence_of)
 
-    def explain(self, pod: str, evidence_of: Collection[str] | None = ()) -> dict[str, Any]:
+    def explain_pod(self, pod: str, evidence_of: Collection[str] | None = ()) -> dict[str, Any]:
         """Return the report about one pod; see `explaining.find_pod`.
 
         Raises:
             InputError: there is no such pod, or no profile decides it.
         """
         info = pod_report.find_pod(self.cluster, pod)
-        return self.report(self.choice.require_framework(info), info, evidence_of)
+        return self.report_pod(self.choice.require_framework(info), info, evidence_of)
 
-    def simulate(self) -> Iterator[simulating.SimulatedPlacement]:
+    def simulate_placements(self) -> Iterator[simulating.SimulatedPlacement]:
         """Yield where each pending pod goes, in queue order."""
-        return simulating.simulate(self.cluster, self.choice, self.shadows)
+        return simulating.simulate_placements(self.cluster, self.choice, self.shadows)
 
-    def allocations(self) -> list[simulating.ResourceAllocation]:
+    def list_allocations(self) -> list[simulating.ResourceAllocation]:
         """Return what is requested of each resource by now."""
         return simulating.list_allocations(self.cluster.cache)
 
-    def report(
+    def report_pod(
         self,
         framework: runtime.Framework,
         info: pod_shape.PodInfo,

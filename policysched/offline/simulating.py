@@ -53,7 +53,7 @@ Shadows: TypeAlias = Mapping[str, Sequence[shadow.Candidate]]
 """What is decided beside, by schedulerName."""
 
 
-def simulate(
+def simulate_placements(
     cluster: offline_cluster.OfflineCluster,
     choice: profile_choice.ProfileChoice,
     shadows: Shadows | None = None,
@@ -61,7 +61,7 @@ def simulate(
     """Schedule the pending pods in queue order; `cluster.cache` changes with every placement."""
     simulation = SchedulingSimulation(cluster.cache, shadows or {})
     for framework, info in sort_by_queue_order(cluster, choice):
-        yield simulation.place(framework, info)
+        yield simulation.place_pod(framework, info)
 
 
 def sort_by_queue_order(
@@ -85,26 +85,26 @@ class SchedulingSimulation:
         self._cache = cache
         self._shadows = shadows
 
-    def place(
+    def place_pod(
         self, framework: runtime.Framework, info: pod_shape.PodInfo, preferred: str | None = None
     ) -> SimulatedPlacement:
         """Schedule a pod that no gate holds; of equally good nodes it takes the `preferred` one."""
         gate = framework.pre_enqueue(info)
         if gate.is_success:
-            return self._schedule(framework, info, preferred)
+            return self._schedule_pod(framework, info, preferred)
         return SimulatedPlacement(info.key, gate=gate, reasons=gate.reasons)
 
-    def _schedule(
+    def _schedule_pod(
         self, framework: runtime.Framework, info: pod_shape.PodInfo, preferred: str | None
     ) -> SimulatedPlacement:
         """Decide a pod: assume it on a node, if need be on one that others leave for it."""
-        info = set_nomination(info, self._cache.nominated.node_of(info.uid) or "")
+        info = set_nomination(info, self._cache.nominated.get_nominated_node(info.uid) or "")
         result = framework.schedule_pod(info, self._cache.snapshot())
         placement = SimulatedPlacement(
-            info.key, shadows=self._decide_beside(framework, info, result)
+            info.key, shadows=self._decide_by_shadow_policies(framework, info, result)
         )
         if result.node_name is None:
-            made_room = self._make_room(framework, info, result)
+            made_room = self._name_victims(framework, info, result)
             if made_room is not None:
                 info = set_nomination(info, made_room.nominated_node_name or "")
                 placement = _add_victims(placement, made_room)
@@ -115,24 +115,24 @@ class SchedulingSimulation:
             return dataclasses.replace(
                 placement, message=result.message, reasons=_list_reasons(result)
             )
-        feasible = self._feasible_count(framework, info, result)
-        rejected = _claim(framework, self._cache, info, result)
+        feasible = self._count_feasible_nodes(framework, info, result)
+        rejected = _assume_on_node(framework, self._cache, info, result)
         if rejected is not None:
             message = ", ".join(rejected.reasons)
             return dataclasses.replace(
                 placement, message=message, reasons=rejected.reasons, shadows=[]
             )
-        best = _best_names(result, self._cache)
+        best = _list_best_node_names(result, self._cache)
         return dataclasses.replace(placement, node=result.node_name, feasible=feasible, best=best)
 
-    def _decide_beside(
+    def _decide_by_shadow_policies(
         self, framework: runtime.Framework, info: pod_shape.PodInfo, result: runtime.ScheduleResult
     ) -> list[shadow.Verdict]:
         """Return what shadow policies make of a decision, before any victim has gone."""
         candidates = self._shadows.get(framework.profile.scheduler_name, ())
         return shadow.decide_all(candidates, info, self._cache.snapshot(), result)
 
-    def _make_room(
+    def _name_victims(
         self, framework: runtime.Framework, info: pod_shape.PodInfo, result: runtime.ScheduleResult
     ) -> interface.PostFilterResult | None:
         """Let PostFilter plugins name the pods that go; None where that does not help.
@@ -145,24 +145,26 @@ class SchedulingSimulation:
         snap = self._cache.snapshot()
         answer = framework.run_post_filter(result.state, info, snap, diagnosis)
         if answer is None:
-            self._cache.nominated.remove(info.uid)
+            self._cache.nominated.remove_nomination(info.uid)
             return None
         if answer.nominated_node_name is not None:
             self._cache.nominated.nominate(info, answer.nominated_node_name)
         if not answer.status.is_success:
             return None
-        self._carry_out(info, answer)
+        self._carry_out_preemption(info, answer)
         return answer
 
-    def _carry_out(self, info: pod_shape.PodInfo, answer: interface.PostFilterResult) -> None:
+    def _carry_out_preemption(
+        self, info: pod_shape.PodInfo, answer: interface.PostFilterResult
+    ) -> None:
         """Let the victims go, and nominations that give way (executor.go, prepareCandidate)."""
         for victim in answer.victims:
             self._cache.remove_pod(victim)
-        for other in self._cache.nominated.pods_on(answer.nominated_node_name or ""):
+        for other in self._cache.nominated.get_nominated_pods(answer.nominated_node_name or ""):
             if other.shape.priority < info.shape.priority:
-                self._cache.nominated.remove(other.uid)
+                self._cache.nominated.remove_nomination(other.uid)
 
-    def _feasible_count(
+    def _count_feasible_nodes(
         self, framework: runtime.Framework, info: pod_shape.PodInfo, result: runtime.ScheduleResult
     ) -> int:
         """Return how many nodes take the pod, also if it went to its nominated node untried.
@@ -201,7 +203,7 @@ def _list_reasons(result: runtime.ScheduleResult) -> tuple[str, ...]:
     return tuple(sorted({reason for answer in present for reason in answer.reasons}))
 
 
-def _claim(
+def _assume_on_node(
     framework: runtime.Framework,
     cache: caches.Cache,
     info: pod_shape.PodInfo,
@@ -210,7 +212,7 @@ def _claim(
     """Assume the pod on its node and run Reserve and Permit; return what one of them objects."""
     node_name = result.node_name or ""
     cache.assume_pod(info, node_name)
-    cache.nominated.remove(info.uid)
+    cache.nominated.remove_nomination(info.uid)
     answer = framework.binding.reserve(result.state, info, node_name)
     if answer.is_success:
         answer, _ = framework.binding.permit(result.state, info, node_name)
@@ -221,7 +223,7 @@ def _claim(
     return answer
 
 
-def _best_names(result: runtime.ScheduleResult, cache: caches.Cache) -> list[str]:
+def _list_best_node_names(result: runtime.ScheduleResult, cache: caches.Cache) -> list[str]:
     if result.scores is None:
         return [result.node_name or ""]
     names = cache.nodes.names

@@ -44,7 +44,7 @@ Point = Mapping[str, str]
 """A value for each axis, by its name."""
 
 
-def parse_axes(texts: Iterable[str]) -> list[SweepAxis]:
+def parse_sweep_axes(texts: Iterable[str]) -> list[SweepAxis]:
     """Return the axes that options describe.
 
     Raises:
@@ -70,13 +70,13 @@ def _parse_axis(text: str) -> SweepAxis:
         raise errors.UsageError(f"`--sweep {text}` names no values; {_EXAMPLE}")
     axis = SweepAxis(name, values)
     if axis.param is None:
-        _refuse_no_weights(axis)
+        _refuse_empty_axis(axis)
     elif not axis.param:
         raise errors.UsageError(f"`--sweep {text}` names no param; {_EXAMPLE}")
     return axis
 
 
-def _refuse_no_weights(axis: SweepAxis) -> None:
+def _refuse_empty_axis(axis: SweepAxis) -> None:
     if not axis.name.endswith(f".{_WEIGHT}") or "/" not in axis.name:
         raise errors.UsageError(f"`{axis.name}` cannot be varied; {_EXAMPLE}")
     for value in axis.values:
@@ -85,7 +85,7 @@ def _refuse_no_weights(axis: SweepAxis) -> None:
             raise errors.UsageError(f"`{value}` is no weight: 1 to {_MAX_WEIGHT}, 0 for no rule")
 
 
-def generate_points(axes: Sequence[SweepAxis]) -> Iterator[Point]:
+def generate_sweep_points(axes: Sequence[SweepAxis]) -> Iterator[Point]:
     """Yield every combination of values, the last axis varied first."""
     names = [axis.name for axis in axes]
     for values in itertools.product(*(axis.values for axis in axes)):
@@ -103,7 +103,7 @@ def set_rule_weights(
     program = policy_set.program
     if program is None or not weights:
         return policy_set
-    _refuse_unknown(program, weights)
+    _refuse_unknown_rules(program, weights)
     profiles = tuple(
         dataclasses.replace(
             each, policies=tuple(_set_policy_weights(p, weights) for p in each.policies)
@@ -132,7 +132,7 @@ def _set_weight(rule: checked.Rule, weight: int) -> checked.Rule:
     return dataclasses.replace(rule, weight=weight)
 
 
-def _refuse_unknown(program: checked.CheckedProgram, weights: Mapping[str, int]) -> None:
+def _refuse_unknown_rules(program: checked.CheckedProgram, weights: Mapping[str, int]) -> None:
     rules = {
         rule.head.name: rule
         for profile in program.profiles
@@ -141,7 +141,7 @@ def _refuse_unknown(program: checked.CheckedProgram, weights: Mapping[str, int])
     }
     for name in weights:
         if name not in rules:
-            advice = spelling.did_you_mean(name, rules)
+            advice = spelling.suggest_names(name, rules)
             raise errors.ConfigurationError("--sweep", f"there is no rule `{name}`", help=advice)
         if getattr(rules[name], "weight", None) is None:
             raise errors.ConfigurationError("--sweep", f"the rule `{name}` has no weight")

@@ -131,13 +131,15 @@ def compare_bindings(
     found = BindingChanges(edits=looking.edits, unmeasured=looking.find_metrics_without_samples())
     for binding in plane.bindings:
         advance(1)
-        served = looking.serves(binding)
+        served = looking.is_served_by_both(binding)
         if served == (False, False):
             found.unserved += 1
             continue
         found.considered += 1
         both = served == (True, True)
-        change = looking.compare(binding) if both else looking.compare_profiles(binding, served)
+        change = (
+            looking.compare_binding(binding) if both else looking.compare_profiles(binding, served)
+        )
         if change is not None:
             found.bindings.append(change)
     found.bindings.sort(key=lambda each: each.binding)
@@ -153,7 +155,7 @@ class _BindingComparer:
         self._basis = basis
         self._clusters = snapshot.make_snapshot(plane.clusters, plane.bindings)
         self._plugins = registry.choose_plugins(
-            registry.add_entry_points(registry.make_built_in_factories()), ["*"]
+            registry.add_entry_point_plugins(registry.make_built_in_factories()), ["*"]
         )
         self._profiles = _find_profile(basis.old, basis), _find_profile(basis.new, basis)
         self.edits = cluster_edits.find_cluster_policy_edits(
@@ -168,7 +170,7 @@ class _BindingComparer:
         read = {each.key: each.name for p in self._profiles for each in p.cluster_metrics}
         return sorted({name for key, name in read.items() if not self._basis.samples.get(key)})
 
-    def serves(self, binding: objects.Binding) -> tuple[bool, bool]:
+    def is_served_by_both(self, binding: objects.Binding) -> tuple[bool, bool]:
         """Return whether the old and the new side decide a binding."""
         basis, name = self._basis, triggers.get_scheduler_name(binding)
         if basis.scheduler_name is not None:
@@ -209,7 +211,7 @@ class _BindingComparer:
             cause=changes.ChangeCause(changes.CauseKind.PROFILE, how=f"profile `{name}` is {word}"),
         )
 
-    def compare(self, binding: objects.Binding) -> BindingChange | None:
+    def compare_binding(self, binding: objects.Binding) -> BindingChange | None:
         """Return what changes for a binding, if anything does."""
         if self._has_profile_without_policies(binding):
             return None
@@ -217,7 +219,7 @@ class _BindingComparer:
         old, new = self._make_fate(self._old, fresh), self._make_fate(self._new, fresh)
         outcome = _classify_change(old, new)
         present = {each.name: each.replicas for each in binding.spec.clusters}
-        moves_now = present != {} and self._moves_now(binding)
+        moves_now = present != {} and self._would_move_now(binding)
         if outcome is BindingChangeKind.SAME and not moves_now:
             return None
         cause_of = fresh
@@ -237,14 +239,14 @@ class _BindingComparer:
             self._find_cause(cause_of, lost),
         )
 
-    def _moves_now(self, binding: objects.Binding) -> bool:
+    def _would_move_now(self, binding: objects.Binding) -> bool:
         old, new = self._make_fate(self._old, binding), self._make_fate(self._new, binding)
         return old.shares != new.shares
 
     def _find_cause(self, binding: objects.Binding, lost: Sequence[str]) -> changes.ChangeCause:
         old, new = self._make_fate(self._old, binding), self._make_fate(self._new, binding)
         how = self._explain_lost_cluster(binding, new, lost)
-        relevant = [each for each in self.edits if self._concerns(each, binding)]
+        relevant = [each for each in self.edits if self._does_edit_concern(each, binding)]
         outcome = _classify_change(old, new)
 
         def explains(taken_back: Sequence[edits.ProfileEdit]) -> bool:
@@ -263,22 +265,22 @@ class _BindingComparer:
             return new.message
         if not lost:
             return ""
-        attempt = explanation.explain(self._new, binding, self._clusters).attempts[-1]
+        attempt = explanation.explain_binding(self._new, binding, self._clusters).attempts[-1]
         for name in lost:
             for refusal in attempt.refusals.get(name, ()):
                 return f"{name}: {refusal.reason}"
         return f"{lost[0]} still takes it, others come before it"
 
-    def _concerns(self, edit: edits.ProfileEdit, binding: objects.Binding) -> bool:
+    def _does_edit_concern(self, edit: edits.ProfileEdit, binding: objects.Binding) -> bool:
         for each in (self._old.policies, self._new.policies):
             if each is not None:
-                seen = each.view(binding, self._clusters)
-                if edit.concerns(seen.pod.shape, seen.snap.counts.namespaces):
+                seen = each.make_binding_view(binding, self._clusters)
+                if edit.concerns_pods_of_shape(seen.pod.shape, seen.snap.counts.namespaces):
                     return True
         return False
 
     def _make_fate(self, made: algorithm.BindingAlgorithm, binding: objects.Binding) -> BindingFate:
-        result = binding_decision.decide(made, binding, self._clusters).result
+        result = binding_decision.decide_binding(made, binding, self._clusters).result
         if isinstance(result, errors.PlacementFailure):
             return BindingFate(None, result.text)
         return BindingFate({each.name: each.replicas for each in result}, "")
@@ -288,7 +290,9 @@ class _BindingComparer:
         key = frozenset(each.key for each in taken_back)
         if key not in self._without:
             old, new = self._profiles
-            rows = edits.undo_edits(cluster_profile.treat_clusters_as_nodes(new), taken_back)
+            rows = edits.undo_profile_edits(
+                cluster_profile.treat_clusters_as_nodes(new), taken_back
+            )
             metrics = {each.key: each for each in (*old.cluster_metrics, *new.cluster_metrics)}
             profile = dataclasses.replace(
                 new,
@@ -317,7 +321,7 @@ def _find_profile(
     program = side.policies.program
     if program is None:
         return two_sided_cluster.NO_PROFILE
-    policy_texts.require_one_profile(program, basis.scheduler_name)
+    policy_texts.require_single_cluster_profile(program, basis.scheduler_name)
     return (
         cluster_policies.find_cluster_profile(program, basis.scheduler_name)
         or two_sided_cluster.NO_PROFILE

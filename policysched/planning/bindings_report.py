@@ -47,7 +47,7 @@ def _render_edit(
         "old": edit.old,
         "new": edit.new,
         "note": edit.note,
-        "where": report.find_place(edit, basis),
+        "where": report.locate_edit(edit, basis),
         "bindings": {each.value: caused[edit.key, each] for each in _DIFFERENT},
     }
 
@@ -62,7 +62,7 @@ def _render_change(change: bindings.BindingChange) -> Report:
         "lost": list(change.lost),
         "gained": list(change.gained),
         "movesNow": change.moves_now,
-        "cause": report.render_cause(change.cause),
+        "cause": report.render_change_cause(change.cause),
     }
 
 

@@ -59,10 +59,10 @@ class CauseCache:
             explains: tells whether the new policies without some edits lead to the old outcome.
         """
         known = self._known.get(alike)
-        if known is not None and (known.is_sure() or _does_explain(known.cause, explains)):
+        if known is not None and (known.is_sure() or _explains_another_pod(known.cause, explains)):
             known.explained += 1
             return known.cause
-        found = _find_cause(relevant, explains)
+        found = _find_relevant_cause(relevant, explains)
         self._known[alike] = _ExplainedCause(found)
         return found
 
@@ -102,7 +102,7 @@ class CauseFinder:
         return self._known.find_cause((pair, info.shape.index, outcome, alike), relevant, explains)
 
 
-def _does_explain(
+def _explains_another_pod(
     cause: changes.ChangeCause, explains: Callable[[Sequence[edits.ProfileEdit]], bool]
 ) -> bool:
     """Return whether a cause explains another pod, too."""
@@ -111,7 +111,7 @@ def _does_explain(
     return bool(cause.edits) and explains(cause.edits)
 
 
-def _find_cause(
+def _find_relevant_cause(
     relevant: Sequence[edits.ProfileEdit], explains: Callable[[Sequence[edits.ProfileEdit]], bool]
 ) -> changes.ChangeCause:
     if len(relevant) <= _SINGLES:
@@ -121,12 +121,12 @@ def _find_cause(
             return changes.ChangeCause(kind, alone)
     if not explains(relevant):
         return changes.ChangeCause(changes.CauseKind.UNKNOWN)
-    smallest = tuple(_find_smallest_set(explains, [], list(relevant), has_more=False))
+    smallest = tuple(_find_smallest_explaining_set(explains, [], list(relevant), has_more=False))
     kind = changes.CauseKind.EDIT if len(smallest) == 1 else changes.CauseKind.SEVERAL
     return changes.ChangeCause(kind, smallest)
 
 
-def _find_smallest_set(
+def _find_smallest_explaining_set(
     explains: Callable[[Sequence[edits.ProfileEdit]], bool],
     given: list[edits.ProfileEdit],
     among: list[edits.ProfileEdit],
@@ -140,6 +140,8 @@ def _find_smallest_set(
         return among
     half = len(among) // 2
     first, second = among[:half], among[half:]
-    of_second = _find_smallest_set(explains, given + first, second, has_more=bool(first))
-    of_first = _find_smallest_set(explains, given + of_second, first, has_more=bool(of_second))
+    of_second = _find_smallest_explaining_set(explains, given + first, second, has_more=bool(first))
+    of_first = _find_smallest_explaining_set(
+        explains, given + of_second, first, has_more=bool(of_second)
+    )
     return of_first + of_second

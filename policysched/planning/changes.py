@@ -131,7 +131,9 @@ class RejectionDifferences:
         """Start with none."""
         self._found: dict[status.Status, RejectionDifference] = {}
 
-    def add(self, said: deciding.PlannedDecision, rows: columns.BoolArray, pods: int) -> None:
+    def count_rejections(
+        self, said: deciding.PlannedDecision, rows: columns.BoolArray, pods: int
+    ) -> None:
         """Count what was said to `pods` equal pods about `rows`, bool (N,)."""
         numbers = said.ids[rows]
         for number in np.unique(numbers).tolist():
@@ -183,9 +185,9 @@ class PodChanges:
         before, after = old.get_feasible_mask(), new.get_feasible_mask()
         lost, gained = before & ~after, after & ~before
         if lost.any():
-            self.rejects.add(new, lost, pods)
+            self.rejects.count_rejections(new, lost, pods)
         if gained.any():
-            self.admits.add(old, gained, pods)
+            self.admits.count_rejections(old, gained, pods)
         return int(lost.sum()), int(gained.sum())
 
 
@@ -207,7 +209,7 @@ def make_profile_change(
     return PodChange(pod.key, phase, outcome, node, old, new, cause=cause)
 
 
-def classify_change(old: PodFate, new: PodFate, *, has_other_nodes: bool) -> PodChangeKind:
+def classify_pod_change(old: PodFate, new: PodFate, *, has_other_nodes: bool) -> PodChangeKind:
     """Return how two fates differ."""
     if old.node != new.node:
         if new.node is None:
@@ -220,12 +222,12 @@ def classify_change(old: PodFate, new: PodFate, *, has_other_nodes: bool) -> Pod
     return PodChangeKind.NODES if has_other_nodes else PodChangeKind.SAME
 
 
-def explain_leaving(node: str, said: deciding.PlannedDecision, snap: snapshot.Snapshot) -> str:
+def explain_leaving_node(node: str, said: deciding.PlannedDecision, snap: snapshot.Snapshot) -> str:
     """Return why a pod does not stay on a node."""
     row = snap.nodes.row_of.get(node)
     if row is None:
         return f"{node} is gone"
-    answer = said.get_status(row)
+    answer = said.get_row_status(row)
     if not answer.is_success:
         by = f" [{answer.plugin}]" if answer.rule is None and answer.plugin else ""
         return f"{node}: {answer.message}{by}"

@@ -33,7 +33,9 @@ def find_cluster_policy_edits(
         cluster_profile.treat_clusters_as_nodes(old),
         cluster_profile.treat_clusters_as_nodes(new),
     )
-    found = edits.find_edits(*rows, (said[0].read_wording(), said[1].read_wording()))
+    found = edits.find_profile_edits(
+        *rows, (said[0].read_source_wording(), said[1].read_source_wording())
+    )
     before, after = edits.get_enforced_policies(rows[0]), edits.get_enforced_policies(rows[1])
     for name in dict.fromkeys((*after, *before)):
         found += _find_placement_edits(before.get(name), after.get(name), said)
@@ -60,34 +62,34 @@ def _find_placement_edits(
             "placement",
             f"{some.name}: {statement}",
             *texts,
-            _make_undo(edits.make_empty_policy(old or some), field, before),
+            _make_placement_undo(edits.make_empty_policy(old or some), field, before),
             span=_get_span(after) or _get_span(before),
-            scopes=edits.collect_scopes(old, new),
+            scopes=edits.collect_policy_scopes(old, new),
         )
 
 
-def _make_undo(shell: checked.CheckedPolicy, field: str, old: Any) -> edits.Undo:  # noqa: ANN401 - the value of any field
+def _make_placement_undo(shell: checked.CheckedPolicy, field: str, old: Any) -> edits.Undo:  # noqa: ANN401 - the value of any field
     def undo(profile: checked.CheckedProfile) -> checked.CheckedProfile:
         def changed(policy: checked.CheckedPolicy) -> checked.CheckedPolicy:
             placement = policy.clusters or checked_cluster.ClusterPlacement()
             changes = {field: old}
             return dataclasses.replace(policy, clusters=dataclasses.replace(placement, **changes))
 
-        return edits.change_policy(profile, shell, changed, is_needed=bool(old))
+        return edits.change_policy_in_profile(profile, shell, changed, is_needed=bool(old))
 
     return undo
 
 
-def _list_parts(value: Any) -> tuple[Any, ...]:  # noqa: ANN401 - as above
+def _list_placement_parts(value: Any) -> tuple[Any, ...]:  # noqa: ANN401 - as above
     if value is None:
         return ()
     return value if isinstance(value, tuple) else (value,)
 
 
 def _get_span(value: Any) -> source.Span | None:  # noqa: ANN401 - as above
-    return next((part.span for part in _list_parts(value)), None)
+    return next((part.span for part in _list_placement_parts(value)), None)
 
 
 def _format_statements(value: Any, side: sides.PlanSide) -> str:  # noqa: ANN401 - as above
     """Return statements as they are written, on one line."""
-    return "; ".join(side.get_text(part.span) for part in _list_parts(value))
+    return "; ".join(side.get_text(part.span) for part in _list_placement_parts(value))

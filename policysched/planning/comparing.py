@@ -25,9 +25,11 @@ class DecisionDifference:
     gained: int = 0
     cause: changes.ChangeCause | None = None
 
-    def classify(self, fates: tuple[changes.PodFate, changes.PodFate]) -> changes.PodChangeKind:
+    def classify_fates(
+        self, fates: tuple[changes.PodFate, changes.PodFate]
+    ) -> changes.PodChangeKind:
         """Return how two fates differ."""
-        return changes.classify_change(*fates, has_other_nodes=bool(self.lost or self.gained))
+        return changes.classify_pod_change(*fates, has_other_nodes=bool(self.lost or self.gained))
 
 
 class DecisionComparer:
@@ -73,7 +75,7 @@ class DecisionComparer:
         framework = side.get_framework(profile or "")
         return self._decide_pod(framework, info, self._world.take_snapshot(), preferred)
 
-    def compare(
+    def compare_decisions(
         self,
         pair: two_sided_cluster.ProfilePair,
         info: pod_shape.PodInfo,
@@ -81,9 +83,9 @@ class DecisionComparer:
         pods: int = 1,
     ) -> DecisionDifference:
         """Return what differs between two decisions about `pods` equal pods, made just now."""
-        return self.compare_queued(pair, info, decided, decided[0].node, pods)
+        return self.compare_queued_decisions(pair, info, decided, decided[0].node, pods)
 
-    def compare_queued(
+    def compare_queued_decisions(
         self,
         pair: two_sided_cluster.ProfilePair,
         info: pod_shape.PodInfo,
@@ -94,7 +96,9 @@ class DecisionComparer:
         """Return the same for pods that got the node `given` on a cluster of the old side's own."""
         old, new = decided
         lost, gained = self._found.count_node_differences(old, new, pods)
-        outcome = changes.classify_change(make_fate(old), make_fate(new), has_other_nodes=False)
+        outcome = changes.classify_pod_change(
+            make_pod_fate(old), make_pod_fate(new), has_other_nodes=False
+        )
         if outcome is changes.PodChangeKind.SAME:
             return DecisionDifference(lost, gained)
         cause = self._find_cause(pair, info, old, new, outcome)
@@ -114,7 +118,7 @@ class DecisionComparer:
     ) -> changes.ChangeCause:
         how = self._explain_difference(pair, info, old, new)
         row = self._world.cache.nodes.row_of.get(old.node or "")
-        alike = None if row is None else new.get_status(row)
+        alike = None if row is None else new.get_row_status(row)
         is_old = _make_old_outcome_test(outcome, old, self._world)
         found = self._causes.find_cause(pair, info, outcome, is_old, alike)
         return dataclasses.replace(found, how=how)
@@ -129,17 +133,17 @@ class DecisionComparer:
         """Return why the new policies do not do with a pod what the old ones do."""
         snap = self._world.take_snapshot()
         if old.node is None or not old.evicted:
-            return "" if old.node is None else changes.explain_leaving(old.node, new, snap)
+            return "" if old.node is None else changes.explain_leaving_node(old.node, new, snap)
         if new.node is not None and not new.evicted:
             return f"{new.node} takes it, so no pod is evicted"
         row = snap.nodes.row_of[old.node]
         framework = self._world.new.get_framework(pair.new or "")
         with what_if.WhatIf(snap) as supposed:
             supposed.remove_pods([(each, row) for each in old.evicted])
-            then = deciding.decide(framework, simulating.set_nomination(info, ""), snap)
-        if then.get_status(row).is_success:
+            then = deciding.decide_pod(framework, simulating.set_nomination(info, ""), snap)
+        if then.get_row_status(row).is_success:
             return ""  # the profile chooses other victims, or has no preemption
-        return f"after the evictions {changes.explain_leaving(old.node, then, snap)}"
+        return f"after the evictions {changes.explain_leaving_node(old.node, then, snap)}"
 
 
 def _describe_admission(
@@ -147,7 +151,7 @@ def _describe_admission(
 ) -> str:
     """Return that a pod gets a node from which the old policies kept it, "" if they did not."""
     row = snap.nodes.row_of.get(new.node or "")
-    if row is None or old.get_status(row).is_success or not new.get_status(row).is_success:
+    if row is None or old.get_row_status(row).is_success or not new.get_row_status(row).is_success:
         return ""
     return f"it is no longer kept off {new.node}"
 
@@ -165,9 +169,11 @@ def _make_old_outcome_test(
     if old.node is None:
         return lambda said: said.message == old.message
     node = old.node
-    return lambda said: said.victims == old.victims and said.prefers(node, where.take_snapshot())
+    return lambda said: (
+        said.victims == old.victims and said.is_best_node(node, where.take_snapshot())
+    )
 
 
-def make_fate(decision: deciding.PlannedDecision) -> changes.PodFate:
+def make_pod_fate(decision: deciding.PlannedDecision) -> changes.PodFate:
     """Return what becomes of a pod by a decision."""
     return changes.PodFate(decision.node, decision.feasible, decision.message, decision.victims)

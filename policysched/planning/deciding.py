@@ -42,7 +42,7 @@ class PlannedDecision:
         """`namespace/name` of the pods that make room for it."""
         return tuple(each.key for each in self.evicted)
 
-    def prefers(self, node: str, snap: snapshot.Snapshot) -> bool:
+    def is_best_node(self, node: str, snap: snapshot.Snapshot) -> bool:
         """Return whether no node is better than this one, which takes the pod."""
         return self._result is not None and shadow.is_best(self._result, node, snap)
 
@@ -51,13 +51,13 @@ class PlannedDecision:
         mask: columns.BoolArray = self.ids == 0
         return mask
 
-    def get_status(self, row: int) -> status.Status:
+    def get_row_status(self, row: int) -> status.Status:
         """Return what was said of a row."""
         return self.statuses[max(int(self.ids[row]), 0)]
 
 
 class DecideFunction(Protocol):
-    """A way to decide a pod: `decide`, or `decide_with_preemption`."""
+    """A way to decide a pod: `decide_pod`, or `decide_pod_with_preemption`."""
 
     def __call__(
         self,
@@ -70,7 +70,7 @@ class DecideFunction(Protocol):
         ...
 
 
-def decide(
+def decide_pod(
     framework: runtime.Framework,
     info: pod_shape.PodInfo,
     snap: snapshot.Snapshot,
@@ -80,14 +80,14 @@ def decide(
     return _make_decision(framework.schedule_pod(info, snap), snap, preferred)
 
 
-def decide_with_preemption(
+def decide_pod_with_preemption(
     framework: runtime.Framework,
     info: pod_shape.PodInfo,
     snap: snapshot.Snapshot,
     preferred: Iterable[str | None] = (),
 ) -> PlannedDecision:
-    """Decide a pod as `decide` does; if no node takes it, suppose that its victims are evicted."""
-    info = simulating.set_nomination(info, snap.nominated.node_of(info.uid) or "")
+    """Decide a pod as `decide_pod` does; if no node takes it, suppose its victims are evicted."""
+    info = simulating.set_nomination(info, snap.nominated.get_nominated_node(info.uid) or "")
     result = framework.schedule_pod(info, snap)
     decision = _make_decision(result, snap, preferred)
     if result.node_name is not None or result.diagnosis is None:

@@ -67,14 +67,16 @@ class ProfileEdit:
             return "added"
         return "changed" if self.new else "removed"
 
-    def concerns(self, shape: pod_shape.PodShape, namespaces: pod_counts.NamespaceLabels) -> bool:
+    def concerns_pods_of_shape(
+        self, shape: pod_shape.PodShape, namespaces: pod_counts.NamespaceLabels
+    ) -> bool:
         """Return whether decisions about pods of `shape` may differ by this edit."""
         if self.scopes is None:
             return True
         return any(each.selects(shape, namespaces) for each in self.scopes)
 
 
-def find_edits(
+def find_profile_edits(
     old: checked.CheckedProfile,
     new: checked.CheckedProfile,
     said: tuple[wording.SourceWording, wording.SourceWording],
@@ -89,14 +91,14 @@ def find_edits(
     for name in dict.fromkeys((*after, *before)):
         was, now = before.get(name), after.get(name)
         if was is not None and now is not None and was.scope != now.scope:
-            scopes = said[0].get_scope(was), said[1].get_scope(now)
+            scopes = said[0].get_scope_statement(was), said[1].get_scope_statement(now)
             found.append(_make_scope_edit(was, now, scopes))
         parts = _find_policy_edits(
-            was, now, lambda rule: notes.describe_changed_names(rule, old, new, said)
+            was, now, lambda rule: notes.describe_changed_params_and_lets(rule, old, new, said)
         )
         mode = notes.describe_changed_mode(name, old, new)
         found += (dataclasses.replace(each, note=mode or each.note) for each in parts)
-    return [*found, *_find_plugin_edits(old, new), *_find_profile_edits(old, new)]
+    return [*found, *_find_plugin_edits(old, new), *_find_setting_edits(old, new)]
 
 
 def select_repelling_edits(edits: Sequence[ProfileEdit]) -> list[ProfileEdit]:
@@ -104,7 +106,7 @@ def select_repelling_edits(edits: Sequence[ProfileEdit]) -> list[ProfileEdit]:
     return [each for each in edits if each.scopes is None and each.kind in ("rule", "scope")]
 
 
-def undo_edits(
+def undo_profile_edits(
     profile: checked.CheckedProfile, taken_back: Sequence[ProfileEdit]
 ) -> checked.CheckedProfile:
     """Return a profile without some edits."""
@@ -128,7 +130,7 @@ def _find_policy_edits(
 ) -> Iterator[ProfileEdit]:
     some = new or old
     assert some is not None  # noqa: S101 - the name comes from one of them
-    scopes = collect_scopes(old, new)
+    scopes = collect_policy_scopes(old, new)
     shell = make_empty_policy(old or some)
     for was, now in _pair_rules(old.rules if old else (), new.rules if new else ()):
         yield _make_rule_edit(shell, was, now, scopes, through)
@@ -142,15 +144,17 @@ def make_empty_policy(policy: checked.CheckedPolicy) -> checked.CheckedPolicy:
     return dataclasses.replace(policy, rules=(), disables=(), clusters=clusters)
 
 
-def collect_scopes(*policies: checked.CheckedPolicy | None) -> tuple[scope.PolicyScope, ...] | None:
+def collect_policy_scopes(
+    *policies: checked.CheckedPolicy | None,
+) -> tuple[scope.PolicyScope, ...] | None:
     """Return what policies are about; None where a rule of them concerns every pod."""
     present = [each for each in policies if each is not None]
-    if any(_repels(rule) for each in present for rule in each.rules):
+    if any(_repels_every_pod(rule) for each in present for rule in each.rules):
         return None
     return tuple(scope.PolicyScope(each.scope) for each in present)
 
 
-def _repels(rule: checked.Rule) -> bool:
+def _repels_every_pod(rule: checked.Rule) -> bool:
     return isinstance(rule, checked.PodAffinityRule) and rule.anti and rule.weight is None
 
 
@@ -209,7 +213,7 @@ def _make_rule_edit(
             kept = tuple(rule for rule in policy.rules if rule.head.name != gone)
             return dataclasses.replace(policy, rules=(*kept, *((old,) if old else ())))
 
-        return change_policy(profile, shell, changed, is_needed=old is not None)
+        return change_policy_in_profile(profile, shell, changed, is_needed=old is not None)
 
     return ProfileEdit(
         "rule",
@@ -229,7 +233,7 @@ def _make_scope_edit(
     said: tuple[str, str],
 ) -> ProfileEdit:
     def undo(profile: checked.CheckedProfile) -> checked.CheckedProfile:
-        return change_policy(
+        return change_policy_in_profile(
             profile,
             old,
             lambda policy: dataclasses.replace(policy, scope=old.scope),
@@ -237,7 +241,7 @@ def _make_scope_edit(
         )
 
     return ProfileEdit(
-        "scope", new.name, *said, undo, span=new.span, scopes=collect_scopes(old, new)
+        "scope", new.name, *said, undo, span=new.span, scopes=collect_policy_scopes(old, new)
     )
 
 
@@ -267,12 +271,12 @@ def _make_disable_undo(
             kept = tuple(each for each in policy.disables if each.rule != rule)
             return dataclasses.replace(policy, disables=(*kept, *((old,) if old else ())))
 
-        return change_policy(profile, shell, changed, is_needed=old is not None)
+        return change_policy_in_profile(profile, shell, changed, is_needed=old is not None)
 
     return undo
 
 
-def change_policy(
+def change_policy_in_profile(
     profile: checked.CheckedProfile,
     shell: checked.CheckedPolicy,
     change: Callable[[checked.CheckedPolicy], checked.CheckedPolicy],
@@ -314,7 +318,9 @@ def _find_plugin_edits(
 
 
 def _is_same_plugin(name: str, old: checked.CheckedProfile, new: checked.CheckedProfile) -> bool:
-    return plugin_effects.compute_effect(old, name) == plugin_effects.compute_effect(new, name)
+    return plugin_effects.compute_plugin_effect(old, name) == plugin_effects.compute_plugin_effect(
+        new, name
+    )
 
 
 _PluginState: TypeAlias = tuple[checked.PluginSetting | None, bool, bool]
@@ -355,18 +361,20 @@ def _make_plugin_undo(name: str, old: checked.CheckedProfile) -> Undo:
         return dataclasses.replace(
             profile,
             plugins=(*others, *((setting,) if setting else ())),
-            disabled=_set_membership(profile.disabled, name, is_kept=is_off),
-            disabled_scores=_set_membership(profile.disabled_scores, name, is_kept=is_score_off),
+            disabled=_set_plugin_membership(profile.disabled, name, is_kept=is_off),
+            disabled_scores=_set_plugin_membership(
+                profile.disabled_scores, name, is_kept=is_score_off
+            ),
         )
 
     return undo
 
 
-def _set_membership(names: tuple[str, ...], name: str, *, is_kept: bool) -> tuple[str, ...]:
+def _set_plugin_membership(names: tuple[str, ...], name: str, *, is_kept: bool) -> tuple[str, ...]:
     return (*(each for each in names if each != name), *((name,) if is_kept else ()))
 
 
-def _find_profile_edits(
+def _find_setting_edits(
     old: checked.CheckedProfile, new: checked.CheckedProfile
 ) -> Iterator[ProfileEdit]:
     for field, (name, said) in _PROFILE_FIELDS.items():

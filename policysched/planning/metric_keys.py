@@ -24,7 +24,7 @@ def separate_metric_keys(old: policies.PolicySet, new: policies.PolicySet) -> po
     }
     if not keys or old.program is None:
         return old
-    return dataclasses.replace(old, program=_replace_keys(old.program, keys))
+    return dataclasses.replace(old, program=_replace_metric_keys(old.program, keys))
 
 
 def _remove_missing_value_rules(metric: checked.CheckedMetric) -> checked.CheckedMetric:
@@ -32,18 +32,18 @@ def _remove_missing_value_rules(metric: checked.CheckedMetric) -> checked.Checke
     return dataclasses.replace(metric, missing_action=None, missing_points=None)
 
 
-def _replace_keys(node: _T, keys: Mapping[str, str]) -> _T:
+def _replace_metric_keys(node: _T, keys: Mapping[str, str]) -> _T:
     """Return a part of a program with other keys of metrics, itself where it has none of them."""
     changed: object = node
     if isinstance(node, tuple):
-        parts = tuple(_replace_keys(each, keys) for each in node)
+        parts = tuple(_replace_metric_keys(each, keys) for each in node)
         if any(a is not b for a, b in zip(parts, node, strict=True)):
             changed = parts
     elif isinstance(node, checked_expr.MetricRef):
         changed = dataclasses.replace(node, metric=keys.get(node.metric, node.metric))
     elif dataclasses.is_dataclass(node) and not isinstance(node, (type, source.Span)):
         fields = {each.name: getattr(node, each.name) for each in dataclasses.fields(node)}
-        new = {name: _replace_keys(value, keys) for name, value in fields.items()}
+        new = {name: _replace_metric_keys(value, keys) for name, value in fields.items()}
         if isinstance(node, checked.CheckedMetric):
             new["key"] = keys.get(node.key, node.key)
         if any(new[name] is not fields[name] for name in fields):

@@ -6,14 +6,14 @@ from policysched.lang.checked import checked, checked_expr
 from policysched.planning import wording
 
 
-def describe_changed_names(
+def describe_changed_params_and_lets(
     rule: checked.Rule,
     old: checked.CheckedProfile,
     new: checked.CheckedProfile,
     said: tuple[wording.SourceWording, wording.SourceWording],
 ) -> str:
     """Return by which params or lets a rule of the same words means something else, or ""."""
-    names = wording.collect_names(rule.head.text, *said)
+    names = wording.collect_names_in_rule(rule.head.text, *said)
     before = {each.name: each.promql for each in old.params}
     after = {each.name: each.promql for each in new.params}
     kinds = (("param", before, after), ("let", said[0].lets, said[1].lets))
@@ -41,7 +41,11 @@ def describe_changed_mode(
 def describe_changed_metrics(old: checked.Rule | None, new: checked.Rule | None) -> str:
     """Return by which metrics a rule of the same words has another meaning."""
     read = [
-        {key for expr in checked.list_expressions(rule) for key in checked_expr.metrics_of(expr)}
+        {
+            key
+            for expr in checked.list_expressions(rule)
+            for key in checked_expr.list_read_metrics(expr)
+        }
         for rule in (old, new)
         if rule is not None
     ]

@@ -16,13 +16,13 @@ from policysched.planning import changes, comparing, deciding, two_sided_cluster
 
 def compare_pending_pods(
     where: two_sided_cluster.TwoSidedCluster,
-    old: sessions.Decider,
+    old: sessions.PodDecider,
     found: changes.PodChanges,
     advance: Callable[[int], None] = lambda _: None,
 ) -> None:
     """Add the changes of pending pods to `found`; both clusters change with every placement."""
     before: dict[str, simulating.SimulatedPlacement] = {}
-    for placement in old.simulate():
+    for placement in old.simulate_placements():
         before[placement.pod] = placement
         advance(1)
     queueing = _PendingPodComparer(where, before, found)
@@ -49,7 +49,9 @@ class _PendingPodComparer:
         self._before = before
         self._found = found
         self._simulation = simulating.SchedulingSimulation(where.cache, {})
-        self._comparing = comparing.DecisionComparer(where, found, deciding.decide_with_preemption)
+        self._comparing = comparing.DecisionComparer(
+            where, found, deciding.decide_pod_with_preemption
+        )
 
     def schedule_pod(self, info: pod_shape.PodInfo) -> None:
         """Place a pod that the new side serves."""
@@ -57,7 +59,7 @@ class _PendingPodComparer:
         pair = self._world.find_profiles(info)
         framework = self._world.new.get_framework(pair.new or "")
         if pair.old is None:
-            now = self._simulation.place(framework, info)
+            now = self._simulation.place_pod(framework, info)
             self._record_profile_change(info, now, changes.PodChangeKind.PROFILE_ADDED)
             return
         placed = self._before[info.key]
@@ -65,8 +67,8 @@ class _PendingPodComparer:
         if self._is_concerned(pair, info) and framework.pre_enqueue(info).is_success:
             old = self._comparing.decide_old(pair, info, (placed.node,))
             new = self._comparing.decide_new(pair, info, (placed.node, old.node))
-            compared = self._comparing.compare_queued(pair, info, (old, new), placed.node)
-        now = self._simulation.place(framework, info, placed.node)
+            compared = self._comparing.compare_queued_decisions(pair, info, (old, new), placed.node)
+        now = self._simulation.place_pod(framework, info, placed.node)
         self._record_change(info, (_make_fate(placed), _make_fate(now)), compared)
 
     def leave_pending(self, info: pod_shape.PodInfo) -> None:
@@ -101,7 +103,7 @@ class _PendingPodComparer:
         """Note how the fates of a pod differ; `compared` is None if no edit concerns it."""
         is_concerned = compared is not None
         compared = compared or comparing.DecisionDifference()
-        outcome = compared.classify(fates)
+        outcome = compared.classify_fates(fates)
         if outcome is changes.PodChangeKind.SAME:
             return
         if outcome is changes.PodChangeKind.REASON and not is_concerned:

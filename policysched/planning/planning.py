@@ -22,17 +22,19 @@ class PolicyChangePlan:
     found: changes.PodChanges
 
 
-def read_metrics(basis: two_sided_cluster.PlanInputs, path: str) -> metrics_file.MetricsFile:
+def read_plan_metrics(basis: two_sided_cluster.PlanInputs, path: str) -> metrics_file.MetricsFile:
     """Return the metrics of a file for both sides.
 
     Raises:
         InputError: the file cannot be read, or names what neither side declares.
     """
     declared = [*basis.new.policies.all_metrics, *basis.old.policies.all_metrics]
-    return metrics_file.read_file(path, {each.key: each for each in declared}.values(), basis.now)
+    return metrics_file.read_metrics_file(
+        path, {each.key: each for each in declared}.values(), basis.now
+    )
 
 
-def make_plan(
+def make_policy_change_plan(
     basis: two_sided_cluster.PlanInputs,
     objects: cluster_file.ClusterObjects,
     where: str,

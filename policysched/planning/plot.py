@@ -19,7 +19,7 @@ _MAX_AXES = 2
 _MAX_LABEL = 24
 
 
-def check_axes(varied: Sequence[axes.SweepAxis]) -> None:
+def refuse_undrawable_axes(varied: Sequence[axes.SweepAxis]) -> None:
     """Refuse what cannot be drawn.
 
     Raises:
@@ -37,7 +37,7 @@ def draw_sweep(varied: Sequence[axes.SweepAxis], results: Sequence[sweep.SweepRe
     return "\n".join(
         (
             f'<svg {_NAMESPACE} viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" {_FONT}>',
-            f"<title>{_escape(f'Imbalance by {names}', 200)}</title>",
+            f"<title>{_escape_for_xml(f'Imbalance by {names}', 200)}</title>",
             f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#ffffff"/>',
             *body,
             "</svg>\n",
@@ -47,7 +47,7 @@ def draw_sweep(varied: Sequence[axes.SweepAxis], results: Sequence[sweep.SweepRe
 
 def _draw_lines(axis: axes.SweepAxis, results: Sequence[sweep.SweepResult]) -> Iterable[str]:
     """Yield the coefficients of variation over the values, with hot nodes and pending pods."""
-    spreads = [_get_variations(each) for each in results]
+    spreads = [_get_coefficients_of_variation(each) for each in results]
     highest = max((max(each.values()) for each in spreads), default=0.0) or 1.0
     xs = [_compute_middle(i, len(results), _LEFT, _WIDTH - _RIGHT) for i in range(len(results))]
     for step in range(_LINES + 1):
@@ -83,7 +83,10 @@ def _draw_tiles(
 ) -> Iterable[str]:
     """Yield a tile for each point, darker where the cluster is less even."""
     across, down = varied
-    means = [sum(_get_variations(each).values()) / len(balance.RESOURCES) for each in results]
+    means = [
+        sum(_get_coefficients_of_variation(each).values()) / len(balance.RESOURCES)
+        for each in results
+    ]
     low, high = min(means), max(means)
     width = (_WIDTH - _LEFT - _RIGHT) / len(across.values)
     height = (_HEIGHT - _TOP - _BOTTOM) / len(down.values)
@@ -108,7 +111,7 @@ def _draw_tiles(
         yield _draw_text(_LEFT - 6, _TOP + (row + 0.5) * height + 4, value, "end")
 
 
-def _get_variations(result: sweep.SweepResult) -> dict[str, float]:
+def _get_coefficients_of_variation(result: sweep.SweepResult) -> dict[str, float]:
     return {name: each.variation for name, each in result.balance.by_resource.items()}
 
 
@@ -133,11 +136,11 @@ def _draw_text(
 ) -> str:
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}" '
-        f'font-weight="{weight}">{_escape(words, _MAX_LABEL * 3)}</text>'
+        f'font-weight="{weight}">{_escape_for_xml(words, _MAX_LABEL * 3)}</text>'
     )
 
 
-def _escape(words: str, most: int) -> str:
+def _escape_for_xml(words: str, most: int) -> str:
     """Return words for a place in XML, without characters that XML cannot hold."""
     shown = "".join(each for each in words[:most] if each.isprintable())
     return saxutils.escape(shown)

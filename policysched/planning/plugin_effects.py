@@ -47,7 +47,7 @@ class PluginEffect:
     args: object = None
 
 
-def compute_effect(profile: checked.CheckedProfile, name: str) -> PluginEffect:
+def compute_plugin_effect(profile: checked.CheckedProfile, name: str) -> PluginEffect:
     """Return the state of a plugin in a profile."""
     setting = next((each for each in profile.plugins if each.name == name), None)
     usual = defaults.DEFAULT_WEIGHTS.get(name)
@@ -58,18 +58,20 @@ def compute_effect(profile: checked.CheckedProfile, name: str) -> PluginEffect:
         profile.disable_all_scores and usual is not None and given is None
     )
     weight = None if is_score_off else given or usual or 1
-    return PluginEffect(True, weight, _decode_arguments(name, (setting and setting.args) or {}))
+    return PluginEffect(
+        True, weight, _decode_plugin_arguments(name, (setting and setting.args) or {})
+    )
 
 
-def _decode_arguments(name: str, args: arguments.Arguments) -> object:
+def _decode_plugin_arguments(name: str, args: arguments.Arguments) -> object:
     kind = _ARGUMENTS.get(name)
-    match arguments.decode(args, kind) if kind is not None else args:
+    match arguments.decode_arguments(args, kind) if kind is not None else args:
         case resource_arguments.BalancedAllocationArgs(resources=resources):
-            return resource_arguments.unweighted_resources(resources)
+            return resource_arguments.get_resource_names(resources)
         case resource_arguments.NodeResourcesFitArgs(scoring_strategy=strategy) as given:
             resources = strategy.resources
             plain = msgspec.structs.replace(strategy, resources=())
             given = msgspec.structs.replace(given, scoring_strategy=plain)
-            return given, resource_arguments.weighted_resources(resources)
+            return given, resource_arguments.get_weighted_resources(resources)
         case decoded:
             return decoded

@@ -30,11 +30,16 @@ def as_json(
             "unserved": found.unserved.total(),
         },
         "edits": [
-            {**_render_edit(each, caused), "where": find_place(each, basis)} for each in found.edits
+            {**_render_profile_edit(each, caused), "where": locate_edit(each, basis)}
+            for each in found.edits
         ],
-        "rejects": [_render_rejection(each, names) for each in found.rejects.sort_by_node_count()],
-        "admits": [_render_rejection(each, names) for each in found.admits.sort_by_node_count()],
-        "changes": [_render_change(each) for each in found.pods],
+        "rejects": [
+            _render_rejection_difference(each, names) for each in found.rejects.sort_by_node_count()
+        ],
+        "admits": [
+            _render_rejection_difference(each, names) for each in found.admits.sort_by_node_count()
+        ],
+        "changes": [_render_pod_change(each) for each in found.pods],
     }
 
 
@@ -54,7 +59,7 @@ def _count_causes(found: changes.PodChanges) -> Counter[tuple[edits.Key, changes
     )
 
 
-def _render_edit(
+def _render_profile_edit(
     edit: edits.ProfileEdit, caused: Counter[tuple[edits.Key, changes.PodChangeKind]]
 ) -> Report:
     return {
@@ -78,15 +83,15 @@ def _render_edit(
     }
 
 
-def find_place(edit: edits.ProfileEdit, basis: two_sided_cluster.PlanInputs) -> str | None:
+def locate_edit(edit: edits.ProfileEdit, basis: two_sided_cluster.PlanInputs) -> str | None:
     """Return where an edit stands, or stood where it is gone."""
     if edit.span is None:
         return None
     first, second = (basis.new, basis.old) if edit.new else (basis.old, basis.new)
-    return first.find_place(edit.span) or second.find_place(edit.span)
+    return first.locate_span(edit.span) or second.locate_span(edit.span)
 
 
-def _render_rejection(verdict: changes.RejectionDifference, names: list[str]) -> Report:
+def _render_rejection_difference(verdict: changes.RejectionDifference, names: list[str]) -> Report:
     answer, rule = verdict.answer, verdict.answer.rule
     return {
         "plugin": answer.plugin,
@@ -99,22 +104,22 @@ def _render_rejection(verdict: changes.RejectionDifference, names: list[str]) ->
     }
 
 
-def _render_change(change: changes.PodChange) -> Report:
+def _render_pod_change(change: changes.PodChange) -> Report:
     return {
         "pod": change.pod,
         "phase": change.phase.value,
         "outcome": change.outcome.value,
         "node": change.node,
-        "from": _render_fate(change.old),
-        "to": _render_fate(change.new),
+        "from": _render_pod_fate(change.old),
+        "to": _render_pod_fate(change.new),
         "lost": change.lost,
         "gained": change.gained,
         "nodeLost": change.node_lost,
-        "cause": None if change.cause is None else render_cause(change.cause),
+        "cause": None if change.cause is None else render_change_cause(change.cause),
     }
 
 
-def _render_fate(fate: changes.PodFate) -> Report:
+def _render_pod_fate(fate: changes.PodFate) -> Report:
     return {
         "node": fate.node,
         "feasible": fate.feasible,
@@ -123,7 +128,7 @@ def _render_fate(fate: changes.PodFate) -> Report:
     }
 
 
-def render_cause(cause: changes.ChangeCause) -> Report:
+def render_change_cause(cause: changes.ChangeCause) -> Report:
     """Return a cause."""
     return {"kind": cause.kind.value, "edits": _list_node_names(cause.edits), "how": cause.how}
 

@@ -21,37 +21,37 @@ _FATAL = "fatal: "
 _MAX_BYTES = 8 * limits.MAX_TEXT_BYTES
 
 
-def read_policies(revision: str, path: str) -> list[source.SourceText]:
+def read_policies_at_revision(revision: str, path: str) -> list[source.SourceText]:
     """Return the policies at `path`, relative to the current folder, as they are in `revision`.
 
     Raises:
         InputError: git is not there, or has no such revision or path; or the path holds no policy.
     """
     where = f"git:{revision}:{path}"
-    commit = _find_object(
+    commit = _find_git_object(
         f"{revision}^{{commit}}", f"git:{revision}", "is no revision that git knows"
     )
-    found = _find_object(
+    found = _find_git_object(
         f"{commit}:{_make_git_path(path, where)}", where, "is not in this revision"
     )
     kind = _run_git(["cat-file", "-t", found], where).decode().strip()
     if kind == "tree":
-        return _read_folder(found, where)
+        return _read_git_folder(found, where)
     if kind != "blob":
         raise errors.InputError(where, "is neither a file nor a folder")
-    return policy_sources.parse_content(_read_content(found, where), where)
+    return policy_sources.parse_policy_content(_read_git_content(found, where), where)
 
 
 def is_revision(name: str) -> bool:
     """Return whether git knows a revision of this name here; False without git."""
     try:
-        _find_object(f"{name}^{{commit}}", name, "")
+        _find_git_object(f"{name}^{{commit}}", name, "")
     except errors.InputError:
         return False
     return True
 
 
-def _read_folder(tree: str, where: str) -> list[source.SourceText]:
+def _read_git_folder(tree: str, where: str) -> list[source.SourceText]:
     texts: list[source.SourceText] = []
     for entry in _run_git(["ls-tree", "-z", "--full-tree", tree], where).split(b"\0"):
         head, _, name = entry.partition(b"\t")
@@ -62,20 +62,22 @@ def _read_folder(tree: str, where: str) -> list[source.SourceText]:
         place = f"{where.rstrip('/')}/{shown}"
         if mode not in _FILE_MODES:
             raise errors.InputError(place, "is a link or a folder, not a file")
-        texts += policy_sources.parse_content(_read_content(found.decode(), place), place)
+        texts += policy_sources.parse_policy_content(
+            _read_git_content(found.decode(), place), place
+        )
     if not texts:
         raise errors.InputError(where, f"has no file that ends in `{policy_sources.SUFFIX}`")
     return texts
 
 
-def _read_content(blob: str, where: str) -> bytes:
+def _read_git_content(blob: str, where: str) -> bytes:
     size = int(_run_git(["cat-file", "-s", blob], where))
     if size > _MAX_BYTES:
         raise errors.InputError(where, f"has {size:,} bytes, more than policies may have")
     return _run_git(["cat-file", "blob", blob], where)
 
 
-def _find_object(name: str, where: str, problem: str) -> str:
+def _find_git_object(name: str, where: str, problem: str) -> str:
     """Return the hash of the object that `name` names."""
     found = _run_git(["rev-parse", "--verify", "--quiet", "--end-of-options", name], where, problem)
     return found.decode().strip()

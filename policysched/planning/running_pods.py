@@ -38,7 +38,7 @@ def compare_running_pods(
             groups.setdefault(key, []).append(info)
     looking = _RunningPodComparer(where, found)
     for (pair, _, node), infos in sorted(groups.items(), key=lambda item: item[0][1:]):
-        looking.compare(pair, node, infos)
+        looking.compare_equal_pods(pair, node, infos)
         advance(len(infos))
 
 
@@ -53,9 +53,9 @@ class _RunningPodComparer:
     def __init__(self, where: two_sided_cluster.TwoSidedCluster, found: changes.PodChanges) -> None:
         self._world = where
         self._found = found
-        self._comparing = comparing.DecisionComparer(where, found, deciding.decide)
+        self._comparing = comparing.DecisionComparer(where, found, deciding.decide_pod)
 
-    def compare(
+    def compare_equal_pods(
         self, pair: two_sided_cluster.ProfilePair, node: str, infos: Sequence[pod_shape.PodInfo]
     ) -> None:
         """Compare equal pods of one node."""
@@ -63,22 +63,22 @@ class _RunningPodComparer:
         row = self._world.cache.nodes.row_of[node]
         with what_if.WhatIf(snap) as supposed:
             supposed.remove_pods([(infos[0], row)])
-            change = self._find_change(pair, node, infos)
+            change = self._find_pod_change(pair, node, infos)
         if change is not None:
             self._found.pods += [dataclasses.replace(change, pod=info.key) for info in infos]
 
-    def _find_change(
+    def _find_pod_change(
         self, pair: two_sided_cluster.ProfilePair, node: str, infos: Sequence[pod_shape.PodInfo]
     ) -> changes.PodChange | None:
         """Return what changes for the first of equal pods, which is off its node."""
-        info, snap = two_sided_cluster.make_pending(infos[0]), self._world.take_snapshot()
+        info, snap = two_sided_cluster.make_pending_pod(infos[0]), self._world.take_snapshot()
         if None in (pair.old, pair.new):
             return self._find_profile_change(pair, node, info)
         old = self._comparing.decide_old(pair, info, (node,))
         new = self._comparing.decide_new(pair, info, (node, old.node))
-        fates = comparing.make_fate(old), comparing.make_fate(new)
-        compared = self._comparing.compare(pair, info, (old, new), len(infos))
-        outcome = compared.classify(fates)
+        fates = comparing.make_pod_fate(old), comparing.make_pod_fate(new)
+        compared = self._comparing.compare_decisions(pair, info, (old, new), len(infos))
+        outcome = compared.classify_fates(fates)
         if outcome is changes.PodChangeKind.SAME:
             return None
         row = snap.nodes.row_of[node]
@@ -105,5 +105,9 @@ class _RunningPodComparer:
             decision = self._comparing.decide_old(pair, info, (node,))
             outcome = changes.PodChangeKind.PROFILE_REMOVED
         return changes.make_profile_change(
-            info.pod, changes.PlannedPodPhase.RUNNING, comparing.make_fate(decision), outcome, node
+            info.pod,
+            changes.PlannedPodPhase.RUNNING,
+            comparing.make_pod_fate(decision),
+            outcome,
+            node,
         )

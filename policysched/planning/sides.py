@@ -52,7 +52,7 @@ class PlanSide:
     texts: Sequence[source.SourceText] = ()
     params: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
-    def find_place(self, span: source.Span) -> str | None:
+    def locate_span(self, span: source.Span) -> str | None:
         """Return `file:line:column` of a span, also in a manifest; None for another side's."""
         text = next((each for each in self.texts if each.name == span.file), None)
         return None if text is None else ":".join(map(str, text.place(span.start)))
@@ -81,7 +81,7 @@ class PlanSide:
             return frozenset()
         return frozenset(each.name or checked.DEFAULT_SCHEDULER_NAME for each in program.profiles)
 
-    def leaves_out(self, other: PlanSide, scheduler_name: str) -> bool:
+    def leaves_pods_undecided(self, other: PlanSide, scheduler_name: str) -> bool:
         """Return whether the profiles of this side leave pods of a schedulerName undecided.
 
         A profile that only `other` has is added or removed, so no fallback replaces it here.
@@ -98,12 +98,12 @@ class PlanSide:
         program = self.policies.program
         return program is None or program.decides_all_pods
 
-    def read_wording(self) -> wording.SourceWording:
+    def read_source_wording(self) -> wording.SourceWording:
         """Return how things are said."""
-        return wording.read_wording(self.texts)
+        return wording.read_source_wording(self.texts)
 
 
-def read_sides(
+def read_plan_sides(
     old: SideOptions,
     new: SideOptions,
     shared_params: Mapping[str, str],
@@ -119,20 +119,20 @@ def read_sides(
         InputError: something cannot be read, or is wrong.
         UsageError: it is not said where a revision has its policies.
     """
-    texts = [_read_texts(named, other) for named, other in ((old, new), (new, old))]
-    declared = [_list_params(each) for each in texts]
+    texts = [_read_side_texts(named, other) for named, other in ((old, new), (new, old))]
+    declared = [_list_declared_params(each) for each in texts]
     for name in shared_params:
         if all(name not in names for names in declared):
             raise errors.ConfigurationError(
                 "--params",
                 f"neither side declares a param `{name}`",
-                help=spelling.did_you_mean(name, {*declared[0], *declared[1]}),
+                help=spelling.suggest_names(name, {*declared[0], *declared[1]}),
             )
     made = []
     for named, sources, names in zip((old, new), texts, declared, strict=True):
         params = {name: text for name, text in shared_params.items() if name in names}
         params |= named.params
-        judge = profile_notes.limit_to(scheduler_name)
+        judge = profile_notes.make_profile_warning_filter(scheduler_name)
         try:
             found = policies.from_sources(sources, params, scheduler_name, now=now, judge=judge)
         except errors.ConfigurationError as error:
@@ -144,13 +144,13 @@ def read_sides(
     return dataclasses.replace(before, policies=apart), after
 
 
-def _list_params(sources: Sequence[source.SourceText]) -> frozenset[str]:
+def _list_declared_params(sources: Sequence[source.SourceText]) -> frozenset[str]:
     """Return the names of the params that texts declare; none where they have errors."""
     program = checker.check(sources).program
     return frozenset(param.name for param in program.params) if program else frozenset()
 
 
-def _read_texts(named: SideOptions, other: SideOptions) -> list[source.SourceText]:
+def _read_side_texts(named: SideOptions, other: SideOptions) -> list[source.SourceText]:
     if NONE in named.places:
         if len(named.places) > 1:
             raise errors.UsageError(f"--{named.option} is `none` or names policies, not both")
@@ -158,38 +158,38 @@ def _read_texts(named: SideOptions, other: SideOptions) -> list[source.SourceTex
     texts: list[source.SourceText] = []
     for place in dict.fromkeys(named.places):
         if place.startswith(_GIT):
-            texts += _read_revision(place, other)
+            texts += _read_texts_at_revision(place, other)
         else:
-            texts += _read_path(place)
+            texts += _read_texts_at_path(place)
     return texts
 
 
-def _read_path(place: str) -> list[source.SourceText]:
+def _read_texts_at_path(place: str) -> list[source.SourceText]:
     try:
-        return policy_sources.read([place])
+        return policy_sources.read_policy_texts([place])
     except errors.InputError as error:
-        if not object_lists.exists(pathlib.Path(place)) and revisions.is_revision(place):
+        if not object_lists.path_exists(pathlib.Path(place)) and revisions.is_revision(place):
             advice = f"for the revision write `git:{place}:PATH`"
             raise errors.InputError(error.where, error.problem, help=advice) from error
         raise
 
 
-def _read_revision(place: str, other: SideOptions) -> list[source.SourceText]:
+def _read_texts_at_revision(place: str, other: SideOptions) -> list[source.SourceText]:
     revision, colon, path = place.removeprefix(_GIT).partition(":")
     if not revision:
         raise errors.UsageError(f"`{place}` names no revision; write `git:REVISION:PATH`")
     if colon:
-        return revisions.read_policies(revision, path)
-    paths = [_extract_path(each) for each in other.places]
+        return revisions.read_policies_at_revision(revision, path)
+    paths = [_get_path_of_place(each) for each in other.places]
     known = [each for each in paths if each]
     if not known:
         raise errors.UsageError(
             f"`{place}` does not say where the policies are; write `git:{revision}:PATH`"
         )
-    return [text for each in known for text in revisions.read_policies(revision, each)]
+    return [text for each in known for text in revisions.read_policies_at_revision(revision, each)]
 
 
-def _extract_path(place: str) -> str:
+def _get_path_of_place(place: str) -> str:
     """Return the path of a place of the other side, "" if it names none."""
     if place.startswith(_GIT):
         return place.removeprefix(_GIT).partition(":")[2]

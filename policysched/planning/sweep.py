@@ -96,7 +96,7 @@ class SweepSimulation:
         side = dataclasses.replace(self._basis.new, policies=policy_set)
         found = self._found
         now = self._basis.make_decider(side, found, self._where)
-        broken = self._count_broken(now, policy_set)
+        broken = self._count_rule_violations(now, policy_set)
         if self._settings.places_all:
             found = _unbind_pods(found, now)
         decider = self._basis.make_decider(side, found, self._where)
@@ -122,7 +122,9 @@ class SweepSimulation:
             )
         return axes.set_rule_weights(policy_set, weights)
 
-    def _count_broken(self, now: sessions.Decider, policy_set: policies.PolicySet) -> int:
+    def _count_rule_violations(
+        self, now: sessions.PodDecider, policy_set: policies.PolicySet
+    ) -> int:
         """Return how many pods run where hard rules would not let them; the same by equal rules."""
         rules = _select_hard_rules(policy_set)
         for known, count in self._broken:
@@ -141,7 +143,7 @@ def _select_hard_rules(policy_set: policies.PolicySet) -> object:
             profile,
             policies=tuple(
                 dataclasses.replace(
-                    policy, rules=tuple(r for r in policy.rules if not _is_score(r))
+                    policy, rules=tuple(r for r in policy.rules if not _is_score_rule(r))
                 )
                 for policy in profile.policies
             ),
@@ -150,17 +152,17 @@ def _select_hard_rules(policy_set: policies.PolicySet) -> object:
     ]
 
 
-def _is_score(rule: checked.Rule) -> bool:
+def _is_score_rule(rule: checked.Rule) -> bool:
     return getattr(rule, "weight", None) is not None
 
 
-def _check_running_pods(now: sessions.Decider) -> Iterator[bool]:
+def _check_running_pods(now: sessions.PodDecider) -> Iterator[bool]:
     """Yield for each running pod that a profile serves whether its node takes it."""
     cache = now.cluster.cache
     known: dict[tuple[int, str], bool] = {}
     placed = sorted(now.cluster.placed.values(), key=lambda info: info.shape.index)
     for info in placed:
-        if not running_pods.would_be_scheduled(info) or not now.choice.queues(info):
+        if not running_pods.would_be_scheduled(info) or not now.choice.would_be_queued(info):
             continue
         node = info.pod.spec.node_name
         key = (info.shape.index, node)
@@ -169,38 +171,43 @@ def _check_running_pods(now: sessions.Decider) -> Iterator[bool]:
             with what_if.WhatIf(snap) as supposed:
                 supposed.remove_pods([(info, row)])
                 framework = now.choice.require_framework(info)
-                decision = deciding.decide(framework, two_sided_cluster.make_pending(info), snap)
+                decision = deciding.decide_pod(
+                    framework, two_sided_cluster.make_pending_pod(info), snap
+                )
                 known[key] = bool(decision.get_feasible_mask()[row])
         yield known[key]
 
 
 def _unbind_pods(
-    found: cluster_file.ClusterObjects, now: sessions.Decider
+    found: cluster_file.ClusterObjects, now: sessions.PodDecider
 ) -> cluster_file.ClusterObjects:
     """Return a cluster whose pods wait for a node, save those that are bound to theirs."""
     freed = {
         info.key
         for info in now.cluster.placed.values()
         if running_pods.would_be_scheduled(info)
-        and not _is_daemon(info.pod)
-        and now.choice.queues(info)
+        and not _is_daemon_set_pod(info.pod)
+        and now.choice.would_be_queued(info)
     }
-    pods = [two_sided_cluster.remove_node(pod) if pod.key in freed else pod for pod in found.pods]
+    pods = [
+        two_sided_cluster.remove_node_from_pod(pod) if pod.key in freed else pod
+        for pod in found.pods
+    ]
     return dataclasses.replace(found, pods=pods)
 
 
-def _is_daemon(pod: objects.Pod) -> bool:
+def _is_daemon_set_pod(pod: objects.Pod) -> bool:
     return any(
         owner.controller and owner.kind == _DAEMON_SET for owner in pod.metadata.owner_references
     )
 
 
-def _place_pods(decider: sessions.Decider, preferred: Mapping[str, str]) -> dict[str, str]:
+def _place_pods(decider: sessions.PodDecider, preferred: Mapping[str, str]) -> dict[str, str]:
     """Return where pods go, "" for nowhere; of equally good nodes the preferred one."""
     simulation = simulating.SchedulingSimulation(decider.cluster.cache, {})
     nodes: dict[str, str] = {}
     for framework, info in simulating.sort_by_queue_order(decider.cluster, decider.choice):
-        placement = simulation.place(framework, info, preferred.get(info.key))
+        placement = simulation.place_pod(framework, info, preferred.get(info.key))
         nodes[info.key] = placement.node or ""
         nodes |= dict.fromkeys(placement.victims, "")
     return nodes

@@ -56,11 +56,11 @@ class PlanInputs:
     def make_left_out_test(self, side: sides.PlanSide) -> Callable[[str], bool]:
         """Return the test for schedulerNames whose pods a side leaves undecided."""
         other = self.new if side is self.old else self.old
-        return functools.partial(side.leaves_out, other)
+        return functools.partial(side.leaves_pods_undecided, other)
 
     def make_decider(
         self, side: sides.PlanSide, found: cluster_file.ClusterObjects, where: str
-    ) -> sessions.Decider:
+    ) -> sessions.PodDecider:
         """Return what decides by one side alone, on a cluster of its own; see `offline`."""
         samples = {each.key: self.samples.get(each.key, {}) for each in side.policies.metrics}
         basis = sessions.DeciderFactory(
@@ -101,17 +101,17 @@ class TwoSidedCluster:
         self.cluster = offline_cluster.make_empty_cluster(basis.now)
         old, new = self._make_profiles(basis.old.policies), self._make_profiles(basis.new.policies)
         keys = old.annotation_keys | new.annotation_keys
-        offline_cluster.add_objects(self.cluster, found, where, keys)
-        self.cache.follow_metrics(needs.both(old.metric_needs, new.metric_needs))
+        offline_cluster.add_cluster_objects(self.cluster, found, where, keys)
+        self.cache.follow_metric_needs(needs.both(old.metric_needs, new.metric_needs))
         for metric, samples in basis.samples.items():
             self.cache.metrics.refresh(metric, samples)
         forced = basis.scheduler_name
         self.old = SideFrameworks(old, forced, basis.make_left_out_test(basis.old))
         self.new = SideFrameworks(new, forced, basis.make_left_out_test(basis.new))
         for info in self.cluster.pending:
-            if not self.new.choice.queues(info):
-                self.cache.nominated.remove(info.uid)
-        self._wordings = basis.old.read_wording(), basis.new.read_wording()
+            if not self.new.choice.would_be_queued(info):
+                self.cache.nominated.remove_nomination(info.uid)
+        self._wordings = basis.old.read_source_wording(), basis.new.read_source_wording()
         self._edits: dict[ProfilePair, list[edits.ProfileEdit]] = {}
         self._relevant: dict[tuple[ProfilePair, int], list[edits.ProfileEdit]] = {}
         self._variants: dict[tuple[ProfilePair, frozenset[edits.Key]], runtime.Framework] = {}
@@ -129,7 +129,7 @@ class TwoSidedCluster:
         """Return which profiles decide a pod."""
         return ProfilePair(self.old.find_profile_name(info), self.new.find_profile_name(info))
 
-    def get_edits(self, pair: ProfilePair) -> list[edits.ProfileEdit]:
+    def get_edits_of_pair(self, pair: ProfilePair) -> list[edits.ProfileEdit]:
         """Return the edits between two profiles, and those elsewhere that keep all pods away.
 
         They are in an order of their own, whatever that of the texts is.
@@ -157,7 +157,7 @@ class TwoSidedCluster:
         ]
         found: dict[edits.ProfileEdit, set[str | None]] = {}
         compared = [*self._edits, *pairs]
-        for each in [each for pair in compared for each in self.get_edits(pair)]:
+        for each in [each for pair in compared for each in self.get_edits_of_pair(pair)]:
             found.setdefault(each, set()).update(each.homes)
         everywhere = {pair.new or pair.old for pair in compared}
         return [
@@ -173,7 +173,11 @@ class TwoSidedCluster:
         known = self._relevant.get(key)
         if known is None:
             namespaces = self.cache.counts.namespaces
-            known = [each for each in self.get_edits(pair) if each.concerns(shape, namespaces)]
+            known = [
+                each
+                for each in self.get_edits_of_pair(pair)
+                if each.concerns_pods_of_shape(shape, namespaces)
+            ]
             self._relevant[key] = known
         return known
 
@@ -182,7 +186,7 @@ class TwoSidedCluster:
     ) -> runtime.Framework:
         """Return the new profile of a pair without some of its edits."""
         wanted = {each.key for each in taken_back}
-        gone = [each for each in self.get_edits(pair) if each.key in wanted]
+        gone = [each for each in self.get_edits_of_pair(pair) if each.key in wanted]
         key = (pair, frozenset(wanted))
         known = self._variants.pop(key, None) or self._compile_variant(pair, gone)
         self._variants[key] = known
@@ -195,12 +199,12 @@ class TwoSidedCluster:
         implied = _get_implied_name(self._basis)
         before, after = _index_profiles(old, implied), _index_profiles(new, implied)
         said = self._wordings
-        own = edits.find_edits(
+        own = edits.find_profile_edits(
             before.get(pair.old, NO_PROFILE), after.get(pair.new, NO_PROFILE), said
         )
         found = [(pair.new, each) for each in own]
         for name in after:
-            elsewhere = edits.find_edits(before.get(name, NO_PROFILE), after[name], said)
+            elsewhere = edits.find_profile_edits(before.get(name, NO_PROFILE), after[name], said)
             found += [(name, each) for each in edits.select_repelling_edits(elsewhere)]
         homes: dict[edits.ProfileEdit, set[str | None]] = {}
         for name, each in found:
@@ -218,11 +222,13 @@ class TwoSidedCluster:
         names = [each.name or _get_implied_name(self._basis) for each in program.profiles]
         of_old = _index_metrics(_get_programs(self._basis)[0])
         profiles = tuple(
-            _add_metrics(edits.undo_edits(each, [e for e in gone if name in e.homes]), of_old)
+            _add_metrics(
+                edits.undo_profile_edits(each, [e for e in gone if name in e.homes]), of_old
+            )
             for name, each in zip(names, program.profiles, strict=True)
         )
         changed = dataclasses.replace(program, profiles=profiles)
-        specs = tuple(policies.make_specs(changed, _get_implied_name(self._basis)))
+        specs = tuple(policies.make_profile_specs(changed, _get_implied_name(self._basis)))
         made = self._make_profiles(dataclasses.replace(side, program=changed, specs=specs))
         return runtime.Framework(made.by_name[pair.new or names[0]], None)
 
@@ -267,12 +273,12 @@ class SideFrameworks:
         return self._frameworks[name]
 
 
-def make_pending(info: pod_shape.PodInfo) -> pod_shape.PodInfo:
+def make_pending_pod(info: pod_shape.PodInfo) -> pod_shape.PodInfo:
     """Return a placed pod as one that waits for its first node."""
-    return pod_shape.PodInfo(remove_node(info.pod), info.shape)
+    return pod_shape.PodInfo(remove_node_from_pod(info.pod), info.shape)
 
 
-def remove_node(pod: objects.Pod) -> objects.Pod:
+def remove_node_from_pod(pod: objects.Pod) -> objects.Pod:
     """Return a pod as it was created: neither bound nor nominated."""
     spec = msgspec.structs.replace(pod.spec, node_name="")
     said = msgspec.structs.replace(pod.status, nominated_node_name="")

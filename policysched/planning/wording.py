@@ -29,26 +29,28 @@ class SourceWording:
     lets: Mapping[str, str] = dataclasses.field(default_factory=dict)
     metrics: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
-    def get_scope(self, policy: checked.CheckedPolicy) -> str:
+    def get_scope_statement(self, policy: checked.CheckedPolicy) -> str:
         """Return the statement that says for which pods a policy is."""
         return self.scopes.get(policy.name, _UNKNOWN_SCOPE)
 
 
-def read_wording(texts: Iterable[source.SourceText]) -> SourceWording:
+def read_source_wording(texts: Iterable[source.SourceText]) -> SourceWording:
     """Return what texts without errors say."""
     scopes: dict[str, str] = {}
     lets: dict[str, str] = {}
     metrics: dict[str, str] = {}
     for text in texts:
-        for item in map(kept_parentheses.strip_marks, parser.parse(text).file.items):
+        for item in map(
+            kept_parentheses.strip_parentheses_marks, parser.parse_policy_text(text).file.items
+        ):
             match item:
                 case syntax.Policy(name=name, statements=statements):
                     said = (each for each in statements if isinstance(each, syntax.Scope))
-                    scopes.update((name.text, printing.statement(each)) for each in said)
+                    scopes.update((name.text, printing.format_statement(each)) for each in said)
                 case syntax.LetExpr(name=name, expr=expr):
-                    lets[name.text] = printing.expr(expr)
+                    lets[name.text] = printing.format_expression(expr)
                 case syntax.LetSelector(name=name, selector=selector):
-                    lets[name.text] = f"{{ {printing.selector(selector)} }}"
+                    lets[name.text] = f"{{ {printing.format_selector(selector)} }}"
                 case syntax.Metric(name=name, query=query):
                     metrics[name.text] = query.text
                 case _:
@@ -56,7 +58,7 @@ def read_wording(texts: Iterable[source.SourceText]) -> SourceWording:
     return SourceWording(scopes, lets, metrics)
 
 
-def collect_names(rule: str, *sides: SourceWording) -> set[str]:
+def collect_names_in_rule(rule: str, *sides: SourceWording) -> set[str]:
     """Return every name in the words of a rule, and in what stands behind these names."""
     found: set[str] = set()
     pending = [rule]

@@ -24,28 +24,30 @@ class ArgumentStruct(msgspec.Struct, frozen=True, rename="camel", forbid_unknown
 StructT = TypeVar("StructT", bound=ArgumentStruct)
 
 
-def decode(args: Arguments, kind: type[StructT]) -> StructT:
+def decode_arguments(args: Arguments, kind: type[StructT]) -> StructT:
     """Return `args` as a struct.
 
     Raises:
         ArgumentError: an argument is unknown, missing or of the wrong type.
     """
-    given = _plain({key: value for key, value in args.items() if key not in _IGNORED})
+    given = _convert_to_plain_containers(
+        {key: value for key, value in args.items() if key not in _IGNORED}
+    )
     try:
         made = msgspec.convert(given, kind)
     except msgspec.ValidationError as error:
-        raise ArgumentError(_readable(str(error))) from error
-    _refuse_unknown(given, msgspec.inspect.type_info(kind), "")
+        raise ArgumentError(_reword_decoding_error(str(error))) from error
+    _refuse_unknown_fields(given, msgspec.inspect.type_info(kind), "")
     return made
 
 
-def refuse_all(args: Arguments) -> None:
+def refuse_any_arguments(args: Arguments) -> None:
     """Check that a plugin without arguments was given none.
 
     Raises:
         ArgumentError: there is one.
     """
-    decode(args, ArgumentStruct)
+    decode_arguments(args, ArgumentStruct)
 
 
 def require_range(where: str, value: int, low: int, high: int) -> None:
@@ -59,7 +61,7 @@ def require_range(where: str, value: int, low: int, high: int) -> None:
         raise ArgumentError(msg)
 
 
-def _refuse_unknown(value: object, kind: msgspec.inspect.Type, where: str) -> None:
+def _refuse_unknown_fields(value: object, kind: msgspec.inspect.Type, where: str) -> None:
     """Look for fields that a struct within the arguments does not have.
 
     Those of API objects skip what they do not know when they come from the API server; what a
@@ -68,29 +70,29 @@ def _refuse_unknown(value: object, kind: msgspec.inspect.Type, where: str) -> No
     match kind:
         case msgspec.inspect.UnionType():
             for option in kind.types:
-                _refuse_unknown(value, option, where)
+                _refuse_unknown_fields(value, option, where)
         case msgspec.inspect.VarTupleType() if isinstance(value, Sequence):
             for i, item in enumerate(value):
-                _refuse_unknown(item, kind.item_type, f"{where}[{i}]")
+                _refuse_unknown_fields(item, kind.item_type, f"{where}[{i}]")
         case msgspec.inspect.StructType() if isinstance(value, Mapping):
             fields = {field.encode_name: field.type for field in kind.fields}
             for name, item in value.items():
                 if name not in fields:
                     msg = f"object contains unknown field `{name}`"
                     raise ArgumentError(f"{msg}, at `{where}`" if where else msg)
-                _refuse_unknown(item, fields[name], f"{where}.{name}" if where else name)
+                _refuse_unknown_fields(item, fields[name], f"{where}.{name}" if where else name)
 
 
-def _plain(value: object) -> object:
+def _convert_to_plain_containers(value: object) -> object:
     """Return the value with dicts and lists in place of other mappings and sequences."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _convert_to_plain_containers(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(item) for item in value]
+        return [_convert_to_plain_containers(item) for item in value]
     return value
 
 
-def _readable(text: str) -> str:
+def _reword_decoding_error(text: str) -> str:
     """Return msgspec's message in the style of ours: lowercase, `a.b` for the place."""
     problem, _, place = text.partition(" - at ")
     problem = problem[:1].lower() + problem[1:].replace("Object", "object")

@@ -60,7 +60,7 @@ class DefaultPreemption:
 
         Source: `apis/config/validation/validation_pluginargs.go`.
         """
-        given = arguments.decode(args, DefaultPreemptionArgs)
+        given = arguments.decode_arguments(args, DefaultPreemptionArgs)
         percentage, absolute = "minCandidateNodesPercentage", "minCandidateNodesAbsolute"
         arguments.require_range(percentage, given.min_candidate_nodes_percentage, 0, 100)
         arguments.require_range(absolute, given.min_candidate_nodes_absolute, 0, 2**31 - 1)
@@ -97,20 +97,20 @@ class DefaultPreemption:
     ) -> interface.PostFilterResult:
         """Return the node on which room should be made and the pods that have to go from it."""
         del state
-        objection = _objection(pod, snap, diagnosis)
+        objection = _find_ineligibility(pod, snap, diagnosis)
         if objection:
-            return interface.PostFilterResult(self._rejection(objection))
-        found, refused = self.candidates(pod, snap, diagnosis)
+            return interface.PostFilterResult(self._make_rejection(objection))
+        found, refused = self.find_candidates(pod, snap, diagnosis)
         if found:
-            return self._choose(found, pod, snap)
+            return self._choose_candidate(found, pod, snap)
         errors = [s for s in refused.values() if not s.is_rejection]
         if errors:
             reasons = ", ".join(dict.fromkeys(s.message for s in errors))
             error = status.Status(status.Code.ERROR, (f"preemption: {reasons}",), self.name)
             return interface.PostFilterResult(error)
-        return interface.PostFilterResult(self._rejection(_refusal_text(refused, snap)), "")
+        return interface.PostFilterResult(self._make_rejection(_format_refusal(refused, snap)), "")
 
-    def candidates(
+    def find_candidates(
         self,
         pod: pod_shape.PodInfo,
         snap: snapshot.Snapshot,
@@ -124,7 +124,7 @@ class DefaultPreemption:
             return [], {}
         search = victims.VictimSearch(pod, snap, diagnosis.refilter, self._budgets)
         rows = victims.potential_rows(diagnosis, snap)
-        enough, order = self._enough(len(rows)), self._rotated(rows)
+        enough, order = self._compute_candidate_limit(len(rows)), self._rotate_rows(rows)
         found: list[victims.Candidate] = []
         refused: dict[int, status.Status] = {}
         spares_budgets = False
@@ -138,20 +138,20 @@ class DefaultPreemption:
                 break
         return found, refused
 
-    def _enough(self, row_count: int) -> int:
+    def _compute_candidate_limit(self, row_count: int) -> int:
         """Return how many candidates end the search (calculateNumCandidates)."""
         if self._rng is None:
             return row_count + 1
         share = row_count * self._args.min_candidate_nodes_percentage // 100
         return min(row_count, max(share, self._args.min_candidate_nodes_absolute))
 
-    def _rotated(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    def _rotate_rows(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
         if self._rng is None or len(rows) == 0:
             return rows
         offset = self._rng.randrange(len(rows))
         return np.concatenate((rows[offset:], rows[:offset]))
 
-    def _choose(
+    def _choose_candidate(
         self,
         found: Sequence[victims.Candidate],
         pod: pod_shape.PodInfo,
@@ -164,7 +164,7 @@ class DefaultPreemption:
             name = min(best) if self._rng is None else self._rng.choice(list(best))
         return interface.PostFilterResult(status.SUCCESS, name, best[name].victims)
 
-    def _rejection(self, text: str) -> status.Status:
+    def _make_rejection(self, text: str) -> status.Status:
         return status.unschedulable(self.name, f"preemption: {text}")
 
 
@@ -176,7 +176,7 @@ def _search_in_batches(
         yield from zip(batch, search.on_rows(batch), strict=True)
 
 
-def _objection(
+def _find_ineligibility(
     pod: pod_shape.PodInfo, snap: snapshot.Snapshot, diagnosis: interface.Diagnosis
 ) -> str:
     """Return why a pod must not preempt others, "" if it may (PodEligibleToPreemptOthers)."""
@@ -184,14 +184,14 @@ def _objection(
         return NEVER
     node_name = pod.pod.status.nominated_node_name
     row = snap.nodes.row_of.get(node_name) if node_name else None
-    if row is None or not snap.is_alive[row] or _is_hopeless(row, diagnosis):
+    if row is None or not snap.is_alive[row] or _cannot_help_by_eviction(row, diagnosis):
         return ""
     priority = pod.shape.priority
     lesser = (p for p in snap.placed.get_pods(row) if p.shape.priority < priority)
     return TERMINATING if any(map(_is_terminating_by_preemption, lesser)) else ""
 
 
-def _is_hopeless(row: int, diagnosis: interface.Diagnosis) -> bool:
+def _cannot_help_by_eviction(row: int, diagnosis: interface.Diagnosis) -> bool:
     answer = diagnosis.pre_filter or diagnosis.statuses[diagnosis.ids[row]]
     return answer.code is status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE
 
@@ -203,7 +203,7 @@ def _is_terminating_by_preemption(info: pod_shape.PodInfo) -> bool:
     return target is not None and (target.status, target.reason) == ("True", _BY_SCHEDULER)
 
 
-def _refusal_text(refused: Mapping[int, status.Status], snap: snapshot.Snapshot) -> str:
+def _format_refusal(refused: Mapping[int, status.Status], snap: snapshot.Snapshot) -> str:
     """Return `0/5 nodes are available: …` with what became of each node."""
     statuses = [status.SUCCESS, status.unresolvable("", NOT_HELPFUL)]
     ids = np.ones(snap.size, np.int16)

@@ -46,7 +46,7 @@ class DynamicResources:
     @classmethod
     def from_args(cls, args: arguments.Arguments) -> DynamicResources:
         """Return the plugin for `DynamicResourcesArgs`."""
-        arguments.decode(args, DynamicResourcesArgs)
+        arguments.decode_arguments(args, DynamicResourcesArgs)
         return cls()
 
     def pre_filter(

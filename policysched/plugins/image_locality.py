@@ -43,17 +43,19 @@ class ImageLocality:
         del state
         spec = pod.shape.spec
         container_count = len(spec.init_containers) + len(spec.containers)
-        local = _local_bytes(pod.shape, nodes.snapshot)[nodes.rows]
+        local = _compute_local_image_bytes(pod.shape, nodes.snapshot)[nodes.rows]
         largest = MAX_BYTES_PER_CONTAINER * container_count
         clipped = np.where(local < MIN_BYTES, MIN_BYTES, np.minimum(local, largest))
         return interface.MAX_NODE_SCORE * (clipped - MIN_BYTES) // (largest - MIN_BYTES)
 
 
-def _local_bytes(shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> columns.IntArray:
+def _compute_local_image_bytes(
+    shape: pod_shape.PodShape, snap: snapshot.Snapshot
+) -> columns.IntArray:
     """Return int64 (N,): Σ `int(size × nodes that have the image / all nodes)`."""
     total = np.zeros(snap.size, np.int64)
     for image in shape.images:
-        state = snap.nodes.images.get(image)
+        state = snap.nodes.images.get_image_state(image)
         if state is not None:
             spread = len(state.rows) / snap.node_count
             total[list(state.rows)] += int(state.size_bytes * spread)

@@ -36,7 +36,7 @@ class NodeDeclaredFeatures:
     ) -> interface.PreFilterResult:
         """Skip pods that need no feature."""
         del state, snap
-        needed = required_features(pod.shape.spec)
+        needed = list_required_features(pod.shape.spec)
         return interface.PreFilterResult(status.SUCCESS if needed else status.SKIP)
 
     def filter(
@@ -44,8 +44,10 @@ class NodeDeclaredFeatures:
     ) -> status.NodeStatuses:
         """Return one answer for each of the n nodes."""
         del state
-        needed = required_features(pod.shape.spec)
-        lacks = [n is None or not needed.issubset(_declared(n)) for n in nodes.objects()]
+        needed = list_required_features(pod.shape.spec)
+        lacks = [
+            n is None or not needed.issubset(_get_declared_features(n)) for n in nodes.objects()
+        ]
         rejected = status.unresolvable(self.name, REASON)
         return status.NodeStatuses.where(np.array(lacks, np.bool_), rejected)
 
@@ -58,8 +60,8 @@ class NodeDeclaredFeatures:
     ) -> str:
         """Return the features that the node does not declare."""
         del state, reason
-        declared = _declared(node_facts.node_at(node))
-        return ", ".join(sorted(required_features(pod.shape.spec).difference(declared)))
+        declared = _get_declared_features(node_facts.get_only_node(node))
+        return ", ".join(sorted(list_required_features(pod.shape.spec).difference(declared)))
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for nodes that declare other features; what a pod needs of them never changes."""
@@ -67,21 +69,21 @@ class NodeDeclaredFeatures:
         return (hints.make_registration(events.EventResource.NODE, node, _after_node_change),)
 
 
-def required_features(spec: objects.PodSpec) -> frozenset[str]:
+def list_required_features(spec: objects.PodSpec) -> frozenset[str]:
     """Return the features without which a kubelet cannot run the pod."""
     needed = []
-    if any(_restarts_all(c) for c in (*spec.containers, *spec.init_containers)):
+    if any(_restarts_all_containers(c) for c in (*spec.containers, *spec.init_containers)):
         needed.append(RESTART_ALL_CONTAINERS)
     if spec.host_network and spec.host_users is False:
         needed.append(USER_NAMESPACES_HOST_NETWORK)
     return frozenset(needed)
 
 
-def _restarts_all(container: objects.Container) -> bool:
+def _restarts_all_containers(container: objects.Container) -> bool:
     return any(rule.action == "RestartAllContainers" for rule in container.restart_policy_rules)
 
 
-def _declared(node: objects.Node) -> tuple[str, ...]:
+def _get_declared_features(node: objects.Node) -> tuple[str, ...]:
     return node.status.declared_features
 
 
@@ -92,7 +94,10 @@ def _after_node_change(
     del pod
     if not isinstance(new, objects.Node):
         return events.QueueingHint.SKIP
-    return hints.queue_if(not isinstance(old, objects.Node) or _declared(old) != _declared(new))
+    return hints.choose_queueing_hint(
+        not isinstance(old, objects.Node)
+        or _get_declared_features(old) != _get_declared_features(new)
+    )
 
 
 if TYPE_CHECKING:

@@ -53,8 +53,12 @@ class NodePorts:
         texts = []
         for port in pod.shape.host_ports:
             if node.port_conflicts((port,))[0]:
-                pods = node_facts.pods_on(node.snapshot, [row], functools.partial(_conflicts, port))
-                texts.append(f"port {port.port}/{port.protocol}: {node_facts.join_names(pods)}")
+                pods = node_facts.list_pods_on_rows(
+                    node.snapshot, [row], functools.partial(_has_conflicting_port, port)
+                )
+                texts.append(
+                    f"port {port.port}/{port.protocol}: {node_facts.join_names_briefly(pods)}"
+                )
         return "; ".join(texts)
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
@@ -74,16 +78,18 @@ def _after_pod_deleted(
     if not isinstance(old, pod_shape.PodInfo) or not hints.has_node(old):
         return events.QueueingHint.SKIP
     freed = old.shape.host_ports
-    return hints.queue_if(any(_conflict(a, b) for a in pod.shape.host_ports for b in freed))
+    return hints.choose_queueing_hint(
+        any(_do_ports_conflict(a, b) for a in pod.shape.host_ports for b in freed)
+    )
 
 
-def _conflict(one: pod_shape.HostPort, other: pod_shape.HostPort) -> bool:
+def _do_ports_conflict(one: pod_shape.HostPort, other: pod_shape.HostPort) -> bool:
     if (one.protocol, one.port) != (other.protocol, other.port):
         return False
     return one.ip == other.ip or port_columns.ANY_ADDRESS in (one.ip, other.ip)
 
 
-def _conflicts(port: pod_shape.HostPort, other: pod_shape.PodInfo) -> bool:
+def _has_conflicting_port(port: pod_shape.HostPort, other: pod_shape.PodInfo) -> bool:
     """Return whether a pod has a host port that conflicts (framework/types.go, CheckConflict)."""
     return any(
         (each.port, each.protocol) == (port.port, port.protocol)

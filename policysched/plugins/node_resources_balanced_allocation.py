@@ -34,8 +34,8 @@ class NodeResourcesBalancedAllocation:
     @classmethod
     def from_args(cls, args: arguments.Arguments) -> NodeResourcesBalancedAllocation:
         """Return the plugin for `NodeResourcesBalancedAllocationArgs`."""
-        given = arguments.decode(args, resource_arguments.BalancedAllocationArgs)
-        return cls(resource_arguments.unweighted_resources(given.resources))
+        given = arguments.decode_arguments(args, resource_arguments.BalancedAllocationArgs)
+        return cls(resource_arguments.get_resource_names(given.resources))
 
     def answer_key(self, shape: pod_shape.PodShape) -> Hashable:
         """Return the pod's requests."""
@@ -55,7 +55,7 @@ class NodeResourcesBalancedAllocation:
     ) -> columns.IntArray:
         """Return int64 (n,): 50 to 100, 75 where the pod changes nothing."""
         del state
-        counted = self._counted(pod.shape, nodes.snapshot)
+        counted = self._select_counted_columns(pod.shape, nodes.snapshot)
         ids = [column for column, _ in counted]
         allocated = nodes.requested[:, ids].T
         wanted = np.array([[amount] for _, amount in counted], np.int64)
@@ -80,13 +80,15 @@ class NodeResourcesBalancedAllocation:
             rows = node.snapshot.view_rows(np.array([node.row]))
             return int(self.score(cycle_state.CycleState(), pod, rows)[0])
 
-        return allocation.balance_of_rows(self._counted(pod.shape, snap), by_arrays)
+        return allocation.balance_of_rows(self._select_counted_columns(pod.shape, snap), by_arrays)
 
-    def _counted(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> list[tuple[int, int]]:
+    def _select_counted_columns(
+        self, shape: pod_shape.PodShape, snap: snapshot.Snapshot
+    ) -> list[tuple[int, int]]:
         """Return columns of the resources that count for a pod, and how much it requests there."""
         amounts = shape.requests.amounts
         counted = (r for r in self._resources if r in _NATIVE or amounts.get(r, 0))
-        return [(snap.nodes.resource_column(r), amounts.get(r, 0)) for r in counted]
+        return [(snap.nodes.get_resource_column(r), amounts.get(r, 0)) for r in counted]
 
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ _WITH_DEFAULTS = (columns.CPU, columns.MEMORY)
 
 
 @dataclasses.dataclass(frozen=True)
-class _Needs:
+class _ComparedRequests:
     """What the Filter compares for one shape: r resources, in the order of their reasons."""
 
     ids: npt.NDArray[np.intp]
@@ -73,10 +73,10 @@ class NodeResourcesFit:
     @classmethod
     def from_args(cls, args: arguments.Arguments) -> NodeResourcesFit:
         """Return the plugin for `NodeResourcesFitArgs`."""
-        given = arguments.decode(args, resource_arguments.NodeResourcesFitArgs)
+        given = arguments.decode_arguments(args, resource_arguments.NodeResourcesFitArgs)
         return cls(
-            resource_arguments.make_strategy(given.scoring_strategy),
-            resource_arguments.weighted_resources(given.scoring_strategy.resources),
+            resource_arguments.make_scoring_strategy(given.scoring_strategy),
+            resource_arguments.get_weighted_resources(given.scoring_strategy.resources),
             resource_arguments.get_ignored_resources(given.ignored_resources),
             resource_arguments.get_ignored_groups(given.ignored_resource_groups),
         )
@@ -91,7 +91,7 @@ class NodeResourcesFit:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
         """Return one answer for each of the n nodes, with a reason for each resource that lacks."""
-        needs = self._needs(state, pod.shape, nodes.snapshot)
+        needs = self._get_compared_requests(state, pod.shape, nodes.snapshot)
         no_slot = nodes.pod_count + 1 > nodes.allowed_pods
         allocatable = nodes.allocatable[:, needs.ids]
         lacks = needs.amounts > allocatable - nodes.requested[:, needs.ids]
@@ -101,13 +101,15 @@ class NodeResourcesFit:
         if not fails.any():
             return status.NodeStatuses.passing(len(nodes))
         never = (lacks & (needs.amounts > allocatable)).any(axis=1)
-        return self._statuses(needs, fails, np.column_stack((never, no_slot, lacks)))
+        return self._make_statuses(needs, fails, np.column_stack((never, no_slot, lacks)))
 
     def filter_row(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> status.Status:
         """Return the answer for one node."""
-        needs = state.find(self.name, _Needs) or self._needs(state, pod.shape, node.snapshot)
+        needs = state.find(self.name, _ComparedRequests) or self._get_compared_requests(
+            state, pod.shape, node.snapshot
+        )
         allocatable, requested = node.allocatable, node.requested
         lacking, never = list[str](), False
         for column, amount, reason in needs.checks:
@@ -144,35 +146,35 @@ class NodeResourcesFit:
         texts = [amounts.format_quantity(resource, amount) for amount in amounts_of]
         return "requests {}, {} free of {}".format(*texts)
 
-    def _needs(
+    def _get_compared_requests(
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
-    ) -> _Needs:
-        needs = state.find(self.name, _Needs)
+    ) -> _ComparedRequests:
+        needs = state.find(self.name, _ComparedRequests)
         if needs is None:
-            wanted = self._compared(shape)
-            needs = _Needs(
-                np.array([snap.nodes.resource_column(r) for r in wanted], np.intp),
+            wanted = self._select_compared_resources(shape)
+            needs = _ComparedRequests(
+                np.array([snap.nodes.get_resource_column(r) for r in wanted], np.intp),
                 np.array([shape.requests.amounts[r] for r in wanted], np.int64),
                 tuple(f"Insufficient {r}" for r in wanted),
             )
             state.write(self.name, needs)
         return needs
 
-    def _compared(self, shape: pod_shape.PodShape) -> list[str]:
+    def _select_compared_resources(self, shape: pod_shape.PodShape) -> list[str]:
         """Return the requested resources that count: native ones first, then by name."""
         requested = {r for r, amount in shape.requests.amounts.items() if amount > 0}
         native = [r for r in _NATIVE if r in requested]
         others = sorted(requested.difference(_NATIVE))
-        return native + [r for r in others if not self._is_ignored(r)]
+        return native + [r for r in others if not self._is_ignored_resource(r)]
 
-    def _is_ignored(self, resource: str) -> bool:
+    def _is_ignored_resource(self, resource: str) -> bool:
         if not pod_requests.is_extended_resource(resource):
             return False
         group = resource.partition("/")[0]
         return resource in self._ignored_resources or group in self._ignored_groups
 
-    def _statuses(
-        self, needs: _Needs, fails: columns.NodeMask, facts: columns.BoolArray
+    def _make_statuses(
+        self, needs: _ComparedRequests, fails: columns.NodeMask, facts: columns.BoolArray
     ) -> status.NodeStatuses:
         """Return one status for each distinct combination of facts, bool (n, 2 + r)."""
         answers = status.NodeStatuses.passing(len(fails))
@@ -197,11 +199,11 @@ class NodeResourcesFit:
         are scored only if the pod requests them.
         """
         del state
-        scored = self._scored_columns(pod.shape, nodes.snapshot)
+        scored = self._select_scored_columns(pod.shape, nodes.snapshot)
         if not scored:
             return np.zeros(len(nodes), np.int64)
         ids, _, asked, weights = zip(*scored, strict=True)
-        requested = np.stack([_used(nodes, i) for i in ids])
+        requested = np.stack([_get_requested(nodes, i) for i in ids])
         requested += np.array(asked, np.int64)[:, np.newaxis]
         allocatable = nodes.allocatable[:, ids].T
         return self._strategy(requested, allocatable, np.array(weights, np.int64))
@@ -223,9 +225,11 @@ class NodeResourcesFit:
             rows = node.snapshot.view_rows(np.array([node.row]))
             return int(self.score(cycle_state.CycleState(), pod, rows)[0])
 
-        return allocation.of_rows(self._strategy, self._scored_columns(pod.shape, snap), by_arrays)
+        return allocation.of_rows(
+            self._strategy, self._select_scored_columns(pod.shape, snap), by_arrays
+        )
 
-    def _scored_columns(
+    def _select_scored_columns(
         self, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> list[tuple[int, bool, int, int]]:
         """Return column, whether defaults count there, amount and weight of what is scored."""
@@ -234,7 +238,7 @@ class NodeResourcesFit:
         for resource, weight in self._resources:
             asked = scored.get(resource, 0)
             if asked or resource in _NATIVE:
-                column = snap.nodes.resource_column(resource)
+                column = snap.nodes.get_resource_column(resource)
                 found.append((column, column in _WITH_DEFAULTS, asked, weight))
         return found
 
@@ -279,10 +283,10 @@ class NodeResourcesFit:
             return events.QueueingHint.SKIP
         left = new.shape.requests.amounts if isinstance(new, pod_shape.PodInfo) else {}
         held = old.shape.requests.amounts
-        if any(held.get(r, 0) > left.get(r, 0) for r in self._compared(pod.shape)):
+        if any(held.get(r, 0) > left.get(r, 0) for r in self._select_compared_resources(pod.shape)):
             return events.QueueingHint.QUEUE
         is_gone = not isinstance(new, pod_shape.PodInfo)
-        return hints.queue_if(
+        return hints.choose_queueing_hint(
             is_gone and self._lacks_pod_slots.get(self.answer_key(pod.shape), True)
         )
 
@@ -292,28 +296,30 @@ class NodeResourcesFit:
         """Queue when an empty node of this size would do and the old one was smaller."""
         if not isinstance(new, objects.Node):
             return events.QueueingHint.SKIP
-        wanted = self._compared(pod.shape)
+        wanted = self._select_compared_resources(pod.shape)
         amounts = pod.shape.requests.amounts
-        large_enough = _allocatable(new, _PODS) >= 1 and all(
-            amounts[r] <= _allocatable(new, r) for r in wanted
+        large_enough = _get_allocatable(new, _PODS) >= 1 and all(
+            amounts[r] <= _get_allocatable(new, r) for r in wanted
         )
         if not large_enough:
             return events.QueueingHint.SKIP
         if not isinstance(old, objects.Node):
             return events.QueueingHint.QUEUE
         compared = (_PODS, *wanted)
-        return hints.queue_if(any(_allocatable(new, r) > _allocatable(old, r) for r in compared))
+        return hints.choose_queueing_hint(
+            any(_get_allocatable(new, r) > _get_allocatable(old, r) for r in compared)
+        )
 
 
-def _used(nodes: snapshot.NodeView, column: int) -> columns.IntArray:
+def _get_requested(nodes: snapshot.NodeView, column: int) -> columns.IntArray:
     """Return int64 (n,): what placed pods request, cpu and memory with defaults."""
     if column in _WITH_DEFAULTS:
         return nodes.nonzero_requested[:, column]
     return nodes.requested[:, column]
 
 
-def _allocatable(node: objects.Node, resource: str) -> int:
-    return pod_requests.amount(resource, node.status.allocatable.get(resource, 0))
+def _get_allocatable(node: objects.Node, resource: str) -> int:
+    return pod_requests.parse_amount(resource, node.status.allocatable.get(resource, 0))
 
 
 if TYPE_CHECKING:

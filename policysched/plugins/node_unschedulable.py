@@ -66,7 +66,7 @@ def _after_node_change(
     if not isinstance(new, objects.Node) or new.spec.unschedulable:
         return events.QueueingHint.SKIP
     was_cordoned = not isinstance(old, objects.Node) or old.spec.unschedulable
-    return hints.queue_if(was_cordoned)
+    return hints.choose_queueing_hint(was_cordoned)
 
 
 def _after_toleration_change(
@@ -75,7 +75,7 @@ def _after_toleration_change(
     del old
     if not isinstance(new, pod_shape.PodInfo) or new.uid != pod.uid:
         return events.QueueingHint.SKIP
-    return hints.queue_if(tolerations.tolerates(new.shape.spec.tolerations, TAINT))
+    return hints.choose_queueing_hint(tolerations.tolerates(new.shape.spec.tolerations, TAINT))
 
 
 if TYPE_CHECKING:

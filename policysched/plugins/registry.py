@@ -71,11 +71,11 @@ class PluginRegistry:
         """Take one factory a name."""
         self._factories = dict(factories)
 
-    def names(self) -> tuple[str, ...]:
+    def list_plugin_names(self) -> tuple[str, ...]:
         """Return all names, sorted."""
         return tuple(sorted(self._factories))
 
-    def create(
+    def create_plugin(
         self, name: str, args: arguments.Arguments | None, handle: handles.Handle
     ) -> interface.Plugin | PluginError:
         """Return the plugin, or why it cannot be made.
@@ -84,11 +84,11 @@ class PluginRegistry:
         """
         factory = self._factories.get(name)
         if factory is None:
-            return PluginError(name, f"there is no plugin `{name}`", self.names())
+            return PluginError(name, f"there is no plugin `{name}`", self.list_plugin_names())
         try:
             plugin = factory(args or {}, handle)
         except Exception as error:  # noqa: BLE001 - see the docstring
-            return PluginError(name, _load_error_text(name, error))
+            return PluginError(name, _format_load_error(name, error))
         if getattr(plugin, "name", None) != name:
             return PluginError(name, f"`{name}` makes something that is not a plugin of that name")
         return plugin
@@ -109,10 +109,10 @@ def create_installed_registry(
     """
     if entry_points is None:
         entry_points = metadata.entry_points(group=ENTRY_POINT_GROUP)
-    return PluginRegistry({p.name: _loading(p) for p in entry_points} | _BUILT_IN)
+    return PluginRegistry({p.name: _make_loading_factory(p) for p in entry_points} | _BUILT_IN)
 
 
-def _loading(entry_point: metadata.EntryPoint) -> PluginFactory:
+def _make_loading_factory(entry_point: metadata.EntryPoint) -> PluginFactory:
     def make(args: arguments.Arguments, handle: handles.Handle) -> interface.Plugin:
         factory: PluginFactory = entry_point.load()
         return factory(args, handle)
@@ -120,57 +120,63 @@ def _loading(entry_point: metadata.EntryPoint) -> PluginFactory:
     return make
 
 
-def _load_error_text(name: str, error: Exception) -> str:
+def _format_load_error(name: str, error: Exception) -> str:
     if isinstance(error, ValueError):
         return str(error)
     return f"plugin `{name}` does not load: {type(error).__name__}: {error}"
 
 
-def _plain(make: Callable[[], interface.Plugin]) -> PluginFactory:
+def _make_plain_factory(make: Callable[[], interface.Plugin]) -> PluginFactory:
     """Return the factory of a plugin that takes no arguments."""
 
     def factory(args: arguments.Arguments, handle: handles.Handle) -> interface.Plugin:
         del handle
-        arguments.refuse_all(args)
+        arguments.refuse_any_arguments(args)
         return make()
 
     return factory
 
 
-def _configured(make: Callable[[arguments.Arguments], interface.Plugin]) -> PluginFactory:
+def _make_configured_factory(
+    make: Callable[[arguments.Arguments], interface.Plugin],
+) -> PluginFactory:
     """Return the factory of a plugin that takes arguments and nothing else."""
     return lambda args, _handle: make(args)
 
 
-def _binder(args: arguments.Arguments, handle: handles.Handle) -> interface.Plugin:
-    arguments.refuse_all(args)
+def _make_default_binder(args: arguments.Arguments, handle: handles.Handle) -> interface.Plugin:
+    arguments.refuse_any_arguments(args)
     return default_binder.DefaultBinder(handle.binder)
 
 
 _BUILT_IN: dict[str, PluginFactory] = {
-    names.DEFAULT_BINDER: _binder,
+    names.DEFAULT_BINDER: _make_default_binder,
     names.DEFAULT_PREEMPTION: default_preemption.DefaultPreemption.from_args,
-    names.DYNAMIC_RESOURCES: _configured(dynamic_resources.DynamicResources.from_args),
-    names.IMAGE_LOCALITY: _plain(image_locality.ImageLocality),
-    names.INTER_POD_AFFINITY: _configured(inter_pod_affinity.InterPodAffinity.from_args),
-    names.NODE_AFFINITY: _configured(node_affinity.NodeAffinity.from_args),
-    names.NODE_DECLARED_FEATURES: _plain(node_declared_features.NodeDeclaredFeatures),
-    names.NODE_NAME: _plain(node_name.NodeName),
-    names.NODE_PORTS: _plain(node_ports.NodePorts),
-    names.NODE_RESOURCES_BALANCED_ALLOCATION: _configured(
+    names.DYNAMIC_RESOURCES: _make_configured_factory(dynamic_resources.DynamicResources.from_args),
+    names.IMAGE_LOCALITY: _make_plain_factory(image_locality.ImageLocality),
+    names.INTER_POD_AFFINITY: _make_configured_factory(
+        inter_pod_affinity.InterPodAffinity.from_args
+    ),
+    names.NODE_AFFINITY: _make_configured_factory(node_affinity.NodeAffinity.from_args),
+    names.NODE_DECLARED_FEATURES: _make_plain_factory(node_declared_features.NodeDeclaredFeatures),
+    names.NODE_NAME: _make_plain_factory(node_name.NodeName),
+    names.NODE_PORTS: _make_plain_factory(node_ports.NodePorts),
+    names.NODE_RESOURCES_BALANCED_ALLOCATION: _make_configured_factory(
         node_resources_balanced_allocation.NodeResourcesBalancedAllocation.from_args
     ),
-    names.NODE_RESOURCES_FIT: _configured(node_resources_fit.NodeResourcesFit.from_args),
-    names.NODE_UNSCHEDULABLE: _plain(node_unschedulable.NodeUnschedulable),
-    names.NODE_VOLUME_LIMITS: _plain(node_volume_limits.NodeVolumeLimits),
-    names.POD_GROUPS: _plain(pod_groups.PodGroups),
+    names.NODE_RESOURCES_FIT: _make_configured_factory(
+        node_resources_fit.NodeResourcesFit.from_args
+    ),
+    names.NODE_UNSCHEDULABLE: _make_plain_factory(node_unschedulable.NodeUnschedulable),
+    names.NODE_VOLUME_LIMITS: _make_plain_factory(node_volume_limits.NodeVolumeLimits),
+    names.POD_GROUPS: _make_plain_factory(pod_groups.PodGroups),
     names.POD_TOPOLOGY_SPREAD: lambda args, handle: pod_topology_spread.PodTopologySpread.from_args(
         args, handle.owners
     ),
-    names.PRIORITY_SORT: _plain(priority_sort.PrioritySort),
-    names.SCHEDULING_GATES: _plain(scheduling_gates.SchedulingGates),
-    names.TAINT_TOLERATION: _plain(taint_toleration.TaintToleration),
+    names.PRIORITY_SORT: _make_plain_factory(priority_sort.PrioritySort),
+    names.SCHEDULING_GATES: _make_plain_factory(scheduling_gates.SchedulingGates),
+    names.TAINT_TOLERATION: _make_plain_factory(taint_toleration.TaintToleration),
     names.VOLUME_BINDING: volume_binding.VolumeBinding.from_args,
-    names.VOLUME_RESTRICTIONS: _plain(volume_restrictions.VolumeRestrictions),
-    names.VOLUME_ZONE: _plain(volume_zone.VolumeZone),
+    names.VOLUME_RESTRICTIONS: _make_plain_factory(volume_restrictions.VolumeRestrictions),
+    names.VOLUME_ZONE: _make_plain_factory(volume_zone.VolumeZone),
 }

@@ -43,7 +43,7 @@ class TaintToleration:
     ) -> status.NodeStatuses:
         """Return one answer for each of the n nodes."""
         self._last_tolerations[pod.shape] = state.tolerations
-        repelled = self._table(state, tolerations.repels).at(nodes) > 0
+        repelled = self._make_taint_table(state, tolerations.repels).at(nodes) > 0
         return status.NodeStatuses.where(repelled, status.unresolvable(self.name, REASON))
 
     def evidence_on(
@@ -55,7 +55,7 @@ class TaintToleration:
     ) -> str:
         """Return the taints that the pod does not tolerate."""
         del pod, reason
-        taints = node_facts.node_at(node).spec.taints
+        taints = node_facts.get_only_node(node).spec.taints
         repelling = [t for t in taints if tolerations.repels((t,), state.tolerations)]
         return ", ".join(map(str, repelling))
 
@@ -68,7 +68,7 @@ class TaintToleration:
     ) -> columns.IntArray:
         """Return int64 (n,): the number of untolerated PreferNoSchedule taints."""
         del pod
-        return self._table(state, tolerations.untolerated_preferences).at(nodes)
+        return self._make_taint_table(state, tolerations.untolerated_preferences).at(nodes)
 
     def normalize_score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, scores: columns.IntArray
@@ -77,7 +77,7 @@ class TaintToleration:
         del state, pod
         return normalization.by_maximum_reversed(scores)
 
-    def _table(
+    def _make_taint_table(
         self,
         state: cycle_state.CycleState,
         decide: Callable[[tolerations.Taints, tolerations.Tolerations], int],
@@ -107,7 +107,7 @@ class TaintToleration:
         if not isinstance(new, objects.Node) or tolerations.repels(new.spec.taints, own):
             return events.QueueingHint.SKIP
         repelled = not isinstance(old, objects.Node) or tolerations.repels(old.spec.taints, own)
-        return hints.queue_if(repelled)
+        return hints.choose_queueing_hint(repelled)
 
 
 if TYPE_CHECKING:

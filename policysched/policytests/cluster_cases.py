@@ -46,7 +46,7 @@ def is_cluster_case(case: suites.PolicyTestCase) -> bool:
     return "clusterPolicy" in case.value
 
 
-def find_faults(
+def find_cluster_case_faults(
     case: suites.PolicyTestCase, inputs: suite_inputs.SuiteInputs
 ) -> Iterator[tuple[int, str]]:
     """Yield every name in a test that is that of nothing."""
@@ -70,7 +70,7 @@ def find_faults(
             case.find_line("expect", "group"),
             suite_inputs.describe_unknown_name("clusterGroup", group, groups),
         )
-    yield from cluster_expectations.find_faults(case, policy, names)
+    yield from cluster_expectations.find_expected_name_faults(case, policy, names)
     yield from _find_metric_faults(case, inputs, names)
 
 
@@ -91,7 +91,7 @@ def _find_metric_faults(
                 yield line, suite_inputs.describe_unknown_name("cluster", cluster, names)
 
 
-def find_mismatches(
+def find_cluster_case_mismatches(
     case: suites.PolicyTestCase,
     inputs: suite_inputs.SuiteInputs,
     observe: Callable[[evaluation.ExplainedDecision], None],
@@ -107,16 +107,16 @@ def find_mismatches(
         return []
     clusters = snapshot.make_snapshot(_make_clusters(case, policy))
     binding = _make_binding(case)
-    profile = _make_profile(program, policy, has_resource="resource" in case.value)
+    profile = _make_single_policy_profile(program, policy, has_resource="resource" in case.value)
     now = inputs.get_time(case)
     policies = cluster_policies.ClusterPolicies(profile, program, clocks.ManualClock(now))
-    for metric, samples in _make_samples(case, inputs, now).items():
+    for metric, samples in _make_case_samples(case, inputs, now).items():
         policies.refresh(metric, samples)
     plugins = registry.choose_plugins(registry.make_built_in_factories(), ["*"])
     made = algorithm.BindingAlgorithm(plugins, policies=policies)
-    found = explanation.explain(made, binding, clusters)
-    facts = list(_list_rule_facts(profile, policies.view(binding, clusters), policies))
-    for decision in cluster_expectations.convert_attempts(found, facts):
+    found = explanation.explain_binding(made, binding, clusters)
+    facts = list(_list_rule_facts(profile, policies.make_binding_view(binding, clusters), policies))
+    for decision in cluster_expectations.convert_attempts_for_coverage(found, facts):
         observe(decision)
     return list(cluster_expectations.compare_decision(case, found, policy.name))
 
@@ -159,7 +159,7 @@ def _find_policy(
     return next((each for each in _list_policies(inputs, case) if each.name == name), None)
 
 
-def _make_profile(
+def _make_single_policy_profile(
     program: checked.CheckedProgram, policy: checked.CheckedPolicy, *, has_resource: bool
 ) -> checked.CheckedProfile:
     """Return a profile in which the policy alone is in force.
@@ -184,7 +184,7 @@ def _make_profile(
 
 def _list_cluster_names(case: suites.PolicyTestCase, policy: checked.CheckedPolicy) -> list[str]:
     """Return the clusters: those of the file, else those that the policy gives weights."""
-    written = case.suite.get("clusters", {})
+    written = case.suite.get_file_field("clusters", {})
     division = policy.clusters.division if policy.clusters else None
     weighted = [name for name, _ in division.weights] if division else []
     return list(written) or weighted
@@ -193,12 +193,12 @@ def _list_cluster_names(case: suites.PolicyTestCase, policy: checked.CheckedPoli
 def _make_clusters(
     case: suites.PolicyTestCase, policy: checked.CheckedPolicy
 ) -> list[objects.Cluster]:
-    every: Mapping[str, shorthand.Fields] = case.suite.get("clusters", {})
+    every: Mapping[str, shorthand.Fields] = case.suite.get_file_field("clusters", {})
     asked = {"pods", *case.value.get("resource", {}).get("requests", {})}
     found = []
     for name in _list_cluster_names(case, policy):
         try:
-            fields = shorthand.resolve_fields(name, every, "cluster") if every else {}
+            fields = shorthand.resolve_inherited_fields(name, every, "cluster") if every else {}
             made = shorthand.make_cluster(name, fields, dict.fromkeys(sorted(asked), _MUCH))
         except shorthand.ShorthandError as error:
             at = error.path if error.path[:1] == (name,) else (name, *error.path)
@@ -223,7 +223,7 @@ def _make_binding(case: suites.PolicyTestCase) -> objects.Binding:
     fields = case.value.get("resource", {})
     api_version, kind = _parse_kind(case)
     try:
-        requests = shorthand.format_amounts(fields.get("requests", {}), ("requests",))
+        requests = shorthand.format_quantities(fields.get("requests", {}), ("requests",))
     except shorthand.ShorthandError as error:
         line = case.find_line("resource", *error.path)
         raise suites.SuiteError(case.suite.path, [(line, error.problem)]) from error
@@ -248,7 +248,7 @@ def _make_binding(case: suites.PolicyTestCase) -> objects.Binding:
         raise suites.SuiteError(case.suite.path, [(line, f"makes no sense: {error}")]) from error
 
 
-def _make_samples(
+def _make_case_samples(
     case: suites.PolicyTestCase, inputs: suite_inputs.SuiteInputs, now: datetime.datetime
 ) -> metrics_file.Samples:
     """Return the samples of the file, those of the test over them."""
@@ -258,7 +258,7 @@ def _make_samples(
     of_clusters = [m for m in inputs.get_policy_set(case).all_metrics if m.target == "cluster"]
     tables: dict[str, Any] = {}
     for name in {metric.name for metric in of_clusters}:
-        for said in (case.suite.get("metrics", {}), own):
+        for said in (case.suite.get_file_field("metrics", {}), own):
             if name in said:
                 tables[name] = {} if said[name] == _OUTAGE else tables.get(name, {}) | said[name]
     place = f"{case.suite.path}:{case.find_line()}"

@@ -24,7 +24,7 @@ _PLUGINS = (
 )
 
 
-def find_faults(
+def find_expected_name_faults(
     case: suites.PolicyTestCase, policy: checked.CheckedPolicy, clusters: Iterable[str]
 ) -> Iterator[tuple[int, str]]:
     """Yield every name of a rule or a cluster in what is expected that is that of nothing."""
@@ -85,17 +85,19 @@ def compare_decision(
     }
     if not case.expect:
         told = {field: each for field, each in actual.items() if each and field != "feasible"}
-        yield expectations.ExpectationMismatch((), "nothing", expectations.format_yaml(told), told)
+        yield expectations.ExpectationMismatch(
+            (), "nothing", expectations.format_yaml_on_one_line(told), told
+        )
     for field, written in case.expect.items():
         if field in ("rejected", "scores", "rules"):
             if attempt is not None:
                 yield from _COMPARING[field](written, attempt, policy)
             continue
         if _normalise_expectation(field, written) != actual[field]:
-            said = expectations.format_yaml(actual[field])
+            said = expectations.format_yaml_on_one_line(actual[field])
             why = f" ({failure.text})" if failure and field != "error" else ""
             yield expectations.ExpectationMismatch(
-                (field,), expectations.format_yaml(written), said + why, actual[field]
+                (field,), expectations.format_yaml_on_one_line(written), said + why, actual[field]
             )
 
 
@@ -115,7 +117,7 @@ def _find_deciding_attempt(
     return found.attempts[-1 if is_placed else 0]
 
 
-def _compare_rejected(
+def _compare_rejected_clusters(
     written: Mapping[str, str | list[str]], attempt: explanation.ExplainedAttempt, policy: str
 ) -> Iterator[expectations.ExpectationMismatch]:
     for cluster, said in written.items():
@@ -125,11 +127,11 @@ def _compare_rejected(
         if refusing and wanted <= set(refusing):
             continue
         short = [name.removeprefix(f"{policy}/") for name in refusing]
-        actual = expectations.format_yaml(short) if short else "takes the resource"
+        actual = expectations.format_yaml_on_one_line(short) if short else "takes the resource"
         corrected = short[0] if len(short) == 1 else short
         yield expectations.ExpectationMismatch(
             ("rejected", cluster),
-            expectations.format_yaml(said),
+            expectations.format_yaml_on_one_line(said),
             actual,
             corrected if short else expectations.REMOVE,
         )
@@ -147,15 +149,15 @@ def _make_full_name(name: str, policy: str, known: Iterable[str]) -> str:
     return f"{policy}/{name}" if f"{policy}/{name}" in known else name
 
 
-def _compare_scores(
+def _compare_total_points(
     written: Mapping[str, float | str], attempt: explanation.ExplainedAttempt, _: str
 ) -> Iterator[expectations.ExpectationMismatch]:
     totals = {each.name: float(each.score) for each in attempt.ranked}
     for cluster, said in written.items():
-        yield from _compare_number(("scores", cluster), said, totals.get(cluster))
+        yield from _compare_expected_number(("scores", cluster), said, totals.get(cluster))
 
 
-def _compare_points(
+def _compare_rule_points(
     written: Mapping[str, Mapping[str, float | str]],
     attempt: explanation.ExplainedAttempt,
     policy: str,
@@ -169,10 +171,12 @@ def _compare_points(
     for rule, clusters in written.items():
         name = _make_full_name(rule, policy, names)
         for cluster, said in clusters.items():
-            yield from _compare_number(("rules", rule, cluster), said, given.get((name, cluster)))
+            yield from _compare_expected_number(
+                ("rules", rule, cluster), said, given.get((name, cluster))
+            )
 
 
-def _compare_number(
+def _compare_expected_number(
     path: tuple[str, ...], written: float | str, actual: float | None
 ) -> Iterator[expectations.ExpectationMismatch]:
     expected = tolerance.parse_expected_number(written)
@@ -180,24 +184,24 @@ def _compare_number(
         yield expectations.ExpectationMismatch(
             path, str(written), "is refused", expectations.REMOVE
         )
-    elif expected is None or not expected.accepts(actual):
-        corrected = tolerance.rewrite_number(written, actual)
+    elif expected is None or not expected.accepts_number(actual):
+        corrected = tolerance.rewrite_expected_number(written, actual)
         yield expectations.ExpectationMismatch(
             path, str(written), str(tolerance.shorten_number(actual)), corrected
         )
 
 
 _COMPARING: dict[str, Callable[..., Iterator[expectations.ExpectationMismatch]]] = {
-    "rejected": _compare_rejected,
-    "scores": _compare_scores,
-    "rules": _compare_points,
+    "rejected": _compare_rejected_clusters,
+    "scores": _compare_total_points,
+    "rules": _compare_rule_points,
 }
 
 
 # --- coverage ------------------------------------------------------------------------------------
 
 
-def convert_attempts(
+def convert_attempts_for_coverage(
     found: explanation.BindingExplanation, facts: list[evaluation.RuleFact]
 ) -> Iterator[evaluation.ExplainedDecision]:
     """Yield what coverage counts: each attempt, with the same facts about rules."""

@@ -9,15 +9,15 @@ from policysched.cluster.pods import owner_objects, owner_selectors
 from policysched.inputs import cluster_file
 
 
-def make_pending(pod: objects.Pod) -> objects.Pod:
+def make_pending_pod(pod: objects.Pod) -> objects.Pod:
     """Return the pod off its node."""
     spec = msgspec.structs.replace(pod.spec, node_name="")
     return msgspec.structs.replace(pod, spec=spec, status=objects.PodStatus())
 
 
-def make_replicas(pod: objects.Pod, count: int) -> list[objects.Pod]:
+def make_pod_replicas(pod: objects.Pod, count: int) -> list[objects.Pod]:
     """Return pending copies of a pod; one without an owner gets a ReplicaSet of its name."""
-    original = make_pending(pod)
+    original = make_pending_pod(pod)
     meta = original.metadata
     owners = meta.owner_references
     if not any(owner.controller for owner in owners):
@@ -44,7 +44,7 @@ def _make_owner_reference(meta: objects.ObjectMeta) -> objects.OwnerReference:
 
 
 def make_replica_set(pod: objects.Pod) -> list[cluster_file.Owner]:
-    """Return the ReplicaSet that owns pods of `make_replicas`; none for pods that have an owner.
+    """Return the ReplicaSet that owns `make_pod_replicas`; none for pods that have an owner.
 
     Default spread constraints select by it.
     """

@@ -80,7 +80,7 @@ def _find_rule_name(failure: dict[str, Any]) -> str:
     return f"{failure['policy']}/{failure['rule']}"
 
 
-def _get_place(rule: checked.Rule) -> tuple[str, int]:
+def _get_rule_location(rule: checked.Rule) -> tuple[str, int]:
     """Return where a rule stands, whichever way the tests name its file."""
     return os.path.realpath(rule.head.span.file), rule.head.span.start
 
@@ -97,7 +97,7 @@ class PolicyCoverage:
         """Add rules, exercised or not; those that are known already stay as they are."""
         for rule in rules:
             head = rule.head
-            key = _get_place(rule)
+            key = _get_rule_location(rule)
             if key not in self._rules:
                 branches = dict.fromkeys(_list_branches(rule), 0)
                 file = self._names.setdefault(key[0], head.span.file)
@@ -108,7 +108,7 @@ class PolicyCoverage:
         for fact in decision.rules:
             if fact.acts:
                 head = fact.rule.head
-                self._rules[_get_place(fact.rule)].record_decision(decision, head.name)
+                self._rules[_get_rule_location(fact.rule)].record_decision(decision, head.name)
 
     @property
     def rules(self) -> list[RuleCoverage]:

@@ -37,8 +37,8 @@ def render_cobertura(found: coverage.PolicyCoverage) -> str:
     taken, every = found.counts
     hit = sum(rule.hits > 0 for rule in found.rules)
     rates = {
-        "line-rate": _format_rate(hit, len(found.rules)),
-        "branch-rate": _format_rate(taken, every),
+        "line-rate": _format_coverage_rate(hit, len(found.rules)),
+        "branch-rate": _format_coverage_rate(taken, every),
         "complexity": "0",
     }
     root = ElementTree.Element(
@@ -70,8 +70,8 @@ def _render_cobertura_file(
 ) -> None:
     counts = [count for rule in rules for count in rule.branches.values()]
     rates = {
-        "line-rate": _format_rate(sum(rule.hits > 0 for rule in rules), len(rules)),
-        "branch-rate": _format_rate(sum(count > 0 for count in counts), len(counts)),
+        "line-rate": _format_coverage_rate(sum(rule.hits > 0 for rule in rules), len(rules)),
+        "branch-rate": _format_coverage_rate(sum(count > 0 for count in counts), len(counts)),
         "complexity": "0",
     }
     each = ElementTree.SubElement(classes, "class", {"name": file, "filename": file, **rates})
@@ -92,5 +92,5 @@ def _render_cobertura_file(
         )
 
 
-def _format_rate(part: int, whole: int) -> str:
+def _format_coverage_rate(part: int, whole: int) -> str:
     return f"{part / whole if whole else 1:.4f}"

@@ -68,7 +68,7 @@ class CaseOutcome:
     placements: list[simulating.SimulatedPlacement] = dataclasses.field(default_factory=list)
 
 
-def evaluate(
+def evaluate_case(
     subject: suite_inputs.DecidableCase,
     where: str,
     observe: Callable[[ExplainedDecision], None],
@@ -84,11 +84,11 @@ def evaluate(
     """
     decider = subject.basis.make_decider(subject.found, where)
     infos = list(decider.cluster.pending)
-    simulation = decider.simulate()
+    simulation = decider.simulate_placements()
     first: ExplainedDecision | None = None
     placements = []
     for info in infos:  # equal pods are scheduled in their order
-        decision = _decide(decider, subject.basis, info)
+        decision = _decide_pod(decider, subject.basis, info)
         observe(decision)
         first = first or decision
         if are_replicas:
@@ -99,11 +99,11 @@ def evaluate(
     return CaseOutcome(first, placements)
 
 
-def _decide(
-    decider: sessions.Decider, basis: sessions.DeciderFactory, info: pod_shape.PodInfo
+def _decide_pod(
+    decider: sessions.PodDecider, basis: sessions.DeciderFactory, info: pod_shape.PodInfo
 ) -> ExplainedDecision:
     framework = decider.choice.require_framework(info)
-    report = decider.report(framework, info)
+    report = decider.report_pod(framework, info)
     facts = list(_list_rule_facts(decider, basis, framework, info, report))
     snap = decider.cluster.cache.snapshot()
     selected = [
@@ -143,7 +143,7 @@ def _list_enforced_policies(
 
 
 def _list_rule_facts(
-    decider: sessions.Decider,
+    decider: sessions.PodDecider,
     basis: sessions.DeciderFactory,
     framework: runtime.Framework,
     info: pod_shape.PodInfo,
@@ -170,7 +170,7 @@ def _list_rule_facts(
 
 
 def _compute_raw_scores(
-    decider: sessions.Decider, framework: runtime.Framework, info: pod_shape.PodInfo
+    decider: sessions.PodDecider, framework: runtime.Framework, info: pod_shape.PodInfo
 ) -> dict[str, dict[str, float]]:
     """Return what scores over numbers compute, in the canonical scale of their unit."""
     snap = decider.cluster.cache.snapshot()

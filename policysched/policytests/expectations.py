@@ -55,7 +55,7 @@ class ExpectationComparer:
         """Yield every expectation that is not met, in the order of the file."""
         if not self._expect:
             found = {"node": self._get_node(), "feasible": self._list_feasible_nodes()}
-            yield ExpectationMismatch((), "nothing", format_yaml(found), found)
+            yield ExpectationMismatch((), "nothing", format_yaml_on_one_line(found), found)
         for field, written in self._expect.items():
             compare = _COMPARISONS.get(field)
             if compare is not None:
@@ -80,15 +80,22 @@ class ExpectationComparer:
         expected = [written] if isinstance(written, str) else written or []
         if set(best) <= set(expected) and bool(best) == bool(expected):
             return
-        actual = format_yaml(self._get_node()) + (" (equal points)" if len(best) > 1 else "")
-        yield ExpectationMismatch(("node",), format_yaml(written), actual, self._get_node())
+        actual = format_yaml_on_one_line(self._get_node()) + (
+            " (equal points)" if len(best) > 1 else ""
+        )
+        yield ExpectationMismatch(
+            ("node",), format_yaml_on_one_line(written), actual, self._get_node()
+        )
 
     def compare_feasible(self, written: list[str]) -> Iterator[ExpectationMismatch]:
         """Compare which nodes take the pod."""
         actual = self._list_feasible_nodes()
         if set(written) != set(actual):
             yield ExpectationMismatch(
-                ("feasible",), format_yaml(written), format_yaml(actual), actual
+                ("feasible",),
+                format_yaml_on_one_line(written),
+                format_yaml_on_one_line(actual),
+                actual,
             )
 
     def compare_rejected(self, written: Mapping[str, Value]) -> Iterator[ExpectationMismatch]:
@@ -105,10 +112,12 @@ class ExpectationComparer:
             if not is_met:
                 path = ("rejected", node)
                 actual = (
-                    format_yaml(self._shorten_names(rejecting)) if rejecting else "takes the pod"
+                    format_yaml_on_one_line(self._shorten_names(rejecting))
+                    if rejecting
+                    else "takes the pod"
                 )
                 corrected = self._format_rejection(rejecting) if rejecting else REMOVE
-                yield ExpectationMismatch(path, format_yaml(said), actual, corrected)
+                yield ExpectationMismatch(path, format_yaml_on_one_line(said), actual, corrected)
         unexpected = [
             n for n in self._report["nodes"] if n not in written and self._list_rejecting_rules(n)
         ]
@@ -116,7 +125,10 @@ class ExpectationComparer:
             every = {n: self._list_rejecting_rules(n) for n in self._report["nodes"]}
             corrected = {n: self._format_rejection(rules) for n, rules in every.items() if rules}
             yield ExpectationMismatch(
-                ("rejected",), format_yaml(dict(written)), format_yaml(corrected), corrected
+                ("rejected",),
+                format_yaml_on_one_line(dict(written)),
+                format_yaml_on_one_line(corrected),
+                corrected,
             )
 
     def _list_rejecting_rules(self, node: str) -> list[str]:
@@ -187,8 +199,8 @@ class ExpectationComparer:
             raise suites.SuiteError(self._case.suite.path, [(line, problem)])
         if actual is None:
             yield ExpectationMismatch(path, str(written), absent, REMOVE)
-        elif not expected.accepts(actual):
-            corrected = tolerance.rewrite_number(written, actual)
+        elif not expected.accepts_number(actual):
+            corrected = tolerance.rewrite_expected_number(written, actual)
             yield ExpectationMismatch(
                 path, str(written), str(tolerance.shorten_number(actual)), corrected
             )
@@ -200,7 +212,10 @@ class ExpectationComparer:
         actual = self._report["message"]
         if actual != written:
             yield ExpectationMismatch(
-                ("message",), format_yaml(written), format_yaml(actual), actual
+                ("message",),
+                format_yaml_on_one_line(written),
+                format_yaml_on_one_line(actual),
+                actual,
             )
 
     def compare_policies(self, written: list[str]) -> Iterator[ExpectationMismatch]:
@@ -208,7 +223,10 @@ class ExpectationComparer:
         actual = self._decision.policies
         if set(actual) != set(written):
             yield ExpectationMismatch(
-                ("policies",), format_yaml(written), format_yaml(actual), actual
+                ("policies",),
+                format_yaml_on_one_line(written),
+                format_yaml_on_one_line(actual),
+                actual,
             )
 
     def compare_skipped(self, written: list[str]) -> Iterator[ExpectationMismatch]:
@@ -216,7 +234,12 @@ class ExpectationComparer:
         actual = self._decision.skipped
         if set(actual) != {self._names.resolve_rule(each) for each in written}:
             short = self._shorten_names(actual)
-            yield ExpectationMismatch(("skipped",), format_yaml(written), format_yaml(short), short)
+            yield ExpectationMismatch(
+                ("skipped",),
+                format_yaml_on_one_line(written),
+                format_yaml_on_one_line(short),
+                short,
+            )
 
     # --- replicas --------------------------------------------------------------------------------
 
@@ -233,7 +256,10 @@ class ExpectationComparer:
             actual = bool(actual)
         if actual != written:
             yield ExpectationMismatch(
-                ("pending",), format_yaml(written), format_yaml(actual), actual
+                ("pending",),
+                format_yaml_on_one_line(written),
+                format_yaml_on_one_line(actual),
+                actual,
             )
 
     def compare_placed(self, written: Mapping[str, int]) -> Iterator[ExpectationMismatch]:
@@ -274,27 +300,29 @@ _COMPARISONS: Mapping[str, Callable[[ExpectationComparer, Any], Iterator[Expecta
 }
 
 
-class _Remove:
+class _RemovalMarker:
     """Stands for nothing: the entry is wrong whatever it says."""
 
 
-REMOVE = _Remove()
+REMOVE = _RemovalMarker()
 """Replaces an entry that is to be left out."""
 
 
-def is_removal(value: Value) -> bool:
+def is_removal_marker(value: Value) -> bool:
     """Return whether a replacement is to leave the entry out."""
     return value is REMOVE
 
 
-def format_yaml(value: Value) -> str:
+def format_yaml_on_one_line(value: Value) -> str:
     """Return a value as YAML has it on one line."""
     if isinstance(value, Mapping):
         return (
-            "{" + ", ".join(f"{_format_key(k)}: {format_yaml(v)}" for k, v in value.items()) + "}"
+            "{"
+            + ", ".join(f"{_format_key(k)}: {format_yaml_on_one_line(v)}" for k, v in value.items())
+            + "}"
         )
     if isinstance(value, list):
-        return "[" + ", ".join(format_yaml(each) for each in value) + "]"
+        return "[" + ", ".join(format_yaml_on_one_line(each) for each in value) + "]"
     if value is None:
         return "null"
     if isinstance(value, bool):

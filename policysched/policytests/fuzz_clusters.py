@@ -40,14 +40,14 @@ class PolicyVocabulary:
     metrics: dict[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
 
 
-def build_vocabulary(
+def build_policy_vocabulary(
     texts: Iterable[source.SourceText], metrics: Iterable[checked.CheckedMetric]
 ) -> PolicyVocabulary:
     """Return what texts speak of."""
     found = PolicyVocabulary()
     for text in texts:
-        for node in _walk_tree(parser.parse(text).file):
-            _add_words(found, node)
+        for node in _walk_syntax_tree(parser.parse_policy_text(text).file):
+            _add_words_of_node(found, node)
     for metric in metrics:
         low = metric.low if metric.low is not None else 0.0
         high = metric.high if metric.high is not None else max(low, _WITHOUT_RANGE)
@@ -55,17 +55,17 @@ def build_vocabulary(
     return found
 
 
-def _walk_tree(node: object) -> Iterator[syntax_expr.SyntaxNode]:
+def _walk_syntax_tree(node: object) -> Iterator[syntax_expr.SyntaxNode]:
     if isinstance(node, tuple):
         for each in node:
-            yield from _walk_tree(each)
+            yield from _walk_syntax_tree(each)
     elif isinstance(node, syntax_expr.SyntaxNode):
         yield node
         for field in dataclasses.fields(node):
-            yield from _walk_tree(getattr(node, field.name))
+            yield from _walk_syntax_tree(getattr(node, field.name))
 
 
-def _add_words(found: PolicyVocabulary, node: syntax_expr.SyntaxNode) -> None:
+def _add_words_of_node(found: PolicyVocabulary, node: syntax_expr.SyntaxNode) -> None:
     match node:
         case syntax_expr.Requirement(subject=subject, values=values) if subject.argument is None:
             if _KEY.fullmatch(subject.name.text):

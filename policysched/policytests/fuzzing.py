@@ -46,7 +46,7 @@ class FuzzCounterexample:
     test: str = ""
 
 
-def fuzz(
+def fuzz_policies(
     path: str, count: int, seed: int, tell: Callable[[], None] = lambda: None
 ) -> FuzzCounterexample | None:
     """Try the policies of a file of tests on `count` generated clusters.
@@ -56,34 +56,35 @@ def fuzz(
     Raises:
         InputError: the file or its policies make no sense.
     """
-    suite = suites.read_suite(path, is_to_be_filled=True)
+    suite = suites.read_test_suite(path, is_to_be_filled=True)
     inputs = suite_inputs.SuiteInputs(suite, set())
-    texts = policy_sources.read(inputs.paths) if inputs.paths else []
+    texts = policy_sources.read_policy_texts(inputs.paths) if inputs.paths else []
     policy_set = inputs.get_policy_set()
     for text in texts:
         problem = find_text_problem(text)
         if problem:
             return FuzzCounterexample(path, f"{text.name}: {problem}")
-    words = fuzz_clusters.build_vocabulary(texts, policy_set.metrics)
+    words = fuzz_clusters.build_policy_vocabulary(texts, policy_set.metrics)
     rng = random.Random(seed)
     for _ in range(count):
-        document = {**_copy_head(suite), **fuzz_clusters.generate_suite(words, rng)}
+        document = {**_copy_suite_header(suite), **fuzz_clusters.generate_suite(words, rng)}
         for test in document["tests"]:
             test["schedulerName"] = rng.choice([each.name for each in policy_set.specs])
-        problem = _find_problem(document, path, policy_set)
+        problem = _find_cluster_problem(document, path, policy_set)
         if problem:
-            return _minimise(document, path, policy_set, _classify_problem(problem))
+            return _minimise_counterexample(document, path, policy_set, _classify_problem(problem))
         tell()
     return None
 
 
-def _minimise(
+def _minimise_counterexample(
     document: Document, path: str, policy_set: policies.PolicySet, kind: str
 ) -> FuzzCounterexample:
-    small = _shrink(
-        document, lambda each: _classify_problem(_find_problem(each, path, policy_set)) == kind
+    small = _shrink_document(
+        document,
+        lambda each: _classify_problem(_find_cluster_problem(each, path, policy_set)) == kind,
     )
-    problem = _find_problem(small, path, policy_set)
+    problem = _find_cluster_problem(small, path, policy_set)
     return FuzzCounterexample(path, problem, yaml.safe_dump(small, sort_keys=False))
 
 
@@ -92,9 +93,13 @@ def _classify_problem(problem: str) -> str:
     return problem.partition(": ")[2].partition(":")[0]
 
 
-def _copy_head(suite: suites.PolicyTestSuite) -> Document:
+def _copy_suite_header(suite: suites.PolicyTestSuite) -> Document:
     fields = ("policies", "params", "now")
-    head = {field: suite.get(field) for field in fields if suite.get(field) is not None}
+    head = {
+        field: suite.get_file_field(field)
+        for field in fields
+        if suite.get_file_field(field) is not None
+    }
     return {"now": "2026-01-05T12:00:00+00:00", **head}
 
 
@@ -106,10 +111,10 @@ def find_text_problem(text: source.SourceText) -> str:
     canonical = source.SourceText(text.name, formatted.text)
     if formatter.format_text(canonical).text != formatted.text:
         return "fmt changes what it has formatted"
-    if parser.parse(canonical).file != parser.parse(text).file:
+    if parser.parse_policy_text(canonical).file != parser.parse_policy_text(text).file:
         return "fmt changes what it means"
     try:
-        again = tree_text.decode(tree_text.encode(text).document).text
+        again = tree_text.decode_policy_text(tree_text.encode_policy_text(text).document).text
     except tree_json.TreeError as error:
         return f"its syntax tree is refused at {error.path}: {error}"
     return "" if again == formatted.text else "its syntax tree says something else"
@@ -118,7 +123,7 @@ def find_text_problem(text: source.SourceText) -> str:
 # ---------------------------------------------------------------------------- what must hold
 
 
-def _find_problem(document: Document, path: str, policy_set: policies.PolicySet) -> str:
+def _find_cluster_problem(document: Document, path: str, policy_set: policies.PolicySet) -> str:
     """Return what does not hold on a cluster, "" if all does."""
     backwards = {
         **document,
@@ -131,7 +136,7 @@ def _find_problem(document: Document, path: str, policy_set: policies.PolicySet)
     )
     for number, test in enumerate(document["tests"]):
         one, other = here.evaluate_case(number), there.evaluate_case(number)
-        problem = next(_find_problems(one, other), "")
+        problem = next(_find_decision_problems(one, other), "")
         if problem:
             return f"pod {test['pod']}: {problem}"
     return ""
@@ -141,7 +146,7 @@ class _GeneratedCluster:
     """A generated cluster, as `test` reads it."""
 
     def __init__(self, document: Document, path: str, policy_set: policies.PolicySet) -> None:
-        self._suite = suites.parse_suite(
+        self._suite = suites.parse_test_suite(
             yaml.safe_dump(document, sort_keys=False), path, is_to_be_filled=True
         )
         self._inputs = suite_inputs.SuiteInputs(self._suite, set(), known=policy_set)
@@ -150,12 +155,14 @@ class _GeneratedCluster:
         """Return what becomes of the pod of a test, and where it goes; or why it has no profile."""
         try:
             subject = self._inputs.make_decidable_case(self._suite.cases[number])
-            return evaluation.evaluate(subject, self._suite.path, lambda _: None, are_replicas=True)
+            return evaluation.evaluate_case(
+                subject, self._suite.path, lambda _: None, are_replicas=True
+            )
         except errors.InputError as error:
             return str(error)
 
 
-def _find_problems(
+def _find_decision_problems(
     one: evaluation.CaseOutcome | str, other: evaluation.CaseOutcome | str
 ) -> Iterator[str]:
     if isinstance(one, str) or isinstance(other, str):
@@ -201,7 +208,7 @@ def _find_explain_differences(outcome: evaluation.CaseOutcome) -> Iterator[str]:
 # ---------------------------------------------------------------------------- smaller examples
 
 
-def _shrink(document: Document, fails: Callable[[Document], bool]) -> Document:
+def _shrink_document(document: Document, fails: Callable[[Document], bool]) -> Document:
     """Leave out what the problem does not need: tests, pods, nodes, labels, values."""
     found, is_smaller = document, True
     while is_smaller:
@@ -220,18 +227,24 @@ def _generate_smaller_documents(document: Document) -> Iterator[Document]:
     needed = {each["pod"] for each in tests}
     for name in document["pods"]:
         if name not in needed:
-            yield {**document, "pods": _drop_field(document["pods"], name)}
+            yield {**document, "pods": _drop_document_field(document["pods"], name)}
     homes = {each.get("node") for each in document["pods"].values()}
     for name in document["nodes"]:
         if name not in homes and len(document["nodes"]) > 1:
-            metrics = {key: _drop_field(each, name) for key, each in document["metrics"].items()}
-            yield {**document, "nodes": _drop_field(document["nodes"], name), "metrics": metrics}
+            metrics = {
+                key: _drop_document_field(each, name) for key, each in document["metrics"].items()
+            }
+            yield {
+                **document,
+                "nodes": _drop_document_field(document["nodes"], name),
+                "metrics": metrics,
+            }
     for kind in ("nodes", "pods"):
         for name, fields in document[kind].items():
             for field in (each for each in fields if each not in ("node", "namespace")):
-                bare = {**document[kind], name: _drop_field(fields, field)}
+                bare = {**document[kind], name: _drop_document_field(fields, field)}
                 yield {**document, kind: bare}
 
 
-def _drop_field(fields: Document, name: str) -> Document:
+def _drop_document_field(fields: Document, name: str) -> Document:
     return {key: value for key, value in fields.items() if key != name}

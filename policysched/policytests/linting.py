@@ -17,7 +17,7 @@ from policysched.policytests import suite as suites
 _EXPECTED = re.compile(r"(PS\d{3})@(.+):(\d+)")
 
 
-def find_mismatches(
+def find_lint_mismatches(
     case: suites.LintCase, inputs: suite_inputs.SuiteInputs
 ) -> list[expectations.ExpectationMismatch]:
     """Compare the findings with those expected: of infos, only those that are expected count.
@@ -27,15 +27,15 @@ def find_mismatches(
     Raises:
         SuiteError: an expected code or file does not exist.
     """
-    texts = policy_sources.read(inputs.paths) if inputs.paths else []
+    texts = policy_sources.read_policy_texts(inputs.paths) if inputs.paths else []
     now = inputs.get_time(case).timestamp()
     result = checker.check(texts, given=inputs.get_params(), now=now)
-    report = linter.lint(result, settings.RuleSettings())
+    report = linter.lint_program(result, settings.RuleSettings())
     folder = str(case.suite.folder)
     found = {_format_finding(each, report, folder): each.severity for each in report.findings}
     files = {os.path.relpath(text.place(0)[0], folder) for text in texts}
     expected = {_normalise_finding(each): each for each in case.value["expect"]}
-    faults = list(_find_faults(case, files))
+    faults = list(_find_lint_case_faults(case, files))
     if faults:
         raise suites.SuiteError(case.suite.path, faults)
     ours = [
@@ -45,8 +45,12 @@ def find_mismatches(
     ]
     if set(ours) == set(expected):
         return []
-    written = expectations.format_yaml(list(expected.values()))
-    return [expectations.ExpectationMismatch((), written, expectations.format_yaml(ours), ours)]
+    written = expectations.format_yaml_on_one_line(list(expected.values()))
+    return [
+        expectations.ExpectationMismatch(
+            (), written, expectations.format_yaml_on_one_line(ours), ours
+        )
+    ]
 
 
 def _format_finding(finding: diagnostics.Diagnostic, report: linter.LintResult, folder: str) -> str:
@@ -60,13 +64,13 @@ def _normalise_finding(written: str) -> str:
     return f"{found[1]}@{os.path.normpath(found[2])}:{int(found[3])}"
 
 
-def _find_faults(case: suites.LintCase, files: set[str]) -> Iterator[tuple[int, str]]:
+def _find_lint_case_faults(case: suites.LintCase, files: set[str]) -> Iterator[tuple[int, str]]:
     known = diagnostics.CODES | diagnostics.LINT_CODES
     for at, written in enumerate(case.value["expect"]):
         code, _, place = _normalise_finding(written).partition("@")
         file = place.rpartition(":")[0]
         for kind, name, names in (("diagnostic", code, known), ("policy file", file, files)):
             if name not in names:
-                hint = spelling.did_you_mean(name, names)
+                hint = spelling.suggest_names(name, names)
                 problem = f"there is no {kind} `{name}`" + (hint and f" ({hint})")
                 yield case.find_line("expect", at), problem

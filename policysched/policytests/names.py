@@ -24,7 +24,7 @@ class NameResolver:
         self._inputs = inputs
         self._policies = [each.name for each in program.policies] if program else []
         self._rules = [rule.head.name for rule in inputs.rules]
-        self._plugins = set(inputs.get_policy_set().plugins.names())
+        self._plugins = set(inputs.get_policy_set().plugins.list_plugin_names())
         self._targets = {each.name: each.target for each in inputs.get_policy_set().all_metrics}
         self._labels = {key for node in inputs.nodes.values() for key in node.metadata.labels}
 
@@ -58,7 +58,7 @@ class NameResolver:
             kind, written, [*known, *(self._plugins if or_plugin else ())]
         )
 
-    def find_faults(self, case: suites.PolicyTestCase) -> Iterator[_Fault]:
+    def find_case_faults(self, case: suites.PolicyTestCase) -> Iterator[_Fault]:
         """Yield every name in a case that is that of nothing."""
         written = case.value["pod"]
         if isinstance(written, str) and (problem := self._inputs.describe_pod_problem(written)):
@@ -73,7 +73,7 @@ class NameResolver:
         for key in case.expect.get("maxSkew", {}):
             if key not in self._labels:
                 problem = f"no node has a label `{key}`"
-                advice = spelling.did_you_mean(key, self._labels)
+                advice = spelling.suggest_names(key, self._labels)
                 yield (
                     case.find_line("expect", "maxSkew", key),
                     problem + (advice and f" ({advice})"),
@@ -81,10 +81,10 @@ class NameResolver:
 
     def find_file_faults(self, suite: suites.PolicyTestSuite) -> Iterator[_Fault]:
         """Yield names in the metrics of the file that are those of nothing."""
-        for metric, nodes in suite.get("metrics", {}).items():
+        for metric, nodes in suite.get_file_field("metrics", {}).items():
             yield from self._find_table_faults(metric, nodes, suite.find_line("metrics", metric))
             target = self._targets.get(metric, "node")
-            known = self._inputs.nodes if target == "node" else suite.get("clusters", {})
+            known = self._inputs.nodes if target == "node" else suite.get_file_field("clusters", {})
             for node in nodes if isinstance(nodes, dict) else ():
                 if node not in known:
                     line = suite.find_line("metrics", metric, node)
@@ -95,7 +95,7 @@ class NameResolver:
         for metric, nodes in said.items() if isinstance(said, dict) else ():
             yield from self._find_table_faults(metric, nodes, case.find_line("metrics", metric))
             for node in nodes if isinstance(nodes, dict) else ():
-                yield from self._check_node(node, case.find_line("metrics", metric, node))
+                yield from self._find_node_problem(node, case.find_line("metrics", metric, node))
 
     def _find_table_faults(self, metric: str, nodes: object, line: int) -> Iterator[_Fault]:
         if metric not in self._targets:
@@ -106,16 +106,18 @@ class NameResolver:
     def _find_node_faults(self, case: suites.PolicyTestCase) -> Iterator[_Fault]:
         expect = case.expect
         for field in ("node", "feasible"):
-            for index, name in enumerate(_make_list(expect.get(field))):
-                yield from self._check_node(name, case.find_line("expect", field, index))
+            for index, name in enumerate(_convert_to_list(expect.get(field))):
+                yield from self._find_node_problem(name, case.find_line("expect", field, index))
         for field in ("rejected", "scores", "placed"):
             for name in expect.get(field, {}):
-                yield from self._check_node(name, case.find_line("expect", field, name))
+                yield from self._find_node_problem(name, case.find_line("expect", field, name))
         for rule, nodes in expect.get("rules", {}).items():
             for name in nodes:
-                yield from self._check_node(name, case.find_line("expect", "rules", rule, name))
+                yield from self._find_node_problem(
+                    name, case.find_line("expect", "rules", rule, name)
+                )
 
-    def _check_node(self, name: str, line: int) -> Iterator[_Fault]:
+    def _find_node_problem(self, name: str, line: int) -> Iterator[_Fault]:
         if name not in self._inputs.nodes:
             yield line, suite_inputs.describe_unknown_name("node", name, self._inputs.nodes)
 
@@ -124,7 +126,7 @@ class NameResolver:
         named = [
             (rule, case.find_line("expect", "rejected", node), True)
             for node, said in expect.get("rejected", {}).items()
-            for rule in _make_list(said)
+            for rule in _convert_to_list(said)
             if rule != ANY
         ]
         named += [
@@ -143,7 +145,7 @@ def _get_rule_keys(expect: object) -> Iterable[str]:
     return expect.get("rules", {}) if isinstance(expect, dict) else ()
 
 
-def _make_list(value: object) -> list[str]:
+def _convert_to_list(value: object) -> list[str]:
     if isinstance(value, list):
         return value
     return [value] if isinstance(value, str) else []

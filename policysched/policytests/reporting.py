@@ -11,13 +11,13 @@ def as_json(run: running.PolicyTestRun, *, with_coverage: bool) -> dict[str, obj
         "summary": {
             status: run.count_results(status) for status in ("pass", "fail", "error", "skip")
         },
-        "tests": [_render_result(result) for result in run.results],
+        "tests": [_render_case_result(result) for result in run.results],
         "problems": [{"file": file, "problem": said} for file, said in run.problems.items()],
         "coverage": _render_coverage(run.coverage) if with_coverage else None,
     }
 
 
-def _render_result(result: running.CaseResult) -> dict[str, object]:
+def _render_case_result(result: running.CaseResult) -> dict[str, object]:
     case = result.case
     return {
         "file": case.suite.path,

@@ -67,7 +67,7 @@ class PolicyTestRun:
         return errors.EXIT_OK
 
 
-def run_suites(
+def run_test_suites(
     paths: Iterable[str],
     pattern: re.Pattern[str] | None = None,
     *,
@@ -75,7 +75,7 @@ def run_suites(
     prometheus_bin: str | None = None,
     tell: Callable[[CaseResult], None] = lambda _: None,
 ) -> PolicyTestRun:
-    """Run the tests at `paths` whose name has `pattern` in it; see `suite.discover_files`.
+    """Run the tests at `paths` whose name has `pattern` in it; see `suite.discover_test_files`.
 
     `tell` is told each result. With `is_update` tests may expect nothing yet. `prometheus_bin` is
     where promtool is, None for the PATH.
@@ -84,18 +84,18 @@ def run_suites(
         InputError: a path does not exist.
     """
     done = PolicyTestRun()
-    for path in suites.discover_files(paths):
+    for path in suites.discover_test_files(paths):
         done.inputs.add(path)
         try:
-            suite = suites.read_suite(path, is_to_be_filled=is_update)
+            suite = suites.read_test_suite(path, is_to_be_filled=is_update)
             inputs = suite_inputs.SuiteInputs(suite, done.inputs, prometheus_bin)
-            _run_suite(inputs, suite, done, pattern, tell)
+            _run_test_suite(inputs, suite, done, pattern, tell)
         except errors.PolicySchedError as error:
             done.problems[path] = str(error)
     return done
 
 
-def _run_suite(
+def _run_test_suite(
     inputs: suite_inputs.SuiteInputs,
     suite: suites.PolicyTestSuite,
     done: PolicyTestRun,
@@ -106,13 +106,17 @@ def _run_suite(
     faults = [*known.find_file_faults(suite), *_find_time_faults(suite, inputs)]
     for case in suite.cases:
         is_cluster = cluster_cases.is_cluster_case(case)
-        faults += cluster_cases.find_faults(case, inputs) if is_cluster else known.find_faults(case)
+        faults += (
+            cluster_cases.find_cluster_case_faults(case, inputs)
+            if is_cluster
+            else known.find_case_faults(case)
+        )
     if faults:
         raise suites.SuiteError(suite.path, faults)
     done.coverage.add_rules(inputs.all_rules)
     for case in suite.cases:
         if pattern is None or pattern.search(case.name):
-            result = _run_case(case, inputs, known, done.coverage)
+            result = _run_pod_case(case, inputs, known, done.coverage)
             done.results.append(result)
             tell(result)
     lint_case = suite.lint_case
@@ -123,7 +127,7 @@ def _run_suite(
 
 
 def _run_lint_case(case: suites.LintCase, inputs: suite_inputs.SuiteInputs) -> CaseResult:
-    found = tuple(linting.find_mismatches(case, inputs))
+    found = tuple(linting.find_lint_mismatches(case, inputs))
     return CaseResult(case, "fail" if found else "pass", found)
 
 
@@ -138,7 +142,7 @@ def _find_time_faults(
     return [(case.find_line(), problem) for case in suite.cases if case.get_field("now") is None]
 
 
-def _run_case(
+def _run_pod_case(
     case: suites.PolicyTestCase,
     inputs: suite_inputs.SuiteInputs,
     known: names.NameResolver,
@@ -148,11 +152,13 @@ def _run_case(
         return CaseResult(case, "skip", problem=case.value["skip"])
     try:
         if cluster_cases.is_cluster_case(case):
-            missed = tuple(cluster_cases.find_mismatches(case, inputs, covered.record_decision))
+            missed = tuple(
+                cluster_cases.find_cluster_case_mismatches(case, inputs, covered.record_decision)
+            )
             return CaseResult(case, "fail" if missed else "pass", missed)
         subject = inputs.make_decidable_case(case)
         are_replicas = "replicas" in case.value
-        outcome = evaluation.evaluate(
+        outcome = evaluation.evaluate_case(
             subject, case.suite.path, covered.record_decision, are_replicas=are_replicas
         )
         found = tuple(

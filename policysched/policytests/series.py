@@ -61,11 +61,13 @@ class EvaluatedSeries:
     ) -> metrics_file.Samples:
         """Return the samples of each node, the evaluation taken to be now."""
         names = node_names.NodeNames()
-        names.follow(nodes)
+        names.follow_nodes(nodes)
         found: metrics_file.Samples = {}
         for metric in metrics:
             answer, is_timed = self.by_key[metric.key]
-            joined = joining.join(answer, metric, names, now.timestamp(), has_freshness=is_timed)
+            joined = joining.join_instant_vector(
+                answer, metric, names, now.timestamp(), has_freshness=is_timed
+            )
             found[metric.key] = joined.samples
         return found
 
@@ -81,10 +83,10 @@ class SeriesEvaluator:
         """
         self._suite = suite
         self._known: dict[tuple[str, ...], EvaluatedSeries] = {}
-        self._series: list[Mapping[str, str]] = suite.get("series", [])
+        self._series: list[Mapping[str, str]] = suite.get_file_field("series", [])
         self._tool = self._find_promtool(prometheus_bin) if self._series else ""
 
-    def evaluate(self, metrics: Sequence[checked.CheckedMetric]) -> EvaluatedSeries:
+    def evaluate_metrics(self, metrics: Sequence[checked.CheckedMetric]) -> EvaluatedSeries:
         """Return what the queries of metrics answer.
 
         Raises:
@@ -97,8 +99,8 @@ class SeriesEvaluator:
         queries = tuple(each.promql for each in asked)
         if queries not in self._known:
             at_seconds = self._get_evaluation_seconds()
-            told = self._query(queries, at_seconds) if queries else []
-            vectors = [_parse_answer(each, at_seconds) for each in told]
+            told = self._query_promtool(queries, at_seconds) if queries else []
+            vectors = [_parse_promtool_answer(each, at_seconds) for each in told]
             timed = zip(vectors, (each.has_freshness for each in asked), strict=True)
             keys = (each.key for each in metrics)
             self._known[queries] = EvaluatedSeries(at_seconds, dict(zip(keys, timed, strict=True)))
@@ -120,21 +122,25 @@ class SeriesEvaluator:
 
     def _get_evaluation_seconds(self) -> int:
         """Return when queries are evaluated: at the last value, unless the file says when."""
-        written = self._suite.get("seriesAt")
+        written = self._suite.get_file_field("seriesAt")
         if written is not None:
-            return parse_duration(written)
-        lengths = [sum(map(_count_values, each["values"].split())) for each in self._series]
-        interval = parse_duration(self._suite.get("seriesInterval", _DEFAULT_INTERVAL))
+            return parse_duration_seconds(written)
+        lengths = [
+            sum(map(_count_notation_values, each["values"].split())) for each in self._series
+        ]
+        interval = parse_duration_seconds(
+            self._suite.get_file_field("seriesInterval", _DEFAULT_INTERVAL)
+        )
         return max(max(lengths) - 1, 0) * interval
 
-    def _query(self, queries: Sequence[str], at_seconds: int) -> list[str]:
+    def _query_promtool(self, queries: Sequence[str], at_seconds: int) -> list[str]:
         """Return the line that promtool prints about each query."""
         wanted = [
             {"expr": query, "eval_time": f"{at_seconds}s", "exp_samples": [_NEVER]}
             for query in queries
         ]
         test = {
-            "interval": self._suite.get("seriesInterval", _DEFAULT_INTERVAL),
+            "interval": self._suite.get_file_field("seriesInterval", _DEFAULT_INTERVAL),
             "input_series": self._series,
             "promql_expr_test": wanted,
         }
@@ -163,12 +169,12 @@ class SeriesEvaluator:
         return done.stdout + done.stderr
 
 
-def parse_duration(duration: str) -> int:
+def parse_duration_seconds(duration: str) -> int:
     """Return a duration such as `40m` or `1h30m`, which the schema has looked at."""
     return sum(int(n) * _UNITS[unit] for n, unit in re.findall(r"(\d+)([smhd])", duration))
 
 
-def _count_values(word: str) -> int:
+def _count_notation_values(word: str) -> int:
     """Return how many values a word of the notation stands for: `0+1x40` are 41, `_x3` are 3."""
     repeated = _COUNT.fullmatch(word)
     if repeated is None:
@@ -176,14 +182,16 @@ def _count_values(word: str) -> int:
     return int(repeated[2]) + (repeated[1] != "_")
 
 
-def _parse_answer(line: str, at_seconds: float) -> answers.InstantVector:
+def _parse_promtool_answer(line: str, at_seconds: float) -> answers.InstantVector:
     """Return a vector as Prometheus would answer it: `{a="b"} 5E-01, …` or `nil`."""
     found = []
     for labels, value in _SAMPLE.findall(line):
         named = {_unquote(key): _unquote(text) for key, text in _LABEL.findall(labels)}
-        found.append(answers.InstantVectorSample(named, answers.number(value), at_seconds))
-    measured = tuple(each for each in found if answers.is_freshness(each.labels))
-    series = tuple(each for each in found if not answers.is_freshness(each.labels))
+        found.append(
+            answers.InstantVectorSample(named, answers.parse_sample_value(value), at_seconds)
+        )
+    measured = tuple(each for each in found if answers.is_freshness_series(each.labels))
+    series = tuple(each for each in found if not answers.is_freshness_series(each.labels))
     return answers.InstantVector(series, measured, at_seconds)
 
 

@@ -30,7 +30,7 @@ class ShorthandError(Exception):
         self.problem = problem
 
 
-def resolve_fields(name: str, every: Mapping[str, Fields], kind: str) -> Fields:
+def resolve_inherited_fields(name: str, every: Mapping[str, Fields], kind: str) -> Fields:
     """Return the fields of `name` with those that it takes over by `from`.
 
     Raises:
@@ -40,7 +40,7 @@ def resolve_fields(name: str, every: Mapping[str, Fields], kind: str) -> Fields:
     while (base := every[chain[-1]].get("from")) is not None:
         path = (chain[-1], "from")
         if base not in every:
-            advice = spelling.did_you_mean(base, every)
+            advice = spelling.suggest_names(base, every)
             raise ShorthandError(path, f"there is no {kind} `{base}`{advice and f' ({advice})'}")
         if base in chain:
             raise ShorthandError(path, f"`{name}` is `from` itself")
@@ -58,7 +58,9 @@ def make_node(name: str, fields: Fields) -> Object:
     """Return a Node; its hostname label is its name unless it says otherwise."""
     size = {**_DEFAULT_SIZE, **fields.get("resources", {})}
     size |= {key: fields[key] for key in _DEFAULT_SIZE if key in fields}
-    amounts = _format_amounts(size, lambda key: (key,) if key in fields else ("resources", key))
+    amounts = _format_quantities_at_path(
+        size, lambda key: (key,) if key in fields else ("resources", key)
+    )
     labels = {"kubernetes.io/hostname": name, **fields.get("labels", {})}
     taints = [
         _parse_taint(text, ("taints", index)) for index, text in enumerate(fields.get("taints", ()))
@@ -78,7 +80,7 @@ def make_node(name: str, fields: Fields) -> Object:
 
 def make_cluster(name: str, fields: Fields, size: Mapping[str, Any]) -> Object:
     """Return a Cluster; of resources that it does not name it has what `size` says."""
-    allocatable = format_amounts({**size, **fields.get("allocatable", {})}, ("allocatable",))
+    allocatable = format_quantities({**size, **fields.get("allocatable", {})}, ("allocatable",))
     taints = [
         _parse_taint(text, ("taints", index)) for index, text in enumerate(fields.get("taints", ()))
     ]
@@ -91,19 +93,19 @@ def make_cluster(name: str, fields: Fields, size: Mapping[str, Any]) -> Object:
         "status": {
             "resourceSummary": {
                 "allocatable": allocatable,
-                "allocated": format_amounts(fields.get("allocated", {}), ("allocated",)),
+                "allocated": format_quantities(fields.get("allocated", {}), ("allocated",)),
             }
         },
     }
 
 
-def format_amounts(said: Mapping[str, Any], path: tuple[str | int, ...]) -> dict[str, str]:
+def format_quantities(said: Mapping[str, Any], path: tuple[str | int, ...]) -> dict[str, str]:
     """Return quantities as texts; they stand at `path`.
 
     Raises:
         ShorthandError: one of them is none.
     """
-    return _format_amounts(said, lambda key: (*path, key))
+    return _format_quantities_at_path(said, lambda key: (*path, key))
 
 
 def _parse_taint(text: str, path: tuple[str | int, ...]) -> Object:
@@ -136,7 +138,7 @@ def make_pod(name: str, fields: Fields) -> Object:
 
 def _make_pod_spec(fields: Fields) -> Object:
     resources = {
-        field: _format_amounts(fields.get(field, {}), _make_path_function(field))
+        field: _format_quantities_at_path(fields.get(field, {}), _make_amount_path_function(field))
         for field in ("requests", "limits")
     }
     container = {"name": "main", "image": fields.get("image", "app"), "resources": resources}
@@ -155,7 +157,7 @@ def _make_pod_spec(fields: Fields) -> Object:
     return spec
 
 
-def _make_path_function(field: str) -> Callable[[str], tuple[str, ...]]:
+def _make_amount_path_function(field: str) -> Callable[[str], tuple[str, ...]]:
     return lambda key: (field, key)
 
 
@@ -188,13 +190,13 @@ def _parse_owner(text: str) -> Object:
     }
 
 
-def _format_amounts(
+def _format_quantities_at_path(
     said: Mapping[str, Any], path_of: Callable[[str], tuple[str | int, ...]]
 ) -> dict[str, str]:
     """Return quantities as texts."""
     for key, value in said.items():
         try:
-            quantity.value(str(value))
+            quantity.parse_whole_units(str(value))
         except quantity.QuantityError as error:
             raise ShorthandError(path_of(key), str(error)) from error
     return {key: str(value) for key, value in said.items()}

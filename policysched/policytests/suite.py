@@ -67,7 +67,7 @@ class PolicyTestSuite:
         """What paths in the file are relative to."""
         return pathlib.Path(self.path).parent
 
-    def get(self, field: str, default: object = None) -> Any:  # noqa: ANN401 - the schema knows
+    def get_file_field(self, field: str, default: object = None) -> Any:  # noqa: ANN401 - the schema knows
         """Return a field of the file."""
         return self.document.value.get(field, default)
 
@@ -78,12 +78,15 @@ class PolicyTestSuite:
     @property
     def cases(self) -> list[PolicyTestCase]:
         """The tests, in order."""
-        return [PolicyTestCase(self, number, each) for number, each in enumerate(self.get("tests"))]
+        return [
+            PolicyTestCase(self, number, each)
+            for number, each in enumerate(self.get_file_field("tests"))
+        ]
 
     @property
     def lint_case(self) -> LintCase | None:
         """What `lint` is expected to find, if the file says so."""
-        said = self.get("lint")
+        said = self.get_file_field("lint")
         return None if said is None else LintCase(self, -1, {"name": "lint", **said})
 
 
@@ -122,7 +125,7 @@ class PolicyTestCase:
 
     def get_field(self, name: str) -> Any:  # noqa: ANN401 - the schema knows
         """Return a field of the test, else that of the file."""
-        return self.value.get(name, self.suite.get(name))
+        return self.value.get(name, self.suite.get_file_field(name))
 
 
 class LintCase(PolicyTestCase):
@@ -138,7 +141,7 @@ class LintCase(PolicyTestCase):
         return ("lint", *path)
 
 
-def discover_files(paths: Iterable[str]) -> list[str]:
+def discover_test_files(paths: Iterable[str]) -> list[str]:
     """Return the files at `paths`: files as they are, in folders all that end in `_test.yaml`.
 
     Raises:
@@ -179,7 +182,7 @@ def _raise_error(error: OSError) -> NoReturn:
     raise error
 
 
-def read_suite(path: str, *, is_to_be_filled: bool = False) -> PolicyTestSuite:
+def read_test_suite(path: str, *, is_to_be_filled: bool = False) -> PolicyTestSuite:
     """Return the tests in a file.
 
     Raises:
@@ -190,13 +193,15 @@ def read_suite(path: str, *, is_to_be_filled: bool = False) -> PolicyTestSuite:
         text = object_lists.read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise errors.InputError(path, "is not UTF-8 text") from error
-    return parse_suite(text, path, is_to_be_filled=is_to_be_filled)
+    return parse_test_suite(text, path, is_to_be_filled=is_to_be_filled)
 
 
-def parse_suite(text: str, path: str, *, is_to_be_filled: bool = False) -> PolicyTestSuite:
-    """Return the tests that a text describes; see `read_suite`."""
-    document = plain_yaml.load(text, path)
-    violations = list(jsonschema.Draft202012Validator(load_schema()).iter_errors(document.value))
+def parse_test_suite(text: str, path: str, *, is_to_be_filled: bool = False) -> PolicyTestSuite:
+    """Return the tests that a text describes; see `read_test_suite`."""
+    document = plain_yaml.load_yaml_document(text, path)
+    violations = list(
+        jsonschema.Draft202012Validator(load_policytest_schema()).iter_errors(document.value)
+    )
     faults = [
         fault[:2]
         for violation in violations
@@ -211,15 +216,17 @@ def parse_suite(text: str, path: str, *, is_to_be_filled: bool = False) -> Polic
 
 
 @functools.cache
-def load_schema() -> dict[str, Any]:
+def load_policytest_schema() -> dict[str, Any]:
     """Return schemas/policytest.schema.json."""
-    found: dict[str, Any] = orjson.loads(_resources.text("schemas", "policytest.schema.json"))
+    found: dict[str, Any] = orjson.loads(
+        _resources.read_resource_text("schemas", "policytest.schema.json")
+    )
     return found
 
 
 def _find_semantic_faults(suite: PolicyTestSuite) -> Iterator[tuple[int, str]]:
     """Yield what a schema cannot say."""
-    yield from _find_time_faults(suite.get("now"), suite.find_line("now"))
+    yield from _find_time_faults(suite.get_file_field("now"), suite.find_line("now"))
     names = Counter(case.name for case in suite.cases)
     for case in suite.cases:
         if names[case.name] > 1:
@@ -228,7 +235,7 @@ def _find_semantic_faults(suite: PolicyTestSuite) -> Iterator[tuple[int, str]]:
 
 
 def _find_case_faults(case: PolicyTestCase) -> Iterator[tuple[int, str]]:
-    yield from _find_kind_faults(case)
+    yield from _find_test_kind_faults(case)
     yield from _find_time_faults(case.value.get("now"), case.find_line("now"))
     if not case.expect and not ("expect" in case.value and case.suite.is_to_be_filled):
         advice = "; write `expect: {}`" if case.suite.is_to_be_filled else ""
@@ -247,7 +254,7 @@ def _find_case_faults(case: PolicyTestCase) -> Iterator[tuple[int, str]]:
         yield case.find_line("expect", "exact"), "`exact` needs `rejected`"
 
 
-def _find_kind_faults(case: PolicyTestCase) -> Iterator[tuple[int, str]]:
+def _find_test_kind_faults(case: PolicyTestCase) -> Iterator[tuple[int, str]]:
     """Yield what belongs to tests of the other kind, about pods or about a clusterPolicy."""
     is_cluster = "clusterPolicy" in case.value
     if not is_cluster and "pod" not in case.value:
@@ -278,5 +285,5 @@ def _find_number_faults(case: PolicyTestCase) -> Iterator[tuple[int, str]]:
 
 
 def _find_time_faults(written: str | None, line: int) -> Iterator[tuple[int, str]]:
-    if written is not None and clocks.parse(written) is None:
+    if written is not None and clocks.parse_time(written) is None:
         yield line, f"`{written}` is no time such as 2026-03-02T10:00:00+01:00"

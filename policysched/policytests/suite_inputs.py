@@ -69,8 +69,8 @@ class SuiteInputs:
         self._series = series.SeriesEvaluator(suite, prometheus_bin)
         self._paths = list(self._find_policy_paths())
         read.update(*map(_list_files, self._paths))
-        if suite.get("cluster"):
-            read.add(self._resolve_path(suite.get("cluster")))
+        if suite.get_file_field("cluster"):
+            read.add(self._resolve_path(suite.get_file_field("cluster")))
         self._found = self._read_cluster()
         self.nodes = {node.name: node for node in self._found.nodes}
         self.pods = {pod.key: pod for pod in self._found.pods}
@@ -78,7 +78,7 @@ class SuiteInputs:
     # --- policies --------------------------------------------------------------------------------
 
     def _find_policy_paths(self) -> Iterator[str]:
-        for number, pattern in enumerate(self._suite.get("policies", ())):
+        for number, pattern in enumerate(self._suite.get_file_field("policies", ())):
             try:
                 found = sorted(self._match_files(pattern))
             except (OSError, ValueError):  # such as a name that is too long, or holds a NUL
@@ -91,7 +91,7 @@ class SuiteInputs:
 
     def _match_files(self, pattern: str) -> Iterator[str]:
         literal = self._suite.folder / pattern
-        if object_lists.exists(literal):
+        if object_lists.path_exists(literal):
             yield os.path.normpath(literal)
         elif not pathlib.PurePath(pattern).is_absolute():
             yield from (os.path.normpath(found) for found in self._suite.folder.glob(pattern))
@@ -101,13 +101,16 @@ class SuiteInputs:
 
     def get_params(self, case: suites.PolicyTestCase | None = None) -> dict[str, str]:
         """Return the params of the file, and of a case over them."""
-        params = {**self._suite.get("params", {}), **(case.value.get("params", {}) if case else {})}
+        params = {
+            **self._suite.get_file_field("params", {}),
+            **(case.value.get("params", {}) if case else {}),
+        }
         return {name: _format_param(value) for name, value in params.items()}
 
     def get_time(self, case: suites.PolicyTestCase) -> datetime.datetime:
         """Return the time of a case."""
         written = case.get_field("now")
-        return (clocks.parse(written) if written else None) or _ANY_TIME
+        return (clocks.parse_time(written) if written else None) or _ANY_TIME
 
     def get_policy_set(self, case: suites.PolicyTestCase | None = None) -> policies.PolicySet:
         """Return the policies with the params of the file, and of a case over them.
@@ -145,18 +148,21 @@ class SuiteInputs:
     # --- the cluster -----------------------------------------------------------------------------
 
     def _read_cluster(self) -> cluster_file.ClusterObjects:
-        path = self._suite.get("cluster")
+        path = self._suite.get_file_field("cluster")
         found = (
             cluster_file.read_cluster(self._resolve_path(path))
             if path
             else cluster_file.ClusterObjects()
         )
-        for name, labels in self._suite.get("namespaces", {}).items():
+        for name, labels in self._suite.get_file_field("namespaces", {}).items():
             metadata = {"name": name, "labels": labels}
             found.namespaces += _decode_object(
                 {"kind": "Namespace", "metadata": metadata}
             ).namespaces
-        nodes, pods = self._suite.get("nodes", {}), self._suite.get("pods", {})
+        nodes, pods = (
+            self._suite.get_file_field("nodes", {}),
+            self._suite.get_file_field("pods", {}),
+        )
         for name in nodes:
             found.nodes += self._make_objects(shorthand.make_node, name, nodes, "node").nodes
         for name in pods:
@@ -173,7 +179,7 @@ class SuiteInputs:
     ) -> cluster_file.ClusterObjects:
         place = f"{self._suite.path}:{self._suite.find_line(f'{kind}s', name)}"
         try:
-            fields = shorthand.resolve_fields(name, every, kind)
+            fields = shorthand.resolve_inherited_fields(name, every, kind)
         except shorthand.ShorthandError as error:
             line = self._suite.find_line(f"{kind}s", *error.path)
             raise suites.SuiteError(self._suite.path, [(line, error.problem)]) from error
@@ -189,7 +195,7 @@ class SuiteInputs:
                 self._suite.find_line("pods", name, "node"),
                 describe_unknown_name("node", fields["node"], nodes),
             )
-            for name, fields in self._suite.get("pods", {}).items()
+            for name, fields in self._suite.get_file_field("pods", {}).items()
             if fields.get("node", "") not in {"", *nodes}
         ]
         if faults:
@@ -234,10 +240,10 @@ class SuiteInputs:
     ) -> objects.Pod:
         taken = {pod.metadata.name for pod in self._list_pods()}
         name = next(each for each in _generate_names() if each not in taken)
-        every = {**self._suite.get("pods", {}), name: fields}
+        every = {**self._suite.get_file_field("pods", {}), name: fields}
         place = f"{self._suite.path}:{case.find_line('pod')}"
         try:
-            made = shorthand.make_pod(name, shorthand.resolve_fields(name, every, "pod"))
+            made = shorthand.make_pod(name, shorthand.resolve_inherited_fields(name, every, "pod"))
         except shorthand.ShorthandError as error:
             at = error.path[1:] if error.path[:1] == (name,) else error.path
             line = case.find_line("pod", *at)
@@ -259,7 +265,11 @@ class SuiteInputs:
         basis = sessions.DeciderFactory(policy_set, now, samples, case.get_field("schedulerName"))
         pod = self.get_pod(case)
         count = case.value.get("replicas")
-        ours = [copying.make_pending(pod)] if count is None else copying.make_replicas(pod, count)
+        ours = (
+            [copying.make_pending_pod(pod)]
+            if count is None
+            else copying.make_pod_replicas(pod, count)
+        )
         owners = [] if count is None else copying.make_replica_set(pod)
         placed = [each for each in self._list_pods() if each.spec.node_name and each.key != pod.key]
         found = dataclasses.replace(
@@ -277,11 +287,11 @@ class SuiteInputs:
         metrics = policy_set.metrics
         names = {metric.name for metric in metrics}
         samples: metrics_file.Samples = {}
-        if self._suite.get("series"):
-            evaluated = self._series.evaluate(metrics)
+        if self._suite.get_file_field("series"):
+            evaluated = self._series.evaluate_metrics(metrics)
             samples = evaluated.get_samples(metrics, list(self.nodes.values()), now)
         for path, tables in (
-            (("metrics",), self._suite.get("metrics", {})),
+            (("metrics",), self._suite.get_file_field("metrics", {})),
             (("tests", case.number, "metrics"), own),
         ):
             for metric, nodes in tables.items():
@@ -320,10 +330,10 @@ def _format_param(value: object) -> str:
 
 
 def _decode_object(made: shorthand.Object, place: str = "") -> cluster_file.ClusterObjects:
-    return cluster_file.parse(orjson.dumps(made), place, is_line=True)
+    return cluster_file.parse_cluster(orjson.dumps(made), place, is_line=True)
 
 
 def describe_unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     """Return the problem that there is no such thing, with the nearest name."""
-    advice = spelling.did_you_mean(name, known)
+    advice = spelling.suggest_names(name, known)
     return f"there is no {kind} `{name}`" + (f" ({advice})" if advice else "")

@@ -20,7 +20,7 @@ class ExpectedNumber:
     value: float
     tolerance: float = 0.0
 
-    def accepts(self, actual: float) -> bool:
+    def accepts_number(self, actual: float) -> bool:
         """Return whether `actual` is near enough."""
         scale = min(1.0, abs(self.value)) if self.value else 1.0
         allowance = self.tolerance or _ROUNDING * scale
@@ -43,7 +43,7 @@ def parse_expected_number(
             return None
 
 
-def rewrite_number(written: float | str, actual: float) -> str | float:
+def rewrite_expected_number(written: float | str, actual: float) -> str | float:
     """Return `actual` in the form of what was written, with its tolerance."""
     sign = _SIGN.search(written) if isinstance(written, str) else None
     if sign is None:
@@ -59,7 +59,7 @@ def shorten_number(value: float) -> int | float:
 
 def _parse_number(text: str, unit: units.Unit | None) -> float | None:
     negative = text.startswith("-")
-    literal = numerals.parse(text.removeprefix("-"))
+    literal = numerals.parse_numeral(text.removeprefix("-"))
     if literal is None:
         return None
     if literal.plain is not None:

@@ -20,7 +20,7 @@ from policysched.policytests import suite as suites
 
 
 @dataclasses.dataclass(slots=True)
-class _Span:
+class _ValueOffsets:
     """Where a value stands: offsets into the text.
 
     Attributes:
@@ -32,21 +32,25 @@ class _Span:
     end: int
 
 
-def update_text(suite: suites.PolicyTestSuite, results: Iterable[running.CaseResult]) -> str:
+def update_expectations_text(
+    suite: suites.PolicyTestSuite, results: Iterable[running.CaseResult]
+) -> str:
     """Return the text of a file with the mismatches of `results` resolved.
 
     Raises:
         InputError: an alias repeats what is to be replaced.
     """
-    spans = _find_spans(suite.text)
+    spans = _find_value_offsets(suite.text)
     edits: list[tuple[int, int, str]] = []
     for result in results:
         for path, value in _list_replacements(result):
             place = result.case.get_path("expect", *path)
-            _refuse_aliased(suite, place)
+            _refuse_aliased_value(suite, place)
             span = spans[place]
             comment = _extract_comment(suite.text[span.start : span.end])
-            edits.append((span.start, span.end, expectations.format_yaml(value) + comment))
+            edits.append(
+                (span.start, span.end, expectations.format_yaml_on_one_line(value) + comment)
+            )
     text = suite.text
     for start, end, replacement in sorted(edits, reverse=True):
         before = text[:start]
@@ -56,7 +60,7 @@ def update_text(suite: suites.PolicyTestSuite, results: Iterable[running.CaseRes
     return text
 
 
-def _refuse_aliased(suite: suites.PolicyTestSuite, place: plain_yaml.Path) -> None:
+def _refuse_aliased_value(suite: suites.PolicyTestSuite, place: plain_yaml.Path) -> None:
     if suite.document.is_aliased(place):
         raise errors.InputError(
             f"{suite.path}:{suite.document.line(place)}",
@@ -79,43 +83,43 @@ def _list_replacements(result: running.CaseResult) -> Iterator[tuple[plain_yaml.
         if not each.path:
             yield (), each.replacement
             return
-        _set(corrected, each.path, each.replacement)
-        is_removal = expectations.is_removal(each.replacement)
+        _set_value_at_path(corrected, each.path, each.replacement)
+        is_removal = expectations.is_removal_marker(each.replacement)
         wanted[each.path[:1] if is_removal else each.path] = None
     for path in wanted:
         if not any(path[:length] in wanted for length in range(1, len(path))):
-            yield path, _get(corrected, path)
+            yield path, _get_value_at_path(corrected, path)
 
 
-def _get(value: Any, path: plain_yaml.Path) -> Any:  # noqa: ANN401 - YAML
+def _get_value_at_path(value: Any, path: plain_yaml.Path) -> Any:  # noqa: ANN401 - YAML
     for key in path:
         value = value[key]
     return value
 
 
-def _set(value: Any, path: plain_yaml.Path, replacement: Any) -> None:  # noqa: ANN401 - YAML
-    parent = _get(value, path[:-1])
-    if expectations.is_removal(replacement):
+def _set_value_at_path(value: Any, path: plain_yaml.Path, replacement: Any) -> None:  # noqa: ANN401 - YAML
+    parent = _get_value_at_path(value, path[:-1])
+    if expectations.is_removal_marker(replacement):
         del parent[path[-1]]
         if not parent and len(path) > 2:  # noqa: PLR2004 - the field itself may be empty
-            _set(value, path[:-1], replacement)
+            _set_value_at_path(value, path[:-1], replacement)
     else:
         parent[path[-1]] = replacement
 
 
-def _find_spans(text: str) -> dict[plain_yaml.Path, _Span]:
+def _find_value_offsets(text: str) -> dict[plain_yaml.Path, _ValueOffsets]:
     """Return where the value at each path stands."""
-    reader = _SpanReader()
+    reader = _ValueOffsetReader()
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
         reader.read_event(event)
     return reader.spans
 
 
-class _SpanReader:
+class _ValueOffsetReader:
     """Follows the events of a text that is known to be plain YAML."""
 
     def __init__(self) -> None:
-        self.spans: dict[plain_yaml.Path, _Span] = {}
+        self.spans: dict[plain_yaml.Path, _ValueOffsets] = {}
         self._keys: list[Any] = []
         self._is_mapping: list[bool] = []
         self._is_block: list[bool] = []
@@ -145,7 +149,7 @@ class _SpanReader:
             self._behind_key = end + 1  # its colon
             return
         is_nothing = start == end
-        self.spans[self._path] = _Span(self._behind_key if is_nothing else start, end)
+        self.spans[self._path] = _ValueOffsets(self._behind_key if is_nothing else start, end)
         self.spans[self._path].end = max(end, self.spans[self._path].start)
         self._last_end = max(end, self._last_end)
         self._next_key_or_index()
@@ -153,7 +157,7 @@ class _SpanReader:
     def _begin_collection(self, event: yaml.CollectionStartEvent) -> None:
         is_block = not event.flow_style
         start = self._behind_key if is_block else _get_offsets(event)[0]
-        self.spans[self._path] = _Span(start, start)
+        self.spans[self._path] = _ValueOffsets(start, start)
         is_mapping = isinstance(event, yaml.MappingStartEvent)
         self._keys.append(None if is_mapping else 0)
         self._is_mapping.append(is_mapping)

@@ -25,7 +25,7 @@ class ClusterPolicyInputs:
     """What is asked for.
 
     Attributes:
-        paths: see `policy_sources.read`.
+        paths: see `policy_sources.read_policy_texts`.
         now: the time of all decisions.
         params: values of params.
         metrics: a file, see `metrics_file`; None for no samples.
@@ -70,12 +70,12 @@ def load_cluster_policies(inputs: ClusterPolicyInputs) -> LoadedClusterPolicies:
         inputs.params,
         inputs.scheduler_name,
         now=inputs.now,
-        judge=profile_notes.limit_to(inputs.scheduler_name),
+        judge=profile_notes.make_profile_warning_filter(inputs.scheduler_name),
     )
     samples: metrics_file.Samples = {}
     file = None
     if inputs.metrics is not None:
-        file = metrics_file.read_file(inputs.metrics, policy_set.all_metrics, inputs.now)
+        file = metrics_file.read_metrics_file(inputs.metrics, policy_set.all_metrics, inputs.now)
         samples = file.samples
     found = make_cluster_policies(policy_set, inputs.scheduler_name, clocks.ManualClock(inputs.now))
     read = found.metrics if found else ()
@@ -108,11 +108,13 @@ def make_cluster_policies(
     program = policy_set.program
     if program is None:
         return None
-    require_one_profile(program, scheduler_name)
+    require_single_cluster_profile(program, scheduler_name)
     return cluster_policies.make_cluster_policies(program, scheduler_name, clock, rows)
 
 
-def require_one_profile(program: checked.CheckedProgram, scheduler_name: str | None) -> None:
+def require_single_cluster_profile(
+    program: checked.CheckedProgram, scheduler_name: str | None
+) -> None:
     """Refuse a program of which it is not said which profile is meant.
 
     Raises:

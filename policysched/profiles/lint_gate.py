@@ -22,9 +22,9 @@ _log = logging.getLogger(__name__)
 Judge: TypeAlias = Callable[[checker.CheckResult], checker.CheckResult]
 
 
-def refuse_errors(result: checker.CheckResult) -> checker.CheckResult:
+def refuse_lint_errors(result: checker.CheckResult) -> checker.CheckResult:
     """Return the result, without a program where lint has errors."""
-    found = _errors(result)
+    found = _list_lint_errors(result)
     if not found:
         return result
     told = tuple(
@@ -33,24 +33,25 @@ def refuse_errors(result: checker.CheckResult) -> checker.CheckResult:
     return dataclasses.replace(result, program=None, diagnostics=(*told, *result.diagnostics))
 
 
-def downgrade_errors(result: checker.CheckResult) -> checker.CheckResult:
+def downgrade_lint_errors(result: checker.CheckResult) -> checker.CheckResult:
     """Return the result with errors of lint as warnings."""
     lowered = tuple(
-        dataclasses.replace(each, severity=diagnostics.Severity.WARNING) for each in _errors(result)
+        dataclasses.replace(each, severity=diagnostics.Severity.WARNING)
+        for each in _list_lint_errors(result)
     )
     return dataclasses.replace(result, diagnostics=(*lowered, *result.diagnostics))
 
 
-def choose_judge(mode: str) -> Judge:
+def choose_lint_judge(mode: str) -> Judge:
     """Return what `policies.lintErrors` of the configuration stands for."""
-    return {"refuse": refuse_errors, "warn": downgrade_errors}[mode]
+    return {"refuse": refuse_lint_errors, "warn": downgrade_lint_errors}[mode]
 
 
-def _errors(result: checker.CheckResult) -> tuple[diagnostics.Diagnostic, ...]:
+def _list_lint_errors(result: checker.CheckResult) -> tuple[diagnostics.Diagnostic, ...]:
     if result.program is None:
         return ()
     try:
-        return linter.lint(result, _only_errors()).findings
+        return linter.lint_program(result, _make_error_only_settings()).findings
     except Exception:  # noqa: BLE001 - logged, see below
         # A fault of a rule must not stand between an operator and a sound version.
         _log.exception("the policies could not be linted")
@@ -58,7 +59,7 @@ def _errors(result: checker.CheckResult) -> tuple[diagnostics.Diagnostic, ...]:
 
 
 @functools.cache
-def _only_errors() -> settings.RuleSettings:
+def _make_error_only_settings() -> settings.RuleSettings:
     error = diagnostics.Severity.ERROR
     return settings.RuleSettings(
         select=tuple(each.code for each in registry.list_offline_rules() if each.severity is error)

@@ -34,7 +34,7 @@ _OF_OTHERS = frozenset().union(*BY_PLUGIN.values())
 _BUILT_IN = frozenset({plugin.name for plugin in defaults.DEFAULT_PLUGINS}) | {base.PLUGIN_NAME}
 
 
-def find_readers(profiles: Iterable[profile.Profile]) -> dict[str, list[str]]:
+def find_plugins_by_resource(profiles: Iterable[profile.Profile]) -> dict[str, list[str]]:
     """Return the plugins that read each resource, by its name; resources that nobody reads are out.
 
     Plugins of other packages may read everything that they are handed.
@@ -42,10 +42,10 @@ def find_readers(profiles: Iterable[profile.Profile]) -> dict[str, list[str]]:
     found = {resource: [watch_sync.EVERYBODY] for resource in _ALWAYS}
     plugins = {plugin.name for each in profiles for plugin in each.plugins}
     for name in sorted(plugins):
-        for resource in _read_by(name):
+        for resource in _list_resources_read_by(name):
             found.setdefault(resource, []).append(name)
     return found
 
 
-def _read_by(plugin: str) -> frozenset[str]:
+def _list_resources_read_by(plugin: str) -> frozenset[str]:
     return BY_PLUGIN.get(plugin, frozenset() if plugin in _BUILT_IN else _OF_OTHERS)

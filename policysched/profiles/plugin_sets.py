@@ -84,7 +84,7 @@ class PluginSet:
 
 
 @dataclasses.dataclass(slots=True)
-class _Choice:
+class _PluginChoiceState:
     """What is known about one plugin so far."""
 
     where: str
@@ -94,19 +94,19 @@ class _Choice:
     scores: bool = True
 
 
-def assemble(
+def assemble_plugin_set(
     layers: Sequence[PluginLayer], plugins: registry.PluginRegistry, handle: handles.Handle
 ) -> PluginSet | list[PluginSetFault]:
     """Return the plugins that the layers ask for, or everything that is wrong with them."""
-    faults = [fault for layer in layers for fault in _unknown_names(layer, plugins)]
-    choices = {p.name: _Choice("default", p.weight) for p in defaults.DEFAULT_PLUGINS}
+    faults = [fault for layer in layers for fault in _find_unknown_names(layer, plugins)]
+    choices = {p.name: _PluginChoiceState("default", p.weight) for p in defaults.DEFAULT_PLUGINS}
     for layer in layers:
-        _apply(layer, choices)
+        _apply_layer(layer, choices)
     found = PluginSet()
     for name, choice in choices.items():
         if not choice.is_on or any(name == fault_name for fault_name, _ in faults):
             continue
-        made = plugins.create(name, choice.args, handle)
+        made = plugins.create_plugin(name, choice.args, handle)
         if isinstance(made, registry.PluginError):
             faults.append((name, PluginSetFault(choice.where, f"{name}: {made.problem}")))
             continue
@@ -117,12 +117,12 @@ def assemble(
     return problems or _find_missing_plugins(found, layers) or found
 
 
-def _apply(layer: PluginLayer, choices: dict[str, _Choice]) -> None:
+def _apply_layer(layer: PluginLayer, choices: dict[str, _PluginChoiceState]) -> None:
     if layer.disable_all_scores:
         for name in defaults.DEFAULT_WEIGHTS:
             choices[name].scores = False
     for setting in layer.settings:
-        choice = choices.setdefault(setting.name, _Choice(setting.where))
+        choice = choices.setdefault(setting.name, _PluginChoiceState(setting.where))
         choice.is_on = True
         choice.where = setting.where
         if setting.weight is not None:
@@ -130,22 +130,22 @@ def _apply(layer: PluginLayer, choices: dict[str, _Choice]) -> None:
         if setting.args is not None:
             choice.args = setting.args
     for name in layer.disabled:
-        choices.setdefault(name, _Choice(layer.where)).is_on = False
+        choices.setdefault(name, _PluginChoiceState(layer.where)).is_on = False
     for name in layer.disabled_scores:
-        choices.setdefault(name, _Choice(layer.where, is_on=False)).scores = False
+        choices.setdefault(name, _PluginChoiceState(layer.where, is_on=False)).scores = False
     for name in defaults.DEFAULT_WEIGHTS:
         choices[name].weight *= layer.builtin_weight
 
 
-def _unknown_names(
+def _find_unknown_names(
     layer: PluginLayer, plugins: registry.PluginRegistry
 ) -> Iterable[tuple[str, PluginSetFault]]:
-    known = plugins.names()
+    known = plugins.list_plugin_names()
     asked = [(setting.name, setting.where) for setting in layer.settings]
     asked += [(name, layer.where) for name in (*layer.disabled, *layer.disabled_scores)]
     for name, where in asked:
         if name not in known:
-            advice = spelling.did_you_mean(name, known) or f"there are {', '.join(known)}"
+            advice = spelling.suggest_names(name, known) or f"there are {', '.join(known)}"
             yield name, PluginSetFault(where, f"there is no plugin `{name}`", advice)
 
 

@@ -31,8 +31,10 @@ class PolicyError(errors.InputError):
 
     def __init__(self, result: checker.CheckResult) -> None:
         self.result = result
-        shown = [rendering.render(finding, result.texts) for finding in result.diagnostics]
-        summary = rendering.summary(result.diagnostics)
+        shown = [
+            rendering.render_diagnostic(finding, result.texts) for finding in result.diagnostics
+        ]
+        summary = rendering.summarise_findings(result.diagnostics)
         super().__init__("policies", "\n\n".join([summary, *shown]))
 
 
@@ -106,7 +108,7 @@ def load_policy_set(
     """Return the profiles that policy files and a configuration describe.
 
     Args:
-        paths: see `policy_sources.read`; none means kube-scheduler's default profile.
+        paths: see `policy_sources.read_policy_texts`; none means kube-scheduler's default profile.
         params: values of params, over those of the configuration.
         scheduler_name: name of the profile where the texts declare none.
         configuration: further profiles, and plugins of these.
@@ -121,7 +123,7 @@ def load_policy_set(
     configuration = configuration or config.Config()
     given = convert_params(configuration) | dict(params)
     if paths:
-        sources = policy_sources.read(paths)
+        sources = policy_sources.read_policy_texts(paths)
         return from_sources(sources, given, scheduler_name, configuration, now, judge)
     if given:
         problem = f"there is no param `{next(iter(given))}` without policies"
@@ -130,7 +132,7 @@ def load_policy_set(
     if scheduler_name or not configuration.profiles:
         name = scheduler_name or profile_choice.DEFAULT_SCHEDULER_NAME
         implied = [ProfileSpec(name)]
-    specs = _add_configuration(implied, configuration)
+    specs = _add_configured_plugins(implied, configuration)
     return PolicySet(None, tuple(specs), registry.create_installed_registry())
 
 
@@ -149,7 +151,7 @@ def from_sources(
 ) -> PolicySet:
     """Return the profiles that policy texts describe; see `load_policy_set`.
 
-    `judge` has a say in what was found in the texts, such as `lint_gate.refuse_errors`.
+    `judge` has a say in what was found in the texts, such as `lint_gate.refuse_lint_errors`.
 
     Raises:
         PolicyError: a text has errors.
@@ -157,31 +159,31 @@ def from_sources(
     """
     plugins = registry.create_installed_registry()
     seconds = now.timestamp() if now else None
-    result = checker.check(sources, given=params, plugins=plugins.names(), now=seconds)
+    result = checker.check(sources, given=params, plugins=plugins.list_plugin_names(), now=seconds)
     result = judge(result) if judge else result
     if result.program is None:
         raise PolicyError(result)
     implied_name = scheduler_name or profile_choice.DEFAULT_SCHEDULER_NAME
-    own = make_specs(result.program, implied_name)
-    specs = _add_configuration(own, configuration or config.Config())
+    own = make_profile_specs(result.program, implied_name)
+    specs = _add_configured_plugins(own, configuration or config.Config())
     if scheduler_name is not None and all(spec.name != scheduler_name for spec in specs):
         declared = spelling.join_alternatives(f"`{spec.name}`" for spec in specs)
         problem = f"there is no profile `{scheduler_name}`"
         raise errors.ConfigurationError(
             "--scheduler-name", problem, help=f"the policies declare {declared}"
         )
-    rendered = tuple(rendering.render(each, result.texts) for each in result.diagnostics)
+    rendered = tuple(rendering.render_diagnostic(each, result.texts) for each in result.diagnostics)
     return PolicySet(
         result.program, tuple(specs), plugins, rendered, findings=tuple(result.diagnostics)
     )
 
 
-def make_specs(program: checked.CheckedProgram, implied_name: str) -> list[ProfileSpec]:
+def make_profile_specs(program: checked.CheckedProgram, implied_name: str) -> list[ProfileSpec]:
     """Return the profiles of a program; one that the texts only imply is called `implied_name`."""
-    return [_spec(n, each, implied_name) for n, each in enumerate(program.profiles)]
+    return [_make_profile_spec(n, each, implied_name) for n, each in enumerate(program.profiles)]
 
 
-def _spec(number: int, each: checked.CheckedProfile, implied_name: str) -> ProfileSpec:
+def _make_profile_spec(number: int, each: checked.CheckedProfile, implied_name: str) -> ProfileSpec:
     settings = tuple(
         plugin_sets.PluginEntry(plugin.name, str(plugin.span), plugin.weight, plugin.args)
         for plugin in each.plugins
@@ -197,7 +199,7 @@ def _spec(number: int, each: checked.CheckedProfile, implied_name: str) -> Profi
     return ProfileSpec(each.name or implied_name, number, (layer,))
 
 
-def _add_configuration(
+def _add_configured_plugins(
     specs: Iterable[ProfileSpec], configuration: config.Config
 ) -> list[ProfileSpec]:
     """Return the profiles with what the configuration says of them, and its own ones."""
@@ -245,7 +247,7 @@ class Profiles:
     shadows: Mapping[str, tuple[shadow.Candidate, ...]] = dataclasses.field(default_factory=dict)
 
 
-def compile_set(policy_set: PolicySet) -> compiler.CompiledProgram | None:
+def compile_policy_set(policy_set: PolicySet) -> compiler.CompiledProgram | None:
     """Return the rules of all profiles, None without policies; it may run in any thread."""
     return compiler.compile_program(policy_set.program) if policy_set.program else None
 
@@ -257,21 +259,21 @@ def make_profiles(
 ) -> Profiles | list[plugin_sets.PluginSetFault]:
     """Return the profiles with plugins of their own, or everything that is wrong with them.
 
-    `compiled` is what `compile_set` made of the set, where that has been done before.
+    `compiled` is what `compile_policy_set` made of the set, where that has been done before.
     """
-    compiled = compiled or compile_set(policy_set)
+    compiled = compiled or compile_policy_set(policy_set)
     faults: list[plugin_sets.PluginSetFault] = []
     made: dict[str, profile.Profile] = {}
     shadows: dict[str, tuple[shadow.Candidate, ...]] = {}
     for spec in policy_set.specs:
-        found = plugin_sets.assemble(spec.layers, policy_set.plugins, handle)
+        found = plugin_sets.assemble_plugin_set(spec.layers, policy_set.plugins, handle)
         if isinstance(found, list):
             faults += found
             continue
         of_text = _find_compiled_policies(spec, compiled)
-        made[spec.name] = _profile(spec, found, of_text)
+        made[spec.name] = _make_profile(spec, found, of_text)
         if of_text is not None and of_text.shadows:
-            shadows[spec.name] = _candidates(spec, of_text, policy_set.plugins, handle)
+            shadows[spec.name] = _make_shadow_candidates(spec, of_text, policy_set.plugins, handle)
     faults = faults or _find_order_conflicts(made)
     if faults:
         return faults
@@ -279,15 +281,15 @@ def make_profiles(
     return Profiles(
         made,
         keys,
-        functools.partial(_next_change, compiled),
+        functools.partial(_find_next_rule_change, compiled),
         compiled.next_metric_change if compiled else lambda _snap: None,
         compiled.metric_needs if compiled else metric_needs.MetricNeeds(),
-        _readers(compiled) if compiled else (),
+        _list_metric_readers(compiled) if compiled else (),
         shadows,
     )
 
 
-def _readers(compiled: compiler.CompiledProgram) -> tuple[readings.MetricReader, ...]:
+def _list_metric_readers(compiled: compiler.CompiledProgram) -> tuple[readings.MetricReader, ...]:
     return (*compiled.metric_parts.readers(), *compiled.shadow_metric_parts.readers())
 
 
@@ -299,7 +301,7 @@ def _find_compiled_policies(
     return compiled.others if spec.number is None else compiled.profiles[spec.number]
 
 
-def _profile(
+def _make_profile(
     spec: ProfileSpec, found: plugin_sets.PluginSet, of_text: compiler.CompiledPolicies | None
 ) -> profile.Profile:
     if of_text is None:
@@ -307,7 +309,7 @@ def _profile(
             spec.name,
             tuple(found.plugins),
             found.weights,
-            projection=shape_projection.Projection(),
+            projection=shape_projection.ShapeProjection(),
         )
     return profile.Profile(
         spec.name,
@@ -320,7 +322,7 @@ def _profile(
     )
 
 
-def _candidates(
+def _make_shadow_candidates(
     spec: ProfileSpec,
     of_text: compiler.CompiledPolicies,
     plugins: registry.PluginRegistry,
@@ -333,7 +335,7 @@ def _candidates(
         volume_writer=handles.NoVolumeWriter(),
         rng=None,
     )
-    found = plugin_sets.assemble(spec.layers, plugins, apart)
+    found = plugin_sets.assemble_plugin_set(spec.layers, plugins, apart)
     if isinstance(found, list):
         # A plugin that can be made once only serves the real decisions.
         _log.warning("shadow policies of profile %s are not tried: %s", spec.name, found[0])
@@ -341,14 +343,14 @@ def _candidates(
     return tuple(
         shadow.Candidate(
             each.policy,
-            runtime.Framework(_profile(spec, found, each.compiled), None),
+            runtime.Framework(_make_profile(spec, found, each.compiled), None),
             each.concerns,
         )
         for each in of_text.shadows
     )
 
 
-def _next_change(
+def _find_next_rule_change(
     compiled: compiler.CompiledProgram | None, now: datetime.datetime
 ) -> datetime.datetime | None:
     changes = [each.next_change(now) for each in compiled.profiles] if compiled else []
@@ -357,7 +359,7 @@ def _next_change(
 
 def _find_order_conflicts(made: Mapping[str, profile.Profile]) -> list[plugin_sets.PluginSetFault]:
     """Return a fault where profiles order the one queue that they share by different plugins."""
-    sorting = {name: _queue_sort(each) for name, each in made.items()}
+    sorting = {name: _get_queue_sort_name(each) for name, each in made.items()}
     if len(set(sorting.values())) == 1:
         return []
     said = ", ".join(f"`{name}` by {plugin}" for name, plugin in sorting.items())
@@ -365,7 +367,7 @@ def _find_order_conflicts(made: Mapping[str, profile.Profile]) -> list[plugin_se
     return [plugin_sets.PluginSetFault("profiles", problem)]
 
 
-def _queue_sort(each: profile.Profile) -> str:
+def _get_queue_sort_name(each: profile.Profile) -> str:
     return next(plugin.name for plugin in each.plugins if hasattr(plugin, "sort_key"))
 
 

@@ -46,7 +46,7 @@ class ProfileChoice:
         self.left_out: Counter[str] = Counter()
         self._frameworks = frameworks
         self._forced = frameworks[forced] if forced is not None else None
-        fallback = checked.find_fallback(frameworks)
+        fallback = checked.find_fallback_profile(frameworks)
         self._fallback = frameworks[fallback] if fallback is not None else None
         self._leaves_out = leaves_out
 
@@ -59,20 +59,20 @@ class ProfileChoice:
 
     def choose_framework(self, info: pod_shape.PodInfo) -> runtime.Framework | None:
         """Return the framework that decides a pod, None when no profile is the pod's."""
-        found = self._find(info)
+        found = self._find_framework(info)
         if found is None:
             self.left_out[info.pod.spec.scheduler_name] += 1
         return found
 
-    def queues(self, info: pod_shape.PodInfo) -> bool:
+    def would_be_queued(self, info: pod_shape.PodInfo) -> bool:
         """Return whether a scheduler would try to place the pod: a profile does, no gate holds it.
 
         A pod that no profile takes is not counted for this.
         """
-        framework = self._find(info)
+        framework = self._find_framework(info)
         return framework is not None and framework.pre_enqueue(info).is_success
 
-    def _find(self, info: pod_shape.PodInfo) -> runtime.Framework | None:
+    def _find_framework(self, info: pod_shape.PodInfo) -> runtime.Framework | None:
         if self._forced is not None:
             return self._forced
         name = info.pod.spec.scheduler_name

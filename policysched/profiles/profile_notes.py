@@ -18,20 +18,22 @@ if TYPE_CHECKING:
     from policysched.profiles import policies
 
 
-def limit_to(scheduler_name: str | None) -> Callable[[checker.CheckResult], checker.CheckResult]:
+def make_profile_warning_filter(
+    scheduler_name: str | None,
+) -> Callable[[checker.CheckResult], checker.CheckResult]:
     """Return a filter that drops warnings about other profiles; None drops no warning."""
-    return functools.partial(_limit, scheduler_name=scheduler_name)
+    return functools.partial(_drop_warnings_of_others, scheduler_name=scheduler_name)
 
 
 def list_read_metrics(
     policy_set: policies.PolicySet, scheduler_name: str | None
 ) -> list[checked.CheckedMetric]:
     """Return the metrics of nodes that are declared, or that the named profile reads."""
-    profile = _find(policy_set.program, scheduler_name)
+    profile = _find_declared_profile(policy_set.program, scheduler_name)
     return policy_set.metrics if profile is None else list(profile.metrics)
 
 
-def _find(
+def _find_declared_profile(
     program: checked.CheckedProgram | None, scheduler_name: str | None
 ) -> checked.CheckedProfile | None:
     """Return the declared profile of a name, None for no name and for the implied profile."""
@@ -39,27 +41,33 @@ def _find(
     return next((each for each in profiles if each.name == scheduler_name), None)
 
 
-def _limit(result: checker.CheckResult, scheduler_name: str | None) -> checker.CheckResult:
-    profile = _find(result.program, scheduler_name)
+def _drop_warnings_of_others(
+    result: checker.CheckResult, scheduler_name: str | None
+) -> checker.CheckResult:
+    profile = _find_declared_profile(result.program, scheduler_name)
     if profile is None:
         return result
     policies = (*profile.policies, *profile.cluster_policies)
     metrics = (*profile.metrics, *profile.cluster_metrics)
     names = {each.name for each in policies} | {each.name for each in metrics}
-    kept = tuple(each for each in result.diagnostics if _is_about(each, names, result.parsed))
+    kept = tuple(
+        each for each in result.diagnostics if _is_finding_about(each, names, result.parsed)
+    )
     return dataclasses.replace(result, diagnostics=kept)
 
 
-def _is_about(
+def _is_finding_about(
     finding: diagnostics.Diagnostic, names: set[str], parsed: Iterable[parser.ParseResult]
 ) -> bool:
     """Return whether a finding is in one of the named policies and metrics, or in neither kind."""
     for text in parsed:
         for item in text.file.items:
-            if isinstance(item, syntax.Policy | syntax.Metric) and _holds(item.span, finding.span):
+            if isinstance(item, syntax.Policy | syntax.Metric) and _contains_span(
+                item.span, finding.span
+            ):
                 return item.name.text in names
     return True
 
 
-def _holds(outer: source.Span, inner: source.Span) -> bool:
+def _contains_span(outer: source.Span, inner: source.Span) -> bool:
     return outer.file == inner.file and outer.start <= inner.start <= inner.end <= outer.end

@@ -63,7 +63,7 @@ class InstantVector:
     is_partial: bool = False
 
 
-class _Data(msgspec.Struct, rename="camel"):
+class _ResponseData(msgspec.Struct, rename="camel"):
     result_type: str
     result: msgspec.Raw
 
@@ -76,7 +76,7 @@ class ApiResponseBody(msgspec.Struct, rename="camel"):
     """
 
     status: str
-    data: _Data | None = None
+    data: _ResponseData | None = None
     error_type: str = ""
     error: str = ""
     warnings: list[str] | None = None
@@ -84,20 +84,20 @@ class ApiResponseBody(msgspec.Struct, rename="camel"):
     is_partial: bool = False
 
 
-class _Vector(msgspec.Struct):
+class _VectorElement(msgspec.Struct):
     metric: dict[str, str]
     value: tuple[float, str] | None = None
 
 
 _body_decoder = msgspec.json.Decoder(ApiResponseBody)
 _series_decoder = msgspec.json.Decoder(list[msgspec.Raw])
-_vector_decoder = msgspec.json.Decoder(_Vector)
+_vector_decoder = msgspec.json.Decoder(_VectorElement)
 
 MAX_SERIES = 100_000
 """Two a node for 50,000 nodes, ten times as many as Kubernetes is made for."""
 
 
-def decode(body: bytes, content_type: str) -> InstantVector:
+def decode_instant_vector(body: bytes, content_type: str) -> InstantVector:
     """Return the answer in the body of HTTP 200.
 
     Raises:
@@ -105,11 +105,11 @@ def decode(body: bytes, content_type: str) -> InstantVector:
     """
     found, result = require_result(body, content_type, "vector")
     vectors = decode_series(result, _vector_decoder.decode, "instant vector")
-    all_series = [InstantVectorSample(each.metric, *_sample(each.value)) for each in vectors]
+    all_series = [InstantVectorSample(each.metric, *_parse_sample(each.value)) for each in vectors]
     times = [each.at_seconds for each in all_series]
     return InstantVector(
-        series=tuple(each for each in all_series if not is_freshness(each.labels)),
-        measured=tuple(each for each in all_series if is_freshness(each.labels)),
+        series=tuple(each for each in all_series if not is_freshness_series(each.labels)),
+        measured=tuple(each for each in all_series if is_freshness_series(each.labels)),
         evaluated_at_seconds=max(times, default=None),
         warnings=tuple(found.warnings or ()),
         infos=tuple(found.infos or ()),
@@ -125,14 +125,14 @@ def require_result(
     Raises:
         QueryError: it is none.
     """
-    found = _parse(body)
+    found = _parse_response_body(body)
     if found is None:
         kind = content_type.partition(";")[0].strip()[:_MAX_QUOTED_CHARACTERS]
         said = f"the answer is `{kind}`" if kind and "json" not in kind else "the answer is cut off"
         problem = f"{said} or not of Prometheus' API; is the address right?"
         raise failures.QueryError(_Cause.MALFORMED, problem)
     if found.status != "success":
-        raise failures.QueryError(_cause(found), _error_text(found))
+        raise failures.QueryError(_find_cause(found), _get_error_text(found))
     if found.data is None:
         raise failures.QueryError(_Cause.MALFORMED, "the answer has no data")
     if found.data.result_type != result_type:
@@ -164,16 +164,16 @@ def decode_series(
         raise failures.QueryError(_Cause.MALFORMED, problem) from error
 
 
-def is_freshness(labels: Mapping[str, str]) -> bool:
+def is_freshness_series(labels: Mapping[str, str]) -> bool:
     """Return whether a series says when another one was measured."""
     return labels.get(freshness.MARK) == freshness.MEASURED_AT
 
 
-def refusal(status: int, headers: Mapping[str, str], body: bytes) -> failures.QueryError:
+def make_refusal_error(status: int, headers: Mapping[str, str], body: bytes) -> failures.QueryError:
     """Return what an HTTP status other than 200 means."""
-    wait = _retry_after_seconds(headers.get("Retry-After", ""))
-    found = _parse(body)
-    said = _error_text(found) if found is not None else ""
+    wait = _parse_retry_after_seconds(headers.get("Retry-After", ""))
+    found = _parse_response_body(body)
+    said = _get_error_text(found) if found is not None else ""
     text = f"HTTP {status}" + (f": {said}" if said else "")
     if status in _REDIRECTS:
         cause = _Cause.MALFORMED
@@ -195,14 +195,14 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes) -> failures.Qu
     return failures.QueryError(cause, text, retry_after_seconds=wait)
 
 
-def _parse(body: bytes) -> ApiResponseBody | None:
+def _parse_response_body(body: bytes) -> ApiResponseBody | None:
     try:
         return _body_decoder.decode(body)
     except wire.UNREADABLE:
         return None
 
 
-def _cause(body: ApiResponseBody) -> failures.QueryIssue:
+def _find_cause(body: ApiResponseBody) -> failures.QueryIssue:
     if body.status != "error":
         return _Cause.MALFORMED
     if body.error_type in _TIMED_OUT:
@@ -210,12 +210,12 @@ def _cause(body: ApiResponseBody) -> failures.QueryIssue:
     return _Cause.SERVER_ERROR if body.error_type == "internal" else _Cause.REFUSED
 
 
-def _error_text(body: ApiResponseBody) -> str:
+def _get_error_text(body: ApiResponseBody) -> str:
     text = ": ".join(part for part in (body.error_type, body.error) if part)
     return text[:_MAX_QUOTED_CHARACTERS] or f"status `{body.status[:_MAX_QUOTED_CHARACTERS]}`"
 
 
-def number(text: str) -> float | None:
+def parse_sample_value(text: str) -> float | None:
     """Return the value of a sample; None for nonsense."""
     try:
         return None if "_" in text else float(text)
@@ -223,16 +223,16 @@ def number(text: str) -> float | None:
         return None
 
 
-def _sample(pair: tuple[float, str] | None) -> tuple[float | None, float]:
+def _parse_sample(pair: tuple[float, str] | None) -> tuple[float | None, float]:
     """Return value and time; infinite times are none."""
     if pair is None:
         return None, -math.inf
     at_seconds, text = pair
-    value = number(text)
+    value = parse_sample_value(text)
     return (value, at_seconds) if math.isfinite(at_seconds) else (None, -math.inf)
 
 
-def _retry_after_seconds(text: str) -> float | None:
+def _parse_retry_after_seconds(text: str) -> float | None:
     """Return the seconds of a Retry-After header; dates are not used by any such server."""
     try:
         seconds = float(text)

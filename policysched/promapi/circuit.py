@@ -14,7 +14,7 @@ FAILURES_TO_BE_DOWN = 3
 """Fewer in a row are a hiccup, of which nobody is told: about three seconds."""
 
 
-def pause_seconds(retry_after_seconds: float | None) -> float:
+def limit_pause_seconds(retry_after_seconds: float | None) -> float:
     """Return how long a server that asks for this pause is left alone."""
     return min(retry_after_seconds or 0.0, MAX_RETRY_AFTER_SECONDS)
 
@@ -39,7 +39,7 @@ class CircuitBreaker:
         """Whether the source counts as down."""
         return self.failures >= FAILURES_TO_BE_DOWN
 
-    def wait_seconds(self) -> float:
+    def get_wait_seconds(self) -> float:
         """Return how long nothing may be asked."""
         if not self.failures:
             return 0.0
@@ -53,8 +53,8 @@ class CircuitBreaker:
         if self.failures and started_at_seconds < self._failed_at_seconds:
             return
         self.failures += 1
-        wait = BACKOFF.seconds(self.failures, self._rng)
-        wait = max(wait, pause_seconds(retry_after_seconds))
+        wait = BACKOFF.compute_wait_seconds(self.failures, self._rng)
+        wait = max(wait, limit_pause_seconds(retry_after_seconds))
         self._failed_at_seconds = self._clock.monotonic_seconds()
         self._open_until_seconds = self._failed_at_seconds + wait
 

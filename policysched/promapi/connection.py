@@ -79,7 +79,7 @@ class PrometheusClient(prometheus_api_client.PrometheusConnect):  # type: ignore
         Raises:
             QueryError: there is none that could be used.
         """
-        return answers.decode(*self.request("query", {"query": promql}))
+        return answers.decode_instant_vector(*self.send_request("query", {"query": promql}))
 
     def ask_range(self, promql: str, steps: range_answers.RangeSteps) -> sample_matrix.SampleMatrix:
         """Return what the query's answers were at some moments.
@@ -88,9 +88,9 @@ class PrometheusClient(prometheus_api_client.PrometheusConnect):  # type: ignore
             QueryError: there is none that could be used.
         """
         params = {"query": promql, **steps.params}
-        return range_answers.decode(*self.request("query_range", params), steps)
+        return range_answers.decode_range_answer(*self.send_request("query_range", params), steps)
 
-    def request(
+    def send_request(
         self, endpoint: str, params: Mapping[str, str], method: str | None = None
     ) -> tuple[bytes, str]:
         """Send one request; return the body of HTTP 200, and its type.
@@ -103,23 +103,25 @@ class PrometheusClient(prometheus_api_client.PrometheusConnect):  # type: ignore
         Raises:
             QueryError: there is no such answer.
         """
-        _require_files(self._source.tls)
+        _require_tls_files(self._source.tls)
         deadline = self._monotonic_seconds() + self._source.timeout_seconds
         try:
-            response = self._send(endpoint, params, method or self._method)
+            response = self._send_with_deadline(endpoint, params, method or self._method)
             with response:
-                body = self._read(response, deadline)
+                body = self._read_response(response, deadline)
         except (requests.exceptions.Timeout, urllib3.exceptions.TimeoutError) as error:
-            raise self._timed_out() from error
+            raise self._make_timeout_error() from error
         except (OSError, ValueError, urllib3.exceptions.HTTPError) as error:
             if self._monotonic_seconds() >= deadline:
-                raise self._timed_out() from error
-            raise failures.QueryError(_Cause.UNREACHABLE, _reason(error)) from None
+                raise self._make_timeout_error() from error
+            raise failures.QueryError(_Cause.UNREACHABLE, _find_root_reason(error)) from None
         if response.status_code != _OK:
-            raise answers.refusal(response.status_code, response.headers, body)
+            raise answers.make_refusal_error(response.status_code, response.headers, body)
         return body, response.headers.get("Content-Type", "")
 
-    def _send(self, endpoint: str, params: Mapping[str, str], method: str) -> requests.Response:
+    def _send_with_deadline(
+        self, endpoint: str, params: Mapping[str, str], method: str
+    ) -> requests.Response:
         limit = f"{self._source.timeout_seconds:g}s"
         form = {**self._source.query_params, **params, "timeout": limit}
         content: dict[str, Any] = {"data" if method == "POST" else "params": form}
@@ -137,7 +139,7 @@ class PrometheusClient(prometheus_api_client.PrometheusConnect):  # type: ignore
         )
         return response
 
-    def _read(self, response: requests.Response, deadline: float) -> bytes:
+    def _read_response(self, response: requests.Response, deadline: float) -> bytes:
         body = bytearray()
         while chunk := response.raw.read1(_CHUNK_BYTES, decode_content=True):
             body += chunk
@@ -146,10 +148,10 @@ class PrometheusClient(prometheus_api_client.PrometheusConnect):  # type: ignore
                     _Cause.TOO_LARGE, f"the answer has more than {MAX_ANSWER_BYTES} bytes"
                 )
             if self._monotonic_seconds() >= deadline:
-                raise self._timed_out()
+                raise self._make_timeout_error()
         return bytes(body)
 
-    def _timed_out(self) -> failures.QueryError:
+    def _make_timeout_error(self) -> failures.QueryError:
         seconds = self._source.timeout_seconds
         return failures.QueryError(_Cause.TIMEOUT, f"no complete answer within {seconds:g} s")
 
@@ -166,7 +168,7 @@ class _Authorization(requests.auth.AuthBase):
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         """Add the header."""
-        secret = None if self._file is None else self._file.read()
+        secret = None if self._file is None else self._file.read_secret()
         basic = self._source.basic_auth
         if basic is not None:
             password = secret if secret is not None else basic.password or ""
@@ -188,7 +190,7 @@ class _SecretFile:
         self._version: tuple[int, int, int] | None = None
         self._secret = ""
 
-    def read(self) -> str:
+    def read_secret(self) -> str:
         """Return what the file holds, without blanks around it.
 
         Raises:
@@ -201,18 +203,18 @@ class _SecretFile:
                 self._secret = self._path.read_text(encoding="utf-8").strip()
                 self._version = version
         except OSError as error:
-            raise self._error(f"cannot be read: {error.strerror}") from error
+            raise self._make_secret_error(f"cannot be read: {error.strerror}") from error
         except UnicodeDecodeError as error:
-            raise self._error("is not UTF-8 text") from error
+            raise self._make_secret_error("is not UTF-8 text") from error
         if not self._secret or not self._secret.isprintable():
-            raise self._error("holds no token or password")
+            raise self._make_secret_error("holds no token or password")
         return self._secret
 
-    def _error(self, problem: str) -> failures.QueryError:
+    def _make_secret_error(self, problem: str) -> failures.QueryError:
         return failures.QueryError(_Cause.CREDENTIAL, f"`{self._path}` {problem}")
 
 
-def _require_files(tls: settings.PrometheusTls) -> None:
+def _require_tls_files(tls: settings.PrometheusTls) -> None:
     """Name a file that is missing or out of reach; the libraries do not always."""
     for path in (tls.ca_file, tls.cert_file, tls.key_file):
         try:
@@ -224,7 +226,7 @@ def _require_files(tls: settings.PrometheusTls) -> None:
             raise failures.QueryError(_Cause.CREDENTIAL, f"there is no file `{path}`")
 
 
-def _reason(error: BaseException) -> str:
+def _find_root_reason(error: BaseException) -> str:
     """Return what stands at the root of an error; the texts above it quote URL and query."""
     reason = "the connection failed"
     seen: BaseException | None = error

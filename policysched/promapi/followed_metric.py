@@ -54,7 +54,7 @@ class FollowedMetric:
     def __init__(
         self,
         metric: checked.CheckedMetric,
-        origin: source.Source,
+        origin: source.PrometheusQuerySource,
         around: source.SourceDependencies,
         joins: joiner.SampleJoiner,
         kept: latest_samples.LatestSamples | None = None,
@@ -80,20 +80,22 @@ class FollowedMetric:
         self._names_nodes = True
         self._server_clock = server_clock.ServerClock()
         if self._timed.problem:
-            self._warn_untimed(self._timed.problem)
+            self._warn_of_untimed_samples(self._timed.problem)
 
-    def is_same_query(self, metric: checked.CheckedMetric, origin: source.Source) -> bool:
+    def is_same_query(
+        self, metric: checked.CheckedMetric, origin: source.PrometheusQuerySource
+    ) -> bool:
         """Return whether samples of the one are samples of the other."""
         ours, theirs = (self.metric.promql, self.metric.label), (metric.promql, metric.label)
         return ours == theirs and self.origin is origin
 
-    def first_wait_seconds(self) -> float:
+    def compute_first_wait_seconds(self) -> float:
         """Return how long to wait before the first query; the intervals begin with it."""
         self._started_at_seconds = self._clock.monotonic_seconds()
         most = min(_MAX_FIRST_JITTER_SECONDS, _JITTER * self.metric.refresh_seconds)
         return self._rng.random() * most
 
-    def wait_seconds(self, error: failures.QueryError | None = None) -> float:
+    def compute_wait_seconds(self, error: failures.QueryError | None = None) -> float:
         """Return how long to wait before the next query: one in each interval.
 
         A query that fails while others succeed waits for its turn too, or for as long as the server
@@ -102,7 +104,7 @@ class FollowedMetric:
         if error is not None and error.is_of_source and self.origin.is_failing:
             return 0.0
         asked_for = error.retry_after_seconds if error is not None else None
-        return max(self._next_wait_seconds(), circuit.pause_seconds(asked_for))
+        return max(self._next_wait_seconds(), circuit.limit_pause_seconds(asked_for))
 
     def _next_wait_seconds(self) -> float:
         interval = self.metric.refresh_seconds
@@ -116,36 +118,36 @@ class FollowedMetric:
         Raises:
             QueryError: nothing came.
         """
-        asked, reply = await self._ask()
+        asked, reply = await self._ask_timed()
         self.stats.last_success = self._clock.now()
-        asked_at_seconds = self._asked_at_seconds(reply)
+        asked_at_seconds = self._compute_evaluation_time(reply)
         now_seconds = self._clock.now().timestamp()
         set_back_seconds = max(0.0, -self._jumps.measure_jump_seconds())
 
         def join(names: node_names.NodeNames) -> joining.NodeSamples:
-            self.kept.set_back(set_back_seconds)
-            joined = joining.join(
+            self.kept.set_times_back(set_back_seconds)
+            joined = joining.join_instant_vector(
                 reply.answer,
                 self.metric,
                 names,
                 asked_at_seconds,
                 has_freshness=asked.has_freshness,
             )
-            self.kept.update(joined, names, now_seconds, self.metric.max_age_seconds)
+            self.kept.update_samples(joined, names, now_seconds, self.metric.max_age_seconds)
             return joined
 
         known = nodes.current()
-        joined = await self._joins.run(known, join)
+        joined = await self._joins.run_with_node_names(known, join)
         self.stats.counts += joined.counts
         if reply.answer.series and known:
-            self._note_nodes(reply.answer.series[0], names_nodes=joined.names_nodes)
+            self._note_node_match(reply.answer.series[0], names_nodes=joined.names_nodes)
 
-    async def _ask(self) -> tuple[freshness.FreshnessQuery, source.TimedReply]:
+    async def _ask_timed(self) -> tuple[freshness.FreshnessQuery, source.TimedReply]:
         """Ask with the times of measurement, or without where the server takes nothing else."""
         if self._untimed_left:
             return self._untimed, await self._ask_untimed()
         try:
-            reply = await self._send(self._timed)
+            reply = await self._send_query(self._timed)
         except failures.QueryError as error:
             if error.cause != failures.QueryIssue.REFUSED or not self._timed.has_freshness:
                 raise
@@ -156,23 +158,23 @@ class FollowedMetric:
             self._refusals = 0
             return self._timed, reply
         self._refusals = 0
-        reply = await self._send(self._untimed)
+        reply = await self._send_query(self._untimed)
         self._refusals = _REFUSALS_BEFORE_UNTIMED - 1  # the next refusal alone says as much
         self._untimed_left = _UNTIMED_BEFORE_RETRY - 1
-        self._warn_untimed("its server refuses the query that asks for the time as well")
+        self._warn_of_untimed_samples("its server refuses the query that asks for the time as well")
         return self._untimed, reply
 
     async def _ask_untimed(self) -> source.TimedReply:
         self._untimed_left -= 1
         try:
-            return await self._send(self._untimed)
+            return await self._send_query(self._untimed)
         except failures.QueryError as error:
             if error.cause == failures.QueryIssue.REFUSED:  # so the times were not what it disliked
                 self._untimed_left = 0
                 self._refusals = 0
             raise
 
-    async def _send(self, asked: freshness.FreshnessQuery) -> source.TimedReply:
+    async def _send_query(self, asked: freshness.FreshnessQuery) -> source.TimedReply:
         """Send one query and note what came of it."""
         self.stats.queries += 1
         try:
@@ -182,24 +184,24 @@ class FollowedMetric:
         except failures.QueryError as error:
             self.stats.durations.observe(error.duration_seconds)
             self.stats.counts[error.cause] += 1
-            self._note(str(error))
+            self._note_problem(str(error))
             raise
         self.stats.durations.observe(reply.duration_seconds)
-        self._note("")
+        self._note_problem("")
         return reply
 
-    def _asked_at_seconds(self, reply: source.TimedReply) -> float:
+    def _compute_evaluation_time(self, reply: source.TimedReply) -> float:
         """Return when the query was evaluated or before, on our clock."""
         evaluated_at_seconds = reply.answer.evaluated_at_seconds
         if evaluated_at_seconds is None:
             return reply.sent_at_seconds
-        self._server_clock.compare(
+        self._server_clock.compare_with_server(
             evaluated_at_seconds, reply.sent_at_seconds, reply.duration_seconds
         )
         self.answered.set()
         return evaluated_at_seconds + self._server_clock.behind_seconds
 
-    def want_window(self, seconds: float) -> None:
+    def require_window(self, seconds: float) -> None:
         """Note how far windows reach back; where that is further than before, samples are missing.
 
         Older ones are asked for once: windows fill by themselves as samples come.
@@ -208,7 +210,7 @@ class FollowedMetric:
             self.backfilled.clear()
         self.window_seconds = seconds
 
-    async def ask_older(self, nodes: joiner.NodeLister) -> metric_windows.OlderSamples:
+    async def ask_older_samples(self, nodes: joiner.NodeLister) -> metric_windows.OlderSamples:
         """Send the range query of the windows; return what it brought.
 
         Only once `answered` is set.
@@ -221,7 +223,7 @@ class FollowedMetric:
             raise failures.QueryError(failures.QueryIssue.UNTIMED, problem)
         asked = self._untimed if self._untimed_left else self._timed
         behind_seconds = self._server_clock.behind_seconds
-        steps = range_answers.steps_until(
+        steps = range_answers.make_steps_until(
             self._clock.now().timestamp() - behind_seconds,
             self.window_seconds + self.metric.max_age_seconds,
             self.metric.refresh_seconds,
@@ -232,16 +234,16 @@ class FollowedMetric:
         except failures.QueryError as error:
             self.stats.counts[error.cause] += 1
             raise
-        older = await self._joins.run(
+        older = await self._joins.run_with_node_names(
             nodes.current(),
-            lambda names: older_samples.join(
+            lambda names: older_samples.join_range_answer(
                 found, self.metric, names, behind_seconds, has_freshness=asked.has_freshness
             ),
         )
         self.stats.counts += older.counts
         return older.samples
 
-    def _note(self, problem: str) -> None:
+    def _note_problem(self, problem: str) -> None:
         """Log when a metric begins to fail and when it ceases to; see `Source` for outages."""
         if problem and not self.stats.problem:
             _log.warning(
@@ -254,7 +256,7 @@ class FollowedMetric:
             _log.info("metric `%s` is there again", self.metric.name)
         self.stats.problem = problem
 
-    def _note_nodes(self, example: answers.InstantVectorSample, *, names_nodes: bool) -> None:
+    def _note_node_match(self, example: answers.InstantVectorSample, *, names_nodes: bool) -> None:
         """Log when all series cease to be of nodes, and when one is again."""
         name, label = self.metric.name, self.metric.label
         if self._names_nodes and not names_nodes:
@@ -269,7 +271,7 @@ class FollowedMetric:
             _log.info("metric `%s` has series of nodes again", name)
         self._names_nodes = names_nodes
 
-    def _warn_untimed(self, problem: str) -> None:
+    def _warn_of_untimed_samples(self, problem: str) -> None:
         _log.warning(
             "the samples of metric `%s` count as measured when it was asked for, since %s",
             self.metric.name,

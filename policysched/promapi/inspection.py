@@ -48,91 +48,91 @@ class QueryEvaluation:
     seconds: float | None
 
 
-class _Samples(msgspec.Struct, rename="camel"):
+class _QuerySamples(msgspec.Struct, rename="camel"):
     total_queryable_samples: int | None = None
 
 
-class _Timings(msgspec.Struct, rename="camel"):
+class _QueryTimings(msgspec.Struct, rename="camel"):
     eval_total_time: float | None = None
 
 
-class _Stats(msgspec.Struct):
-    samples: _Samples = msgspec.field(default_factory=_Samples)
-    timings: _Timings = msgspec.field(default_factory=_Timings)
+class _QueryStats(msgspec.Struct):
+    samples: _QuerySamples = msgspec.field(default_factory=_QuerySamples)
+    timings: _QueryTimings = msgspec.field(default_factory=_QueryTimings)
 
 
 class _StatsData(msgspec.Struct):
-    stats: _Stats = msgspec.field(default_factory=_Stats)
+    stats: _QueryStats = msgspec.field(default_factory=_QueryStats)
 
 
 class _StatsBody(msgspec.Struct):
     data: _StatsData = msgspec.field(default_factory=_StatsData)
 
 
-class _Names(msgspec.Struct):
+class _LabelNames(msgspec.Struct):
     data: list[str]
 
 
-class _Series(msgspec.Struct):
+class _SeriesLabels(msgspec.Struct):
     data: list[dict[str, str]]
 
 
-class _Metadata(msgspec.Struct):
+class _MetricMetadata(msgspec.Struct):
     type: str = ""
 
 
 class _MetadataBody(msgspec.Struct):
-    data: dict[str, list[_Metadata]]
+    data: dict[str, list[_MetricMetadata]]
 
 
-class _Rule(msgspec.Struct):
+class _RecordingRule(msgspec.Struct):
     name: str = ""
     query: str = ""
 
 
-class _Group(msgspec.Struct):
-    rules: list[_Rule] = []
+class _RuleGroup(msgspec.Struct):
+    rules: list[_RecordingRule] = []
 
 
-class _Groups(msgspec.Struct):
-    groups: list[_Group]
+class _RuleGroups(msgspec.Struct):
+    groups: list[_RuleGroup]
 
 
 class _RulesBody(msgspec.Struct):
-    data: _Groups
+    data: _RuleGroups
 
 
-class _Target(msgspec.Struct, rename="camel"):
+class _ScrapeTarget(msgspec.Struct, rename="camel"):
     labels: dict[str, str] = {}
     scrape_interval: str = ""
 
 
-class _Targets(msgspec.Struct, rename="camel"):
-    active_targets: list[_Target]
+class _ScrapeTargets(msgspec.Struct, rename="camel"):
+    active_targets: list[_ScrapeTarget]
 
 
 class _TargetsBody(msgspec.Struct):
-    data: _Targets
+    data: _ScrapeTargets
 
 
-class Inspector:
+class PrometheusInspector:
     """Asks one server, one question after the other."""
 
     def __init__(self, server: connection.PrometheusClient) -> None:
         self._server = server
 
-    def evaluate(self, promql: str) -> QueryEvaluation:
+    def evaluate_query(self, promql: str) -> QueryEvaluation:
         """Return the answer of a query at the server's own time, and what it cost.
 
         Raises:
             QueryError: there is none that could be used.
         """
         body, kind = self._server.request("query", {"query": promql, "stats": "all"})
-        answer = answers.decode(body, kind)
+        answer = answers.decode_instant_vector(body, kind)
         try:
             stats = msgspec.json.decode(body, type=_StatsBody).data.stats
         except wire.UNREADABLE:
-            stats = _Stats()  # its own form of statistics, or none
+            stats = _QueryStats()  # its own form of statistics, or none
         return QueryEvaluation(
             answer, stats.samples.total_queryable_samples, stats.timings.eval_total_time
         )
@@ -145,9 +145,9 @@ class Inspector:
         """
         limits = _format_time_range(start_seconds, end_seconds)
         form = {"match[]": selector, "limit": "1", **limits}
-        return bool(self._ask("series", form, _Series).data)
+        return bool(self._ask_endpoint("series", form, _SeriesLabels).data)
 
-    def label_values(
+    def list_label_values(
         self, label: str, selector: str, start_seconds: float, end_seconds: float
     ) -> list[str]:
         """Return values of a label of series that match, `MAX_LISTED` at most; of all for "".
@@ -158,9 +158,13 @@ class Inspector:
         form = _format_time_range(start_seconds, end_seconds) | {"limit": str(MAX_LISTED)}
         if selector:
             form["match[]"] = selector
-        return self._ask(f"label/{label}/values", form, _Names, "GET").data[:MAX_LISTED]
+        return self._ask_endpoint(f"label/{label}/values", form, _LabelNames, "GET").data[
+            :MAX_LISTED
+        ]
 
-    def label_names(self, selector: str, start_seconds: float, end_seconds: float) -> list[str]:
+    def list_label_names(
+        self, selector: str, start_seconds: float, end_seconds: float
+    ) -> list[str]:
         """Return the labels of series that match, `MAX_LISTED` at most.
 
         Raises:
@@ -168,43 +172,45 @@ class Inspector:
         """
         form = {"match[]": selector, "limit": str(MAX_LISTED)}
         form |= _format_time_range(start_seconds, end_seconds)
-        return self._ask("labels", form, _Names).data[:MAX_LISTED]
+        return self._ask_endpoint("labels", form, _LabelNames).data[:MAX_LISTED]
 
-    def kind(self, name: str) -> str:
+    def find_metric_kind(self, name: str) -> str:
         """Return what targets say that a metric is: counter, gauge, …; "" if they do not agree.
 
         Raises:
             QueryError: as above.
         """
-        found = self._ask("metadata", {"metric": name}, _MetadataBody, "GET").data
+        found = self._ask_endpoint("metadata", {"metric": name}, _MetadataBody, "GET").data
         kinds = {each.type for each in found.get(name, ())} - {"unknown", ""}
         return kinds.pop() if len(kinds) == 1 else ""
 
-    def recording_rules(self) -> list[tuple[str, str]]:
+    def list_recording_rules(self) -> list[tuple[str, str]]:
         """Return name and query of the recording rules, `MAX_LISTED` at most.
 
         Raises:
             QueryError: as above.
         """
-        groups = self._ask("rules", {"type": "record"}, _RulesBody, "GET").data.groups
+        groups = self._ask_endpoint("rules", {"type": "record"}, _RulesBody, "GET").data.groups
         found = [(each.name, each.query) for group in groups for each in group.rules]
         return found[:MAX_LISTED]
 
-    def scrape_seconds(self) -> Mapping[str, float]:
+    def list_scrape_intervals(self) -> Mapping[str, float]:
         """Return by job the time between two scrapes, the longest of its targets.
 
         Raises:
             QueryError: as above.
         """
-        targets = self._ask("targets", {"state": "active"}, _TargetsBody, "GET").data.active_targets
+        targets = self._ask_endpoint(
+            "targets", {"state": "active"}, _TargetsBody, "GET"
+        ).data.active_targets
         found: dict[str, float] = {}
         for each in targets:
-            job, seconds = each.labels.get("job", ""), _seconds(each.scrape_interval)
+            job, seconds = each.labels.get("job", ""), _parse_duration_seconds(each.scrape_interval)
             if job and seconds is not None:
                 found[job] = max(seconds, found.get(job, 0.0))
         return found
 
-    def _ask(
+    def _ask_endpoint(
         self, endpoint: str, form: Mapping[str, str], kind: type[_T], method: str | None = None
     ) -> _T:
         body, content_type = self._server.request(endpoint, form, method)
@@ -220,7 +226,7 @@ def _format_time_range(start_seconds: float, end_seconds: float) -> dict[str, st
     return {"start": f"{start_seconds:.3f}", "end": f"{end_seconds:.3f}"}
 
 
-def _seconds(text: str) -> float | None:
+def _parse_duration_seconds(text: str) -> float | None:
     """Return a duration as Prometheus writes it (`1m30s`), None for anything else."""
     parts = list(_DURATION_PART.finditer(text))
     if not parts or "".join(part.group() for part in parts) != text:

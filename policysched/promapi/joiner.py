@@ -37,7 +37,7 @@ class SampleJoiner:
         self._names = node_names.NodeNames()
         self._thread = concurrent.futures.ThreadPoolExecutor(1, thread_name_prefix="joining")
 
-    async def run(
+    async def run_with_node_names(
         self, nodes: Sequence[objects.Node], work: Callable[[node_names.NodeNames], _T]
     ) -> _T:
         """Return what `work` makes of the names of `nodes`; it runs in the thread."""
@@ -51,5 +51,5 @@ class SampleJoiner:
     def _follow_and_work(
         self, nodes: Sequence[objects.Node], work: Callable[[node_names.NodeNames], _T]
     ) -> _T:
-        self._names.follow(nodes)
+        self._names.follow_nodes(nodes)
         return work(self._names)

@@ -73,7 +73,7 @@ class NodeSampleMatrix:
     counts: _Counts
 
 
-def join(
+def join_instant_vector(
     answer: answers.InstantVector,
     metric: checked.CheckedMetric,
     names: node_names.NodeNames,
@@ -122,8 +122,8 @@ def join_matrix(
         has_freshness: whether the query asked for times of measurement; without them a sample was
             measured when the query was evaluated.
     """
-    matched = _match(found, metric.label, names)
-    counts = matched.counts + _remarks(found)
+    matched = _match_series_to_nodes(found, metric.label, names)
+    counts = matched.counts + _describe_unusable_series(found)
     values = found.values[:, matched.series]
     is_there = found.is_there[:, matched.series]
     is_number = found.is_number[:, matched.series]
@@ -133,15 +133,17 @@ def join_matrix(
     is_valued = is_single & is_number & np.isfinite(values)
     measured = found.at_seconds[:, np.newaxis]
     if has_freshness:
-        measured = _measured(found, metric.label, matched)
+        measured = _find_measurement_times(found, metric.label, matched)
     is_timed = is_valued & np.isfinite(measured) & (measured > 0)
     ages = found.at_seconds[:, np.newaxis] - measured
     is_stale = is_valued & ~(is_timed & (ages <= metric.max_age_seconds))
-    counts[_Cause.DUPLICATE] = _most(series_count > 1)
-    counts[_Cause.UNUSABLE] = _most(is_single & ~is_number)
-    counts[_Cause.NON_FINITE] = _most(is_single & is_number & ~is_valued)
-    counts[_Cause.OUT_OF_RANGE] = _most(is_valued & _is_outside(values, metric))
-    counts[_Cause.STALE] = _most(is_stale)
+    counts[_Cause.DUPLICATE] = _count_at_worst_moment(series_count > 1)
+    counts[_Cause.UNUSABLE] = _count_at_worst_moment(is_single & ~is_number)
+    counts[_Cause.NON_FINITE] = _count_at_worst_moment(is_single & is_number & ~is_valued)
+    counts[_Cause.OUT_OF_RANGE] = _count_at_worst_moment(
+        is_valued & _is_outside_range(values, metric)
+    )
+    counts[_Cause.STALE] = _count_at_worst_moment(is_stale)
     counts[_Cause.UNTIMED] = int(not has_freshness and len(measured) > 0)
     return NodeSampleMatrix(
         tuple(matched.names),
@@ -154,7 +156,7 @@ def join_matrix(
     )
 
 
-class _Matched:
+class _MatchedSeries:
     """The series that are of one node: which they are, and of which node.
 
     Attributes:
@@ -180,7 +182,9 @@ class _Matched:
         return found
 
 
-def _match(found: sample_matrix.SampleMatrix, label: str, names: node_names.NodeNames) -> _Matched:
+def _match_series_to_nodes(
+    found: sample_matrix.SampleMatrix, label: str, names: node_names.NodeNames
+) -> _MatchedSeries:
     """Find the node of each series; what may be of several nodes is of none."""
     place_of: dict[str, int] = {}
     series, places = [], []
@@ -189,7 +193,7 @@ def _match(found: sample_matrix.SampleMatrix, label: str, names: node_names.Node
         if found.is_freshness[number]:
             continue
         text = labels.get(label, "")
-        nodes = names.find(text) if text else frozenset()
+        nodes = names.find_nodes(text) if text else frozenset()
         if len(nodes) == 1:
             (node,) = nodes
             series.append(number)
@@ -198,14 +202,14 @@ def _match(found: sample_matrix.SampleMatrix, label: str, names: node_names.Node
             nodeless[_Cause.AMBIGUOUS if nodes else _Cause.UNMATCHED].append(number)
         else:
             nodeless[_Cause.UNLABELLED].append(number)
-    matched = _Matched(place_of, series, places)
+    matched = _MatchedSeries(place_of, series, places)
     for cause, numbers in nodeless.items():
-        matched.counts[cause] = _most(found.is_there[:, numbers])
+        matched.counts[cause] = _count_at_worst_moment(found.is_there[:, numbers])
     return matched
 
 
-def _measured(
-    found: sample_matrix.SampleMatrix, label: str, matched: _Matched
+def _find_measurement_times(
+    found: sample_matrix.SampleMatrix, label: str, matched: _MatchedSeries
 ) -> sample_matrix.Floats:
     """Return float64 (K, s): when samples of series were measured, NaN where nothing says so.
 
@@ -228,13 +232,15 @@ def _measured(
     return measured
 
 
-def _is_outside(values: sample_matrix.Floats, metric: checked.CheckedMetric) -> sample_matrix.Bools:
+def _is_outside_range(
+    values: sample_matrix.Floats, metric: checked.CheckedMetric
+) -> sample_matrix.Bools:
     low = -np.inf if metric.low is None else metric.low
     high = np.inf if metric.high is None else metric.high
     return (values < low) | (values > high)
 
 
-def _remarks(found: sample_matrix.SampleMatrix) -> _Counts:
+def _describe_unusable_series(found: sample_matrix.SampleMatrix) -> _Counts:
     return collections.Counter(
         {
             _Cause.WARNING: int(bool(found.warnings)),
@@ -244,6 +250,6 @@ def _remarks(found: sample_matrix.SampleMatrix) -> _Counts:
     )
 
 
-def _most(is_so: sample_matrix.Bools) -> int:
+def _count_at_worst_moment(is_so: sample_matrix.Bools) -> int:
     """Return how often something is so at the moment at which it is most often."""
     return int(np.count_nonzero(is_so, axis=1).max(initial=0))

@@ -34,7 +34,7 @@ class LatestSamples:
         """The last sample of each node; what is handed out is not changed any more."""
         return self._published
 
-    def set_back(self, seconds: float) -> None:
+    def set_times_back(self, seconds: float) -> None:
         """Move all times back: our clock was set back by so much."""
         self._samples = {
             node: metric_table.Sample(each.value, each.measured_at_seconds - seconds)
@@ -42,7 +42,7 @@ class LatestSamples:
         }
         self._published = dict(self._samples)
 
-    def update(
+    def update_samples(
         self,
         joined: joining.NodeSamples,
         names: node_names.NodeNames,
@@ -57,11 +57,11 @@ class LatestSamples:
         - Nodes that are not named keep theirs, as long as they are the same node.
         - A node that is known to be stale stays so until an answer with times says otherwise.
         """
-        for node in [node for node, uid in self._uids.items() if names.uid(node) != uid]:
-            self._forget(node)
+        for node in [node for node, uid in self._uids.items() if names.get_node_uid(node) != uid]:
+            self._forget_node(node)
         latest = now_seconds + _FUTURE_SECONDS
         for node in [n for n, each in self._samples.items() if each.measured_at_seconds > latest]:
-            self._forget(node)
+            self._forget_node(node)
         for node in joined.without_value:
             self._drop_sample(node)
         self._note_stale(joined, names)
@@ -70,8 +70,8 @@ class LatestSamples:
             if not joined.is_timed and self._is_known_stale(node, oldest):
                 continue
             kept = self._samples.get(node)
-            self._samples[node] = sample if kept is None else _newer(kept, sample)
-            self._uids[node] = names.uid(node)
+            self._samples[node] = sample if kept is None else _choose_newer_sample(kept, sample)
+            self._uids[node] = names.get_node_uid(node)
             if joined.is_timed:
                 self._timed.add(node)
             else:
@@ -82,7 +82,7 @@ class LatestSamples:
         if joined.is_timed:
             self._stale -= joined.samples.keys()
             self._stale |= joined.stale
-            self._uids.update({node: names.uid(node) for node in joined.stale})
+            self._uids.update({node: names.get_node_uid(node) for node in joined.stale})
 
     def _is_known_stale(self, node: str, oldest_seconds: float) -> bool:
         is_old = node in self._timed and self._samples[node].measured_at_seconds < oldest_seconds
@@ -92,13 +92,15 @@ class LatestSamples:
         self._samples.pop(node, None)
         self._timed.discard(node)
 
-    def _forget(self, node: str) -> None:
+    def _forget_node(self, node: str) -> None:
         self._drop_sample(node)
         self._stale.discard(node)
         self._uids.pop(node, None)
 
 
-def _newer(kept: metric_table.Sample, new: metric_table.Sample) -> metric_table.Sample:
+def _choose_newer_sample(
+    kept: metric_table.Sample, new: metric_table.Sample
+) -> metric_table.Sample:
     """Return the sample that counts; of one scrape the latest value and the latest known time."""
     kept_for_seconds = kept.measured_at_seconds - new.measured_at_seconds
     if kept_for_seconds <= 0:

@@ -53,9 +53,9 @@ class LiveSource:
             ConfigurationError: a metric's source does not exist.
         """
         self._around = around
-        self._default = settings.default_name(list(sources))
+        self._default = settings.get_default_source_name(list(sources))
         self._sources = {
-            name: source.Source(name, one, connect(name, one), around)
+            name: source.PrometheusQuerySource(name, one, connect(name, one), around)
             for name, one in sources.items()
         }
         self._joins = joiner.SampleJoiner()
@@ -83,7 +83,7 @@ class LiveSource:
         """
         followed = {}
         for metric in metrics:
-            origin = self._source_of(metric)
+            origin = self._get_source(metric)
             known = self._followed.get(metric.key)
             if known is None or not known.is_same_query(metric, origin):
                 followed[metric.key] = followed_metric.FollowedMetric(
@@ -96,31 +96,31 @@ class LiveSource:
                     metric, origin, self._around, self._joins, known.kept
                 )
         for key, each in followed.items():
-            each.want_window(window_seconds.get(key, 0.0))
+            each.require_window(window_seconds.get(key, 0.0))
         self._followed = followed
         for one in self._sources.values():
-            one.forget_others(followed.keys())
+            one.forget_other_metrics(followed.keys())
         self._changed.set()
 
-    def health(self) -> tuple[status.SourceHealth, ...]:
+    def get_server_health(self) -> tuple[status.SourceHealth, ...]:
         """Return how each source is doing."""
         return tuple(each.health for each in self._sources.values())
 
-    def stats(self) -> tuple[status.MetricStats, ...]:
+    def get_metric_stats(self) -> tuple[status.MetricStats, ...]:
         """Return how each metric is doing now."""
         return tuple(each.stats for each in self._followed.values())
 
-    async def wait_asked(self) -> None:
+    async def wait_until_metrics_asked(self) -> None:
         """Return when every metric has been asked once, or its source does not answer.
 
         Windows over those that have been answered have their older samples then, if they can be
         had.
         """
-        await self._all_asked()
+        await self._have_all_been_asked()
         answered = [each for each in self._followed.values() if each.answered.is_set()]
         await asyncio.gather(*(each.backfilled.wait() for each in answered))
 
-    async def _all_asked(self) -> None:
+    async def _have_all_been_asked(self) -> None:
         await asyncio.gather(*(each.asked.wait() for each in self._followed.values()))
 
     async def run(self, refresh: Refresh, nodes: joiner.NodeLister, backfill: Backfill) -> NoReturn:
@@ -133,22 +133,24 @@ class LiveSource:
                 self._start_backfills(backfill, nodes)
                 await self._changed.wait()
         finally:
-            await self._stop(list(self._tasks))
+            await self._stop_tasks(list(self._tasks))
             for each in self._sources.values():
                 each.close()
             self._joins.close()
 
     async def _start_and_stop(self, refresh: Refresh, nodes: joiner.NodeLister) -> None:
         """Bring the tasks in line with the metrics that are to be followed."""
-        gone = [key for key, task in self._tasks.items() if task.get_name() != self._task_name(key)]
-        await self._stop(gone)
+        gone = [
+            key for key, task in self._tasks.items() if task.get_name() != self._make_task_name(key)
+        ]
+        await self._stop_tasks(gone)
         for key in gone:  # samples of another query that had the same key are no samples of this
             followed = self._followed.get(key)
             refresh({key: followed.kept.samples if followed else {}})
         for key, followed in self._followed.items():
             if key not in self._tasks:
                 self._tasks[key] = asyncio.create_task(
-                    self._follow(followed, refresh, nodes), name=self._task_name(key)
+                    self._follow_metric(followed, refresh, nodes), name=self._make_task_name(key)
                 )
 
     def _start_backfills(self, backfill: Backfill, nodes: joiner.NodeLister) -> None:
@@ -157,14 +159,14 @@ class LiveSource:
             task = self._backfills.get(key)
             if not followed.backfilled.is_set() and (task is None or task.done()):
                 self._backfills[key] = asyncio.create_task(
-                    self._backfill(followed, backfill, nodes), name=f"metric {key} backfill"
+                    self._backfill_metric(followed, backfill, nodes), name=f"metric {key} backfill"
                 )
 
-    def _task_name(self, key: str) -> str:
+    def _make_task_name(self, key: str) -> str:
         followed = self._followed.get(key)
         return "" if followed is None else f"metric {key} {id(followed)}"
 
-    async def _stop(self, keys: Iterable[str]) -> None:
+    async def _stop_tasks(self, keys: Iterable[str]) -> None:
         keys = list(keys)
         tasks: list[asyncio.Task[Any]] = [self._tasks.pop(key) for key in keys]
         tasks += [self._backfills.pop(key) for key in keys if key in self._backfills]
@@ -174,11 +176,11 @@ class LiveSource:
             with contextlib.suppress(asyncio.CancelledError):
                 await task
 
-    async def _follow(
+    async def _follow_metric(
         self, followed: followed_metric.FollowedMetric, refresh: Refresh, nodes: joiner.NodeLister
     ) -> NoReturn:
         """Ask for one metric, again and again."""
-        wait_seconds = followed.first_wait_seconds()
+        wait_seconds = followed.compute_first_wait_seconds()
         while True:
             await self._around.sleep(wait_seconds)
             failure = None
@@ -194,9 +196,9 @@ class LiveSource:
                 _log.exception("asking for metric `%s` failed", followed.metric.name)
             followed.asked.set()
             self._around.observer.metric_asked(followed.stats)
-            wait_seconds = followed.wait_seconds(failure)
+            wait_seconds = followed.compute_wait_seconds(failure)
 
-    async def _backfill(
+    async def _backfill_metric(
         self, followed: followed_metric.FollowedMetric, backfill: Backfill, nodes: joiner.NodeLister
     ) -> None:
         """Ask for the older samples of one metric, after the first answers of all, one at a time.
@@ -205,12 +207,12 @@ class LiveSource:
         """
         name = followed.metric.name
         await followed.answered.wait()
-        await self._all_asked()
+        await self._have_all_been_asked()
         while not followed.backfilled.is_set():
             async with self._range_turn:
                 seconds = followed.window_seconds
                 try:
-                    older = await followed.ask_older(nodes)
+                    older = await followed.ask_older_samples(nodes)
                     backfill({followed.metric.key: older})
                 except failures.QueryError as error:
                     _log.warning("the window of metric `%s` fills as samples come: %s", name, error)
@@ -219,13 +221,13 @@ class LiveSource:
             if followed.window_seconds <= seconds:
                 followed.backfilled.set()
 
-    def _wake_waiting(self, origin: source.Source) -> None:
+    def _wake_waiting(self, origin: source.PrometheusQuerySource) -> None:
         """Let nobody wait for first answers of a source that gives none."""
         for each in self._followed.values():
             if each.origin is origin:
                 each.asked.set()
 
-    def _source_of(self, metric: checked.CheckedMetric) -> source.Source:
+    def _get_source(self, metric: checked.CheckedMetric) -> source.PrometheusQuerySource:
         name = metric.source_name or self._default
         found = self._sources.get(name or "")
         if found is not None:

@@ -24,7 +24,7 @@ class BackfillSamples:
     counts: collections.Counter[failures.QueryIssue]
 
 
-def join(
+def join_range_answer(
     found: sample_matrix.SampleMatrix,
     metric: checked.CheckedMetric,
     names: node_names.NodeNames,

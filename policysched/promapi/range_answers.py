@@ -46,22 +46,24 @@ class RangeSteps:
         return 1 + round((self.last_seconds - self.first_seconds) / self.step_seconds)
 
 
-def steps_until(last_seconds: float, length_seconds: float, step_seconds: float) -> RangeSteps:
+def make_steps_until(last_seconds: float, length_seconds: float, step_seconds: float) -> RangeSteps:
     """Return the moments of the last `length_seconds`; the newest, where there are too many."""
     intervals = min(math.ceil(length_seconds / step_seconds), MAX_POINTS - 1)
     return RangeSteps(last_seconds - intervals * step_seconds, last_seconds, step_seconds)
 
 
-class _Points(msgspec.Struct):
+class _SeriesPoints(msgspec.Struct):
     metric: dict[str, str]
     values: list[tuple[float, str]] = []
     histograms: list[tuple[float, msgspec.Raw]] = []
 
 
-_points_decoder = msgspec.json.Decoder(_Points)
+_points_decoder = msgspec.json.Decoder(_SeriesPoints)
 
 
-def decode(body: bytes, content_type: str, steps: RangeSteps) -> sample_matrix.SampleMatrix:
+def decode_range_answer(
+    body: bytes, content_type: str, steps: RangeSteps
+) -> sample_matrix.SampleMatrix:
     """Return the answers in the body of HTTP 200; moments without series are left out.
 
     What lies after the moments that were asked for is left out: nothing is measured in the future.
@@ -71,7 +73,9 @@ def decode(body: bytes, content_type: str, steps: RangeSteps) -> sample_matrix.S
     """
     found, result = answers.require_result(body, content_type, "matrix")
     last_seconds = steps.last_seconds + _ROUNDING_SECONDS
-    matrix = answers.decode_series(result, lambda raw: _series(raw, last_seconds), "matrix")
+    matrix = answers.decode_series(
+        result, lambda raw: _decode_range_series(raw, last_seconds), "matrix"
+    )
     at_seconds = np.unique(np.concatenate([np.zeros(0), *(each.times for each in matrix)]))
     depth, size = len(at_seconds), len(matrix)
     if depth > steps.count + _SPARE_POINTS:
@@ -89,7 +93,7 @@ def decode(body: bytes, content_type: str, steps: RangeSteps) -> sample_matrix.S
         values[rows, place] = each.values
     return sample_matrix.SampleMatrix(
         tuple(each.labels for each in matrix),
-        tuple(answers.is_freshness(each.labels) for each in matrix),
+        tuple(answers.is_freshness_series(each.labels) for each in matrix),
         at_seconds,
         is_there,
         is_number,
@@ -100,7 +104,7 @@ def decode(body: bytes, content_type: str, steps: RangeSteps) -> sample_matrix.S
     )
 
 
-class _Series(NamedTuple):
+class _RangeSeries(NamedTuple):
     """One series at the k moments at which it is there, in the form of `SampleMatrix`."""
 
     labels: dict[str, str]
@@ -109,12 +113,12 @@ class _Series(NamedTuple):
     is_number: sample_matrix.Bools
 
 
-def _series(raw: msgspec.Raw, last_seconds: float) -> _Series:
+def _decode_range_series(raw: msgspec.Raw, last_seconds: float) -> _RangeSeries:
     points = _points_decoder.decode(raw)
-    pairs = [(time, answers.number(text)) for time, text in points.values]
+    pairs = [(time, answers.parse_sample_value(text)) for time, text in points.values]
     pairs += [(time, None) for time, _ in points.histograms]
     times = np.array([time for time, _ in pairs], np.float64)
     is_number = np.array([value is not None for _, value in pairs], np.bool_)
     values = np.array([np.nan if value is None else value for _, value in pairs], np.float64)
     is_past = np.isfinite(times) & (times <= last_seconds)
-    return _Series(points.metric, times[is_past], values[is_past], is_number[is_past])
+    return _RangeSeries(points.metric, times[is_past], values[is_past], is_number[is_past])

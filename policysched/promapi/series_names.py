@@ -11,7 +11,7 @@ from prometheus_api_client import exceptions
 from policysched.promapi import connection, failures, settings
 
 
-def read(source: settings.PrometheusSource) -> Mapping[str, str]:
+def read_series_names(source: settings.PrometheusSource) -> Mapping[str, str]:
     """Return the name of every series, each with what its exporter says about it, or "".
 
     Raises:
@@ -31,12 +31,12 @@ def read(source: settings.PrometheusSource) -> Mapping[str, str]:
         raise failures.QueryError(
             failures.QueryIssue.UNREACHABLE, f"names of series cannot be read: {reason}"
         ) from None
-    helps = _helps(metadata)
+    helps = _decode_help_texts(metadata)
     listed = names if isinstance(names, list) else []
     return {name: helps.get(name, "") for name in listed if isinstance(name, str)}
 
 
-def _helps(metadata: Any) -> dict[str, str]:  # noqa: ANN401 - whatever the server has sent
+def _decode_help_texts(metadata: Any) -> dict[str, str]:  # noqa: ANN401 - whatever the server has sent
     """Return what exporters say, where the answer has the form of one."""
     found: dict[str, str] = {}
     for name, entries in metadata.items() if isinstance(metadata, dict) else ():

@@ -24,16 +24,16 @@ class ServerClock:
         """Know nothing yet."""
         self.behind_seconds = math.nan
 
-    def compare(
+    def compare_with_server(
         self, evaluated_at_seconds: float, sent_at_seconds: float, duration_seconds: float
     ) -> None:
         """Take in when a query was evaluated, by the server, and when it was asked, by us."""
         least = sent_at_seconds - evaluated_at_seconds
         most = least + duration_seconds + _ROUNDING_SECONDS
         if not least - _TOO_OLD_SECONDS <= self.behind_seconds <= most:
-            self.behind_seconds = _floored(least)
+            self.behind_seconds = _floor_to_milliseconds(least)
 
 
-def _floored(seconds: float) -> float:
+def _floor_to_milliseconds(seconds: float) -> float:
     milliseconds = seconds * 1000
     return math.floor(milliseconds) / 1000 if math.isfinite(milliseconds) else seconds

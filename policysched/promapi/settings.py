@@ -78,7 +78,7 @@ class PrometheusSource(msgspec.Struct, frozen=True, rename="camel", forbid_unkno
         return self.url.rstrip("/") + (f"/{prefix}" if prefix else "")
 
 
-def problem(source: PrometheusSource) -> str:
+def find_source_problem(source: PrometheusSource) -> str:
     """Return what is wrong with settings, without quoting secrets; "" for nothing."""
     credentials = (source.bearer_token, source.bearer_token_file, source.basic_auth)
     if sum(each is not None for each in credentials) > 1:
@@ -102,12 +102,12 @@ def problem(source: PrometheusSource) -> str:
     own = sorted(_OWN_PARAMETERS.intersection(source.query_params))
     if own:
         return f"`queryParams` sets `{own[0]}`, which each query sets itself; leave it out"
-    return url_problem(source.url)
+    return find_url_problem(source.url)
 
 
-def url_problem(url: str) -> str:
+def find_url_problem(url: str) -> str:
     """Return what is wrong with an address, without quoting a password in it; "" for nothing."""
-    parts = server_urls.split(url)
+    parts = server_urls.split_server_url(url)
     if parts is not None and "@" in parts.netloc:
         return "the URL holds a user; put it into `basicAuth`, so that it shows up nowhere"
     if parts is None and _MAY_BE_SECRET.search(url):
@@ -131,7 +131,7 @@ def _is_header_value(text: str) -> bool:
     return text.isascii() and text.isprintable() and text == text.strip()
 
 
-def from_option(text: str) -> tuple[str, PrometheusSource]:
+def parse_prometheus_option(text: str) -> tuple[str, PrometheusSource]:
     """Return name and settings of `--prometheus [NAME=]URL`.
 
     Raises:
@@ -139,12 +139,12 @@ def from_option(text: str) -> tuple[str, PrometheusSource]:
     """
     named = _NAMED_URL.fullmatch(text)
     name, url = (named["name"], named["url"]) if named else (DEFAULT_NAME, text)
-    if found := url_problem(url):
+    if found := find_url_problem(url):
         raise errors.UsageError(f"--prometheus: {found}")
     return name, PrometheusSource(url)
 
 
-def default_name(names: list[str]) -> str | None:
+def get_default_source_name(names: list[str]) -> str | None:
     """Return the source of metrics that name none: the only one, or `default`."""
     if len(names) == 1:
         return names[0]

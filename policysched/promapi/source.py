@@ -71,7 +71,7 @@ class TimedReply:
     duration_seconds: float
 
 
-class Source:
+class PrometheusQuerySource:
     """Asks one server, in a few threads of its own: one that hangs holds up no other.
 
     A query that fails while others succeed says nothing about the server: it takes the turn of no
@@ -118,7 +118,7 @@ class Source:
         """Whether no query succeeds, as far as is known: one is tried at a time."""
         return self._circuit.failures > 0
 
-    def forget_others(self, keys: Collection[str]) -> None:
+    def forget_other_metrics(self, keys: Collection[str]) -> None:
         """Forget what became of queries for all metrics but these, unless it still says something.
 
         A query that succeeded a moment ago speaks for the source, whoever wants its answers now.
@@ -144,13 +144,13 @@ class Source:
         while self.is_failing:
             async with self._probe:
                 if self.is_failing:
-                    await self._sleep(self._circuit.wait_seconds())
-                    return await self._ask_now(promql, key, trust_seconds)
+                    await self._sleep(self._circuit.get_wait_seconds())
+                    return await self._send_query_now(promql, key, trust_seconds)
         if key in self._suspects:
             async with self._suspects_turn, self._turns:
-                return await self._ask_now(promql, key, trust_seconds)
+                return await self._send_query_now(promql, key, trust_seconds)
         async with self._turns:
-            return await self._ask_now(promql, key, trust_seconds)
+            return await self._send_query_now(promql, key, trust_seconds)
 
     async def ask_range(
         self, promql: str, steps: range_answers.RangeSteps
@@ -171,7 +171,7 @@ class Source:
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._connection.close()
 
-    async def _ask_now(self, promql: str, key: str, trust_seconds: float) -> TimedReply:
+    async def _send_query_now(self, promql: str, key: str, trust_seconds: float) -> TimedReply:
         started_at_seconds = self._clock.monotonic_seconds()
         sent_at_seconds = self._clock.now().timestamp()
         try:
@@ -179,11 +179,11 @@ class Source:
         except failures.QueryError as error:
             error.duration_seconds = self._clock.monotonic_seconds() - started_at_seconds
             if error.is_of_source:
-                self._failed(key, started_at_seconds, error)
+                self._note_failure(key, started_at_seconds, error)
             else:
-                self._succeeded(key, trust_seconds)  # whoever refuses a query is there
+                self._note_success(key, trust_seconds)  # whoever refuses a query is there
             raise
-        self._succeeded(key, trust_seconds)
+        self._note_success(key, trust_seconds)
         duration_seconds = self._clock.monotonic_seconds() - started_at_seconds
         return TimedReply(answer, sent_at_seconds, duration_seconds)
 
@@ -197,7 +197,9 @@ class Source:
             problem = f"no answer within {limit_seconds:g} s"
             raise failures.QueryError(failures.QueryIssue.TIMEOUT, problem) from error
 
-    def _failed(self, key: str, started_at_seconds: float, error: failures.QueryError) -> None:
+    def _note_failure(
+        self, key: str, started_at_seconds: float, error: failures.QueryError
+    ) -> None:
         self._succeeded_until_seconds.pop(key, None)
         now = self._clock.monotonic_seconds()
         if any(until >= now for until in self._succeeded_until_seconds.values()):
@@ -211,18 +213,18 @@ class Source:
                 self._address,
                 error,
             )
-            self._change(is_up=False, problem=str(error))
+            self._change_health(is_up=False, problem=str(error))
 
-    def _succeeded(self, key: str, trust_seconds: float) -> None:
+    def _note_success(self, key: str, trust_seconds: float) -> None:
         now = self._clock.monotonic_seconds()
         self._succeeded_until_seconds[key] = now + trust_seconds
         self._suspects.discard(key)
         self._circuit.note_success()
         if not self._health.is_up:
             _log.info("metrics source `%s` is up again", self.name)
-            self._change(is_up=True, problem="")
+            self._change_health(is_up=True, problem="")
 
-    def _change(self, *, is_up: bool, problem: str) -> None:
+    def _change_health(self, *, is_up: bool, problem: str) -> None:
         self._health = status.SourceHealth(
             self.name, is_up, problem, self._clock.now(), self._address
         )

@@ -166,7 +166,7 @@ class _FreshnessWriter:
 
         Each T is multiplied by ones that stand for the other side, matched as the operands are.
         """
-        times = f"*{query_text.render_matching(expr)}"
+        times = f"*{query_text.render_vector_matching(expr)}"
         left = f"({self.render_vector(expr.lhs)} {times} {_render_ones(expr.rhs)})"
         right = f"({_render_ones(expr.lhs)} {times} {self.render_vector(expr.rhs)})"
         marked = [

@@ -72,7 +72,7 @@ def explain_parse_failure(
         return QuerySyntaxProblem(0, len(query), message)
     if problem != _UNSPECIFIC:
         return QuerySyntaxProblem(place.start, place.end, *_describe_parser_problem(problem))
-    if place == tokens[-1] and _is_viable(query[: place.end]):
+    if place == tokens[-1] and _is_viable_prefix(query[: place.end]):
         return QuerySyntaxProblem(
             place.start, place.end, "the query does not parse: it ends too early"
         )
@@ -86,8 +86,8 @@ def _describe_parser_problem(problem: str) -> tuple[str, str, str]:
     label, advice = "", ""
     name = _QUOTED.search(problem)
     if problem.startswith("unknown function") and name:
-        near = spelling.find_nearest(name[1], functions.SPELLING_CANDIDATES)
-        label = spelling.did_you_mean(name[1], functions.SPELLING_CANDIDATES)
+        near = spelling.find_nearest_names(name[1], functions.SPELLING_CANDIDATES)
+        label = spelling.suggest_names(name[1], functions.SPELLING_CANDIDATES)
         advice = f"write `{near[0]}`" if near else ""
         return f"the query does not parse: PromQL has no function `{name[1]}`", label, advice
     if "expected type matrix" in problem:
@@ -153,14 +153,14 @@ def _find_first_refused_token(
     fine, wrong = 0, len(tokens)  # tokens[:fine] can be continued, tokens[:wrong] cannot
     while wrong - fine > 1:
         middle = (fine + wrong) // 2
-        if _is_viable(query[: tokens[middle - 1].end]):
+        if _is_viable_prefix(query[: tokens[middle - 1].end]):
             fine = middle
         else:
             wrong = middle
     return tokens[wrong - 1]
 
 
-def _is_viable(prefix: str) -> bool:
+def _is_viable_prefix(prefix: str) -> bool:
     """Return whether a query can begin so."""
     closing = _list_closing_brackets(query_tokens.scan_tokens(prefix))
     return any(

@@ -109,11 +109,11 @@ def find_required_matchers(
     for matcher in selector.matchers.matchers:
         if matcher.op == promql_parser.MatchOp.Equal and matcher.value:
             yield matcher.name, matcher.value
-        elif matcher.op == promql_parser.MatchOp.Re and not _matches_empty(matcher.value):
+        elif matcher.op == promql_parser.MatchOp.Re and not _matches_empty_value(matcher.value):
             yield matcher.name, None
 
 
-def _matches_empty(pattern: str) -> bool:
+def _matches_empty_value(pattern: str) -> bool:
     """Return whether series without the label match, whose value is ""; true if unsure.
 
     Prometheus has Go's regular expressions: what Python refuses may be valid there.

@@ -121,10 +121,10 @@ def render_grouping(expr: promql_parser.AggregateExpr) -> str:
 def render_operator(expr: promql_parser.BinaryExpr) -> str:
     """Return an operator with `bool` and how its operands are matched."""
     is_bool = expr.modifier is not None and expr.modifier.return_bool
-    return f"{expr.op}{' bool' if is_bool else ''}{render_matching(expr)}"
+    return f"{expr.op}{' bool' if is_bool else ''}{render_vector_matching(expr)}"
 
 
-def render_matching(expr: promql_parser.BinaryExpr) -> str:
+def render_vector_matching(expr: promql_parser.BinaryExpr) -> str:
     """Return `on`, `ignoring`, `group_left` and `group_right`, after a blank; nothing if none."""
     modifier = expr.modifier
     if modifier is None:

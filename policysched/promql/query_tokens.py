@@ -78,11 +78,11 @@ def find_call_words(found: Sequence[QueryToken]) -> list[QueryToken]:
     return [
         token
         for token, following in itertools.pairwise(found)
-        if token.kind == "word" and _is_call(token.text.lower(), following.text.lower())
+        if token.kind == "word" and _is_call_name(token.text.lower(), following.text.lower())
     ]
 
 
-def _is_call(word: str, following: str) -> bool:
+def _is_call_name(word: str, following: str) -> bool:
     if word in {"on", "ignoring"}:
         return following == "("
     return word not in _KEYWORDS and following in {"(", "by", "without"}
@@ -120,12 +120,12 @@ def has_newer_syntax(found: Sequence[QueryToken]) -> bool:
             return True
         if text == "[" and "]" in texts[index:]:
             end = texts.index("]", index)
-            if _is_computed_length(found[index + 1 : end]):
+            if _is_computed_duration(found[index + 1 : end]):
                 return True
     return False
 
 
-def _is_computed_length(inside: Sequence[QueryToken]) -> bool:
+def _is_computed_duration(inside: Sequence[QueryToken]) -> bool:
     """Return whether what stands between brackets is arithmetic on durations, and no duration."""
     signs = {token.text for token in inside if token.kind == "sign"} - {":", ","}
     words = {token.text for token in inside if token.kind == "word"} - {":"}

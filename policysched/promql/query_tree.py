@@ -95,7 +95,7 @@ def find_label_loss(expr: promql_parser.Expr, label: str) -> promql_parser.Expr 
         case promql_parser.MatrixSelector():
             return find_label_loss(expr.vector_selector, label)
         case promql_parser.VectorSelector():
-            return expr if _is_without(expr, label) else None
+            return expr if _excludes_label(expr, label) else None
         case promql_parser.AggregateExpr():
             return _find_loss_in_aggregation(expr, label)
         case promql_parser.BinaryExpr():
@@ -106,7 +106,7 @@ def find_label_loss(expr: promql_parser.Expr, label: str) -> promql_parser.Expr 
             return expr
 
 
-def _is_without(selector: promql_parser.VectorSelector, label: str) -> bool:
+def _excludes_label(selector: promql_parser.VectorSelector, label: str) -> bool:
     """Return whether a selector asks for series without the label: `{label=""}`."""
     return any(
         each.name == label and each.op == promql_parser.MatchOp.Equal and not each.value
@@ -139,7 +139,7 @@ def _find_loss_in_operation(
         return left if right is not None else None
     if operator == "unless":
         return left
-    if _is_matched(modifier, label):
+    if _is_matched_label(modifier, label):
         return left or right  # equal on both sides, so that both need it
     if operator == "and":
         return left
@@ -150,7 +150,7 @@ def _find_loss_in_operation(
     return right if is_right_many is is_of_many else left
 
 
-def _is_matched(modifier: promql_parser.BinModifier | None, label: str) -> bool:
+def _is_matched_label(modifier: promql_parser.BinModifier | None, label: str) -> bool:
     if modifier is None or modifier.matching is None:
         return True
     is_on = modifier.matching.type == promql_parser.LabelModifierType.Include

@@ -14,7 +14,7 @@ from policysched.promql import functions, query_tree
 
 _NONE = units.NUMBER
 _BY_SUFFIX = {"_bytes": units.BYTES, "_seconds": units.SECONDS, "_ratio": _NONE}
-_NAMED_OTHERWISE = {"node_network_speed_bytes": units.BYTES.times(units.SECONDS, -1)}
+_NAMED_OTHERWISE = {"node_network_speed_bytes": units.BYTES.multiply_unit(units.SECONDS, -1)}
 """Series of node_exporter whose names do not say their unit."""
 _SCALES = frozenset(map(float, [10**power for power in range(19)] + [2**10, 2**20, 2**30, 2**40]))
 """Factors that people write values in: percent, kilo, mebi."""
@@ -67,7 +67,7 @@ def _infer_call_unit(expr: promql_parser.Call) -> units.Unit | None:
     )
     if inner is None or name not in functions.PER_SECOND_FUNCTIONS:
         return inner
-    return inner.times(units.SECONDS, -1)
+    return inner.multiply_unit(units.SECONDS, -1)
 
 
 def _infer_histogram_unit(expr: promql_parser.Expr) -> units.Unit | None:
@@ -84,40 +84,42 @@ def _infer_operation_unit(expr: promql_parser.BinaryExpr) -> units.Unit | None:
         is_answer = expr.modifier is not None and expr.modifier.return_bool
         return None if is_answer else infer_unit(expr.lhs)
     left, right = (infer_unit(side) for side in (expr.lhs, expr.rhs))
-    is_left_number, is_right_number = (_is_literal(side) for side in (expr.lhs, expr.rhs))
+    is_left_number, is_right_number = (_is_number_literal(side) for side in (expr.lhs, expr.rhs))
     if operator in {"+", "-"}:
         if is_left_number or is_right_number:
             return right if is_left_number else left
         return left if left == right else None
-    if operator not in {"*", "/"} or not all(_is_scale(side) for side in (expr.lhs, expr.rhs)):
+    if operator not in {"*", "/"} or not all(
+        _is_unit_keeping_factor(side) for side in (expr.lhs, expr.rhs)
+    ):
         return None
     left = _NONE if is_left_number else left
     right = _NONE if is_right_number else right
     if left is None or right is None:
         return None
-    found = left.times(right, 1 if operator == "*" else -1)
+    found = left.multiply_unit(right, 1 if operator == "*" else -1)
     return _NONE if found.is_dimensionless else found
 
 
-def _is_literal(expr: promql_parser.Expr) -> bool:
+def _is_number_literal(expr: promql_parser.Expr) -> bool:
     match expr:
         case promql_parser.ParenExpr() | promql_parser.UnaryExpr():
-            return _is_literal(expr.expr)
+            return _is_number_literal(expr.expr)
         case promql_parser.BinaryExpr():
-            return _is_literal(expr.lhs) and _is_literal(expr.rhs)
+            return _is_number_literal(expr.lhs) and _is_number_literal(expr.rhs)
         case _:
             return isinstance(expr, promql_parser.NumberLiteral)
 
 
-def _is_scale(factor: promql_parser.Expr) -> bool:
+def _is_unit_keeping_factor(factor: promql_parser.Expr) -> bool:
     """Whether a factor keeps a unit: `/ 300` may be by seconds, `* 8` makes bits of bytes."""
     match factor:
         case promql_parser.ParenExpr() | promql_parser.UnaryExpr():
-            return _is_scale(factor.expr)
+            return _is_unit_keeping_factor(factor.expr)
         case promql_parser.NumberLiteral(val=value):
             return abs(value) in _SCALES or 1 / abs(value or 1.0) in _SCALES
         case _:
-            return not _is_literal(factor)
+            return not _is_number_literal(factor)
 
 
 def is_in_percent(expr: promql_parser.Expr) -> bool:

@@ -39,7 +39,7 @@ class ActiveQueue:
         """Take the first pod; it is in flight until `done`."""
         queued = self.pods.pop()
         if queued is not None:
-            self.begin(queued)
+            self.begin_attempt(queued)
         return queued
 
     # --- pods in flight ---------------------------------------------------------------------------
@@ -49,7 +49,7 @@ class ActiveQueue:
         """How many pods are in flight."""
         return len(self._in_flight)
 
-    def begin(self, queued: queued_pod.QueuedPodInfo) -> None:
+    def begin_attempt(self, queued: queued_pod.QueuedPodInfo) -> None:
         """Note that an attempt begins for a pod that was just taken from a queue."""
         queued.attempts += 1
         self._in_flight[queued.uid] = self._first_number + len(self._events)
@@ -58,12 +58,12 @@ class ActiveQueue:
         """Return whether the pod was taken and has not come back."""
         return uid in self._in_flight
 
-    def record(self, happened: ObservedClusterEvent) -> None:
+    def record_event(self, happened: ObservedClusterEvent) -> None:
         """Keep an event for the pods in flight, if there are any."""
         if self._in_flight:
             self._events.append(happened)
 
-    def events_since_pop(self, uid: str) -> list[ObservedClusterEvent]:
+    def list_events_since_pop(self, uid: str) -> list[ObservedClusterEvent]:
         """Return what happened since the pod was taken, oldest first."""
         first = self._in_flight.get(uid, self._first_number + len(self._events))
         return [

@@ -44,7 +44,7 @@ class BackoffQueue:
         """Return how many pods are backing off."""
         return len(self._rejected) + len(self._erred)
 
-    def end_of_backoff_seconds(self, queued: queued_pod.QueuedPodInfo) -> float:
+    def compute_end_of_backoff(self, queued: queued_pod.QueuedPodInfo) -> float:
         """Return when a pod that just came back may be retried, 0 for at once.
 
         Errors in a row count instead of rejections while they last
@@ -97,6 +97,6 @@ class BackoffQueue:
         ]
         return min(ends, default=None)
 
-    def pods(self) -> list[queued_pod.QueuedPodInfo]:
+    def list_pods(self) -> list[queued_pod.QueuedPodInfo]:
         """Return all pods."""
         return [*self._rejected, *self._erred]

@@ -58,7 +58,7 @@ class Heap(Generic[ItemT]):
         self._last_ticket += 1
         self._live[uid] = (self._last_ticket, key, item)
         heapq.heappush(self._entries, (*key, self._last_ticket, uid))
-        self._sweep()
+        self._drop_replaced_items()
 
     def remove(self, uid: str) -> ItemT | None:
         """Take out the item with this uid; None when there is none."""
@@ -85,7 +85,7 @@ class Heap(Generic[ItemT]):
                 return live[2]
         return None
 
-    def _sweep(self) -> None:
+    def _drop_replaced_items(self) -> None:
         if len(self._entries) > 2 * len(self._live) + _MIN_STALE:
             self._entries = [(*key, ticket, uid) for uid, (ticket, key, _) in self._live.items()]
             heapq.heapify(self._entries)

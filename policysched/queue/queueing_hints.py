@@ -60,19 +60,19 @@ class QueueingHints:
         self._asks = asks
         self._interest: dict[events.ClusterEvent, Interest] = {}
 
-    def interest(self, event: events.ClusterEvent) -> Interest:
+    def find_waiting_plugins(self, event: events.ClusterEvent) -> Interest:
         """Return the plugins that wait for `event`; empty when nobody does."""
         found = self._interest.get(event)
         if found is None:
             by_profile = {
-                name: self._waiting_for(event, by_plugin)
+                name: self._find_registrations(event, by_plugin)
                 for name, by_plugin in self._registered.items()
             }
             found = {name: plugins for name, plugins in by_profile.items() if plugins}
             self._interest[event] = found
         return found
 
-    def _waiting_for(
+    def _find_registrations(
         self,
         event: events.ClusterEvent,
         registered: Mapping[str, Sequence[events.ClusterEventWithHint]],
@@ -94,23 +94,25 @@ class QueueingHints:
             return True
         scheduler_name = queued.info.pod.spec.scheduler_name
         if event.resource is not events.EventResource.WILDCARD:
-            return queued.gating_plugin in self.interest(event).get(scheduler_name, {})
+            return queued.gating_plugin in self.find_waiting_plugins(event).get(scheduler_name, {})
         registered = self._registered.get(scheduler_name, {}).get(queued.gating_plugin, ())
         return any(r.event.resource is events.EventResource.WILDCARD for r in registered)
 
-    def strategy(
+    def choose_queueing_strategy(
         self, queued: queued_pod.QueuedPodInfo, happened: active_queue.ObservedClusterEvent
     ) -> QueueingStrategy:
         """Return whether and how to requeue a pod that failed before `happened`."""
-        rejecting = unschedulable_pods.rejectors(queued)
+        rejecting = unschedulable_pods.list_rejecting_plugins(queued)
         if not rejecting:
             return QueueingStrategy.AFTER_BACKOFF
         if happened.event.resource is events.EventResource.WILDCARD:
             return QueueingStrategy.AFTER_BACKOFF
         profile_name = queued.info.pod.spec.scheduler_name
         best = QueueingStrategy.SKIP
-        for plugin, hints in self.interest(happened.event).get(profile_name, {}).items():
-            if plugin not in rejecting or not _any_helps(hints, queued.info, happened):
+        for plugin, hints in (
+            self.find_waiting_plugins(happened.event).get(profile_name, {}).items()
+        ):
+            if plugin not in rejecting or not _does_any_hint_help(hints, queued.info, happened):
                 continue
             if plugin in queued.pending_plugins:
                 return QueueingStrategy.IMMEDIATELY
@@ -120,13 +122,13 @@ class QueueingHints:
         return best
 
 
-def _any_helps(
+def _does_any_hint_help(
     hints: Hints, pod: pod_shape.PodInfo, happened: active_queue.ObservedClusterEvent
 ) -> bool:
-    return any(hint is None or _helps(hint, pod, happened) for hint in hints)
+    return any(hint is None or _does_hint_help(hint, pod, happened) for hint in hints)
 
 
-def _helps(
+def _does_hint_help(
     hint: events.QueueingHintFn, pod: pod_shape.PodInfo, happened: active_queue.ObservedClusterEvent
 ) -> bool:
     try:

@@ -120,9 +120,9 @@ class SchedulingQueue:
         """Add a new pod that waits to be scheduled; one that is known already is left alone."""
         if self._active.is_in_flight(info.uid) or self.get(info.uid) is not None:
             return
-        self._add_new(info, POD_ADDED)
+        self._add_new_pod(info, POD_ADDED)
 
-    def _add_new(self, info: pod_shape.PodInfo, why: str) -> None:
+    def _add_new_pod(self, info: pod_shape.PodInfo, why: str) -> None:
         self._last_sequence += 1
         queued = queued_pod.QueuedPodInfo(
             info, self._clock.monotonic_seconds(), sequence=self._last_sequence
@@ -147,12 +147,12 @@ class SchedulingQueue:
         ]
         if self._active.is_in_flight(new.uid):
             for one in happened:
-                self._active.record(one)
+                self._active.record_event(one)
             return
-        self.nominator.update(old, new)
+        self.nominator.update_nominated_pod(old, new)
         queued = self.get(new.uid)
         if queued is None:
-            self._add_new(new, POD_UPDATED)
+            self._add_new_pod(new, POD_UPDATED)
             return
         queued.info = new
         if new.uid in self._active.pods:
@@ -169,15 +169,15 @@ class SchedulingQueue:
         happened: Iterable[active_queue.ObservedClusterEvent],
     ) -> None:
         for one in happened:
-            strategy = self._hints.strategy(queued, one)
+            strategy = self._hints.choose_queueing_strategy(queued, one)
             if strategy is not queueing_hints.QueueingStrategy.SKIP:
                 self._unschedulable.remove(queued.uid)
-                self._requeue(queued, strategy, one.event.label)
+                self._requeue_pod(queued, strategy, one.event.label)
                 return
 
     def delete(self, uid: str) -> None:
         """Forget a pod that is gone or needs no node any more; a pod in flight stays in flight."""
-        self.nominator.remove(uid)
+        self.nominator.remove_nomination(uid)
         if self._active.pods.remove(uid) is None and self._backoff.remove(uid) is None:
             self._unschedulable.remove(uid)
 
@@ -197,7 +197,7 @@ class SchedulingQueue:
             queued = self._backoff.pop_early()
             if queued is not None:
                 self.incoming[ACTIVE, POPPED_FROM_BACKOFF] += 1
-                self._active.begin(queued)
+                self._active.begin_attempt(queued)
         if queued is not None:
             queued.info = self.nominator.apply_nomination(queued.info)
         return queued
@@ -222,18 +222,18 @@ class SchedulingQueue:
             else:
                 queued.consecutive_errors += 1
             queued.timestamp_seconds = self._clock.monotonic_seconds()
-            queued.backoff_until_seconds = self._backoff.end_of_backoff_seconds(queued)
-            self._requeue(queued, self._strategy_after_attempt(queued), ATTEMPT_FAILED)
+            queued.backoff_until_seconds = self._backoff.compute_end_of_backoff(queued)
+            self._requeue_pod(queued, self._choose_strategy_after_attempt(queued), ATTEMPT_FAILED)
         self._active.done(uid)
 
-    def _strategy_after_attempt(
+    def _choose_strategy_after_attempt(
         self, queued: queued_pod.QueuedPodInfo
     ) -> queueing_hints.QueueingStrategy:
         if not queued.unschedulable_plugins and not queued.pending_plugins:
             return queueing_hints.QueueingStrategy.AFTER_BACKOFF
         best = queueing_hints.QueueingStrategy.SKIP
-        for happened in self._active.events_since_pop(queued.uid):
-            strategy = self._hints.strategy(queued, happened)
+        for happened in self._active.list_events_since_pop(queued.uid):
+            strategy = self._hints.choose_queueing_strategy(queued, happened)
             if strategy is queueing_hints.QueueingStrategy.IMMEDIATELY:
                 return strategy
             if strategy is queueing_hints.QueueingStrategy.AFTER_BACKOFF:
@@ -262,17 +262,17 @@ class SchedulingQueue:
         """
         happened = active_queue.ObservedClusterEvent(event, old, new)
         if event.resource is events.EventResource.WILDCARD:
-            groups = self._unschedulable.groups()
+            groups = self._unschedulable.list_groups()
         else:
-            interest = self._hints.interest(event)
+            interest = self._hints.find_waiting_plugins(event)
             if not interest:
                 return
-            groups = self._unschedulable.groups_rejected_by(interest)
+            groups = self._unschedulable.list_groups_rejected_by(interest)
         label = event.label
         for equal_pods in groups:
             if not self._hints.may_open_gate(equal_pods[0], event):
                 continue
-            strategy = self._hints.strategy(equal_pods[0], happened)
+            strategy = self._hints.choose_queueing_strategy(equal_pods[0], happened)
             if strategy is queueing_hints.QueueingStrategy.SKIP:
                 continue
             for queued in equal_pods:
@@ -282,15 +282,15 @@ class SchedulingQueue:
                     self.incoming[UNSCHEDULABLE, label] += 1
                     continue
                 self._unschedulable.remove(queued.uid)
-                self._requeue(queued, strategy, label)
-        self._active.record(happened)
+                self._requeue_pod(queued, strategy, label)
+        self._active.record_event(happened)
 
     def activate(self, uids: Iterable[str]) -> None:
         """Move waiting pods to activeQ at once; pods in flight are requeued when they fail."""
         for uid in uids:
             if self._active.is_in_flight(uid):
                 forced = active_queue.ObservedClusterEvent(events.FORCE_ACTIVATE, None, None, uid)
-                self._active.record(forced)
+                self._active.record_event(forced)
                 continue
             queued = self._backoff.remove(uid) or self._unschedulable.remove(uid)
             if queued is not None:
@@ -299,7 +299,7 @@ class SchedulingQueue:
     def retry_after_error(self, uid: str) -> None:
         """Try an unschedulable pod again after backoff: what was to help it met an error."""
         if self._active.is_in_flight(uid):
-            self._active.record(
+            self._active.record_event(
                 active_queue.ObservedClusterEvent(events.FORCE_ACTIVATE, None, None, uid)
             )
             return
@@ -314,12 +314,16 @@ class SchedulingQueue:
         """
         self._profiles = profiles
         self._hints = queueing_hints.QueueingHints(profiles, asks=self._settings.asks_hints)
-        self._active.record(active_queue.ObservedClusterEvent(events.FORCE_ACTIVATE, None, None))
-        for queued in self.pods():
+        self._active.record_event(
+            active_queue.ObservedClusterEvent(events.FORCE_ACTIVATE, None, None)
+        )
+        for queued in self.list_waiting_pods():
             self._active.pods.remove(queued.uid)
             self._backoff.remove(queued.uid)
             self._unschedulable.remove(queued.uid)
-            self._requeue(queued, queueing_hints.QueueingStrategy.AFTER_BACKOFF, PROFILES_CHANGED)
+            self._requeue_pod(
+                queued, queueing_hints.QueueingStrategy.AFTER_BACKOFF, PROFILES_CHANGED
+            )
 
     # --- timers -----------------------------------------------------------------------------------
 
@@ -338,22 +342,22 @@ class SchedulingQueue:
         if now_seconds >= self._next_flush_seconds:
             self._next_flush_seconds = now_seconds + self._settings.flush_interval_seconds
             before_seconds = now_seconds - self._settings.max_unschedulable_seconds
-            for queued in self._unschedulable.older_than(before_seconds):
+            for queued in self._unschedulable.list_pods_older_than(before_seconds):
                 self._unschedulable.remove(queued.uid)
                 after_backoff = queueing_hints.QueueingStrategy.AFTER_BACKOFF
-                self._requeue(queued, after_backoff, UNSCHEDULABLE_TIMEOUT)
+                self._requeue_pod(queued, after_backoff, UNSCHEDULABLE_TIMEOUT)
 
     # --- what there is ----------------------------------------------------------------------------
 
-    def pods(self) -> list[queued_pod.QueuedPodInfo]:
+    def list_waiting_pods(self) -> list[queued_pod.QueuedPodInfo]:
         """Return all waiting pods."""
-        return [*self._active.pods, *self._backoff.pods(), *self._unschedulable.pods()]
+        return [*self._active.pods, *self._backoff.list_pods(), *self._unschedulable.list_pods()]
 
     def has_ready(self) -> bool:
         """Return whether a pod could be scheduled at once."""
         return bool(self._active.pods)
 
-    def pending_pods(self) -> dict[str, int]:
+    def count_pending_pods(self) -> dict[str, int]:
         """Return the number of waiting pods by queue."""
         gated_count = self._unschedulable.gated_count
         return {
@@ -365,7 +369,7 @@ class SchedulingQueue:
 
     # --- moving; the pod is in no queue when these are called -------------------------------------
 
-    def _requeue(
+    def _requeue_pod(
         self, queued: queued_pod.QueuedPodInfo, strategy: queueing_hints.QueueingStrategy, why: str
     ) -> None:
         if strategy is queueing_hints.QueueingStrategy.SKIP:
@@ -379,7 +383,7 @@ class SchedulingQueue:
             self._move_to_active(queued, why)
 
     def _move_to_active(self, queued: queued_pod.QueuedPodInfo, why: str) -> None:
-        if not self._is_let_in(queued, why):
+        if not self._passes_pre_enqueue(queued, why):
             return
         if queued.initial_attempt_seconds is None:
             queued.initial_attempt_seconds = self._clock.monotonic_seconds()
@@ -389,7 +393,7 @@ class SchedulingQueue:
 
     def _move_to_backoff(self, queued: queued_pod.QueuedPodInfo, why: str) -> None:
         # PreEnqueue is asked here too, because pods may be popped from backoffQ directly.
-        if not self._is_let_in(queued, why):
+        if not self._passes_pre_enqueue(queued, why):
             return
         self._backoff.add(queued)
         self.incoming[BACKOFF, why] += 1
@@ -399,7 +403,7 @@ class SchedulingQueue:
         self._unschedulable.add(queued)
         self.incoming[UNSCHEDULABLE, why] += 1
 
-    def _is_let_in(self, queued: queued_pod.QueuedPodInfo, why: str) -> bool:
+    def _passes_pre_enqueue(self, queued: queued_pod.QueuedPodInfo, why: str) -> bool:
         """Ask the PreEnqueue plugins; a pod that they do not let in is put where it waits."""
         profile = self._profiles[queued.info.pod.spec.scheduler_name]
         try:
@@ -408,7 +412,7 @@ class SchedulingQueue:
             _log.exception("a PreEnqueue plugin failed for pod %s", queued.info.key)
             queued.consecutive_errors += 1
             queued.timestamp_seconds = self._clock.monotonic_seconds()
-            queued.backoff_until_seconds = self._backoff.end_of_backoff_seconds(queued)
+            queued.backoff_until_seconds = self._backoff.compute_end_of_backoff(queued)
             self._back_off_after_error(queued, why)
             return False
         queued.gating_plugin = "" if answer.is_success else answer.plugin

@@ -14,7 +14,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.framework import queued_pod
 
 
-class _Group(NamedTuple):
+class _RejectedGroup(NamedTuple):
     scheduler_name: str
     rejecting: frozenset[str]
     pending: frozenset[str]
@@ -22,7 +22,7 @@ class _Group(NamedTuple):
     shape: pod_shape.PodShape
 
 
-def rejectors(queued: queued_pod.QueuedPodInfo) -> frozenset[str]:
+def list_rejecting_plugins(queued: queued_pod.QueuedPodInfo) -> frozenset[str]:
     """Return the plugins one of which has to change its opinion before the pod is worth an attempt.
 
     The plugin that gates a pod is one of them.
@@ -35,8 +35,8 @@ class UnschedulablePods:
 
     def __init__(self) -> None:
         """Start empty."""
-        self._pods: dict[str, tuple[queued_pod.QueuedPodInfo, _Group]] = {}
-        self._groups: dict[_Group, dict[str, queued_pod.QueuedPodInfo]] = {}
+        self._pods: dict[str, tuple[queued_pod.QueuedPodInfo, _RejectedGroup]] = {}
+        self._groups: dict[_RejectedGroup, dict[str, queued_pod.QueuedPodInfo]] = {}
 
     def __len__(self) -> int:
         """Return how many pods are here, gated ones included."""
@@ -55,9 +55,9 @@ class UnschedulablePods:
     def add(self, queued: queued_pod.QueuedPodInfo) -> None:
         """Add a pod; call it again when the pod or what rejects it changed."""
         self.remove(queued.uid)
-        group = _Group(
+        group = _RejectedGroup(
             queued.info.pod.spec.scheduler_name,
-            rejectors(queued),
+            list_rejecting_plugins(queued),
             frozenset(queued.pending_plugins),
             queued.gating_plugin,
             queued.info.shape,
@@ -76,11 +76,11 @@ class UnschedulablePods:
             del self._groups[group]
         return queued
 
-    def groups(self) -> list[list[queued_pod.QueuedPodInfo]]:
+    def list_groups(self) -> list[list[queued_pod.QueuedPodInfo]]:
         """Return all pods, equal ones that the same plugins rejected together."""
         return [list(pods.values()) for pods in self._groups.values()]
 
-    def groups_rejected_by(
+    def list_groups_rejected_by(
         self, plugins: Mapping[str, Container[str]]
     ) -> list[list[queued_pod.QueuedPodInfo]]:
         """Return the groups that one of the plugins rejected, `plugins` keyed by schedulerName."""
@@ -90,7 +90,7 @@ class UnschedulablePods:
             if any(plugin in plugins.get(group.scheduler_name, ()) for plugin in group.rejecting)
         ]
 
-    def older_than(self, before_seconds: float) -> list[queued_pod.QueuedPodInfo]:
+    def list_pods_older_than(self, before_seconds: float) -> list[queued_pod.QueuedPodInfo]:
         """Return the pods that are not gated and came here before a time."""
         return [
             queued
@@ -98,6 +98,6 @@ class UnschedulablePods:
             if queued.timestamp_seconds < before_seconds and not queued.is_gated
         ]
 
-    def pods(self) -> list[queued_pod.QueuedPodInfo]:
+    def list_pods(self) -> list[queued_pod.QueuedPodInfo]:
         """Return all pods."""
         return [queued for queued, _ in self._pods.values()]

@@ -37,7 +37,7 @@ class ReviewError(errors.InputError):
     """What was posted is no AdmissionReview."""
 
 
-class _Metadata(msgspec.Struct, frozen=True):
+class _ObjectMetadata(msgspec.Struct, frozen=True):
     name: str = ""
     namespace: str = ""
     labels: Mapping[str, str] | None = None
@@ -45,33 +45,33 @@ class _Metadata(msgspec.Struct, frozen=True):
 
 
 class _ConfigMap(msgspec.Struct, frozen=True, rename="camel"):
-    metadata: _Metadata = _Metadata()
+    metadata: _ObjectMetadata = _ObjectMetadata()
     data: Mapping[str, str] | None = None
     binary_data: Mapping[str, str] | None = None
 
 
-class _Kind(msgspec.Struct, frozen=True):
+class _RequestKind(msgspec.Struct, frozen=True):
     group: str = ""
     kind: str = ""
 
 
-class _Request(msgspec.Struct, frozen=True, rename="camel"):
+class _ReviewRequest(msgspec.Struct, frozen=True, rename="camel"):
     uid: str
     operation: str = ""
-    kind: _Kind = _Kind()
+    kind: _RequestKind = _RequestKind()
     name: str = ""
     namespace: str = ""
     object: msgspec.Raw = msgspec.Raw(b"null")
     old_object: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class _Review(msgspec.Struct, frozen=True, rename="camel"):
+class _AdmissionReview(msgspec.Struct, frozen=True, rename="camel"):
     api_version: str
     kind: str
-    request: _Request
+    request: _ReviewRequest
 
 
-_review_decoder = msgspec.json.Decoder(_Review)
+_review_decoder = msgspec.json.Decoder(_AdmissionReview)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class ConfigMapFilter:
         """Whether somebody said which they are, so that each has to have policies."""
         return bool(self.names or self.labels)
 
-    def matches(self, name: str, labels: Mapping[str, str]) -> bool:
+    def matches_config_map(self, name: str, labels: Mapping[str, str]) -> bool:
         """Return whether a ConfigMap is one of them."""
         is_named = not self.names or name in self.names
         return is_named and all(labels.get(key) == value for key, value in self.labels.items())
@@ -135,7 +135,7 @@ class PolicyReviewer:
         self._recipe = versions.VersionChecker(configuration, scheduler_name)
         self._chosen = chosen
 
-    def parse_request(self, body: bytes) -> AdmissionRequest:
+    def parse_admission_request(self, body: bytes) -> AdmissionRequest:
         """Return what is asked.
 
         Raises:
@@ -145,11 +145,11 @@ class PolicyReviewer:
             review = _review_decoder.decode(body)
             if (review.api_version, review.kind) != (API_VERSION, "AdmissionReview"):
                 raise ReviewError("body", f"is no AdmissionReview of {API_VERSION}")
-            return self._convert_request(review.request)
+            return self._convert_admission_review(review.request)
         except wire.UNREADABLE as error:
             raise ReviewError("body", f"is no AdmissionReview: {error}") from error
 
-    def _convert_request(self, request: _Request) -> AdmissionRequest:
+    def _convert_admission_review(self, request: _ReviewRequest) -> AdmissionRequest:
         nothing = AdmissionRequest(request.uid)
         if (request.kind.group, request.kind.kind) != ("", "ConfigMap"):
             return nothing
@@ -157,9 +157,9 @@ class PolicyReviewer:
             return nothing
         new = msgspec.json.decode(request.object, type=_ConfigMap)
         name = f"{request.namespace}/{request.name or new.metadata.name}"
-        if not self._chosen.matches(name, new.metadata.labels or {}):
+        if not self._chosen.matches_config_map(name, new.metadata.labels or {}):
             return nothing
-        texts = _extract_texts(new)
+        texts = _extract_policy_texts(new)
         binary = policy_sources.list_policy_keys(new.binary_data or {})
         if binary:
             return AdmissionRequest(
@@ -167,19 +167,21 @@ class PolicyReviewer:
             )
         if not texts and not self._chosen.is_explicit:
             return nothing
-        if self._is_unchanged(request, texts):
+        if self._are_policies_unchanged(request, texts):
             return nothing
         problem = "" if texts else f"no key ends in `{policy_sources.SUFFIX}`"
         said = new.metadata.annotations or {}
         demanded, in_use = said.get(statuses.ROLLBACK, ""), said.get(statuses.HASH, "")
         return AdmissionRequest(request.uid, name, texts, problem, demanded, in_use)
 
-    def _is_unchanged(self, request: _Request, texts: Sequence[source.SourceText]) -> bool:
+    def _are_policies_unchanged(
+        self, request: _ReviewRequest, texts: Sequence[source.SourceText]
+    ) -> bool:
         """Return whether the policies stay as they are: a scheduler annotates bad ones, too."""
         old = msgspec.json.decode(request.old_object, type=_ConfigMap | None)
-        return old is not None and _extract_texts(old) == texts
+        return old is not None and _extract_policy_texts(old) == texts
 
-    def review(self, question: AdmissionRequest) -> AdmissionResponse:
+    def review_policies(self, question: AdmissionRequest) -> AdmissionResponse:
         """Judge the policies as a scheduler would; it may take a second, and run in any thread."""
         if question.problem:
             return AdmissionResponse(f"{question.name}: {question.problem}")
@@ -188,17 +190,17 @@ class PolicyReviewer:
         offer = versions.OfferedVersion(
             question.texts, demanded=question.demanded, in_use=question.in_use
         )
-        found = self._recipe.check(offer)
+        found = self._recipe.check_version(offer)
         if isinstance(found, versions.VersionRefusal):
-            return _make_denial(found)
+            return _make_denial_response(found)
         try:
             policies.check_profiles(found.policy_set)
         except errors.InputError as error:
-            return _make_denial(versions.make_refusal(found.hash, error))
+            return _make_denial_response(versions.make_version_refusal(found.hash, error))
         return AdmissionResponse(warnings=_format_warnings(found.policy_set.findings))
 
 
-def encode_response(question: AdmissionRequest, verdict: AdmissionResponse) -> bytes:
+def encode_admission_response(question: AdmissionRequest, verdict: AdmissionResponse) -> bytes:
     """Return the AdmissionReview that says it."""
     response: dict[str, object] = {"uid": question.uid, "allowed": not verdict.message}
     if verdict.message:
@@ -213,7 +215,7 @@ def encode_response(question: AdmissionRequest, verdict: AdmissionResponse) -> b
     return msgspec.json.encode(review)
 
 
-def _extract_texts(config_map: _ConfigMap) -> tuple[source.SourceText, ...]:
+def _extract_policy_texts(config_map: _ConfigMap) -> tuple[source.SourceText, ...]:
     """Return the policies by key: places read `web.policy:3:7`, as in the author's own file."""
     data = config_map.data or {}
     return tuple(
@@ -222,16 +224,16 @@ def _extract_texts(config_map: _ConfigMap) -> tuple[source.SourceText, ...]:
     )
 
 
-def _make_denial(refusal: versions.VersionRefusal) -> AdmissionResponse:
+def _make_denial_response(refusal: versions.VersionRefusal) -> AdmissionResponse:
     cause = refusal.cause
     if not isinstance(cause, policies.PolicyError):
         return AdmissionResponse(refusal.summary)
     found = cause.result.diagnostics
     faults = [each for each in found if each.severity is diagnostics.Severity.ERROR]
-    shown = [rendering.render(each, cause.result.texts) for each in faults[:_MAX_SHOWN]]
+    shown = [rendering.render_diagnostic(each, cause.result.texts) for each in faults[:_MAX_SHOWN]]
     if len(faults) > _MAX_SHOWN:
         shown.append(f"… and {len(faults) - _MAX_SHOWN} more")
-    message = "\n\n".join([f"the policies have {rendering.summary(faults)}", *shown])
+    message = "\n\n".join([f"the policies have {rendering.summarise_findings(faults)}", *shown])
     if len(message) > _MAX_MESSAGE_CHARACTERS:
         message = message[:_MAX_MESSAGE_CHARACTERS] + "\n…"
     return AdmissionResponse(message, _format_warnings(found))
@@ -247,10 +249,10 @@ def _format_warnings(found: Sequence[diagnostics.Diagnostic]) -> tuple[str, ...]
     hidden = len(texts) - _MAX_WARNINGS
     if hidden > 0:
         texts[_MAX_WARNINGS:] = [f"… and {hidden} more; `policysched check` shows all"]
-    return tuple(_truncate(" ".join(text.split())) for text in texts)
+    return tuple(_truncate_message(" ".join(text.split())) for text in texts)
 
 
-def _truncate(text: str) -> str:
+def _truncate_message(text: str) -> str:
     if len(text) <= _MAX_WARNING_CHARACTERS:
         return text
     return text[: _MAX_WARNING_CHARACTERS - 1] + "…"

@@ -37,7 +37,7 @@ class ConfigMapSource:
         self._api = api
         self._namespace, _, self._name = name.partition("/")
         self._take: Callable[[versions.OfferedVersion], None] = lambda _offer: None
-        resource = config_maps.resource(self._namespace, self._name)
+        resource = config_maps.make_config_map_resource(self._namespace, self._name)
         self._reflector = reflector.Reflector(api, resource, self, rng=rng)
 
     async def read_first(self) -> versions.OfferedVersion:
@@ -45,14 +45,16 @@ class ConfigMapSource:
         failures = 0
         while True:
             try:
-                found = await config_maps.ConfigMaps(self._api).read(self._namespace, self._name)
+                found = await config_maps.ConfigMaps(self._api).read_config_map(
+                    self._namespace, self._name
+                )
             except errors.KubeError as error:
                 failures += 1
                 _log.warning("waiting for the policies of %s: %s", self.origin, error)
-                await self._api.pause(failures)
+                await self._api.pause_between_attempts(failures)
             else:
-                self._update(found)
-                return self._offer()
+                self._take_config_map(found)
+                return self._offer_version()
 
     async def run(
         self, take: Callable[[versions.OfferedVersion], None], known: versions.OfferedVersion
@@ -65,39 +67,39 @@ class ConfigMapSource:
 
     def replace(self, listed: Iterable[config_maps.ConfigMap]) -> None:
         """Take the one object that is listed, or none."""
-        self._update(next(iter(listed), None))
-        self._take(self._offer())
+        self._take_config_map(next(iter(listed), None))
+        self._take(self._offer_version())
 
     def upsert(self, config_map: config_maps.ConfigMap) -> None:
         """Take a new or changed object."""
-        self._update(config_map)
-        self._take(self._offer())
+        self._take_config_map(config_map)
+        self._take(self._offer_version())
 
     def delete(self, config_map: config_maps.ConfigMap) -> None:
         """Offer no policies; whoever deletes them does not mean that there should be none."""
-        self._update(None)
-        self._take(self._offer())
+        self._take_config_map(None)
+        self._take(self._offer_version())
 
-    def _update(self, config_map: config_maps.ConfigMap | None) -> None:
+    def _take_config_map(self, config_map: config_maps.ConfigMap | None) -> None:
         self.latest = config_map
         self.last = config_map or self.last
-        if config_map is not None and statuses.lacks_status(config_map):
+        if config_map is not None and statuses.lacks_version_status(config_map):
             self.on_bare()
 
-    def _offer(self) -> versions.OfferedVersion:
+    def _offer_version(self) -> versions.OfferedVersion:
         if self.latest is None:
             return versions.OfferedVersion(problem=f"there is no {self.origin}")
-        texts = extract_texts(self.latest)
+        texts = extract_policy_texts(self.latest)
         said = self.latest.metadata.annotations
         return versions.OfferedVersion(
             texts,
-            problem=self._problem(self.latest, texts),
-            is_frozen=statuses.is_frozen(said),
+            problem=self._find_problem(self.latest, texts),
+            is_frozen=statuses.are_reloads_frozen(said),
             demanded=said.get(statuses.ROLLBACK, ""),
             in_use=said.get(statuses.HASH, ""),
         )
 
-    def _problem(
+    def _find_problem(
         self, config_map: config_maps.ConfigMap, texts: tuple[source.SourceText, ...]
     ) -> str:
         binary = policy_sources.list_policy_keys(config_map.binary_data)
@@ -106,7 +108,7 @@ class ConfigMapSource:
         return "" if texts else f"{self.origin} has no key that ends in `.policy`"
 
 
-def extract_texts(config_map: config_maps.ConfigMap) -> tuple[source.SourceText, ...]:
+def extract_policy_texts(config_map: config_maps.ConfigMap) -> tuple[source.SourceText, ...]:
     """Return the policies of a ConfigMap, by key."""
     return tuple(
         source.SourceText(

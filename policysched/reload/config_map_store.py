@@ -11,11 +11,11 @@ from policysched.kube import config_maps
 class ConfigMapStore(Protocol):
     """Reads and writes ConfigMaps; see `kube.config_maps.ConfigMaps` for what is raised."""
 
-    async def read(self, namespace: str, name: str) -> config_maps.ConfigMap | None:
+    async def read_config_map(self, namespace: str, name: str) -> config_maps.ConfigMap | None:
         """Return a ConfigMap, None where there is none."""
         ...
 
-    async def create(
+    async def create_config_map(
         self,
         namespace: str,
         name: str,
@@ -25,13 +25,13 @@ class ConfigMapStore(Protocol):
         """Create a ConfigMap."""
         ...
 
-    async def annotate(
+    async def annotate_config_map(
         self, config_map: config_maps.ConfigMap, annotations: config_maps.Changes
     ) -> None:
         """Change annotations of this very object, whatever its version is by now."""
         ...
 
-    async def change(
+    async def change_config_map(
         self,
         config_map: config_maps.ConfigMap,
         *,

@@ -32,26 +32,26 @@ class PolicyFileSource:
         check_every_seconds: float,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Prepare; see `policy_sources.read` for `paths`, which have no standard input."""
+        """Prepare; `policy_sources.read_policy_texts` has `paths`, but no standard input here."""
         self.origin = ", ".join(paths)
         self._paths = tuple(paths)
         self._check_every_seconds = check_every_seconds
         self._sleep = sleep
 
-    def read(self) -> versions.OfferedVersion:
+    def read_settled_texts(self) -> versions.OfferedVersion:
         """Return what is there, read twice in a row.
 
         Raises:
             InputError: it cannot be read, or holds no policies.
         """
-        found = self._read()
-        while (again := self._read()) != found:
+        found = self._read_paths()
+        while (again := self._read_paths()) != found:
             found = again
         return found
 
     async def read_first(self) -> versions.OfferedVersion:
         """Return what is there, or why that cannot be read."""
-        return await process.run_in_thread(self._poll)
+        return await process.run_in_thread(self._wait_for_change)
 
     async def run(
         self, take: Callable[[versions.OfferedVersion], None], known: versions.OfferedVersion
@@ -59,27 +59,27 @@ class PolicyFileSource:
         """Hand on what differs from `known`, as soon as it has settled."""
         while True:
             await self._sleep(self._check_every_seconds)
-            found = await process.run_in_thread(self._poll)
+            found = await process.run_in_thread(self._wait_for_change)
             if found != known:
-                known = await self._wait_settled(found)
+                known = await self._wait_until_settled(found)
                 take(known)
 
-    async def _wait_settled(self, found: versions.OfferedVersion) -> versions.OfferedVersion:
+    async def _wait_until_settled(self, found: versions.OfferedVersion) -> versions.OfferedVersion:
         while True:
             await self._sleep(SETTLE_SECONDS)
-            again = await process.run_in_thread(self._poll)
+            again = await process.run_in_thread(self._wait_for_change)
             if again == found:
                 return found
             found = again
 
-    def _poll(self) -> versions.OfferedVersion:
+    def _wait_for_change(self) -> versions.OfferedVersion:
         try:
-            return self._read()
+            return self._read_paths()
         except errors.InputError as error:
             return versions.OfferedVersion(problem=str(error))
 
-    def _read(self) -> versions.OfferedVersion:
-        return versions.OfferedVersion(tuple(policy_sources.read(self._paths)))
+    def _read_paths(self) -> versions.OfferedVersion:
+        return versions.OfferedVersion(tuple(policy_sources.read_policy_texts(self._paths)))
 
 
 class ReadOncePolicySource:

@@ -44,7 +44,7 @@ class VersionKey:
     hash: str
 
     @classmethod
-    def parse(cls, text: str) -> Self | None:
+    def parse_version_key(cls, text: str) -> Self | None:
         """Return what a key of the ConfigMap names, None if it is none of ours."""
         match = _KEY.fullmatch(text)
         if match is None:
@@ -61,7 +61,7 @@ class VersionKey:
         return f"{time}Z-{self.hash}.json.gz"
 
 
-class _Text(msgspec.Struct, frozen=True):
+class _StoredText(msgspec.Struct, frozen=True):
     name: str
     text: str
 
@@ -77,7 +77,7 @@ class FormerVersion(msgspec.Struct, frozen=True):
 
     hash: str
     origin: str
-    texts: tuple[_Text, ...]
+    texts: tuple[_StoredText, ...]
 
     @property
     def sources(self) -> tuple[source.SourceText, ...]:
@@ -85,14 +85,14 @@ class FormerVersion(msgspec.Struct, frozen=True):
         return tuple(source.SourceText(each.name, each.text) for each in self.texts)
 
 
-def encode(version_hash: str, origin: str, texts: tuple[source.SourceText, ...]) -> bytes:
+def encode_version(version_hash: str, origin: str, texts: tuple[source.SourceText, ...]) -> bytes:
     """Return the value of a key; equal versions have equal values."""
-    kept = FormerVersion(version_hash, origin, tuple(_Text(t.name, t.text) for t in texts))
+    kept = FormerVersion(version_hash, origin, tuple(_StoredText(t.name, t.text) for t in texts))
     return gzip.compress(msgspec.json.encode(kept), mtime=0)
 
 
-def decode(value: bytes) -> FormerVersion | None:
-    """Return what `encode` made the value of, None if it is something else."""
+def decode_version(value: bytes) -> FormerVersion | None:
+    """Return what `encode_version` made the value of, None if it is something else."""
     unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)  # with the header of gzip
     try:
         body = unpacker.decompress(value, _MAX_TEXT_BYTES)
@@ -101,15 +101,19 @@ def decode(value: bytes) -> FormerVersion | None:
         return None
 
 
-def decode_newest_first(kept: Mapping[str, bytes]) -> list[tuple[VersionKey, FormerVersion]]:
+def decode_versions_newest_first(
+    kept: Mapping[str, bytes],
+) -> list[tuple[VersionKey, FormerVersion]]:
     """Return the versions in a ConfigMap; keys that are none of ours are passed over."""
-    keys = {key: VersionKey.parse(key) for key in kept}
-    versions = [(named, decode(kept[key])) for key, named in keys.items() if named is not None]
+    keys = {key: VersionKey.parse_version_key(key) for key in kept}
+    versions = [
+        (named, decode_version(kept[key])) for key, named in keys.items() if named is not None
+    ]
     readable = [(named, version) for named, version in versions if version is not None]
     return sorted(readable, key=lambda one: one[0], reverse=True)
 
 
-def plan_changes(
+def plan_history_changes(
     kept: Mapping[str, bytes], new: VersionKey, value: bytes, keep: int
 ) -> dict[str, bytes | None] | None:
     """Return what becomes of keys when a version has been put to use.
@@ -117,7 +121,7 @@ def plan_changes(
     Args:
         kept: the ConfigMap as it is.
         new: the version.
-        value: what `encode` made of it.
+        value: what `encode_version` made of it.
         keep: how many versions are kept.
 
     Returns:
@@ -126,8 +130,8 @@ def plan_changes(
     """
     if len(value) > MAX_BYTES:
         return None
-    ours = {named: key for key in kept if (named := VersionKey.parse(key)) is not None}
-    readable = {named for named, key in ours.items() if decode(kept[key]) is not None}
+    ours = {named: key for key in kept if (named := VersionKey.parse_version_key(key)) is not None}
+    readable = {named for named, key in ours.items() if decode_version(kept[key]) is not None}
     newest = max(readable, default=None)
     same = [named for named in readable if named.hash == new.hash]
     if same and newest is not None and (newest.hash == new.hash or newest > new):
@@ -137,7 +141,9 @@ def plan_changes(
         key=lambda named: (named in readable, named),  # damaged ones go first
         reverse=True,
     )
-    used_bytes = len(value) + sum(len(kept[key]) for key in kept if VersionKey.parse(key) is None)
+    used_bytes = len(value) + sum(
+        len(kept[key]) for key in kept if VersionKey.parse_version_key(key) is None
+    )
     stays: set[str] = set()
     for named in left[: keep - 1]:
         used_bytes += len(kept[ours[named]])

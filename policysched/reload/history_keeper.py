@@ -44,10 +44,10 @@ class HistoryKeeper:
         )
         self._news = asyncio.Event()
 
-    def add(self, version: states.VersionInUse, origin: str) -> None:
+    def add_version(self, version: states.VersionInUse, origin: str) -> None:
         """Note that a version has been put to use."""
         if version.texts:
-            value = history.encode(version.hash, origin, version.texts)
+            value = history.encode_version(version.hash, origin, version.texts)
             self._waiting.append((history.VersionKey(version.loaded_at, version.hash), value))
             self._news.set()
 
@@ -59,28 +59,30 @@ class HistoryKeeper:
             while self._waiting:
                 oldest = self._waiting[0]
                 is_leading = self._is_leading()
-                pause_seconds = await self._write(*oldest) if is_leading else _LOOK_SECONDS
+                pause_seconds = await self._write_version(*oldest) if is_leading else _LOOK_SECONDS
                 if pause_seconds:
                     await self._sleep(pause_seconds)
                 elif self._waiting[0] is oldest:  # else newer ones have pushed it out
                     self._waiting.popleft()
 
-    async def _write(self, key: history.VersionKey, value: bytes) -> float:
+    async def _write_version(self, key: history.VersionKey, value: bytes) -> float:
         """Return when to try again, in seconds; 0 if the version is kept, or never will be."""
         try:
-            present = await self._store.read(self._namespace, self._name)
+            present = await self._store.read_config_map(self._namespace, self._name)
             kept = present.binary_data if present else {}
-            changes = history.plan_changes(kept, key, value, self._keep)
+            changes = history.plan_history_changes(kept, key, value, self._keep)
             if changes is None:
                 _log.warning("version %s is too large to be kept", key.hash)
             elif changes and present is not None:
-                await self._store.change(present, binary_data=changes)
+                await self._store.change_config_map(present, binary_data=changes)
             elif changes:
-                await self._store.create(self._namespace, self._name, {str(key): value}, LABELS)
+                await self._store.create_config_map(
+                    self._namespace, self._name, {str(key): value}, LABELS
+                )
         except errors.FencedError:
             return _LOOK_SECONDS
         except errors.KubeError as error:
-            if config_maps.is_final(error) and not isinstance(error, errors.ForbiddenError):
+            if config_maps.is_final_failure(error) and not isinstance(error, errors.ForbiddenError):
                 _log.warning("version %s is not kept: %s", key.hash, error)
                 return 0.0
             return self._retries.record_failure(error)

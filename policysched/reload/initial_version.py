@@ -75,13 +75,13 @@ class InitialVersionFinder:
         self._read_once: file_source.ReadOncePolicySource | None = None
         self._start: InitialVersion | None = None
 
-    def make_source(self, api: client.ApiClient, rng: random.Random) -> PolicySource | None:
+    def make_policy_source(self, api: client.ApiClient, rng: random.Random) -> PolicySource | None:
         """Return what is followed from the start on, None where nothing can change."""
         if self._settings.config_map:
             return config_map_source.ConfigMapSource(api, self._settings.config_map, rng)
         return self.files or self._read_once
 
-    async def begin(
+    async def find_first_version(
         self, api: client.ApiClient, rng: random.Random, stopping: asyncio.Event
     ) -> tuple[InitialVersion, PolicySource | None] | None:
         """Return the first version and the source to follow; None if the process is to stop.
@@ -90,13 +90,13 @@ class InitialVersionFinder:
             InputError: there is no good version.
             KubeError: what is kept cannot be read.
         """
-        source = self.make_source(api, rng)
+        source = self.make_policy_source(api, rng)
         if self._start is None and source is not None:
-            finding = self.find_remote(source, config_maps.ConfigMaps(api))
-            self._start = await process.run_unless_stopped(stopping, finding)
+            finding = self.find_remote_version(source, config_maps.ConfigMaps(api))
+            self._start = await process.run_until_stopped(stopping, finding)
         return None if self._start is None else (self._start, source)
 
-    def find_local(self) -> InitialVersion | None:
+    def find_local_version(self) -> InitialVersion | None:
         """Return what files say, None where the API server has to be asked.
 
         Raises:
@@ -113,29 +113,31 @@ class InitialVersionFinder:
         try:
             offer = self._read_files()
         except errors.InputError as error:
-            if not self._has_last_good:
+            if not self._has_last_good_version:
                 raise
             offer = versions.OfferedVersion(problem=str(error))
         if self.files is None:
             self._read_once = file_source.ReadOncePolicySource(self._settings.paths, offer)
-        found = self._recipe.check(offer)
+        found = self._recipe.check_version(offer)
         if isinstance(found, versions.CheckedVersion):
             return InitialVersion(found, offer)
-        if self._has_last_good:
+        if self._has_last_good_version:
             return None
         raise found.cause
 
     def _read_files(self) -> versions.OfferedVersion:
         if self.files is not None:
-            return self.files.read()
-        return versions.OfferedVersion(tuple(policy_sources.read(self._settings.paths)))
+            return self.files.read_settled_texts()
+        return versions.OfferedVersion(
+            tuple(policy_sources.read_policy_texts(self._settings.paths))
+        )
 
     @property
-    def _has_last_good(self) -> bool:
+    def _has_last_good_version(self) -> bool:
         is_wanted = self._settings.on_bad_start == "lastGood"
         return is_wanted and bool(self._settings.history_config_map)
 
-    async def find_remote(
+    async def find_remote_version(
         self, source: PolicySource, kept: config_map_store.ConfigMapStore
     ) -> InitialVersion:
         """Return what a source says, or what is kept where that is bad or frozen.
@@ -148,37 +150,43 @@ class InitialVersionFinder:
         if offer.is_frozen and not self._recipe.was_in_use(offer):
             wanted = f"version {offer.in_use}" if offer.in_use else "the version used last"
             _log.warning("reloads are frozen: looking for %s among those kept", wanted)
-            frozen = await self._find_stored(kept, offer.in_use)
+            frozen = await self._find_stored_version(kept, offer.in_use)
             if frozen is not None:
                 what = "" if frozen.hash == offer.in_use else ", its texts with the params of now"
                 _log.warning("reloads are frozen: starting on version %s%s", frozen.hash, what)
                 return InitialVersion(frozen, offer)
             _log.warning("reloads are frozen, but %s is not kept", wanted)
-        found = self._recipe.check(offer)
+        found = self._recipe.check_version(offer)
         if isinstance(found, versions.CheckedVersion):
             return InitialVersion(found, offer)
-        if not self._has_last_good:
+        if not self._has_last_good_version:
             raise found.cause
         _log.error("the policies are refused: %s", found.details)
-        last_good = await self._find_stored(kept, offer.in_use) or await self._find_stored(kept)
+        last_good = await self._find_stored_version(
+            kept, offer.in_use
+        ) or await self._find_stored_version(kept)
         if last_good is None:
             raise found.cause
         _log.error("starting on version %s, kept in the cluster", last_good.hash)
         return InitialVersion(last_good, offer, found)
 
-    async def _find_stored(
+    async def _find_stored_version(
         self, kept: config_map_store.ConfigMapStore, version_hash: str = ""
     ) -> versions.CheckedVersion | None:
         """Return the newest kept version that is good, or the one with this hash."""
         namespace, _, name = self._settings.history_config_map.partition("/")
         if not name:
             return None
-        stored = await kept.read(namespace, name)
-        for key, former in history.decode_newest_first(stored.binary_data if stored else {}):
+        stored = await kept.read_config_map(namespace, name)
+        for key, former in history.decode_versions_newest_first(
+            stored.binary_data if stored else {}
+        ):
             if version_hash not in ("", key.hash):
                 continue
             demanded = self._recipe.compute_hash(former.sources)
-            found = self._recipe.check(versions.OfferedVersion(former.sources, demanded=demanded))
+            found = self._recipe.check_version(
+                versions.OfferedVersion(former.sources, demanded=demanded)
+            )
             if isinstance(found, versions.CheckedVersion):
                 return found
             _log.warning("version %s is kept, but is not good any more: %s", key, found.summary)

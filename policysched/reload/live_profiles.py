@@ -63,7 +63,7 @@ class LiveProfiles:
         self._changed = asyncio.Event()
         self._served: frozenset[str] = frozenset()
 
-    def use(self, policy_set: policies.PolicySet, profiles: policies.Profiles) -> None:
+    def use_version(self, policy_set: policies.PolicySet, profiles: policies.Profiles) -> None:
         """Go by these profiles, made of `policy_set`, from the next pod on.
 
         Raises:
@@ -87,12 +87,12 @@ class LiveProfiles:
         self._scheduler.set_profiles(frameworks, profiles.annotation_keys, profiles.metric_needs)
         self.policy_set, self.current = policy_set, profiles
         self._changed.set()
-        self._warn_of_removed()
+        self._warn_of_removed_profiles()
 
-    def _warn_of_removed(self) -> None:
+    def _warn_of_removed_profiles(self) -> None:
         """Warn of profiles that are gone: their pods say that they wait, so nobody else would."""
         names = frozenset(self.current.by_name)
-        waiting = self._scheduler.events.pods.unserved.counts()
+        waiting = self._scheduler.events.pods.unserved.count_by_scheduler_name()
         for name in sorted(self._served - names):
             _log.warning(
                 "the profile `%s` is gone; pods with this schedulerName wait: %d, which nobody "
@@ -116,7 +116,7 @@ class LiveProfiles:
         """Return the profiles that pods are scheduled by now."""
         return self.current.by_name.values()
 
-    def metric_readers(self) -> tuple[readings.MetricReader, ...]:
+    def make_metric_readers(self) -> tuple[readings.MetricReader, ...]:
         """Return what tells people of the metrics that rules read now."""
         return self.current.metric_readers
 
@@ -127,12 +127,12 @@ class LiveProfiles:
             now = self._clock.now()
             change = self.current.next_change(now)
             seconds = _LONGEST_SLEEP_SECONDS if change is None else (change - now).total_seconds()
-            if await self._changed_within(min(seconds, _LONGEST_SLEEP_SECONDS)):
+            if await self._have_profiles_changed_within(min(seconds, _LONGEST_SLEEP_SECONDS)):
                 continue
             if change is not None and self._clock.now() >= change:
                 self._scheduler.queue.move_all_to_active_or_backoff(_POLICY_CHANGE, None, None)
 
-    async def _changed_within(self, seconds: float) -> bool:
+    async def _have_profiles_changed_within(self, seconds: float) -> bool:
         """Return whether there were other profiles meanwhile, as soon as there are."""
         try:
             async with asyncio.timeout(seconds):

@@ -38,7 +38,7 @@ _Used_contra = TypeVar("_Used_contra", contravariant=True)
 class ReloadTarget(Protocol[_Used_contra]):
     """What goes by the version in use; see `LiveProfiles`."""
 
-    def use(self, policy_set: policies.PolicySet, made: _Used_contra, /) -> None:
+    def use_version(self, policy_set: policies.PolicySet, made: _Used_contra, /) -> None:
         """Go by what was made of a version.
 
         Raises:
@@ -103,7 +103,7 @@ class Reloader(Generic[_Made]):
         self._newest = known
         self._considered = self._make_comparison_key(known)
 
-    def submit(self, offer: versions.OfferedVersion) -> None:
+    def submit_offer(self, offer: versions.OfferedVersion) -> None:
         """Note what the source has now; a former offer that has not been looked at is forgotten."""
         self._newest = offer
         if self._make_comparison_key(offer) != self._considered:
@@ -113,21 +113,21 @@ class Reloader(Generic[_Made]):
     async def run(self) -> NoReturn:
         """Look at offers until cancelled."""
         while True:
-            await self._wait(RETRY_SECONDS if self._is_hindered else None)
+            await self._wait_for_offer(RETRY_SECONDS if self._is_hindered else None)
             self._offered.clear()
-            await self._consider(self._newest)
+            await self._consider_offer(self._newest)
             self.is_busy = self._offered.is_set()
-            await self._wait(QUIET_SECONDS)
+            await self._wait_for_offer(QUIET_SECONDS)
             if not self._offered.is_set():
-                process.free_cycles()
+                process.collect_garbage_cycles()
 
-    async def _wait(self, seconds: float | None) -> None:
+    async def _wait_for_offer(self, seconds: float | None) -> None:
         """Return at the next offer, or when it has been quiet for so long."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._offered.wait()
 
-    async def _consider(self, offer: versions.OfferedVersion) -> None:
+    async def _consider_offer(self, offer: versions.OfferedVersion) -> None:
         essence = self._make_comparison_key(offer)
         if essence == self._considered and not self._is_hindered:
             return
@@ -135,48 +135,51 @@ class Reloader(Generic[_Made]):
         version_hash = self._recipe.compute_hash(offer.texts)
         if offer.is_frozen != self.state.is_frozen:
             change = "frozen" if offer.is_frozen else "no longer frozen"
-            _log.warning("reloads are %s %s", change, logs.fields(hash=self._current_hash))
+            _log.warning("reloads are %s %s", change, logs.make_log_fields(hash=self._current_hash))
         self.state.is_frozen = offer.is_frozen
         if version_hash == self.state.current.hash and not offer.problem:
-            self._keep()
-        elif offer.is_frozen and not self._recipe.is_demanded(offer):
+            self._keep_version_in_use()
+        elif offer.is_frozen and not self._recipe.is_requested_by_rollback(offer):
             _log.warning("reloads are frozen: %s is held back", _format_version(version_hash))
             self.state.record_frozen(version_hash)
         else:
-            await self._load(offer)
+            await self._load_version(offer)
 
     def _make_comparison_key(self, offer: versions.OfferedVersion) -> tuple[object, ...]:
         """Return what has to differ for an offer to be a new one."""
         texts = self._recipe.compute_hash(offer.texts)
         return (texts, offer.problem, offer.is_frozen, offer.is_frozen and offer.demanded)
 
-    def _keep(self) -> None:
+    def _keep_version_in_use(self) -> None:
         if self.state.refused is not None:
             _log.info(
-                "the policies are again those in use %s", logs.fields(hash=self._current_hash)
+                "the policies are again those in use %s",
+                logs.make_log_fields(hash=self._current_hash),
             )
         self.state.record_unchanged()
 
-    async def _load(self, offer: versions.OfferedVersion) -> None:
+    async def _load_version(self, offer: versions.OfferedVersion) -> None:
         started_seconds = self._clock.monotonic_seconds()
-        found = await process.run_in_thread(lambda: self._recipe.check(offer))
+        found = await process.run_in_thread(lambda: self._recipe.check_version(offer))
         if isinstance(found, versions.VersionRefusal):
-            self._refuse(found)
+            self._refuse_version(found)
             return
-        refusal = self._use(found)
+        refusal = self._use_version(found)
         if refusal is not None:
-            self._refuse(refusal)
+            self._refuse_version(refusal)
             return
         seconds = self._clock.monotonic_seconds() - started_seconds
         _log.info(
             "policies reloaded %s",
-            logs.fields(hash=found.hash, former=self._current_hash, seconds=f"{seconds:.3f}"),
+            logs.make_log_fields(
+                hash=found.hash, former=self._current_hash, seconds=f"{seconds:.3f}"
+            ),
         )
         self.state.record_load(states.make_version_in_use(found, self._clock.now()))
         # A version that mends this one does not wait until its metrics are given up.
         await self._live.wait_for_metrics(self._offered)
 
-    def _refuse(self, refusal: versions.VersionRefusal) -> None:
+    def _refuse_version(self, refusal: versions.VersionRefusal) -> None:
         told = self.state.refused
         if told is not None and (told.hash, told.details) == (refusal.hash, refusal.details):
             return  # it was tried again
@@ -188,17 +191,17 @@ class Reloader(Generic[_Made]):
         )
         self.state.record_refusal(refusal, self._clock.now())
 
-    def _use(self, checked: versions.CheckedVersion) -> versions.VersionRefusal | None:
+    def _use_version(self, checked: versions.CheckedVersion) -> versions.VersionRefusal | None:
         """Swap what decides, or say why not; between two awaits, so between two cycles."""
         try:
             made = self._make(checked)
         except errors.InputError as error:
-            return versions.make_refusal(checked.hash, error)
+            return versions.make_version_refusal(checked.hash, error)
         try:
-            self._live.use(checked.policy_set, made)
+            self._live.use_version(checked.policy_set, made)
         except errors.InputError as error:  # a right that is missing may be granted
             self._is_hindered = True
-            return versions.make_refusal(checked.hash, error)
+            return versions.make_version_refusal(checked.hash, error)
         return None
 
     @property

@@ -17,7 +17,7 @@ PATH = "/debug/policies"
 _ACTION = "Reloading"
 
 
-def collect_metrics(state: states.PolicyState) -> Iterable[core.Metric]:
+def collect_reload_metrics(state: states.PolicyState) -> Iterable[core.Metric]:
     """Yield which version is in use, and what became of others."""
     reloads = core.CounterMetricFamily(
         "policysched_reload",
@@ -56,13 +56,13 @@ def make_page(state: states.PolicyState) -> http_server.HttpPage:
     if state.refused is not None:
         refused = {
             "hash": state.refused.hash or None,
-            "at": _text(state.refused_at),
+            "at": _format_time(state.refused_at),
             "errors": state.refused.details,
         }
     document = {
         "origin": state.origin,
         "hash": current.hash,
-        "loadedAt": _text(current.loaded_at),
+        "loadedAt": _format_time(current.loaded_at),
         "frozen": state.is_frozen,
         "reloads": {
             result.value: state.reloads[result]
@@ -75,7 +75,7 @@ def make_page(state: states.PolicyState) -> http_server.HttpPage:
     return http_server.make_json_page(document)
 
 
-def _text(time: datetime.datetime | None) -> str | None:
+def _format_time(time: datetime.datetime | None) -> str | None:
     return time.isoformat() if time else None
 
 
@@ -93,13 +93,13 @@ class PolicyEventRecorder:
         self._target = target
         self._state = state
 
-    def record_event(self, told: states.ReloadEvent) -> None:
+    def record_reload_event(self, told: states.ReloadEvent) -> None:
         """Queue an event."""
         target = self._target()
         if target is None:
             return
         event_type, reason, note = self._describe_event(told)
-        self._recorder.record_of_object(target.reference, event_type, reason, _ACTION, note)
+        self._recorder.record_object_event(target.reference, event_type, reason, _ACTION, note)
 
     def _describe_event(self, told: states.ReloadEvent) -> tuple[str, str, str]:
         current = self._state.current.hash

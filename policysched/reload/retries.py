@@ -29,7 +29,7 @@ class WriteRetries:
         if str(error) != self._complaint:
             self._complaint = str(error)
             _log.warning("%s cannot be written, trying on: %s", self._what, error)
-        return _BACKOFF.seconds(self._failures, self._rng)
+        return _BACKOFF.compute_wait_seconds(self._failures, self._rng)
 
     def record_success(self) -> None:
         """Note that a write has arrived."""

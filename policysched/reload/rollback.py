@@ -68,19 +68,19 @@ class Rollback:
             InputError: no versions are kept there.
             KubeError: it cannot be read.
         """
-        stored = await self._read(self._kept_in)
+        stored = await self._read_config_map(self._kept_in)
         if stored is None:
             raise errors.InputError(
                 f"configmap {self._kept_in}",
                 "does not exist, so there are no former versions",
                 help="a scheduler makes it; `--history` names another one",
             )
-        target = await self._read(self._policies)
-        return StoredVersions(target, history.decode_newest_first(stored.binary_data))
+        target = await self._read_config_map(self._policies)
+        return StoredVersions(target, history.decode_versions_newest_first(stored.binary_data))
 
-    async def _read(self, name: str) -> config_maps.ConfigMap | None:
+    async def _read_config_map(self, name: str) -> config_maps.ConfigMap | None:
         namespace, _, own = name.partition("/")
-        return await self._store.read(namespace, own)
+        return await self._store.read_config_map(namespace, own)
 
     async def roll_back(self, wanted: str, *, freeze: bool = False) -> RollbackResult:
         """Write a version back, unless the policies change at the same time.
@@ -94,31 +94,31 @@ class Rollback:
             ConflictError: somebody else edits the policies.
             KubeError: it was not written, or that is not known.
         """
-        first = await self._target()
-        version = _choose((await self.list_versions()).versions, first, wanted)
+        first = await self._read_target()
+        version = _choose_version((await self.list_versions()).versions, first, wanted)
         target = first
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                return await self._write(version, target, freeze=freeze)
+                return await self._write_version(version, target, freeze=freeze)
             except kube_errors.ConflictError:
-                target = await self._target()
-                if _texts(target) != _texts(first) or attempt == _ATTEMPTS:
+                target = await self._read_target()
+                if _get_policy_texts(target) != _get_policy_texts(first) or attempt == _ATTEMPTS:
                     raise
         raise AssertionError  # the last attempt has returned or raised
 
-    async def _target(self) -> config_maps.ConfigMap:
-        target = await self._read(self._policies)
+    async def _read_target(self) -> config_maps.ConfigMap:
+        target = await self._read_config_map(self._policies)
         if target is None:
             raise errors.InputError(f"configmap {self._policies}", "does not exist")
         return target
 
-    async def _write(
+    async def _write_version(
         self, version: Version, target: config_maps.ConfigMap, *, freeze: bool
     ) -> RollbackResult:
         _, former = version
-        data, present = _data(former), _policies_of(target)
+        data, present = _make_config_map_data(former), _get_policies(target)
         said = target.metadata.annotations
-        is_frozen = freeze or statuses.is_frozen(said)
+        is_frozen = freeze or statuses.are_reloads_frozen(said)
         # What nothing holds back needs no demand; one that stays would pass a later freeze.
         demand = content_hash.hash_texts(
             former.sources, {}
@@ -136,18 +136,20 @@ class Rollback:
         ):
             return RollbackResult(version, is_written=False, is_frozen=is_frozen)
         dropped = dict.fromkeys(present.keys() - data.keys())
-        await self._store.change(
+        await self._store.change_config_map(
             target, data=dropped | data, binary_data=binary, annotations=annotations
         )
         is_written = data != present or bool(binary)
         return RollbackResult(version, is_written=is_written, is_frozen=is_frozen)
 
 
-def _choose(versions: list[Version], target: config_maps.ConfigMap, wanted: str) -> Version:
+def _choose_version(versions: list[Version], target: config_maps.ConfigMap, wanted: str) -> Version:
     if not wanted:
-        present = _policies_of(target)
+        present = _get_policies(target)
         is_whole = not policy_sources.list_policy_keys(target.binary_data)
-        others = [each for each in versions if not is_whole or _data(each[1]) != present]
+        others = [
+            each for each in versions if not is_whole or _make_config_map_data(each[1]) != present
+        ]
         if not others:
             raise errors.InputError(f"configmap {target.name}", "no other version is kept of it")
         return others[0]
@@ -159,14 +161,14 @@ def _choose(versions: list[Version], target: config_maps.ConfigMap, wanted: str)
     raise errors.InputError(f"`{wanted}`", problem, help=f"there are: {known}")
 
 
-def _texts(target: config_maps.ConfigMap) -> tuple[object, ...]:
+def _get_policy_texts(target: config_maps.ConfigMap) -> tuple[object, ...]:
     return target.data, target.binary_data
 
 
-def _policies_of(target: config_maps.ConfigMap) -> dict[str, str]:
+def _get_policies(target: config_maps.ConfigMap) -> dict[str, str]:
     return {key: text for key, text in target.data.items() if key.endswith(policy_sources.SUFFIX)}
 
 
-def _data(former: history.FormerVersion) -> dict[str, str]:
+def _make_config_map_data(former: history.FormerVersion) -> dict[str, str]:
     """Return a version as keys of a ConfigMap."""
     return {text.name.rpartition("/")[2]: text.text for text in former.texts}

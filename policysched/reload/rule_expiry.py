@@ -14,7 +14,7 @@ def _get_node_policies(profile: checked.CheckedProfile) -> Iterable[checked.Chec
     return profile.policies
 
 
-def collect_metrics(
+def collect_rule_expiry_metrics(
     current: Callable[[], policies.PolicySet],
     policies_of: Callable[
         [checked.CheckedProfile], Iterable[checked.CheckedPolicy]

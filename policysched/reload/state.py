@@ -100,28 +100,28 @@ class PolicyState:
         self.current = version
         self.refused = self.refused_at = None
         self.reloads[OfferOutcome.LOADED] += 1
-        self._notify(ReloadEvent(OfferOutcome.LOADED, version.hash))
+        self._notify_listeners(ReloadEvent(OfferOutcome.LOADED, version.hash))
 
     def record_refusal(self, refusal: versions.VersionRefusal, now: datetime.datetime) -> None:
         """Note that a version cannot be used."""
         self.refused, self.refused_at = refusal, now
         self.reloads[OfferOutcome.REFUSED] += 1
-        self._notify(
+        self._notify_listeners(
             ReloadEvent(OfferOutcome.REFUSED, refusal.hash, refusal.details, refusal.summary)
         )
 
     def record_frozen(self, version_hash: str) -> None:
         """Note that a version is not looked at, because reloads are frozen."""
         self.refused = self.refused_at = None
-        self._notify(ReloadEvent(OfferOutcome.FROZEN, version_hash))
+        self._notify_listeners(ReloadEvent(OfferOutcome.FROZEN, version_hash))
 
     def record_unchanged(self) -> None:
         """Note that the version in use is what the source has."""
         self.refused = self.refused_at = None
         outcome = OfferOutcome.FROZEN if self.is_frozen else OfferOutcome.KEPT
-        self._notify(ReloadEvent(outcome, self.current.hash))
+        self._notify_listeners(ReloadEvent(outcome, self.current.hash))
 
-    def _notify(self, told: ReloadEvent) -> None:
+    def _notify_listeners(self, told: ReloadEvent) -> None:
         for listener in self.listeners:
             try:
                 listener(told)

@@ -19,7 +19,7 @@ from policysched.reload import state as states
 _log = logging.getLogger(__name__)
 
 FREEZE = "policysched.io/freeze"
-"""The version in use stays; see `is_frozen`."""
+"""The version in use stays; see `are_reloads_frozen`."""
 ROLLBACK = "policysched.io/rollback"
 """Hash of texts, with params or without, that are loaded even while reloads are frozen."""
 HASH = "policysched.io/hash"
@@ -47,19 +47,19 @@ class WatchedConfigMap(Protocol):
         ...
 
 
-def make_annotations(state: states.PolicyState) -> dict[str, str | None]:
+def make_status_annotations(state: states.PolicyState) -> dict[str, str | None]:
     """Return the annotations that tell of a state; None stands for one that must not be there."""
     refused = state.refused
     status = "frozen" if state.is_frozen else "refused" if refused else "ok"
     return {
         HASH: state.current.hash,
         STATUS: status,
-        ERRORS: truncate(refused.details) if refused else None,
-        WARNINGS: truncate("\n".join(state.current.warnings)) or None,
+        ERRORS: truncate_with_ellipsis(refused.details) if refused else None,
+        WARNINGS: truncate_with_ellipsis("\n".join(state.current.warnings)) or None,
     }
 
 
-def truncate(text: str) -> str:
+def truncate_with_ellipsis(text: str) -> str:
     """Return the text, its end replaced by an ellipsis where it is too long."""
     encoded = text.encode()
     if len(encoded) <= MAX_ERRORS_BYTES:
@@ -104,10 +104,10 @@ class StatusAnnotations:
             await self._news.wait()
             self._news.clear()
             while pause_seconds := await self._write_once():
-                await self._pause(pause_seconds)
+                await self._wait_for_news(pause_seconds)
                 self._news.clear()
 
-    async def _pause(self, seconds: float) -> None:
+    async def _wait_for_news(self, seconds: float) -> None:
         """Return after some time, or as soon as there are news."""
         waiting = [
             asyncio.ensure_future(each) for each in (self._sleep(seconds), self._news.wait())
@@ -123,14 +123,14 @@ class StatusAnnotations:
         target = self._followed.latest
         if target is None or target.metadata.deletion_timestamp:
             return 0.0  # its end, and what follows, are news
-        wished = make_annotations(self._state)
+        wished = make_status_annotations(self._state)
         if not self._is_leading():
             self._written = None
-            return 0.0 if _has(target.metadata.annotations, wished) else _LOOK_SECONDS
-        if self._is_there(target, wished):
+            return 0.0 if _has_annotations(target.metadata.annotations, wished) else _LOOK_SECONDS
+        if self._are_annotations_present(target, wished):
             return 0.0
         try:
-            await self._store.annotate(target, wished)
+            await self._store.annotate_config_map(target, wished)
         except errors.FencedError:
             return _LOOK_SECONDS
         except errors.KubeError as error:
@@ -139,15 +139,17 @@ class StatusAnnotations:
         self._retries.record_success()
         return 0.0
 
-    def _is_there(self, target: config_maps.ConfigMap, wished: config_maps.Changes) -> bool:
+    def _are_annotations_present(
+        self, target: config_maps.ConfigMap, wished: config_maps.Changes
+    ) -> bool:
         """Return whether the object has these annotations; the watch may be behind our writes."""
         if self._written is not None and self._written[0] == target.metadata.uid:
             # What the watch shows may be older than our last write, and equal by chance.
-            return self._written[1] == wished and not lacks_status(target)
-        return _has(target.metadata.annotations, wished)
+            return self._written[1] == wished and not lacks_version_status(target)
+        return _has_annotations(target.metadata.annotations, wished)
 
 
-def is_frozen(annotations: Mapping[str, str]) -> bool:
+def are_reloads_frozen(annotations: Mapping[str, str]) -> bool:
     """Return whether reloads are held back: by any value but `false`.
 
     Whoever writes `yes` or `True` in an emergency means it, and must not be misread.
@@ -156,10 +158,10 @@ def is_frozen(annotations: Mapping[str, str]) -> bool:
     return said is not None and said.strip().lower() != "false"
 
 
-def lacks_status(config_map: config_maps.ConfigMap) -> bool:
+def lacks_version_status(config_map: config_maps.ConfigMap) -> bool:
     """Return whether nobody tells which version is in use, as after `kubectl replace`."""
     return HASH not in config_map.metadata.annotations
 
 
-def _has(present: Mapping[str, str], wished: config_maps.Changes) -> bool:
+def _has_annotations(present: Mapping[str, str], wished: config_maps.Changes) -> bool:
     return all(present.get(key) == value for key, value in wished.items())

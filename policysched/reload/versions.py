@@ -101,13 +101,13 @@ class VersionChecker:
         self._configuration = configuration
         self._scheduler_name = scheduler_name
         self._params = policies.convert_params(configuration)
-        self._judge = lint_gate.choose_judge(configuration.policies.lint_errors)
+        self._judge = lint_gate.choose_lint_judge(configuration.policies.lint_errors)
 
     def compute_hash(self, texts: Sequence[source.SourceText]) -> str:
         """Return what identifies this version, good or bad; "" without texts."""
         return content_hash.hash_texts(texts, self._params) if texts else ""
 
-    def is_demanded(self, offer: OfferedVersion) -> bool:
+    def is_requested_by_rollback(self, offer: OfferedVersion) -> bool:
         """Return whether somebody went back to this version on purpose.
 
         The texts say so, since params are not kept: with others than then, going back to what was
@@ -127,16 +127,18 @@ class VersionChecker:
 
     def was_in_use(self, offer: OfferedVersion) -> bool:
         """Return whether it is the version in use, or one that somebody went back to."""
-        return self.is_demanded(offer) or self.compute_hash(offer.texts) == offer.in_use
+        return (
+            self.is_requested_by_rollback(offer) or self.compute_hash(offer.texts) == offer.in_use
+        )
 
-    def check(self, offer: OfferedVersion) -> CheckedVersion | VersionRefusal:
+    def check_version(self, offer: OfferedVersion) -> CheckedVersion | VersionRefusal:
         """Check, lint and compile a version; it may run in any thread.
 
         Of one that was in use before, errors of lint are only warned of: a newer release, which
         finds more, must not take away what served until then.
         """
         if offer.problem:
-            return make_refusal("", errors.InputError("policies", offer.problem))
+            return make_version_refusal("", errors.InputError("policies", offer.problem))
         try:
             made = policies.from_sources(
                 offer.texts,
@@ -144,18 +146,18 @@ class VersionChecker:
                 self._scheduler_name,
                 self._configuration,
                 self._clock.now(),
-                lint_gate.downgrade_errors if self.was_in_use(offer) else self._judge,
+                lint_gate.downgrade_lint_errors if self.was_in_use(offer) else self._judge,
             )
-            return CheckedVersion(offer.texts, made, policies.compile_set(made))
+            return CheckedVersion(offer.texts, made, policies.compile_policy_set(made))
         except errors.InputError as error:
-            return make_refusal(self.compute_hash(offer.texts), error)
+            return make_version_refusal(self.compute_hash(offer.texts), error)
         except Exception as error:  # noqa: BLE001 - logged, see below
             # Whatever a text makes the compiler do, the version in use goes on.
             _log.exception("a version of the policies could not be compiled")
-            return make_refusal(self.compute_hash(offer.texts), error)
+            return make_version_refusal(self.compute_hash(offer.texts), error)
 
 
-def make_refusal(version_hash: str, error: Exception) -> VersionRefusal:
+def make_version_refusal(version_hash: str, error: Exception) -> VersionRefusal:
     """Return what an exception means for a version."""
     if isinstance(error, policies.PolicyError):
         faults = [

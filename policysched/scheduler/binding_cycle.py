@@ -58,7 +58,7 @@ class BindingCycle:
         self._counters = counters
         self._log = log
 
-    def prepare(self, assumed: scheduling_cycle.AssumedPod) -> bool:
+    def prepare_binding(self, assumed: scheduling_cycle.AssumedPod) -> bool:
         """Return whether the pod can go on; else it is undone.
 
         When it will take a while until it is bound, its node is made known before, to those who
@@ -71,21 +71,21 @@ class BindingCycle:
             assumed.decision.times.end("PreBindPreFlight", answer.code)
         except Exception as error:  # noqa: BLE001 - plugins are third parties' code
             _log.exception("a plugin failed before %s was bound", info.key)
-            return self._give_up(assumed, failure.internal_error(error))
+            return self._undo_failed_attempt(assumed, failure.make_internal_failure(error))
         if not answer.is_success and not answer.is_skip:
             failed = failure.AttemptFailure(answer.message, is_rejection=False)
-            return self._give_up(assumed, failed)
+            return self._undo_failed_attempt(assumed, failed)
         assumed.has_pre_bind = answer.is_success
         if assumed.has_pre_bind or assumed.is_waiting:
             assumed.queued.was_nominated = True
             self._status_writer.nominate(info, node_name)
         return True
 
-    def _give_up(
+    def _undo_failed_attempt(
         self, assumed: scheduling_cycle.AssumedPod, failed: failure.AttemptFailure
     ) -> bool:
         self._waiting.remove(assumed.info.uid)
-        self._undo(assumed, failed)
+        self._undo_assumed_pod(assumed, failed)
         return False
 
     async def wait_on_permit(self, assumed: scheduling_cycle.AssumedPod) -> bool:
@@ -95,14 +95,14 @@ class BindingCycle:
             answer = await self._waiting.wait(assumed.info.uid)
             assumed.decision.times.end(measurements.PERMIT_WAIT, answer.code)
         except asyncio.CancelledError:
-            self._undo(assumed, failure.CANCELLED)
+            self._undo_assumed_pod(assumed, failure.CANCELLED)
             raise
         if answer.is_rejection:
-            self._undo(assumed, failure.from_point("Permit", answer))
+            self._undo_assumed_pod(assumed, failure.make_point_failure("Permit", answer))
             return False
         if not answer.is_success:
             message = f"waiting on permit for pod: {answer.message}"
-            self._undo(assumed, failure.AttemptFailure(message, is_rejection=False))
+            self._undo_assumed_pod(assumed, failure.AttemptFailure(message, is_rejection=False))
             return False
         self._queue.done(assumed.info.uid)
         return True
@@ -112,18 +112,20 @@ class BindingCycle:
         framework, state, node_name = assumed.framework, assumed.state, assumed.node_name
         assumed.decision.times.begin()
         work = framework.binding.pre_bind(state, assumed.info, node_name)
-        answer = await self._answer(assumed, self._pre_binding.run(assumed.info.uid, work))
-        return self._goes_on(assumed, "PreBind", answer)
+        answer = await self._run_plugins(
+            assumed, self._pre_binding.run_plugins(assumed.info.uid, work)
+        )
+        return self._succeeded_at_point(assumed, "PreBind", answer)
 
     async def run(self, assumed: scheduling_cycle.AssumedPod) -> None:
         """Bind a pod that was permitted; it is bound or undone when this returns."""
         assumed.decision.times.begin()
         binding = assumed.framework.binding.bind(assumed.state, assumed.info, assumed.node_name)
-        answer = await self._answer(assumed, binding)
-        if self._goes_on(assumed, "Bind", answer):
-            await self._finish(assumed)
+        answer = await self._run_plugins(assumed, binding)
+        if self._succeeded_at_point(assumed, "Bind", answer):
+            await self._finish_binding(assumed)
 
-    async def _answer(
+    async def _run_plugins(
         self,
         assumed: scheduling_cycle.AssumedPod,
         work: Coroutine[Any, Any, status.Status],
@@ -132,13 +134,13 @@ class BindingCycle:
         try:
             return await work
         except asyncio.CancelledError:
-            self._undo(assumed, failure.CANCELLED)
+            self._undo_assumed_pod(assumed, failure.CANCELLED)
             raise
         except Exception as error:  # noqa: BLE001 - plugins are third parties' code
             _log.exception("a plugin failed while %s was bound", assumed.info.key)
-            return failure.internal_error(error)
+            return failure.make_internal_failure(error)
 
-    def _goes_on(
+    def _succeeded_at_point(
         self,
         assumed: scheduling_cycle.AssumedPod,
         point: str,
@@ -148,11 +150,11 @@ class BindingCycle:
             assumed.decision.times.end(point, answer.code)
             if answer.is_success:
                 return True
-            answer = failure.plugin_error(point, answer)
-        self._undo(assumed, answer)
+            answer = failure.make_plugin_failure(point, answer)
+        self._undo_assumed_pod(assumed, answer)
         return False
 
-    async def _finish(self, assumed: scheduling_cycle.AssumedPod) -> None:
+    async def _finish_binding(self, assumed: scheduling_cycle.AssumedPod) -> None:
         prof = assumed.framework.profile
         self._cache.finish_binding(assumed.info)
         self._counters.attempts[prof.scheduler_name, counts.AttemptResult.SCHEDULED] += 1
@@ -162,7 +164,7 @@ class BindingCycle:
             ports.EventType.NORMAL,
             SCHEDULED,
             BINDING,
-            event_notes.note(
+            event_notes.format_note(
                 f"Successfully assigned {assumed.info.key} to {assumed.node_name}", prof
             ),
             prof.scheduler_name,
@@ -176,13 +178,15 @@ class BindingCycle:
 
     def _note_bound(self, assumed: scheduling_cycle.AssumedPod) -> None:
         decision, queued = assumed.decision, assumed.queued
-        self._log.end(decision, counts.AttemptResult.SCHEDULED)
+        self._log.end_decision(decision, counts.AttemptResult.SCHEDULED)
         first_seconds = queued.initial_attempt_seconds
         if first_seconds is not None and decision.ended_seconds is not None:
             seconds = decision.ended_seconds - first_seconds
             self._log.measured.observe_bound_pod(decision.attempt, seconds)
 
-    def _undo(self, assumed: scheduling_cycle.AssumedPod, failed: failure.AttemptFailure) -> None:
+    def _undo_assumed_pod(
+        self, assumed: scheduling_cycle.AssumedPod, failed: failure.AttemptFailure
+    ) -> None:
         """Give everything back that was taken for the pod, then requeue or drop it.
 
         Others may fit into the place that becomes free. The pod itself must not be woken by that
@@ -191,12 +195,12 @@ class BindingCycle:
         info = assumed.info
         assumed.framework.binding.unreserve(assumed.state, info, assumed.node_name)
         self._counters.undone[assumed.framework.profile.scheduler_name] += 1
-        placed = object_changes.assign_node(info, assumed.node_name)
+        placed = object_changes.assign_node_to_pod(info, assumed.node_name)
         is_freed = self._cache.forget_pod(info)
         if is_freed and not failed.is_rejection:
             self._queue.move_all_to_active_or_backoff(object_changes.POD_DELETE, placed, None)
         profile = assumed.framework.profile
-        self._failures.handle(assumed.queued, profile, failed, assumed.decision)
+        self._failures.handle_failure(assumed.queued, profile, failed, assumed.decision)
         if is_freed and failed.is_rejection:
             self._queue.move_all_to_active_or_backoff(
                 object_changes.POD_DELETE, placed, None, lambda pod: pod.uid != info.uid

@@ -132,7 +132,7 @@ class DecisionLog:
         """Return the newest decision about a pod, given as `namespace/name`."""
         return next((d for d in reversed(self._ring) if d.pod == pod_key), None)
 
-    def record(
+    def record_decision(
         self,
         queued: queued_pod.QueuedPodInfo,
         prof: profile.Profile,
@@ -142,14 +142,16 @@ class DecisionLog:
     ) -> SchedulingDecision:
         """Remember what was decided about a pod, in the cycle that has just decided."""
         outcome = (
-            _result(result),
+            _get_attempt_result(result),
             result.node_name,
             _cut_message(result.message),
             result.feasible_count,
             result.node_count,
         )
-        decision = self._new(queued, prof, outcome, snap.now, started_seconds, result.times)
-        _condense(decision, result, snap)
+        decision = self._add_decision(
+            queued, prof, outcome, snap.now, started_seconds, result.times
+        )
+        _condense_arrays(decision, result, snap)
         self._ring.append(decision)
         for listener in self.listeners:
             try:
@@ -169,11 +171,11 @@ class DecisionLog:
         """Remember that a plugin broke, so that nothing was decided about a pod."""
         outcome = (counts.AttemptResult.ERROR, None, _cut_message(message), 0, 0)
         now, times = self._clock.now(), point_times.PointTimes()
-        decision = self._new(queued, prof, outcome, now, started_seconds, times)
+        decision = self._add_decision(queued, prof, outcome, now, started_seconds, times)
         self._ring.append(decision)
         return decision
 
-    def _new(
+    def _add_decision(
         self,
         queued: queued_pod.QueuedPodInfo,
         prof: profile.Profile,
@@ -199,7 +201,7 @@ class DecisionLog:
             times,
         )
 
-    def end(
+    def end_decision(
         self, decision: SchedulingDecision, result: counts.AttemptResult, message: str | None = None
     ) -> None:
         """Note how an attempt ended, with the message of its failure if it failed."""
@@ -228,7 +230,7 @@ def note_post_filter(
         decision.victims = tuple(victim.key for victim in answer.victims)
 
 
-def _result(result: runtime.ScheduleResult) -> counts.AttemptResult:
+def _get_attempt_result(result: runtime.ScheduleResult) -> counts.AttemptResult:
     if result.node_name is not None:
         return counts.AttemptResult.SCHEDULED
     is_rejection = result.status.is_rejection
@@ -239,7 +241,7 @@ def _cut_message(message: str) -> str:
     return standings.cut(message, MAX_MESSAGE_CHARACTERS)
 
 
-def _condense(
+def _condense_arrays(
     decision: SchedulingDecision, result: runtime.ScheduleResult, snap: snapshot.Snapshot
 ) -> None:
     """Copy the little that is worth keeping of long arrays, which change with the next cycle."""

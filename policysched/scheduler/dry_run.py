@@ -130,7 +130,7 @@ class DryRun:
         if not self.is_on or framework is None:
             return
         self.waiting.pop(pending.uid, None)
-        compared = self._compare(framework, _drop_own_nomination(pending), node_name)
+        compared = self._compare_pod(framework, _drop_own_nomination(pending), node_name)
         self.placed[name, compared.outcome] += 1
         if compared.outcome not in AGREEMENT:
             self.differences.append(compared)
@@ -144,31 +144,36 @@ class DryRun:
             del self.waiting[gone]
         for info in waiting.values():
             framework = self._framework_of(info.pod.spec.scheduler_name)
-            if framework is None or not self._is_left(info) or not _is_open(framework, info):
+            if (
+                framework is None
+                or not self._is_left_by_other_scheduler(info)
+                or not _is_choice_open(framework, info)
+            ):
                 self.waiting.pop(info.uid, None)
                 continue
             before = self.waiting.get(info.uid)
-            compared = self._compare(framework, _drop_own_nomination(info), None)
+            compared = self._compare_pod(framework, _drop_own_nomination(info), None)
             self.waiting[info.uid] = compared
             is_news = before is None or before.outcome is not compared.outcome
             if is_news and compared.outcome not in AGREEMENT:
                 self.differences.append(compared)
             yield
 
-    def _is_left(self, info: pod_shape.PodInfo) -> bool:
+    def _is_left_by_other_scheduler(self, info: pod_shape.PodInfo) -> bool:
         """Return whether the other scheduler has refused a pod, or has had its time."""
-        if _is_refused(info.pod):
+        if _is_marked_unschedulable(info.pod):
             return True
         created_at = info.pod.metadata.creation_timestamp
         if created_at is None:
             return False
         return (
-            self._clock.now().timestamp() - time_text.parse_seconds(created_at) > PATIENCE_SECONDS
+            self._clock.now().timestamp() - time_text.parse_rfc3339_seconds(created_at)
+            > PATIENCE_SECONDS
         )
 
     # --- one pod ----------------------------------------------------------------------------------
 
-    def _compare(
+    def _compare_pod(
         self, framework: runtime.Framework, info: pod_shape.PodInfo, their_node: str | None
     ) -> SchedulerComparison:
         started_seconds = self._clock.monotonic_seconds()
@@ -186,8 +191,12 @@ class DryRun:
                 f"{type(error).__name__}: {error}",
             )
         else:
-            outcome, our_node = _outcome(result, their_node, snap), result.node_name
-            why = "" if outcome in AGREEMENT else self._why(framework, info, result, their_node)
+            outcome, our_node = _classify_outcome(result, their_node, snap), result.node_name
+            why = (
+                ""
+                if outcome in AGREEMENT
+                else self._explain_difference(framework, info, result, their_node)
+            )
         self.seconds += self._clock.monotonic_seconds() - started_seconds
         return SchedulerComparison(
             info.key,
@@ -200,7 +209,7 @@ class DryRun:
             why,
         )
 
-    def _why(
+    def _explain_difference(
         self,
         framework: runtime.Framework,
         info: pod_shape.PodInfo,
@@ -216,10 +225,12 @@ class DryRun:
         self._explain_from_seconds = now_seconds + _EXPLAIN_SECONDS
         snap = self._cache.snapshot()
         found = framework.explain_pod(info, snap)
-        return _against(found, snap, their_node, result.node_name) or result.message
+        return (
+            _explain_against_their_node(found, snap, their_node, result.node_name) or result.message
+        )
 
 
-def _outcome(
+def _classify_outcome(
     result: runtime.ScheduleResult, their_node: str | None, snap: snapshot.Snapshot
 ) -> ComparisonOutcome:
     if not shadow.is_decision(result):
@@ -238,12 +249,14 @@ def _outcome(
         return ComparisonOutcome.EQUAL_NODE
     return (
         ComparisonOutcome.NEAR_NODE
-        if _is_near(result, their_node, snap)
+        if _has_near_total(result, their_node, snap)
         else ComparisonOutcome.OTHER_NODE
     )
 
 
-def _is_near(result: runtime.ScheduleResult, their_node: str, snap: snapshot.Snapshot) -> bool:
+def _has_near_total(
+    result: runtime.ScheduleResult, their_node: str, snap: snapshot.Snapshot
+) -> bool:
     table = result.scores
     if table is None:
         return False
@@ -252,7 +265,7 @@ def _is_near(result: runtime.ScheduleResult, their_node: str, snap: snapshot.Sna
     return bool(len(points)) and best - int(points[0]) <= NEAR_SHARE * best
 
 
-def _against(
+def _explain_against_their_node(
     found: explanation.Explanation, snap: snapshot.Snapshot, their_node: str, our_node: str | None
 ) -> str:
     """Return why their node is ruled out, or by how much another one is better."""
@@ -268,11 +281,11 @@ def _against(
     ours, theirs = (rows.index(snap.nodes.row_of[name]) for name in (our_node, their_node))
     totals = found.scores.totals
     our_points, their_points = (score_table.points(int(totals[at])) for at in (ours, theirs))
-    leads = _leads(found.scores, ours, theirs)
+    leads = _list_leading_scores(found.scores, ours, theirs)
     return f"{our_node} has {our_points} points, {their_node} {their_points} ({leads})"
 
 
-def _leads(table: score_table.ScoreTable, ours: int, theirs: int) -> str:
+def _list_leading_scores(table: score_table.ScoreTable, ours: int, theirs: int) -> str:
     """Return the scores that speak most for or against our node."""
     leads = {name: int(points[ours] - points[theirs]) for name, points in table.by_plugin.items()}
     differing = sorted((name for name in leads if leads[name]), key=lambda n: (-abs(leads[n]), n))
@@ -284,15 +297,15 @@ def _drop_own_nomination(info: pod_shape.PodInfo) -> pod_shape.PodInfo:
 
     One that follows a refusal stands: room was made there by preemption.
     """
-    if not info.pod.status.nominated_node_name or _is_refused(info.pod):
+    if not info.pod.status.nominated_node_name or _is_marked_unschedulable(info.pod):
         return info
     status = msgspec.structs.replace(info.pod.status, nominated_node_name="")
     return pod_shape.PodInfo(msgspec.structs.replace(info.pod, status=status), info.shape)
 
 
-def _is_refused(pod: objects.Pod) -> bool:
+def _is_marked_unschedulable(pod: objects.Pod) -> bool:
     return any(c.type == "PodScheduled" and c.status == "False" for c in pod.status.conditions)
 
 
-def _is_open(framework: runtime.Framework, info: pod_shape.PodInfo) -> bool:
+def _is_choice_open(framework: runtime.Framework, info: pod_shape.PodInfo) -> bool:
     return not info.is_terminating and framework.pre_enqueue(info).is_success

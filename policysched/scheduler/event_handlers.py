@@ -32,7 +32,7 @@ class NodeSink:
         """Take in a complete list: nodes that are not in it are gone."""
         listed = {node.name: node for node in nodes}
         for name in self._names - listed.keys():
-            self._remove(name)
+            self._remove_node(name)
         for node in listed.values():
             self.upsert(node)
 
@@ -47,15 +47,15 @@ class NodeSink:
         if old is None:
             self._queue.move_all_to_active_or_backoff(object_changes.NODE_ADD, None, node)
             return
-        for change in object_changes.node_changes(old, node):
+        for change in object_changes.list_node_events(old, node):
             self._queue.move_all_to_active_or_backoff(change, old, node)
 
     def delete(self, node: objects.Node) -> None:
         """Forget a node that was deleted."""
         if node.name in self._names:
-            self._remove(node.name)
+            self._remove_node(node.name)
 
-    def _remove(self, name: str) -> None:
+    def _remove_node(self, name: str) -> None:
         old = self._cache.get_node(name)
         self._names.discard(name)
         self._cache.remove_node(name)
@@ -117,7 +117,7 @@ class OwnerSink:
         """Take in a complete list: objects that are not in it are gone."""
         listed = {(owner.metadata.namespace, owner.metadata.name): owner for owner in owners}
         for namespace, name in self._known - listed.keys():
-            self._forget(namespace, name)
+            self._forget_selector(namespace, name)
         for owner in listed.values():
             self.upsert(owner)
 
@@ -125,15 +125,15 @@ class OwnerSink:
         """Take in a new or changed object."""
         namespace, name = owner.metadata.namespace, owner.metadata.name
         self._known.add((namespace, name))
-        self._cache.owners.set(self._kind, namespace, name, owner.selector)
+        self._cache.owners.set_selector(self._kind, namespace, name, owner.selector)
 
     def delete(self, owner: Owner) -> None:
         """Forget an object that was deleted."""
-        self._forget(owner.metadata.namespace, owner.metadata.name)
+        self._forget_selector(owner.metadata.namespace, owner.metadata.name)
 
-    def _forget(self, namespace: str, name: str) -> None:
+    def _forget_selector(self, namespace: str, name: str) -> None:
         self._known.discard((namespace, name))
-        self._cache.owners.set(self._kind, namespace, name, None)
+        self._cache.owners.set_selector(self._kind, namespace, name, None)
 
 
 class ClusterEventHandlers:
@@ -162,7 +162,7 @@ class ClusterEventHandlers:
         self.nodes = NodeSink(cache, queue)
         self.namespaces = NamespaceSink(cache, queue)
         self.owners = {kind: OwnerSink(cache, kind) for kind in owner_selectors.OwnerKind}
-        self.storage = storage_sinks.storage_sinks(cache.storage, queue)
+        self.storage = storage_sinks.make_storage_sinks(cache.storage, queue)
         self.budgets = storage_sinks.BudgetSink(cache.budgets)
 
     def refresh_metrics(self, samples: Mapping[str, Mapping[str, metric_table.Sample]]) -> None:

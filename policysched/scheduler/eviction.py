@@ -55,7 +55,7 @@ PREEMPTION_BY_SCHEDULER = "PreemptionByScheduler"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Preemption:
+class PodPreemption:
     """One pod makes room for itself.
 
     Attributes:
@@ -108,18 +108,20 @@ class Evictions:
         self._deleted_at_seconds: dict[str, float] = {}
         self._limit = asyncio.Semaphore(MAX_ALL_EVICTIONS)
 
-    def start(self, preemption: Preemption) -> None:
+    def start_preemption(self, preemption: PodPreemption) -> None:
         """Begin to evict; to be called before the preemptor goes back to the queue.
 
         Victims that are going already are left alone. If all are, there is nothing to do.
         """
-        self._forget_deleted()
-        staying = tuple(v for v in preemption.victims if not self._is_leaving(v))
+        self._forget_finished_preemptions()
+        staying = tuple(v for v in preemption.victims if not self._is_victim_leaving(v))
         if staying:
             self.in_progress.start(preemption.preemptor.uid)
-            self._start_task(self._carry_out(dataclasses.replace(preemption, victims=staying)))
+            self._start_task(
+                self._carry_out_preemption(dataclasses.replace(preemption, victims=staying))
+            )
 
-    def _forget_deleted(self) -> None:
+    def _forget_finished_preemptions(self) -> None:
         """Keep those whose end the watch has still to show."""
         earliest_seconds = self._clock.monotonic_seconds() - SHOWN_WITHIN_SECONDS
         self._deleted_at_seconds = {
@@ -128,11 +130,11 @@ class Evictions:
             if at_seconds > earliest_seconds and self._pods.current(uid) is not None
         }
 
-    async def _carry_out(self, preemption: Preemption) -> None:
+    async def _carry_out_preemption(self, preemption: PodPreemption) -> None:
         uid = preemption.preemptor.uid
         is_done = False
         try:
-            self._take_nominations_back(preemption)
+            self._withdraw_nominations(preemption)
             is_done = await self._evict_in_order(preemption)
         except Exception:  # noqa: BLE001 - or the preemptor would wait for ever
             _log.exception("making room for %s failed", preemption.preemptor.key)
@@ -142,38 +144,40 @@ class Evictions:
         if not is_done:
             self._queue.retry_after_error(uid)
             return
-        self._limit_wait(preemption)
+        self._limit_wait_for_victims(preemption)
         if self._was_woken_in_vain(preemption):
             self._queue.activate([uid])
 
-    def _take_nominations_back(self, preemption: Preemption) -> None:
+    def _withdraw_nominations(self, preemption: PodPreemption) -> None:
         """Let less important pods nominated to the node look elsewhere: it is too small for all."""
-        for info in self._queue.nominator.pods_on(preemption.node_name):
+        for info in self._queue.nominator.get_nominated_pods(preemption.node_name):
             if info.shape.priority < preemption.preemptor.shape.priority:
                 nominations.end_nomination(self._queue, info)
                 self._status_writer.nominate(self._pods.current(info.uid) or info, "")
 
-    async def _evict_in_order(self, preemption: Preemption) -> bool:
+    async def _evict_in_order(self, preemption: PodPreemption) -> bool:
         """Evict all victims; False when one could not be."""
         *others, last = preemption.victims
         if not await self._evict_several(preemption, others):
             return False
-        self.in_progress.wait_until(preemption.preemptor.uid, lambda: self._is_over(preemption))
+        self.in_progress.wait_until(
+            preemption.preemptor.uid, lambda: self._are_all_victims_leaving(preemption)
+        )
         async with self._limit:
-            return await self._evict(preemption, last)
+            return await self._evict_victim(preemption, last)
 
-    def _limit_wait(self, preemption: Preemption) -> None:
+    def _limit_wait_for_victims(self, preemption: PodPreemption) -> None:
         """Let the watch show the end of the victims, but do not wait for it for ever."""
         until_seconds = self._clock.monotonic_seconds() + SHOWN_WITHIN_SECONDS
 
         def is_over() -> bool:
             is_late = self._clock.monotonic_seconds() >= until_seconds
-            return is_late or self._is_over(preemption)
+            return is_late or self._are_all_victims_leaving(preemption)
 
         self.in_progress.wait_until(preemption.preemptor.uid, is_over)
 
     async def _evict_several(
-        self, preemption: Preemption, victims: Sequence[pod_shape.PodInfo]
+        self, preemption: PodPreemption, victims: Sequence[pod_shape.PodInfo]
     ) -> bool:
         """Evict victims several at a time, begin with no further one after a failure."""
         own_limit = asyncio.Semaphore(MAX_PARALLEL_EVICTIONS)
@@ -182,25 +186,25 @@ class Evictions:
         async def evict(victim: pod_shape.PodInfo) -> None:
             nonlocal is_failed
             async with own_limit, self._limit:
-                if not is_failed and not await self._evict(preemption, victim):
+                if not is_failed and not await self._evict_victim(preemption, victim):
                     is_failed = True
 
         await asyncio.gather(*map(evict, victims))
         return not is_failed
 
-    async def _evict(self, preemption: Preemption, victim: pod_shape.PodInfo) -> bool:
+    async def _evict_victim(self, preemption: PodPreemption, victim: pod_shape.PodInfo) -> bool:
         """Let one victim go; False when that failed or is not wanted any more."""
-        if not self._is_wanted(preemption):
+        if not self._is_preemption_wanted(preemption):
             return False
         if victim.uid in self._deleted_at_seconds:
             return True
         note = f"Preempted by pod {preemption.preemptor.uid} on node {preemption.node_name}"
-        if self._on_their_way.preempt(victim.uid, preemption.plugin):
+        if self._on_their_way.preempt_pod(victim.uid, preemption.plugin):
             preemption.turned_away.add(victim.uid)
-            self._record_event(preemption, victim, f"{note} (in kube-scheduler memory).")
+            self._record_eviction_event(preemption, victim, f"{note} (in kube-scheduler memory).")
             return True
         try:
-            was_there = await self._evictor.evict(victim, _disruption(preemption))
+            was_there = await self._evictor.evict(victim, _make_disruption_condition(preemption))
         except errors.RemoteError as error:
             self._counters.failed_evictions += 1
             key = preemption.preemptor.key
@@ -208,10 +212,12 @@ class Evictions:
             return False
         if was_there:
             self._deleted_at_seconds[victim.uid] = self._clock.monotonic_seconds()
-            self._record_event(preemption, victim, note)
+            self._record_eviction_event(preemption, victim, note)
         return True
 
-    def _record_event(self, preemption: Preemption, victim: pod_shape.PodInfo, note: str) -> None:
+    def _record_eviction_event(
+        self, preemption: PodPreemption, victim: pod_shape.PodInfo, note: str
+    ) -> None:
         """Count a victim and tell its owner.
 
         The event has no `related` object: kube-scheduler 1.36 writes none for a preemptor that is a
@@ -224,30 +230,32 @@ class Evictions:
             ports.EventType.NORMAL,
             PREEMPTED,
             PREEMPTING,
-            event_notes.note(note, prof),
+            event_notes.format_note(note, prof),
             prof.scheduler_name,
         )
 
     # --- what has become of them meanwhile --------------------------------------------------------
 
-    def _is_wanted(self, preemption: Preemption) -> bool:
+    def _is_preemption_wanted(self, preemption: PodPreemption) -> bool:
         """Return whether the preemptor still waits for room."""
         preemptor = self._pods.current(preemption.preemptor.uid)
         return preemptor is not None and not (
             preemptor.pod.spec.node_name or preemptor.is_terminating
         )
 
-    def _is_leaving(self, victim: pod_shape.PodInfo) -> bool:
+    def _is_victim_leaving(self, victim: pod_shape.PodInfo) -> bool:
         current = self._pods.current(victim.uid)
         return current is None or current.is_terminating
 
-    def _is_over(self, preemption: Preemption) -> bool:
+    def _are_all_victims_leaving(self, preemption: PodPreemption) -> bool:
         """Return whether the watch has shown of all victims that they go."""
         kept = preemption.turned_away
         # From the end: the last one goes last, and this is asked for each event of each pod.
-        return all(v.uid in kept or self._is_leaving(v) for v in reversed(preemption.victims))
+        return all(
+            v.uid in kept or self._is_victim_leaving(v) for v in reversed(preemption.victims)
+        )
 
-    def _was_woken_in_vain(self, preemption: Preemption) -> bool:
+    def _was_woken_in_vain(self, preemption: PodPreemption) -> bool:
         """Return whether no victim is left whose end would wake the preemptor again."""
         queued = self._queue.get(preemption.preemptor.uid)
         kept = preemption.turned_away
@@ -256,7 +264,7 @@ class Evictions:
         return all(v.uid in kept or self._pods.current(v.uid) is None for v in preemption.victims)
 
 
-def _disruption(preemption: Preemption) -> ports.PodCondition:
+def _make_disruption_condition(preemption: PodPreemption) -> ports.PodCondition:
     scheduler_name = preemption.preemptor.pod.spec.scheduler_name
     message = f"{scheduler_name}: preempting to accommodate a higher priority pod"
     return ports.PodCondition("True", PREEMPTION_BY_SCHEDULER, message)

@@ -57,10 +57,10 @@ CANCELLED = AttemptFailure("the scheduler is stopping", is_rejection=False, is_t
 """For pods that were on their way when the scheduler had to stop at once."""
 
 
-def from_point(point: str, answer: status.Status) -> AttemptFailure:
+def make_point_failure(point: str, answer: status.Status) -> AttemptFailure:
     """Return the failure of a pod that Reserve or Permit did not let pass on its chosen node."""
     if not answer.is_rejection:
-        return plugin_error(point, answer)
+        return make_plugin_failure(point, answer)
     reasons = ", ".join(sorted(f"1 {reason}" for reason in answer.reasons))
     plugins = frozenset((answer.plugin,)) if answer.plugin else frozenset()
     is_pending = answer.code is status.Code.PENDING
@@ -72,21 +72,21 @@ def from_point(point: str, answer: status.Status) -> AttemptFailure:
     )
 
 
-def plugin_error(point: str, answer: status.Status) -> AttemptFailure:
+def make_plugin_failure(point: str, answer: status.Status) -> AttemptFailure:
     """Return the failure of a plugin that met an error at an extension point."""
     reasons = ", ".join(answer.reasons)
     message = f'running {point} plugin "{answer.plugin}": {reasons}' if answer.plugin else reasons
     return AttemptFailure(message, is_rejection=answer.is_rejection)
 
 
-def internal_error(error: Exception) -> AttemptFailure:
+def make_internal_failure(error: Exception) -> AttemptFailure:
     """Return the failure of a plugin that raised instead of answering."""
     if isinstance(error, errors.PluginFailure):
         return AttemptFailure(str(error), is_rejection=False)
     return AttemptFailure(f"internal error: {type(error).__name__}: {error}", is_rejection=False)
 
 
-def does_not_fit(
+def make_fit_failure(
     message: str,
     diagnosis: interface.Diagnosis,
     made_room: interface.PostFilterResult | None,
@@ -124,7 +124,7 @@ class FailureHandler:
         self._counters = counters
         self._log = log
 
-    def handle(
+    def handle_failure(
         self,
         queued: queued_pod.QueuedPodInfo,
         prof: profile.Profile,
@@ -138,7 +138,7 @@ class FailureHandler:
         rejected = counts.AttemptResult.UNSCHEDULABLE
         result = rejected if failure.is_rejection else counts.AttemptResult.ERROR
         self._counters.attempts[prof.scheduler_name, result] += 1
-        self._log.end(decision, result, failure.message)
+        self._log.end_decision(decision, result, failure.message)
         if not failure.is_rejection:
             _log.warning("scheduling %s failed: %s", queued.info.key, decision.message)
         newest = self._pods.current(queued.uid)
@@ -149,20 +149,22 @@ class FailureHandler:
         queued.info = newest
         queued.unschedulable_plugins = set(failure.unschedulable_plugins)
         queued.pending_plugins = set(failure.pending_plugins)
-        self._make_room(newest, prof, failure)
+        self._evict_for_pod(newest, prof, failure)
         self._queue.add_unschedulable(queued)
-        nominations.update_after_failure(self._queue, newest, failure.nominated_node_name)
+        nominations.update_nomination_after_failure(
+            self._queue, newest, failure.nominated_node_name
+        )
         if failure.is_told:
-            self._publish(queued, prof, failure)
+            self._publish_failure(queued, prof, failure)
 
-    def _make_room(
+    def _evict_for_pod(
         self, info: pod_shape.PodInfo, prof: profile.Profile, failure: AttemptFailure
     ) -> None:
         made_room = failure.made_room
         if made_room is not None and made_room.status.is_success and failure.nominated_node_name:
             self._log.measured.victims.observe(len(made_room.victims))
-            self._evictions.start(
-                eviction.Preemption(
+            self._evictions.start_preemption(
+                eviction.PodPreemption(
                     info,
                     failure.nominated_node_name,
                     made_room.victims,
@@ -171,7 +173,7 @@ class FailureHandler:
                 )
             )
 
-    def _publish(
+    def _publish_failure(
         self, queued: queued_pod.QueuedPodInfo, prof: profile.Profile, failure: AttemptFailure
     ) -> None:
         brief = failure.brief or failure.message
@@ -180,9 +182,9 @@ class FailureHandler:
             ports.EventType.WARNING,
             FAILED_SCHEDULING,
             SCHEDULING,
-            event_notes.note(" ".join((brief, *failure.evidence)), prof),
+            event_notes.format_note(" ".join((brief, *failure.evidence)), prof),
             prof.scheduler_name,
-            equal_by=event_notes.note(brief, prof),
+            equal_by=event_notes.format_note(brief, prof),
         )
         reason = UNSCHEDULABLE if failure.is_rejection else SCHEDULER_ERROR
         message = standings.cut(failure.message, MAX_CONDITION_CHARACTERS)
@@ -192,12 +194,14 @@ class FailureHandler:
         shown = queued.info.pod.status.nominated_node_name
         if nominated == shown and not queued.was_nominated:
             nominated = None
-        if nominated is None and self._is_known(queued, condition):
+        if nominated is None and self._is_condition_known(queued, condition):
             return
         queued.reported = (reason, message)
         self._status_writer.set_condition(queued.info, condition, nominated)
 
-    def _is_known(self, queued: queued_pod.QueuedPodInfo, condition: ports.PodCondition) -> bool:
+    def _is_condition_known(
+        self, queued: queued_pod.QueuedPodInfo, condition: ports.PodCondition
+    ) -> bool:
         """Return whether the condition stands in the pod, or is on its way there."""
         if queued.reported == (condition.reason, condition.message):
             return True
@@ -208,7 +212,7 @@ class FailureHandler:
         )
 
 
-def skip_deleting(
+def record_skipped_deletion(
     info: pod_shape.PodInfo, prof: profile.Profile, recorder: ports.EventRecorder
 ) -> None:
     """Tell the owner of a pod that is being deleted that it will not be scheduled."""
@@ -217,6 +221,6 @@ def skip_deleting(
         ports.EventType.WARNING,
         FAILED_SCHEDULING,
         SCHEDULING,
-        event_notes.note(f"skip schedule deleting pod: {info.key}", prof),
+        event_notes.format_note(f"skip schedule deleting pod: {info.key}", prof),
         prof.scheduler_name,
     )

@@ -15,7 +15,7 @@ from policysched.framework import status, waiting_pods
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class _Work:
+class _PreBindRun:
     task: asyncio.Task[status.Status]
     stopped_for: str = ""
 
@@ -25,11 +25,13 @@ class PodsInPreBind:
 
     def __init__(self) -> None:
         """Start with none."""
-        self._works: dict[str, _Work] = {}
+        self._works: dict[str, _PreBindRun] = {}
 
-    async def run(self, uid: str, plugins: Coroutine[Any, Any, status.Status]) -> status.Status:
+    async def run_plugins(
+        self, uid: str, plugins: Coroutine[Any, Any, status.Status]
+    ) -> status.Status:
         """Return what the plugins answer, ERROR when they were stopped."""
-        work = self._works[uid] = _Work(asyncio.get_running_loop().create_task(plugins))
+        work = self._works[uid] = _PreBindRun(asyncio.get_running_loop().create_task(plugins))
         try:
             answer = await work.task
         except asyncio.CancelledError:
@@ -41,7 +43,7 @@ class PodsInPreBind:
         # Plugins that do not let themselves be stopped are too late all the same.
         return status.Status(status.Code.ERROR, (work.stopped_for,)) if work.stopped_for else answer
 
-    def stop(self, uid: str, reason: str) -> bool:
+    def stop_plugins(self, uid: str, reason: str) -> bool:
         """Stop the plugins of a pod; False when none are at work, so that it may be bound."""
         work = self._works.get(uid)
         if work is None or work.task.done():
@@ -58,8 +60,8 @@ class InFlightPods:
     waiting: waiting_pods.WaitingPods
     pre_binding: PodsInPreBind = dataclasses.field(default_factory=PodsInPreBind)
 
-    def preempt(self, uid: str, plugin: str) -> bool:
+    def preempt_pod(self, uid: str, plugin: str) -> bool:
         """Send a pod back to the queue for `plugin`; False when it is none of them."""
         if self.waiting.get(uid) is not None:
             return self.waiting.preempt(uid, plugin, "preempted")
-        return self.pre_binding.stop(uid, f"preempted by {plugin}")
+        return self.pre_binding.stop_plugins(uid, f"preempted by {plugin}")

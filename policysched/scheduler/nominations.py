@@ -20,7 +20,7 @@ from policysched.queue import scheduling_queue
 from policysched.scheduler import object_changes
 
 
-def update_after_failure(
+def update_nomination_after_failure(
     queue: scheduling_queue.SchedulingQueue, info: pod_shape.PodInfo, node_name: str | None
 ) -> None:
     """Nominate a pod that was just put back; "" for no node, None for what it had before.
@@ -28,12 +28,12 @@ def update_after_failure(
     The others hear of it when the API server shows it, as then this pod is not tried again for its
     own change of mind: two pods whose victims take long could wake each other without end.
     """
-    before = queue.nominator.node_of(info.uid)
+    before = queue.nominator.get_nominated_node(info.uid)
     shown = info.pod.status.nominated_node_name
     now = (shown or before or "") if node_name is None else node_name
     queue.nominator.nominate(info, now)
     if before and before not in (now, shown):
-        _wake(queue, info, before, but_for=info.uid)
+        _wake_lower_priority_pods(queue, info, before, but_for=info.uid)
 
 
 def end_nomination(
@@ -43,29 +43,29 @@ def end_nomination(
 
     A pod that waits is among those who hear of it.
     """
-    before = queue.nominator.remove(info.uid)
+    before = queue.nominator.remove_nomination(info.uid)
     if before and before != node_name:
-        _wake(queue, info, before)
+        _wake_lower_priority_pods(queue, info, before)
 
 
-def update(
+def update_waiting_pod(
     queue: scheduling_queue.SchedulingQueue,
     old: pod_shape.PodInfo,
     new: pod_shape.PodInfo,
     changes: Sequence[events.ClusterEvent],
 ) -> None:
     """Update a waiting pod in the queue, and tell the others if it left a node."""
-    before = queue.nominator.node_of(new.uid)
+    before = queue.nominator.get_nominated_node(new.uid)
     queue.update(old, new, changes)
-    is_news = before != queue.nominator.node_of(new.uid)
+    is_news = before != queue.nominator.get_nominated_node(new.uid)
     shown = old.pod.status.nominated_node_name
     if shown and shown != new.pod.status.nominated_node_name:
-        _wake(queue, old, shown, but_for="" if is_news else new.uid)
+        _wake_lower_priority_pods(queue, old, shown, but_for="" if is_news else new.uid)
     elif before and is_news:
-        _wake(queue, old, before)
+        _wake_lower_priority_pods(queue, old, before)
 
 
-def _wake(
+def _wake_lower_priority_pods(
     queue: scheduling_queue.SchedulingQueue,
     info: pod_shape.PodInfo,
     node_name: str,

@@ -29,22 +29,22 @@ def is_same_version(old: objects.ObjectMeta, new: objects.ObjectMeta) -> bool:
     return bool(new.resource_version) and old.resource_version == new.resource_version
 
 
-def pod_changes(old: pod_shape.PodInfo, new: pod_shape.PodInfo) -> list[events.ClusterEvent]:
+def list_pod_events(old: pod_shape.PodInfo, new: pod_shape.PodInfo) -> list[events.ClusterEvent]:
     """Return the events of an updated pod; a placed pod and a waiting one are different resources.
 
     A change of anything that no event names is UPDATE_OTHER.
     """
     is_placed = bool(new.pod.spec.node_name)
     resource = _Resource.POD if is_placed else _Resource.UNSCHEDULED_POD
-    actions = [] if old.shape is new.shape else _pod_actions(old.shape, new.shape)
+    actions = [] if old.shape is new.shape else _list_pod_actions(old.shape, new.shape)
     return [events.ClusterEvent(resource, a) for a in actions or [_Action.UPDATE_OTHER]]
 
 
-def _pod_actions(old: pod_shape.PodShape, new: pod_shape.PodShape) -> list[events.ActionType]:
+def _list_pod_actions(old: pod_shape.PodShape, new: pod_shape.PodShape) -> list[events.ActionType]:
     actions = []
     if old.labels != new.labels:
         actions.append(_Action.UPDATE_POD_LABEL)
-    if _is_scaled_down(old.requests, new.requests):
+    if _has_scaled_down(old.requests, new.requests):
         actions.append(_Action.UPDATE_POD_SCALE_DOWN)
     if old.spec.scheduling_gates and not new.spec.scheduling_gates:
         actions.append(_Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
@@ -54,7 +54,7 @@ def _pod_actions(old: pod_shape.PodShape, new: pod_shape.PodShape) -> list[event
     return actions
 
 
-def _is_scaled_down(
+def _has_scaled_down(
     old: pod_requests.PodResourceRequests, new: pod_requests.PodResourceRequests
 ) -> bool:
     return any(
@@ -62,7 +62,7 @@ def _is_scaled_down(
     )
 
 
-def node_changes(old: objects.Node, new: objects.Node) -> list[events.ClusterEvent]:
+def list_node_events(old: objects.Node, new: objects.Node) -> list[events.ClusterEvent]:
     """Return the events of an updated node; none when only its heartbeat is new."""
     actions = []
     if old.spec.unschedulable and not new.spec.unschedulable:
@@ -73,7 +73,7 @@ def node_changes(old: objects.Node, new: objects.Node) -> list[events.ClusterEve
         actions.append(_Action.UPDATE_NODE_LABEL)
     if old.spec.taints != new.spec.taints and _Action.UPDATE_NODE_TAINT not in actions:
         actions.append(_Action.UPDATE_NODE_TAINT)
-    if _condition_states(old) != _condition_states(new):
+    if _get_condition_states(old) != _get_condition_states(new):
         actions.append(_Action.UPDATE_NODE_CONDITION)
     if old.metadata.annotations != new.metadata.annotations:
         actions.append(_Action.UPDATE_NODE_ANNOTATION)
@@ -82,11 +82,11 @@ def node_changes(old: objects.Node, new: objects.Node) -> list[events.ClusterEve
     return [events.ClusterEvent(_Resource.NODE, action) for action in actions]
 
 
-def _condition_states(node: objects.Node) -> dict[str, str]:
+def _get_condition_states(node: objects.Node) -> dict[str, str]:
     return {condition.type: condition.status for condition in node.status.conditions}
 
 
-def assign_node(info: pod_shape.PodInfo, node_name: str) -> pod_shape.PodInfo:
+def assign_node_to_pod(info: pod_shape.PodInfo, node_name: str) -> pod_shape.PodInfo:
     """Return a pod as it looks once it is bound to a node; its shape stays the same."""
     spec = msgspec.structs.replace(info.pod.spec, node_name=node_name)
     return pod_shape.PodInfo(msgspec.structs.replace(info.pod, spec=spec), info.shape)

@@ -49,43 +49,43 @@ class PodSink:
 
     def replace(self, pods: Iterable[objects.Pod]) -> None:
         """Take in a complete list: pods that are not in it are gone."""
-        listed = {_uid(pod): pod for pod in pods}
+        listed = {_get_uid(pod): pod for pod in pods}
         for info in [info for uid, info in self._known.items() if uid not in listed]:
-            self._remove(info)
+            self._remove_pod(info)
         for pod in listed.values():
             self.upsert(pod)
 
     def upsert(self, pod: objects.Pod) -> None:
         """Take in a new or changed pod."""
-        old = self._known.get(_uid(pod))
+        old = self._known.get(_get_uid(pod))
         if old is not None and object_changes.is_same_version(old.pod.metadata, pod.metadata):
             return
         if pod.is_terminal:
             if old is not None:
-                self._remove(old)
+                self._remove_pod(old)
             return
         new = self._shapes.make_info(pod)
         self._known[new.uid] = new
-        self.unserved.observe(new.uid, pod)
+        self.unserved.observe_pod(new.uid, pod)
         if pod.spec.node_name:
-            self._placed(old, new)
+            self._follow_placed_pod(old, new)
         elif self._serves(pod.spec.scheduler_name):
-            self._waits(old, new)
+            self._follow_waiting_pod(old, new)
 
     def delete(self, pod: objects.Pod) -> None:
         """Forget a pod that was deleted."""
-        known = self._known.get(_uid(pod))
+        known = self._known.get(_get_uid(pod))
         if known is not None:
-            self._remove(known)
+            self._remove_pod(known)
 
     # --- pods with a node -------------------------------------------------------------------------
 
-    def _placed(self, old: pod_shape.PodInfo | None, new: pod_shape.PodInfo) -> None:
+    def _follow_placed_pod(self, old: pod_shape.PodInfo | None, new: pod_shape.PodInfo) -> None:
         if self.before_placed and old is not None and not old.pod.spec.node_name:
             self.before_placed(old, new.pod.spec.node_name)
         self._cache.update_pod(new)
         if old is not None and old.pod.spec.node_name:
-            for change in object_changes.pod_changes(old, new):
+            for change in object_changes.list_pod_events(old, new):
                 self._queue.move_all_to_active_or_backoff(change, old, new)
             return
         # Bound, by us or by another scheduler while the pod was queued or waited for Permit.
@@ -94,49 +94,53 @@ class PodSink:
         self._waiting.reject(new.uid, "", f"pod was bound to {new.pod.spec.node_name}")
         self._queue.move_all_to_active_or_backoff(object_changes.POD_ADD, None, new)
 
-    def _remove(self, info: pod_shape.PodInfo) -> None:
+    def _remove_pod(self, info: pod_shape.PodInfo) -> None:
         del self._known[info.uid]
-        self.unserved.forget(info.uid)
+        self.unserved.forget_pod(info.uid)
         nominations.end_nomination(self._queue, info)
         self._queue.delete(info.uid)
         if self._cache.is_assumed(info):
-            self._undo_assumed(info)
+            self._undo_assumed_pod(info)
         elif self._cache.remove_pod(info):
             self._queue.move_all_to_active_or_backoff(object_changes.POD_DELETE, info, None)
 
     # --- pods without a node ----------------------------------------------------------------------
 
-    def _waits(self, old: pod_shape.PodInfo | None, new: pod_shape.PodInfo) -> None:
+    def _follow_waiting_pod(self, old: pod_shape.PodInfo | None, new: pod_shape.PodInfo) -> None:
         if self._cache.is_assumed(new):
             if old is not None and new.is_terminating and not old.is_terminating:
-                self._undo_assumed(new)
+                self._undo_assumed_pod(new)
             return
         if old is None:
             self._queue.add(new)
             return
-        nominations.update(self._queue, old, new, object_changes.pod_changes(old, new))
+        nominations.update_waiting_pod(
+            self._queue, old, new, object_changes.list_pod_events(old, new)
+        )
 
-    def _undo_assumed(self, info: pod_shape.PodInfo) -> None:
+    def _undo_assumed_pod(self, info: pod_shape.PodInfo) -> None:
         """Free the place of a pod that is being deleted while its binding is under way.
 
         A pod that waits for Permit is turned away and undone by its own binding cycle; the binding
         of any other will be refused by the API server.
         """
-        placed = object_changes.assign_node(info, self._cache.node_of(info.uid) or "")
+        placed = object_changes.assign_node_to_pod(
+            info, self._cache.get_node_of_pod(info.uid) or ""
+        )
         if not self._waiting.reject(info.uid, "", "pod is being deleted"):
             self._cache.forget_pod(info)
             self._queue.move_all_to_active_or_backoff(object_changes.POD_DELETE, placed, None)
 
     # --- profiles that change ---------------------------------------------------------------------
 
-    def drop_unserved(self) -> None:
+    def drop_unserved_pods(self) -> None:
         """Take the pods that no profile serves any more out of the queue."""
         for info in self._known.values():
-            self.unserved.observe(info.uid, info.pod)
+            self.unserved.observe_pod(info.uid, info.pod)
             if not info.pod.spec.node_name and not self._serves(info.pod.spec.scheduler_name):
                 self._queue.delete(info.uid)
 
-    def add_served(self) -> None:
+    def add_newly_served_pods(self) -> None:
         """Queue the pending pods that no profile served before."""
         for info in self._known.values():
             is_ours = self._serves(info.pod.spec.scheduler_name)
@@ -145,7 +149,7 @@ class PodSink:
 
     def read_annotations(self, keys: frozenset[str]) -> None:
         """Look at pods anew for which it matters that policies read other annotations now."""
-        changed = self._shapes.read_annotations(keys)
+        changed = self._shapes.choose_read_annotations(keys)
         for uid, old in self._known.items() if changed else ():
             if changed.isdisjoint(old.pod.metadata.annotations):
                 continue
@@ -156,5 +160,5 @@ class PodSink:
                 self._queue.update(old, new, ())
 
 
-def _uid(pod: objects.Pod) -> str:
+def _get_uid(pod: objects.Pod) -> str:
     return pod.metadata.uid or pod.key

@@ -79,7 +79,7 @@ class Scheduler:
         self._clock = clock
         self._sleep = outside.sleep
         self._settings = settings or SchedulerSettings()
-        self._frameworks = _measured(frameworks, clock)
+        self._frameworks = _measure_frameworks(frameworks, clock)
         self._awake = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._bindings_in_flight = 0
@@ -105,7 +105,7 @@ class Scheduler:
             self.queue,
             self.waiting_pods,
             pod_shape.PodShapes(annotation_keys),
-            serves=self.serves,
+            serves=self.serves_scheduler_name,
         )
         self.preemptions, self._cycle, self._binding = self._make_cycles(outside)
 
@@ -125,7 +125,7 @@ class Scheduler:
             outside,
             self.counters,
             clock=self._clock,
-            start_task=self._start,
+            start_task=self._start_task,
         )
         failures = failure.FailureHandler(
             self.queue, self.events.pods, evictions, outside, self.counters, self.decisions
@@ -146,11 +146,11 @@ class Scheduler:
 
     # --- profiles ---------------------------------------------------------------------------------
 
-    def serves(self, scheduler_name: str) -> bool:
+    def serves_scheduler_name(self, scheduler_name: str) -> bool:
         """Return whether one of the profiles has this name."""
         return scheduler_name in self._frameworks
 
-    def framework(self, scheduler_name: str) -> runtime.Framework | None:
+    def get_framework(self, scheduler_name: str) -> runtime.Framework | None:
         """Return what decides the pods of a schedulerName, None if that is none of ours."""
         return self._frameworks.get(scheduler_name)
 
@@ -165,14 +165,14 @@ class Scheduler:
         Pods that wait are tried again; pods that are being bound keep what was decided for them.
         """
         has_other_names = frameworks.keys() != self._frameworks.keys()
-        self._frameworks = _measured(frameworks, self._clock)
-        self.cache.follow_metrics(metrics or metric_needs.MetricNeeds())
+        self._frameworks = _measure_frameworks(frameworks, self._clock)
+        self.cache.follow_metric_needs(metrics or metric_needs.MetricNeeds())
         if has_other_names:
-            self.events.pods.drop_unserved()
+            self.events.pods.drop_unserved_pods()
         self.events.pods.read_annotations(annotation_keys)
         self.queue.set_profiles(self._frameworks)
         if has_other_names:
-            self.events.pods.add_served()
+            self.events.pods.add_newly_served_pods()
 
     def pause(self) -> None:
         """Take no pod from the queue until as many `resume`; what was begun goes on."""
@@ -194,7 +194,7 @@ class Scheduler:
         if queued is None:
             return False
         framework = self._frameworks.get(queued.info.pod.spec.scheduler_name)
-        if framework is None or self._is_skipped(framework, queued):
+        if framework is None or self._skip_if_unneeded(framework, queued):
             self.queue.done(queued.uid)
             return True
         assumed = self._cycle.run(framework, queued)
@@ -213,9 +213,11 @@ class Scheduler:
         due = (self.queue.next_timer_seconds(), self.waiting_pods.next_deadline_seconds())
         return min((t for t in due if t is not None), default=None)
 
-    def _is_skipped(self, framework: runtime.Framework, queued: queued_pod.QueuedPodInfo) -> bool:
+    def _skip_if_unneeded(
+        self, framework: runtime.Framework, queued: queued_pod.QueuedPodInfo
+    ) -> bool:
         if queued.info.is_terminating:
-            failure.skip_deleting(queued.info, framework.profile, self._recorder)
+            failure.record_skipped_deletion(queued.info, framework.profile, self._recorder)
             return True
         return self.cache.get_pod(queued.uid) is not None
 
@@ -227,13 +229,13 @@ class Scheduler:
         return self._bindings_in_flight
 
     def _start_binding(self, assumed: scheduling_cycle.AssumedPod) -> None:
-        if not self._binding.prepare(assumed):
+        if not self._binding.prepare_binding(assumed):
             return
         if assumed.is_waiting or assumed.has_pre_bind:
-            self._start(self._wait_and_bind(assumed))
+            self._start_task(self._wait_and_bind(assumed))
         else:
             self._bindings_in_flight += 1
-            self._start(self._bind(assumed))
+            self._start_task(self._bind(assumed))
 
     async def _wait_and_bind(self, assumed: scheduling_cycle.AssumedPod) -> None:
         if assumed.is_waiting and not await self._binding.wait_on_permit(assumed):
@@ -250,7 +252,7 @@ class Scheduler:
             self._bindings_in_flight -= 1
             self._awake.set()
 
-    def _start(self, work: Coroutine[None, None, None]) -> None:
+    def _start_task(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -260,33 +262,33 @@ class Scheduler:
     async def run(self) -> None:
         """Schedule until `stop` is called; after that it may be run again."""
         if self._is_stopping:
-            self._start_over()
+            self._requeue_all_pods()
         while not self._is_stopping:
-            await self._turn()
+            await self._run_one_turn()
 
-    def _start_over(self) -> None:
+    def _requeue_all_pods(self) -> None:
         """Try all pods that wait anew, for others may have scheduled and written meanwhile."""
         self._is_stopping = False
-        for queued in self.queue.pods():
+        for queued in self.queue.list_waiting_pods():
             queued.reported = ("", "")
         self.queue.set_profiles(self._frameworks)
 
-    async def _turn(self) -> None:
+    async def _run_one_turn(self) -> None:
         self.run_timers()
         if self._bindings_in_flight >= self._settings.max_bindings_in_flight:
-            await self._wait(self.next_timer_seconds())
+            await self._wait_for_work(self.next_timer_seconds())
         elif self.schedule_one():
             await self._let_others_run()
         else:
-            await self._wait(self.next_timer_seconds())
+            await self._wait_for_work(self.next_timer_seconds())
 
-    async def _wait(self, until_seconds: float | None) -> None:
+    async def _wait_for_work(self, until_seconds: float | None) -> None:
         """Wait until something happens, or a time of the monotonic clock."""
         self._awake.clear()
         alarm = None
         if until_seconds is not None:
             seconds = until_seconds - self._clock.monotonic_seconds()
-            alarm = asyncio.create_task(self._ring_after(max(0.0, seconds)))
+            alarm = asyncio.create_task(self._wake_after(max(0.0, seconds)))
         try:
             await self._awake.wait()
         finally:
@@ -294,7 +296,7 @@ class Scheduler:
                 alarm.cancel()
         self._yielded_at_seconds = self._clock.monotonic_seconds()
 
-    async def _ring_after(self, seconds: float) -> None:
+    async def _wake_after(self, seconds: float) -> None:
         await self._sleep(seconds)
         self._awake.set()
 
@@ -319,7 +321,7 @@ class Scheduler:
         return await shutdown.finish_tasks(self._tasks, grace_seconds)
 
 
-def _measured(
+def _measure_frameworks(
     frameworks: Mapping[str, runtime.Framework], clock: clocks.Clock
 ) -> dict[str, runtime.Framework]:
     """Return the frameworks by name, their extension points measured by the clock of the loop."""

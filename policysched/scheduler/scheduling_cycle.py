@@ -91,19 +91,19 @@ class SchedulingCycle:
     ) -> AssumedPod | None:
         """Schedule a pod in flight; None when it goes nowhere, which is then taken care of."""
         self._cycles += 1
-        if self._cycles % _CYCLES_A_SAMPLE or not self._is_time_for_a_sample():
-            return self._run(framework, queued)
+        if self._cycles % _CYCLES_A_SAMPLE or not self._is_sample_due():
+            return self._run_cycle(framework, queued)
         with plugin_watch.measuring(self._watch):
-            return self._run(framework, queued)
+            return self._run_cycle(framework, queued)
 
-    def _is_time_for_a_sample(self) -> bool:
+    def _is_sample_due(self) -> bool:
         now_seconds = self._clock.monotonic_seconds()
         if now_seconds < self._next_sample_seconds:
             return False
         self._next_sample_seconds = now_seconds + _SAMPLE_INTERVAL_SECONDS
         return True
 
-    def _run(
+    def _run_cycle(
         self, framework: runtime.Framework, queued: queued_pod.QueuedPodInfo
     ) -> AssumedPod | None:
         started_seconds = self._clock.monotonic_seconds()
@@ -113,25 +113,25 @@ class SchedulingCycle:
             result = framework.schedule_pod(queued.info, snap)
             failed = None
             if result.node_name is None:
-                failed = self._make_room(framework, queued.info, snap, result)
+                failed = self._run_post_filter(framework, queued.info, snap, result)
         except Exception as error:  # noqa: BLE001 - plugins are third parties' code
             # One that breaks costs its pod an attempt, not all pods their scheduler.
             _log.exception("a plugin failed while %s was scheduled", queued.info.key)
-            failed = failure.internal_error(error)
+            failed = failure.make_internal_failure(error)
             decision = self._log.record_error(queued, prof, failed.message, started_seconds)
-            self._failures.handle(queued, prof, failed, decision)
+            self._failures.handle_failure(queued, prof, failed, decision)
             return None
-        decision = self._log.record(queued, prof, result, snap, started_seconds)
+        decision = self._log.record_decision(queued, prof, result, snap, started_seconds)
         if failed is not None:
             decisions.note_post_filter(decision, failed.made_room, failed.evidence)
-            self._failures.handle(queued, prof, failed, decision)
+            self._failures.handle_failure(queued, prof, failed, decision)
             return None
         place = AssumedPod(
             queued, framework, decision, result.state, result.node_name or "", is_waiting=False
         )
-        return self._assume(place, snap.now_seconds)
+        return self._assume_pod(place, snap.now_seconds)
 
-    def _make_room(
+    def _run_post_filter(
         self,
         framework: runtime.Framework,
         info: pod_shape.PodInfo,
@@ -153,28 +153,28 @@ class SchedulingCycle:
             self._log.measured.preemption_attempts += 1
             diagnosis.post_filter_message = ", ".join(made_room.status.reasons)
             result.message = messages.fit_error(diagnosis, snap.is_alive, snap.node_count)
-        failed = failure.does_not_fit(result.message, diagnosis, made_room)
-        room_bytes = event_notes.room_bytes(framework.profile)
+        failed = failure.make_fit_failure(result.message, diagnosis, made_room)
+        room_bytes = event_notes.compute_note_room(framework.profile)
         brief = result.message
         if len(brief.encode()) > room_bytes:
             nodes = snap.node_count
             brief = messages.brief_fit_error(diagnosis, snap.is_alive, nodes, room_bytes)
         return dataclasses.replace(failed, evidence=tuple(evidence), brief=brief)
 
-    def _assume(self, place: AssumedPod, now_seconds: float) -> AssumedPod | None:
+    def _assume_pod(self, place: AssumedPod, now_seconds: float) -> AssumedPod | None:
         info, node_name = place.info, place.node_name
         self._cache.assume_pod(info, node_name, now_seconds)
         nominations.end_nomination(self._queue, info, node_name)
         try:
-            failed, waits = _claim(place)
+            failed, waits = _reserve_and_permit(place)
         except Exception as error:  # noqa: BLE001 - as above
             _log.exception("a plugin failed while a place for %s was reserved", info.key)
-            failed, waits = failure.internal_error(error), {}
+            failed, waits = failure.make_internal_failure(error), {}
         if failed is not None:
             place.framework.binding.unreserve(place.state, info, node_name)
             self._cache.forget_pod(info)
             profile = place.framework.profile
-            self._failures.handle(place.queued, profile, failed, place.decision)
+            self._failures.handle_failure(place.queued, profile, failed, place.decision)
             return None
         if waits:
             self._waiting.add(info, node_name, waits)
@@ -185,7 +185,9 @@ class SchedulingCycle:
         return place
 
 
-def _claim(place: AssumedPod) -> tuple[failure.AttemptFailure | None, dict[str, float]]:
+def _reserve_and_permit(
+    place: AssumedPod,
+) -> tuple[failure.AttemptFailure | None, dict[str, float]]:
     """Run Reserve and Permit; return what failed, else for which plugins the pod has to wait."""
     times = place.decision.times
     times.begin()
@@ -193,9 +195,9 @@ def _claim(place: AssumedPod) -> tuple[failure.AttemptFailure | None, dict[str, 
     answer = framework.binding.reserve(state, info, node_name)
     times.end("Reserve", answer.code)
     if answer is not status.SUCCESS and not answer.is_success:
-        return failure.from_point("Reserve", answer), {}
+        return failure.make_point_failure("Reserve", answer), {}
     answer, waits = framework.binding.permit(state, info, node_name)
     times.end("Permit", answer.code)
     if answer is status.SUCCESS or answer.is_success or answer.code is status.Code.WAIT:
         return None, waits
-    return failure.from_point("Permit", answer), {}
+    return failure.make_point_failure("Permit", answer), {}

@@ -103,7 +103,7 @@ class ShadowDecisions:
         self._saved_seconds = _MOST_SAVED_SECONDS
         self._looked_at_seconds = clock.monotonic_seconds()
 
-    def follow(self) -> None:
+    def follow_candidates(self) -> None:
         """Take over candidates that are current now, if they are others than before."""
         current = self._current()
         if current is self._candidates:
@@ -115,14 +115,14 @@ class ShadowDecisions:
             for each in candidates
         }
 
-    def observe(
+    def observe_decision(
         self,
         decision: decisions.SchedulingDecision,
         result: runtime.ScheduleResult,
         snap: snapshot.Snapshot,
     ) -> None:
         """Decide a pod again; see `decisions.Listener`."""
-        self.follow()
+        self.follow_candidates()
         candidates = self._candidates.get(decision.scheduler_name)
         if not candidates or not shadow.is_decision(result):
             return
@@ -135,7 +135,7 @@ class ShadowDecisions:
             if not candidate.concerns(pod, snap):
                 continue
             tally = self.tallies[decision.scheduler_name, candidate.policy]
-            if is_busy and not self._has_saved_time():
+            if is_busy and not self._has_time_budget():
                 tally.skipped += 1
                 continue
             started_seconds = self._clock.monotonic_seconds()
@@ -144,9 +144,9 @@ class ShadowDecisions:
             tally.seconds += seconds
             if is_busy:
                 self._saved_seconds -= seconds
-            _note(tally, decision, verdict)
+            _note_verdict(tally, decision, verdict)
 
-    def _has_saved_time(self) -> bool:
+    def _has_time_budget(self) -> bool:
         now_seconds = self._clock.monotonic_seconds()
         saved = self._saved_seconds + BUSY_SHARE * (now_seconds - self._looked_at_seconds)
         self._saved_seconds = min(saved, _MOST_SAVED_SECONDS)
@@ -154,7 +154,7 @@ class ShadowDecisions:
         return self._saved_seconds > 0
 
 
-def _note(
+def _note_verdict(
     tally: ShadowPolicyTally, decision: decisions.SchedulingDecision, verdict: shadow.Verdict
 ) -> None:
     tally.outcomes[verdict.outcome] += 1

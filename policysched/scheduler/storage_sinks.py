@@ -46,8 +46,8 @@ class StorageSink(Generic[storages.ObjectT]):
 
     def replace(self, items: Iterable[storages.ObjectT]) -> None:
         """Take in a complete list: objects that are not in it are gone."""
-        listed = {_key(item): item for item in items}
-        for gone in [known for known in self._store if _key(known) not in listed]:
+        listed = {_make_object_key(item): item for item in items}
+        for gone in [known for known in self._store if _make_object_key(known) not in listed]:
             self.delete(gone)
         for item in listed.values():
             self.upsert(item)
@@ -77,7 +77,7 @@ class BudgetSink:
 
     def replace(self, items: Iterable[disruption_budgets.PodDisruptionBudget]) -> None:
         """Take in a complete list: budgets that are not in it are gone."""
-        listed = {_key(item): item for item in items}
+        listed = {_make_object_key(item): item for item in items}
         for budget in list(self._budgets):
             if (budget.namespace, budget.name) not in listed:
                 self._budgets.remove(budget.namespace, budget.name)
@@ -96,7 +96,7 @@ class BudgetSink:
 StorageSinks: TypeAlias = Mapping[type[storage_objects.StorageObject], StorageSink[Any]]
 
 
-def storage_sinks(
+def make_storage_sinks(
     storage: storages.Storage, queue: scheduling_queue.SchedulingQueue
 ) -> StorageSinks:
     """Return a sink for each kind of storage object, by its type."""
@@ -106,7 +106,7 @@ def storage_sinks(
     }
 
 
-def _key(
+def _make_object_key(
     item: storage_objects.StorageObject | disruption_budgets.PodDisruptionBudget,
 ) -> tuple[str, str]:
     return item.metadata.namespace, item.metadata.name

@@ -18,22 +18,22 @@ class UnservedPods:
         self._serves = serves
         self._pods: dict[str, objects.Pod] = {}
 
-    def observe(self, uid: str, pod: objects.Pod) -> None:
+    def observe_pod(self, uid: str, pod: objects.Pod) -> None:
         """Take in a pod that is new, has changed, or is to be judged by other profiles."""
         if pod.spec.node_name or self._serves(pod.spec.scheduler_name):
             self._pods.pop(uid, None)
         else:
             self._pods[uid] = pod
 
-    def forget(self, uid: str) -> None:
+    def forget_pod(self, uid: str) -> None:
         """Leave out a pod that is gone."""
         self._pods.pop(uid, None)
 
-    def counts(self) -> Counter[str]:
+    def count_by_scheduler_name(self) -> Counter[str]:
         """Return how many wait, by schedulerName."""
         return Counter(pod.spec.scheduler_name for pod in self._pods.values())
 
-    def list_ignored(self, before_seconds: float) -> Iterator[objects.Pod]:
+    def list_ignored_pods(self, before_seconds: float) -> Iterator[objects.Pod]:
         """Yield those that are older and of which no scheduler has said anything.
 
         A scheduler that finds no node for a pod says so in the condition PodScheduled; of pods with
@@ -47,5 +47,5 @@ class UnservedPods:
             if created is None or pod.metadata.deletion_timestamp is not None:
                 continue
             is_mentioned = any(each.type == _SCHEDULED for each in pod.status.conditions)
-            if not is_mentioned and time_text.parse_seconds(created) < before_seconds:
+            if not is_mentioned and time_text.parse_rfc3339_seconds(created) < before_seconds:
                 yield pod

@@ -38,7 +38,7 @@ _MAX_AT_ONCE = 4
 
 _WARN_SECONDS = 60.0
 
-_ANONYMOUS = reviews.User("system:anonymous", groups=("system:unauthenticated",))
+_ANONYMOUS = reviews.AuthenticatedUser("system:anonymous", groups=("system:unauthenticated",))
 _AUTHENTICATED = "system:authenticated"
 _ADMINISTRATORS = "system:masters"
 """They may do everything, whatever RBAC says (Kubernetes documentation, RBAC)."""
@@ -50,11 +50,13 @@ _V = TypeVar("_V")
 class RequestReviewer(Protocol):
     """Whom to ask; see `kube.reviews.ApiAccessReviewer`."""
 
-    async def user_of(self, token: str) -> reviews.User | None:
+    async def find_token_user(self, token: str) -> reviews.AuthenticatedUser | None:
         """Return whose token this is."""
         ...
 
-    async def may(self, user: reviews.User, verb: str, path: str) -> bool:
+    async def is_access_allowed(
+        self, user: reviews.AuthenticatedUser, verb: str, path: str
+    ) -> bool:
         """Return whether a user may see a path."""
         ...
 
@@ -67,14 +69,14 @@ class _ExpiringCache(Generic[_K, _V]):
         self._seconds = seconds
         self._by_key: collections.OrderedDict[_K, tuple[float, _V]] = collections.OrderedDict()
 
-    def find(self, key: _K) -> tuple[_V] | None:
+    def find_answer(self, key: _K) -> tuple[_V] | None:
         """Return the answer in a tuple of one, None where there is none."""
         until_seconds, *value = self._by_key.get(key, (0.0,))
         if not value or self._clock.monotonic_seconds() >= until_seconds:
             return None
         return (value[0],)
 
-    def keep(self, key: _K, value: _V) -> None:
+    def keep_answer(self, key: _K, value: _V) -> None:
         self._by_key.pop(key, None)
         self._by_key[key] = (self._clock.monotonic_seconds() + self._seconds, value)
         if len(self._by_key) > _MAX_KEPT:
@@ -109,99 +111,99 @@ class DelegatedAccess:
         self._warn_after_seconds = -math.inf
         self._is_anonymous = is_anonymous
         self._always_allowed = tuple(always_allowed)
-        self._users: _ExpiringCache[bytes, reviews.User | None] = _ExpiringCache(
+        self._users: _ExpiringCache[bytes, reviews.AuthenticatedUser | None] = _ExpiringCache(
             clock, token_seconds
         )
-        self._answers: _ExpiringCache[tuple[reviews.User, str, str], bool] = _ExpiringCache(
-            clock, answer_seconds
+        self._answers: _ExpiringCache[tuple[reviews.AuthenticatedUser, str, str], bool] = (
+            _ExpiringCache(clock, answer_seconds)
         )
         self._turns = asyncio.Semaphore(_MAX_AT_ONCE)
 
     async def check_access(self, asker: http_server.PageRequest) -> http_server.HttpPage | None:
         """Return what is answered to who may not see the page, None for who may."""
-        if any(_covers(pattern, asker.path) for pattern in self._always_allowed):
+        if any(_does_pattern_cover(pattern, asker.path) for pattern in self._always_allowed):
             return None
         try:
-            user = await self._user(asker)
+            user = await self._find_user(asker)
             if user is None:
-                return _make_refusal(401, "Unauthorized", "Unauthorized")
-            if await self._may(user, asker.method.lower(), asker.path):
+                return _make_status_page(401, "Unauthorized", "Unauthorized")
+            if await self._is_allowed(user, asker.method.lower(), asker.path):
                 return None
         except errors.RemoteError as error:
-            self._warn(error)
+            self._warn_of_review_failure(error)
             message = "the API server could not be asked who may see this page; try again later"
-            return _make_refusal(503, "ServiceUnavailable", message)
+            return _make_status_page(503, "ServiceUnavailable", message)
         verb = asker.method.lower()
         message = f'forbidden: User "{user.name}" cannot {verb} path "{asker.path}"'
-        return _make_refusal(403, "Forbidden", message)
+        return _make_status_page(403, "Forbidden", message)
 
-    def _warn(self, error: errors.RemoteError) -> None:
+    def _warn_of_review_failure(self, error: errors.RemoteError) -> None:
         """Tell why nobody gets in, once a minute: anybody can ask as often as they like."""
         now_seconds = self._clock.monotonic_seconds()
         if now_seconds >= self._warn_after_seconds:
             self._warn_after_seconds = now_seconds + _WARN_SECONDS
             _log.warning("nobody gets in, for the API server cannot be asked: %s", error)
 
-    async def _user(self, asker: http_server.PageRequest) -> reviews.User | None:
+    async def _find_user(self, asker: http_server.PageRequest) -> reviews.AuthenticatedUser | None:
         """Return who asks, None for a token that is nobody's, or a certificate that has expired."""
         if self._is_anonymous:
             return _ANONYMOUS
         if asker.certificate is not None:
-            if _has_expired(asker.certificate, self._clock.now().timestamp()):
+            if _has_certificate_expired(asker.certificate, self._clock.now().timestamp()):
                 return None  # since the handshake: connections may be kept for long
             user = _parse_subject(asker.certificate)
             if user is not None:
                 return user
-        token = _bearer_token(asker.authorization)
+        token = _parse_bearer_token(asker.authorization)
         if not token:
             return _ANONYMOUS
         key = hashlib.sha256(token.encode()).digest()  # tokens are not kept
         async with self._turns:
-            found = self._users.find(key)
+            found = self._users.find_answer(key)
             if found is None:
-                found = (await self._reviewer.user_of(token),)
-                self._users.keep(key, found[0])
+                found = (await self._reviewer.find_token_user(token),)
+                self._users.keep_answer(key, found[0])
         return found[0]
 
-    async def _may(self, user: reviews.User, verb: str, path: str) -> bool:
+    async def _is_allowed(self, user: reviews.AuthenticatedUser, verb: str, path: str) -> bool:
         if _ADMINISTRATORS in user.groups:
             return True
         key = (user, verb, path)
         async with self._turns:
-            found = self._answers.find(key)
+            found = self._answers.find_answer(key)
             if found is None:
-                found = (await self._reviewer.may(user, verb, path),)
-                self._answers.keep(key, found[0])
+                found = (await self._reviewer.is_access_allowed(user, verb, path),)
+                self._answers.keep_answer(key, found[0])
         return found[0]
 
 
-def _covers(pattern: str, path: str) -> bool:
+def _does_pattern_cover(pattern: str, path: str) -> bool:
     if pattern.endswith("*"):
         return path.startswith(pattern[:-1])
     return path == pattern
 
 
-def _bearer_token(authorization: str) -> str:
+def _parse_bearer_token(authorization: str) -> str:
     scheme, _, token = authorization.strip().partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
-def _has_expired(certificate: Mapping[str, Any], now_seconds: float) -> bool:
+def _has_certificate_expired(certificate: Mapping[str, Any], now_seconds: float) -> bool:
     until = certificate.get("notAfter")
     return until is not None and ssl.cert_time_to_seconds(until) < now_seconds
 
 
-def _parse_subject(certificate: Mapping[str, Any]) -> reviews.User | None:
+def _parse_subject(certificate: Mapping[str, Any]) -> reviews.AuthenticatedUser | None:
     """Return whom a certificate names (`request/x509`, CommonNameUserConversion)."""
     pairs = [pair for rdn in certificate.get("subject", ()) for pair in rdn]
     names = [value for kind, value in pairs if kind == "commonName"]
     if not names or not names[-1]:
         return None
     groups = tuple(value for kind, value in pairs if kind == "organizationName")
-    return reviews.User(names[-1], groups=(*groups, _AUTHENTICATED))
+    return reviews.AuthenticatedUser(names[-1], groups=(*groups, _AUTHENTICATED))
 
 
-def _make_refusal(status: int, reason: str, message: str) -> http_server.HttpPage:
+def _make_status_page(status: int, reason: str, message: str) -> http_server.HttpPage:
     """Return a v1 Status, as the API server answers with."""
     body = {
         "kind": "Status",

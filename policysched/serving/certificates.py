@@ -47,7 +47,7 @@ class CertificateFiles:
         self._files = (pathlib.Path(cert_file), pathlib.Path(key_file))
         self.name = cert_file
 
-    def fingerprint(self) -> _Fingerprint:
+    def compute_fingerprint(self) -> _Fingerprint:
         """Return what changes with the files, whatever links lead to them.
 
         Raises:
@@ -56,14 +56,14 @@ class CertificateFiles:
         found = (file.stat() for file in self._files)
         return tuple((each.st_ino, each.st_mtime_ns, each.st_size) for each in found)
 
-    def load(self, context: ssl.SSLContext) -> None:
+    def load_into_context(self, context: ssl.SSLContext) -> None:
         """Let `context` show the certificate.
 
         Raises:
             OSError: a file cannot be read, or both make no pair (ssl.SSLError).
         """
         cert_file, key_file = self._files
-        context.load_cert_chain(cert_file, key_file, password=_no_password)
+        context.load_cert_chain(cert_file, key_file, password=_refuse_password)
 
 
 class SelfSignedCertificate:
@@ -73,15 +73,15 @@ class SelfSignedCertificate:
 
     def __init__(self, hosts: tuple[str, ...], clock: clocks.Clock) -> None:
         """Make a key, and a certificate for these names and addresses."""
-        self._chain, self._key = _make_self_signed(hosts, clock.now())
+        self._chain, self._key = _make_self_signed_pair(hosts, clock.now())
 
-    def fingerprint(self) -> _Fingerprint:
+    def compute_fingerprint(self) -> _Fingerprint:
         """Return what never changes."""
         return ()
 
-    def load(self, context: ssl.SSLContext) -> None:
+    def load_into_context(self, context: ssl.SSLContext) -> None:
         """Let `context` show the certificate; OpenSSL reads it from files, here of memory alone."""
-        with _memory_file(self._chain) as chain, _memory_file(self._key) as key:
+        with _open_memory_file(self._chain) as chain, _open_memory_file(self._key) as key:
             context.load_cert_chain(chain, key)
 
 
@@ -100,12 +100,12 @@ class CertificateReloader:
         self._refused: object = None
         self._looked_at_seconds = clock.monotonic_seconds()
         try:
-            self._fingerprint = pair.fingerprint()
-            self._context = _make_context(pair, "")
+            self._fingerprint = pair.compute_fingerprint()
+            self._context = _make_tls_context(pair, "")
         except OSError as error:
             raise errors.ConfigurationError(
                 f"`{error.filename or pair.name}`",
-                f"the certificate cannot be used: {_describe_problem(error)}",
+                f"the certificate cannot be used: {_describe_certificate_problem(error)}",
                 help="both files must be PEM, the key its own and without a password",
             ) from error
 
@@ -117,15 +117,16 @@ class CertificateReloader:
             self._reload_if_changed()
         return self._context
 
-    def trust(self, authority: str) -> None:
+    def trust_client_authority(self, authority: str) -> None:
         """Take client certificates that `authority` signs (PEM, "" for none) from now on."""
         if authority == self._authority:
             return
         try:
-            self._context = _make_context(self._pair, authority)
+            self._context = _make_tls_context(self._pair, authority)
         except (OSError, ValueError) as error:
             _log.warning(
-                "certificates of clients are checked as before: %s", _describe_problem(error)
+                "certificates of clients are checked as before: %s",
+                _describe_certificate_problem(error),
             )
             return
         self._authority = authority
@@ -134,12 +135,12 @@ class CertificateReloader:
         """Load the pair if it has changed; tell once of each that cannot be used."""
         found: _Fingerprint | None = None
         try:
-            found = self._pair.fingerprint()
+            found = self._pair.compute_fingerprint()
             if found == self._fingerprint:
                 return
-            self._context = _make_context(self._pair, self._authority)
+            self._context = _make_tls_context(self._pair, self._authority)
         except OSError as error:
-            problem = (found, _describe_problem(error))
+            problem = (found, _describe_certificate_problem(error))
             if problem != self._refused:
                 self._refused = problem
                 _log.warning("keeping the old certificate: %s: %s", self._pair.name, problem[1])
@@ -148,7 +149,9 @@ class CertificateReloader:
         _log.info("the certificate was read again: %s", self._pair.name)
 
 
-def _make_context(pair: CertificateFiles | SelfSignedCertificate, authority: str) -> ssl.SSLContext:
+def _make_tls_context(
+    pair: CertificateFiles | SelfSignedCertificate, authority: str
+) -> ssl.SSLContext:
     """Return new settings.
 
     Raises:
@@ -162,24 +165,24 @@ def _make_context(pair: CertificateFiles | SelfSignedCertificate, authority: str
     # A session that is resumed would show a client certificate that nobody has looked at again.
     context.options |= ssl.OP_NO_TICKET
     context.num_tickets = 0
-    pair.load(context)
+    pair.load_into_context(context)
     if authority:
         context.load_verify_locations(cadata=authority)
         context.verify_mode = ssl.CERT_OPTIONAL
     return context
 
 
-def _no_password() -> str:
+def _refuse_password() -> str:
     """Return what opens no key, instead of a question at the terminal."""
     return ""
 
 
-def _describe_problem(error: Exception) -> str:
+def _describe_certificate_problem(error: Exception) -> str:
     return getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)
 
 
 @contextlib.contextmanager
-def _memory_file(content: bytes) -> Iterator[str]:
+def _open_memory_file(content: bytes) -> Iterator[str]:
     """Yield the path of a file that is on no disk."""
     number = os.memfd_create("policysched")
     try:
@@ -190,13 +193,13 @@ def _memory_file(content: bytes) -> Iterator[str]:
         os.close(number)
 
 
-def list_own_names(host: str) -> tuple[str, ...]:
+def list_own_host_names(host: str) -> tuple[str, ...]:
     """Return what a certificate of a server on `host` is good for: this machine's names, it."""
     names = ("localhost", "127.0.0.1", "::1", socket.gethostname(), host)
     return tuple(dict.fromkeys(each for each in names if each.isascii()))
 
 
-def _make_self_signed(hosts: tuple[str, ...], now: datetime.datetime) -> tuple[bytes, bytes]:
+def _make_self_signed_pair(hosts: tuple[str, ...], now: datetime.datetime) -> tuple[bytes, bytes]:
     """Return certificate and key in PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(oid.NameOID.COMMON_NAME, "policysched")])
@@ -208,7 +211,9 @@ def _make_self_signed(hosts: tuple[str, ...], now: datetime.datetime) -> tuple[b
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - _BEFORE)
         .not_valid_after(now + datetime.timedelta(days=_SELF_SIGNED_DAYS))
-        .add_extension(x509.SubjectAlternativeName([_general_name(each) for each in hosts]), False)
+        .add_extension(
+            x509.SubjectAlternativeName([_make_general_name(each) for each in hosts]), False
+        )
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(x509.ExtendedKeyUsage([oid.ExtendedKeyUsageOID.SERVER_AUTH]), False)
         .sign(key, hashes.SHA256())
@@ -221,7 +226,7 @@ def _make_self_signed(hosts: tuple[str, ...], now: datetime.datetime) -> tuple[b
     return certificate.public_bytes(serialization.Encoding.PEM), secret
 
 
-def _general_name(host: str) -> x509.GeneralName:
+def _make_general_name(host: str) -> x509.GeneralName:
     try:
         return x509.IPAddress(ipaddress.ip_address(host))
     except ValueError:

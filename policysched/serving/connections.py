@@ -64,12 +64,12 @@ class AddressRateLimiter:
         self._ahead_seconds = _AHEAD_SECONDS - self._seconds
         self._paid_until: collections.OrderedDict[str, float] = collections.OrderedDict()
 
-    def wait_seconds(self, address: str, now_seconds: float) -> float:
+    def compute_wait_seconds(self, address: str, now_seconds: float) -> float:
         """Return how long to wait before doing it once more, 0.0 for not at all."""
         paid_until = max(self._paid_until.get(address, 0.0), now_seconds)
         return max(0.0, paid_until - self._ahead_seconds - now_seconds)
 
-    def count(self, address: str, now_seconds: float) -> None:
+    def count_action(self, address: str, now_seconds: float) -> None:
         """Note that it was done once more, or will be after the wait."""
         paid_until = max(self._paid_until.pop(address, 0.0), now_seconds)
         self._paid_until[address] = paid_until + self._seconds
@@ -78,7 +78,7 @@ class AddressRateLimiter:
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class _Connection:
+class _AcceptedConnection:
     """One connection; without `transport` its handshake is under way."""
 
     opening: asyncio.Task[None] | None = None
@@ -88,7 +88,7 @@ class _Connection:
     def is_open(self) -> bool:
         return self.transport is None or not self.transport.is_closing()
 
-    def drop(self) -> None:
+    def drop_connection(self) -> None:
         """End it at once, whatever the other side does."""
         if isinstance(self.transport, asyncio.Transport):
             self.transport.abort()
@@ -120,11 +120,13 @@ class ConnectionAcceptor:
         self._tls = tls
         self._limit = limits.at_once
         self._pace = AddressRateLimiter(limits.new_per_second)
-        self._by_protocol: dict[asyncio.BaseProtocol, _Connection] = {}  # the last used are last
+        self._by_protocol: dict[
+            asyncio.BaseProtocol, _AcceptedConnection
+        ] = {}  # the last used are last
 
     def __len__(self) -> int:
         """Return how many connections there are."""
-        self._forget_closed()
+        self._forget_closed_connections()
         return len(self._by_protocol)
 
     async def run(self) -> NoReturn:
@@ -140,36 +142,38 @@ class ConnectionAcceptor:
                     _log.warning("no connection could be accepted: %s", error.strerror)
                     await asyncio.sleep(_NO_MORE_FILES_SECONDS)
                     continue
-                if self._pace.wait_seconds(host, loop.time()) > 0.0:
+                if self._pace.compute_wait_seconds(host, loop.time()) > 0.0:
                     accepted.close()
                     continue
-                self._pace.count(host, loop.time())
-                self._admit(accepted)
+                self._pace.count_action(host, loop.time())
+                self._admit_connection(accepted)
         finally:
             self._listening.close()
 
-    def drop_all(self) -> None:
+    def drop_all_connections(self) -> None:
         """End all connections at once."""
         for each in self._by_protocol.values():
-            each.drop()
+            each.drop_connection()
 
-    def touch(self, protocol: asyncio.BaseProtocol) -> None:
+    def note_use(self, protocol: asyncio.BaseProtocol) -> None:
         """Note that a connection is in use."""
         connection = self._by_protocol.pop(protocol, None)
         if connection is not None:
             self._by_protocol[protocol] = connection
 
-    def _admit(self, accepted: socket.socket) -> None:
-        self._forget_closed()
+    def _admit_connection(self, accepted: socket.socket) -> None:
+        self._forget_closed_connections()
         if len(self._by_protocol) >= self._limit:
             idle = next(iter(self._by_protocol))
-            self._by_protocol.pop(idle).drop()
-        protocol, connection = self._new_protocol(), _Connection()
+            self._by_protocol.pop(idle).drop_connection()
+        protocol, connection = self._new_protocol(), _AcceptedConnection()
         self._by_protocol[protocol] = connection
-        connection.opening = asyncio.create_task(self._open(accepted, protocol, connection))
+        connection.opening = asyncio.create_task(
+            self._open_protocol(accepted, protocol, connection)
+        )
 
-    async def _open(
-        self, accepted: socket.socket, protocol: asyncio.Protocol, connection: _Connection
+    async def _open_protocol(
+        self, accepted: socket.socket, protocol: asyncio.Protocol, connection: _AcceptedConnection
     ) -> None:
         tls = self._tls() if self._tls is not None else None
         limits = {} if tls is None else _TLS_LIMITS
@@ -185,7 +189,7 @@ class ConnectionAcceptor:
             accepted.close()
             raise
 
-    def _forget_closed(self) -> None:
+    def _forget_closed_connections(self) -> None:
         closed = [key for key, each in self._by_protocol.items() if not each.is_open]
         for protocol in closed:
             del self._by_protocol[protocol]

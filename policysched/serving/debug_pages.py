@@ -19,20 +19,22 @@ ROOT = "/debug/"
 _STACK_FRAMES = 8
 
 
-def make_pages(
+def make_debug_pages(
     configuration: config.Config, others: Mapping[str, http_server.MakePage]
 ) -> dict[str, http_server.MakePage]:
     """Return the pages by path, with an index of these and of `others` below the same root."""
     made: dict[str, http_server.MakePage] = {
-        "/debug/config": lambda _: _text(config_printing.as_yaml(configuration)),
-        "/debug/memory": lambda _: http_server.make_json_page(report_memory()),
-        "/debug/tasks": lambda _: _text(report_tasks()),
+        "/debug/config": lambda _: _make_text_page(
+            config_printing.format_config_yaml(configuration)
+        ),
+        "/debug/memory": lambda _: http_server.make_json_page(make_memory_report()),
+        "/debug/tasks": lambda _: _make_text_page(make_tasks_report()),
     }
-    made[ROOT] = lambda _: _index([*made, *others])
+    made[ROOT] = lambda _: _make_index_page([*made, *others])
     return made
 
 
-def report_memory() -> dict[str, Any]:
+def make_memory_report() -> dict[str, Any]:
     """Return what the process holds, by the kernel and by the garbage collector."""
     status = pathlib.Path("/proc/self/status").read_text(encoding="utf-8")
     kernel = dict(line.split(":", 1) for line in status.splitlines() if line.startswith("Vm"))
@@ -47,7 +49,7 @@ def report_memory() -> dict[str, Any]:
     }
 
 
-def report_tasks() -> str:
+def make_tasks_report() -> str:
     """Return what every task of the event loop waits for, one after the other."""
     found = sorted(asyncio.all_tasks(), key=lambda task: task.get_name())
     text = io.StringIO()
@@ -58,10 +60,10 @@ def report_tasks() -> str:
     return text.getvalue()
 
 
-def _index(paths: Iterable[str]) -> http_server.HttpPage:
+def _make_index_page(paths: Iterable[str]) -> http_server.HttpPage:
     below = sorted(path for path in paths if path.startswith(ROOT) and path != ROOT)
-    return _text("\n".join(below) + "\n")
+    return _make_text_page("\n".join(below) + "\n")
 
 
-def _text(text: str) -> http_server.HttpPage:
+def _make_text_page(text: str) -> http_server.HttpPage:
     return http_server.HttpPage(text.encode())

@@ -37,17 +37,19 @@ class HealthChecks:
         }
         self._told: dict[str, tuple[str, ...]] = {}
 
-    def pages(self) -> dict[str, http_server.MakePage]:
+    def make_pages(self) -> dict[str, http_server.MakePage]:
         """Return all pages by path."""
-        return dict(self._pages())
+        return dict(self._iterate_pages())
 
-    def _pages(self) -> Iterator[tuple[str, http_server.MakePage]]:
+    def _iterate_pages(self) -> Iterator[tuple[str, http_server.MakePage]]:
         for kind, checks in self._checks.items():
-            yield f"/{kind}", functools.partial(self._all, kind)
+            yield f"/{kind}", functools.partial(self._run_all_checks, kind)
             for name, check in checks.items():
-                yield f"/{kind}/{name}", functools.partial(_single, check)
+                yield f"/{kind}/{name}", functools.partial(_run_single_check, check)
 
-    def _all(self, kind: str, query: http_server.QueryParameters) -> http_server.HttpPage:
+    def _run_all_checks(
+        self, kind: str, query: http_server.QueryParameters
+    ) -> http_server.HttpPage:
         excluded = query.get_all("exclude")
         lines, failed = [], []
         for name, check in self._checks[kind].items():
@@ -61,9 +63,9 @@ class HealthChecks:
         if not excluded:
             self._log_change(kind, tuple(failed))
         if failed:
-            return _text([*lines, f"{kind} check failed"], status=500)
+            return _make_text_page([*lines, f"{kind} check failed"], status=500)
         if "verbose" in query:
-            return _text([*lines, f"{kind} check passed"])
+            return _make_text_page([*lines, f"{kind} check passed"])
         return http_server.HttpPage(b"ok")
 
     def _log_change(self, kind: str, failed: tuple[str, ...]) -> None:
@@ -78,12 +80,12 @@ class HealthChecks:
             _log.info("/%s does not fail any more", kind)
 
 
-def _single(check: Check, _query: http_server.QueryParameters) -> http_server.HttpPage:
+def _run_single_check(check: Check, _query: http_server.QueryParameters) -> http_server.HttpPage:
     problem = check()
     if problem:
-        return _text([f"internal server error: {problem}"], status=500)
+        return _make_text_page([f"internal server error: {problem}"], status=500)
     return http_server.HttpPage(b"ok")
 
 
-def _text(lines: list[str], status: int = 200) -> http_server.HttpPage:
+def _make_text_page(lines: list[str], status: int = 200) -> http_server.HttpPage:
     return http_server.HttpPage(("\n".join(lines) + "\n").encode(), status=status)

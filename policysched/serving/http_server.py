@@ -164,14 +164,14 @@ class HttpServer:
         self._limits = limits
         self._pace = connections.AddressRateLimiter(limits.requests_per_second)
         self._connections: connections.ConnectionAcceptor
-        self._socket = _open_socket(listen)
+        self._socket = _open_listening_socket(listen)
         host, port, *_ = self._socket.getsockname()
         self.bound = addresses.ListenAddress(host, port)
 
     async def run(self) -> NoReturn:
         """Serve until cancelled."""
         server = web.Server(
-            self._handle,
+            self._handle_request,
             access_log=None,
             logger=_silent,
             keepalive_timeout=_IDLE_SECONDS,
@@ -194,17 +194,17 @@ class HttpServer:
             await self._connections.run()
         finally:
             await server.shutdown(_CLOSING_SECONDS)  # what is being answered may end
-            self._connections.drop_all()
+            self._connections.drop_all_connections()
 
-    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _handle_request(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer, down to the last byte; a client that does not take it in time is dropped."""
-        self._connections.touch(request.protocol)
+        self._connections.note_use(request.protocol)
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
-                await self._wait_turn(request.remote or "")
+                await self._wait_for_address_turn(request.remote or "")
                 page = _FAILED
-                with _log_failures(request.path):
-                    page = await self._answer(request)
+                with _log_page_failures(request.path):
+                    page = await self._make_answer(request)
                 response = _make_response(page)
                 await response.prepare(request)
                 await response.write_eof()
@@ -214,17 +214,17 @@ class HttpServer:
                 request.transport.abort()
             raise ConnectionResetError from None
         finally:
-            self._connections.touch(request.protocol)
+            self._connections.note_use(request.protocol)
 
-    async def _wait_turn(self, address: str) -> None:
+    async def _wait_for_address_turn(self, address: str) -> None:
         """Slow down who asks too often; the next request waits for the answer to this one."""
         now_seconds = asyncio.get_running_loop().time()
-        wait_seconds = self._pace.wait_seconds(address, now_seconds)
-        self._pace.count(address, now_seconds)
+        wait_seconds = self._pace.compute_wait_seconds(address, now_seconds)
+        self._pace.count_action(address, now_seconds)
         if wait_seconds > 0.0:
             await asyncio.sleep(wait_seconds)
 
-    async def _answer(self, request: web.BaseRequest) -> HttpPage:
+    async def _make_answer(self, request: web.BaseRequest) -> HttpPage:
         path = request.path
         make_page, take_post = self._pages.get(path), self._posts.by_path.get(path)
         if make_page is None and take_post is None:
@@ -236,13 +236,13 @@ class HttpServer:
             if refusal is not None:
                 return refusal
         if take_post is not None and request.method == "POST":
-            return await self._handle_post(request, take_post)
+            return await self._handle_posted_body(request, take_post)
         if make_page is None or request.method not in _METHODS:
             return HttpPage(b"this page cannot be asked for so\n", status=405)
         made = make_page(_parse_query(request))
         return await made if inspect.isawaitable(made) else made
 
-    async def _handle_post(self, request: web.BaseRequest, take_post: TakePost) -> HttpPage:
+    async def _handle_posted_body(self, request: web.BaseRequest, take_post: TakePost) -> HttpPage:
         limit_bytes = self._posts.max_bytes
         if (request.content_length or 0) > limit_bytes:
             return _TOO_LARGE
@@ -262,7 +262,7 @@ _FAILED = HttpPage(b"the page could not be made; the log says why\n", status=500
 
 
 @contextlib.contextmanager
-def _log_failures(path: str) -> Iterator[None]:
+def _log_page_failures(path: str) -> Iterator[None]:
     """Log a failure of a page: it must not end the process, which has other things to do."""
     try:
         yield
@@ -296,7 +296,7 @@ def _make_response(page: HttpPage) -> web.Response:
     return web.Response(body=page.body, headers=headers, status=page.status)
 
 
-def _open_socket(listen: addresses.ListenAddress) -> socket.socket:
+def _open_listening_socket(listen: addresses.ListenAddress) -> socket.socket:
     family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
     try:
         return socket.create_server((listen.host, listen.port), family=family)

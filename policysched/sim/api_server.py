@@ -42,11 +42,11 @@ class RecordedEvent:
     reporting_controller: str
 
 
-async def _no_wait(_seconds: float) -> None:
+async def _sleep_not_at_all(_seconds: float) -> None:
     return
 
 
-class ApiServer:
+class SimulatedApiServer:
     """Objects and events of a simulated cluster.
 
     Attributes:
@@ -62,7 +62,7 @@ class ApiServer:
         self,
         clock: clocks.Clock,
         rng: random.Random,
-        sleep: Callable[[float], Awaitable[None]] = _no_wait,
+        sleep: Callable[[float], Awaitable[None]] = _sleep_not_at_all,
     ) -> None:
         """Start empty; `sleep` is how slow calls and ending pods wait (`VirtualTime.sleep`)."""
         self._clock = clock
@@ -70,36 +70,42 @@ class ApiServer:
         self._sleep = sleep
         self._version = 0
         self._undelivered: collections.deque[Callable[[], None]] = collections.deque()
-        self.nodes: collection.Collection[objects.Node] = collection.Collection("nodes", self)
-        self.pods: collection.Collection[objects.Pod] = collection.Collection("pods", self)
-        self.namespaces: collection.Collection[objects.Namespace] = collection.Collection(
-            "namespaces", self
+        self.nodes: collection.ObjectCollection[objects.Node] = collection.ObjectCollection(
+            "nodes", self
         )
-        self.budgets: collection.Collection[disruption_budgets.PodDisruptionBudget] = (
-            collection.Collection("poddisruptionbudgets", self)
+        self.pods: collection.ObjectCollection[objects.Pod] = collection.ObjectCollection(
+            "pods", self
         )
-        self._stored: dict[type[Any], collection.Collection[Any]] = {
-            kind: collection.Collection(kind.__name__.lower() + "s", self)
+        self.namespaces: collection.ObjectCollection[objects.Namespace] = (
+            collection.ObjectCollection("namespaces", self)
+        )
+        self.budgets: collection.ObjectCollection[disruption_budgets.PodDisruptionBudget] = (
+            collection.ObjectCollection("poddisruptionbudgets", self)
+        )
+        self._stored: dict[type[Any], collection.ObjectCollection[Any]] = {
+            kind: collection.ObjectCollection(kind.__name__.lower() + "s", self)
             for kind in storage_objects.API_VERSIONS
         }
         self.events: list[RecordedEvent] = []
         self.faults = faults.BindFaults()
         self.eviction_faults = faults.EvictionFaults()
-        self.terminations = termination.Terminations(self.pods, sleep, self.now)
+        self.terminations = termination.GracefulTerminations(self.pods, sleep, self.now)
         self.bind_count = 0
 
-    def stored(self, kind: type[storages.ObjectT]) -> collection.Collection[storages.ObjectT]:
+    def get_storage_collection(
+        self, kind: type[storages.ObjectT]
+    ) -> collection.ObjectCollection[storages.ObjectT]:
         """Return the storage objects of one type."""
         return self._stored[kind]
 
     # --- what collections need --------------------------------------------------------------------
 
-    def next_version(self) -> int:
+    def make_next_version(self) -> int:
         """Return the next resourceVersion."""
         self._version += 1
         return self._version
 
-    def new_uid(self) -> str:
+    def make_uid(self) -> str:
         """Return a random uid, the same sequence for the same seed."""
         digits = f"{self._rng.getrandbits(128):032x}"
         return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
@@ -108,11 +114,11 @@ class ApiServer:
         """Return the time of the injected clock."""
         return self._clock.now()
 
-    def publish(self, deliver: Callable[[], None]) -> None:
+    def queue_delivery(self, deliver: Callable[[], None]) -> None:
         """Queue the delivery of one change."""
         self._undelivered.append(deliver)
 
-    def deliver(self) -> int:
+    def deliver_changes(self) -> int:
         """Tell the watching sinks of all changes so far, in order; return how many there were."""
         count = len(self._undelivered)
         for _ in range(count):
@@ -129,16 +135,16 @@ class ApiServer:
     async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
         """Bind a pod, after the delay of `faults`; None when the binding was made."""
         await self._sleep(self.faults.delay_seconds)
-        if self.faults.refuses(self._rng):
+        if self.faults.refuses_next_binding(self._rng):
             return handles.BindError("the simulated API server refused the binding")
         meta = pod.pod.metadata
         current = self.pods.find(meta.name, meta.namespace)
-        refusal = _refusal(current, pod)
+        refusal = _find_binding_refusal(current, pod)
         if refusal is not None or current is None:
             return refusal
-        self.pods.update(_bound(current, node_name, self._timestamp()))
+        self.pods.update(_make_bound_pod(current, node_name, self._make_timestamp()))
         self.bind_count += 1
-        if self.faults.loses_answer(self._rng):
+        if self.faults.loses_next_answer(self._rng):
             return handles.BindError("the answer to the binding was lost")
         return None
 
@@ -149,22 +155,22 @@ class ApiServer:
         nominated_node_name: str | None = None,
     ) -> None:
         """Write the PodScheduled condition; a pod that is gone or replaced is left alone."""
-        current = self._current(pod)
+        current = self._get_current_pod(pod)
         if current is None:
             return
         status = _replace_condition(
-            current.status, _condition(POD_SCHEDULED, condition, self._timestamp())
+            current.status, _make_condition(POD_SCHEDULED, condition, self._make_timestamp())
         )
         if nominated_node_name is not None:
             status = msgspec.structs.replace(status, nominated_node_name=nominated_node_name)
-        self._set_status(current, status)
+        self._set_pod_status(current, status)
 
     def nominate(self, pod: pod_shape.PodInfo, node_name: str) -> None:
         """Write the nominated node of a pod that has no node yet."""
-        current = self._current(pod)
+        current = self._get_current_pod(pod)
         if current is not None and not current.spec.node_name:
             status = msgspec.structs.replace(current.status, nominated_node_name=node_name)
-            self._set_status(current, status)
+            self._set_pod_status(current, status)
 
     async def evict(self, victim: pod_shape.PodInfo, condition: ports.PodCondition) -> bool:
         """Mark a pod as disrupted and delete it gracefully, after the delay of `eviction_faults`.
@@ -173,14 +179,14 @@ class ApiServer:
             ApiError: it failed, by `eviction_faults`.
         """
         await self._sleep(self.eviction_faults.delay_seconds)
-        if self.eviction_faults.fails(self._rng):
+        if self.eviction_faults.fails_next_eviction(self._rng):
             raise collection.SimulatedApiError("InternalError", "the simulated API server failed")
-        current = self._current(victim)
+        current = self._get_current_pod(victim)
         if current is None:
             return False
-        marked = _condition(DISRUPTION_TARGET, condition, self._timestamp())
-        self._set_status(current, _replace_condition(current.status, marked))
-        self.terminations.begin(self._current(victim) or current)
+        marked = _make_condition(DISRUPTION_TARGET, condition, self._make_timestamp())
+        self._set_pod_status(current, _replace_condition(current.status, marked))
+        self.terminations.begin_deletion(self._get_current_pod(victim) or current)
         return True
 
     def record(  # noqa: PLR0913 - the fields of an event
@@ -201,43 +207,47 @@ class ApiServer:
             )
         )
 
-    def _current(self, pod: pod_shape.PodInfo) -> objects.Pod | None:
+    def _get_current_pod(self, pod: pod_shape.PodInfo) -> objects.Pod | None:
         """Return the pod as it is now, None when it is gone or another one has its name."""
         meta = pod.pod.metadata
         current = self.pods.find(meta.name, meta.namespace)
         return current if current is not None and current.metadata.uid == pod.uid else None
 
-    def _set_status(self, pod: objects.Pod, status: objects.PodStatus) -> None:
+    def _set_pod_status(self, pod: objects.Pod, status: objects.PodStatus) -> None:
         if status != pod.status:
             self.pods.update(msgspec.structs.replace(pod, status=status))
 
-    def _timestamp(self) -> str:
+    def _make_timestamp(self) -> str:
         return self.now().strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _refusal(current: objects.Pod | None, wanted: pod_shape.PodInfo) -> handles.BindError | None:
+def _find_binding_refusal(
+    current: objects.Pod | None, wanted: pod_shape.PodInfo
+) -> handles.BindError | None:
     """Return why `wanted` cannot be bound to `current`, the pod of that name."""
     if current is None:
         return handles.BindError(f'pods "{wanted.pod.metadata.name}" not found')
     if wanted.pod.metadata.uid not in ("", current.metadata.uid):
-        return _conflict(current, "the uid in the precondition is of another pod")
+        return _make_conflict_error(current, "the uid in the precondition is of another pod")
     if current.metadata.deletion_timestamp is not None:
-        return _conflict(current, "pod is being deleted, cannot be assigned to a host")
+        return _make_conflict_error(current, "pod is being deleted, cannot be assigned to a host")
     if current.spec.node_name:
-        return _conflict(current, f'pod is already assigned to node "{current.spec.node_name}"')
+        return _make_conflict_error(
+            current, f'pod is already assigned to node "{current.spec.node_name}"'
+        )
     if current.spec.scheduling_gates:
-        return _conflict(current, "pod has non-empty .spec.schedulingGates")
+        return _make_conflict_error(current, "pod has non-empty .spec.schedulingGates")
     return None
 
 
-def _conflict(pod: objects.Pod, problem: str) -> handles.BindError:
+def _make_conflict_error(pod: objects.Pod, problem: str) -> handles.BindError:
     return handles.BindError(
         f'Operation cannot be fulfilled on pods/binding "{pod.metadata.name}": {problem}'
     )
 
 
-def _bound(pod: objects.Pod, node_name: str, timestamp: str) -> objects.Pod:
-    scheduled = _condition(POD_SCHEDULED, ports.PodCondition("True", "", ""), timestamp)
+def _make_bound_pod(pod: objects.Pod, node_name: str, timestamp: str) -> objects.Pod:
+    scheduled = _make_condition(POD_SCHEDULED, ports.PodCondition("True", "", ""), timestamp)
     status = msgspec.structs.replace(pod.status, nominated_node_name="")
     return msgspec.structs.replace(
         pod,
@@ -246,7 +256,7 @@ def _bound(pod: objects.Pod, node_name: str, timestamp: str) -> objects.Pod:
     )
 
 
-def _condition(kind: str, said: ports.PodCondition, timestamp: str) -> objects.Condition:
+def _make_condition(kind: str, said: ports.PodCondition, timestamp: str) -> objects.Condition:
     return objects.Condition(
         type=kind,
         status=said.status,

@@ -55,14 +55,14 @@ class WatchSink(Protocol[WatchedT_contra]):
         ...
 
 
-class Journal(Protocol):
+class CollectionJournal(Protocol):
     """What collections share: the counter of versions, and the queue of undelivered changes."""
 
-    def next_version(self) -> int:
+    def make_next_version(self) -> int:
         """Return the next resourceVersion."""
         ...
 
-    def new_uid(self) -> str:
+    def make_uid(self) -> str:
         """Return an uid that was not used before."""
         ...
 
@@ -70,15 +70,15 @@ class Journal(Protocol):
         """Return the time for creation timestamps."""
         ...
 
-    def publish(self, deliver: Callable[[], None]) -> None:
+    def queue_delivery(self, deliver: Callable[[], None]) -> None:
         """Queue the delivery of one change."""
         ...
 
 
-class Collection(Generic[ObjectT]):
+class ObjectCollection(Generic[ObjectT]):
     """The objects of one kind by `namespace/name` (`name` for kinds without namespace)."""
 
-    def __init__(self, kind: str, journal: Journal) -> None:
+    def __init__(self, kind: str, journal: CollectionJournal) -> None:
         """Start empty; `kind` names the objects in errors."""
         self._kind = kind
         self._journal = journal
@@ -93,14 +93,14 @@ class Collection(Generic[ObjectT]):
         """Return how many objects there are."""
         return len(self._objects)
 
-    def watch(self, sink: WatchSink[ObjectT]) -> None:
+    def watch_objects(self, sink: WatchSink[ObjectT]) -> None:
         """Hand the sink all objects now and every later change, in order, as it is delivered."""
         self._sinks.append(sink)
         sink.replace(list(self._objects.values()))
 
     def find(self, name: str, namespace: str = "") -> ObjectT | None:
         """Return an object, None when there is none of that name."""
-        return self._objects.get(_key(namespace, name))
+        return self._objects.get(_make_object_key(namespace, name))
 
     def get(self, name: str, namespace: str = "") -> ObjectT:
         """Return an object.
@@ -110,7 +110,7 @@ class Collection(Generic[ObjectT]):
         """
         found = self.find(name, namespace)
         if found is None:
-            raise self._not_found(_key(namespace, name))
+            raise self._make_not_found_error(_make_object_key(namespace, name))
         return found
 
     def create(self, item: ObjectT) -> ObjectT:
@@ -119,13 +119,13 @@ class Collection(Generic[ObjectT]):
         Raises:
             ApiError: the name is taken.
         """
-        key = _key(item.metadata.namespace, item.metadata.name)
+        key = _make_object_key(item.metadata.namespace, item.metadata.name)
         if key in self._objects:
             raise SimulatedApiError("AlreadyExists", f'{self._kind} "{key}" already exists')
         created_at = self._journal.now().strftime("%Y-%m-%dT%H:%M:%SZ")
-        uid = item.metadata.uid or self._journal.new_uid()
+        uid = item.metadata.uid or self._journal.make_uid()
         created = _replace_metadata(item, uid=uid, creation_timestamp=created_at)
-        return self._store(key, created)
+        return self._store_object(key, created)
 
     def update(self, item: ObjectT) -> ObjectT:
         """Replace an object and return it with its new resourceVersion.
@@ -134,10 +134,10 @@ class Collection(Generic[ObjectT]):
             ApiError: it is gone, is another one by uid, or was changed since the resourceVersion
                 that `item` carries (an empty one is not compared).
         """
-        key = _key(item.metadata.namespace, item.metadata.name)
+        key = _make_object_key(item.metadata.namespace, item.metadata.name)
         old = self._objects.get(key)
         if old is None:
-            raise self._not_found(key)
+            raise self._make_not_found_error(key)
         if item.metadata.uid not in ("", old.metadata.uid):
             raise SimulatedApiError(
                 "Conflict", f'{self._kind} "{key}": the uid is of another object'
@@ -147,7 +147,7 @@ class Collection(Generic[ObjectT]):
         kept = _replace_metadata(
             item, uid=old.metadata.uid, creation_timestamp=old.metadata.creation_timestamp
         )
-        return self._store(key, kept)
+        return self._store_object(key, kept)
 
     def delete(self, name: str, namespace: str = "") -> ObjectT:
         """Remove an object at once and return its last state.
@@ -155,20 +155,20 @@ class Collection(Generic[ObjectT]):
         Raises:
             ApiError: there is none of that name.
         """
-        key = _key(namespace, name)
+        key = _make_object_key(namespace, name)
         if key not in self._objects:
-            raise self._not_found(key)
-        last = self._versioned(self._objects.pop(key))
-        self._journal.publish(lambda: self._deliver_deleted(last))
+            raise self._make_not_found_error(key)
+        last = self._set_next_version(self._objects.pop(key))
+        self._journal.queue_delivery(lambda: self._deliver_deleted(last))
         return last
 
-    def _store(self, key: str, item: ObjectT) -> ObjectT:
-        stored = self._objects[key] = self._versioned(item)
-        self._journal.publish(lambda: self._deliver_changed(stored))
+    def _store_object(self, key: str, item: ObjectT) -> ObjectT:
+        stored = self._objects[key] = self._set_next_version(item)
+        self._journal.queue_delivery(lambda: self._deliver_changed(stored))
         return stored
 
-    def _versioned(self, item: ObjectT) -> ObjectT:
-        return _replace_metadata(item, resource_version=str(self._journal.next_version()))
+    def _set_next_version(self, item: ObjectT) -> ObjectT:
+        return _replace_metadata(item, resource_version=str(self._journal.make_next_version()))
 
     def _deliver_changed(self, item: ObjectT) -> None:
         for sink in self._sinks:
@@ -178,11 +178,11 @@ class Collection(Generic[ObjectT]):
         for sink in self._sinks:
             sink.delete(item)
 
-    def _not_found(self, key: str) -> SimulatedApiError:
+    def _make_not_found_error(self, key: str) -> SimulatedApiError:
         return SimulatedApiError("NotFound", f'{self._kind} "{key}" not found')
 
 
-def _key(namespace: str, name: str) -> str:
+def _make_object_key(namespace: str, name: str) -> str:
     return f"{namespace}/{name}" if namespace else name
 
 

@@ -23,14 +23,14 @@ class BindFaults:
     delay_seconds: float = 0.0
     lose_answer_share: float = 0.0
 
-    def refuses(self, rng: random.Random) -> bool:
+    def refuses_next_binding(self, rng: random.Random) -> bool:
         """Return whether the binding that arrives now is refused, and count it."""
         if self.fail_next > 0:
             self.fail_next -= 1
             return True
         return rng.random() < self.fail_share
 
-    def loses_answer(self, rng: random.Random) -> bool:
+    def loses_next_answer(self, rng: random.Random) -> bool:
         """Return whether the answer to the binding that was just made is lost."""
         return rng.random() < self.lose_answer_share
 
@@ -49,7 +49,7 @@ class EvictionFaults:
     fail_share: float = 0.0
     delay_seconds: float = 0.0
 
-    def fails(self, rng: random.Random) -> bool:
+    def fails_next_eviction(self, rng: random.Random) -> bool:
         """Return whether the eviction that arrives now fails, and count it."""
         if self.fail_next > 0:
             self.fail_next -= 1

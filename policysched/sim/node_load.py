@@ -48,7 +48,7 @@ class _PodUse:
     bytes_per_second: float
 
 
-class NodeLoad:
+class SimulatedNodeLoad:
     """The load of all nodes of a simulated cluster.
 
     Attributes:
@@ -77,21 +77,23 @@ class NodeLoad:
         self._values: dict[tuple[str, str], float] = {}
         self._measured_at_seconds: float | None = None
 
-    def sample(self, nodes: Iterable[objects.Node], pods: Iterable[objects.Pod]) -> Samples:
+    def measure_samples(
+        self, nodes: Iterable[objects.Node], pods: Iterable[objects.Pod]
+    ) -> Samples:
         """Measure: return the newest sample of every metric on every node."""
-        progress = self._progress()
+        progress = self._compute_visible_share()
         now = self._clock.now().timestamp()
-        targets = self._targets(list(nodes), pods)
+        targets = self._compute_target_load(list(nodes), pods)
         samples: Samples = {metric: {} for metric in METRICS}
         for node_name, by_metric in targets.items():
             for metric, target in by_metric.items():
-                value = self._approach((node_name, metric), target, progress)
+                value = self._approach_target((node_name, metric), target, progress)
                 measured = max(0.0, value * (1 + self._rng.gauss(0.0, self._jitter)))
                 limit = math.inf if metric == NETWORK_TRAFFIC else 1.0
                 samples[metric][node_name] = metric_table.Sample(min(measured, limit), now)
         return samples
 
-    def _progress(self) -> float:
+    def _compute_visible_share(self) -> float:
         """Return which share of a change has become visible since the last sample."""
         now_seconds = self._clock.monotonic_seconds()
         last_seconds, self._measured_at_seconds = self._measured_at_seconds, now_seconds
@@ -99,35 +101,35 @@ class NodeLoad:
             return 1.0
         return 1.0 - math.exp(-(now_seconds - last_seconds) / self._lag_seconds)
 
-    def _approach(self, key: tuple[str, str], target: float, progress: float) -> float:
+    def _approach_target(self, key: tuple[str, str], target: float, progress: float) -> float:
         old = self._values.get(key, target)
         self._values[key] = old + (target - old) * progress
         return self._values[key]
 
-    def _targets(
+    def _compute_target_load(
         self, nodes: list[objects.Node], pods: Iterable[objects.Pod]
     ) -> dict[str, dict[str, float]]:
         """Return the load that the pods cause when it has become fully visible."""
-        targets = {node.name: self._idle(node.name) for node in nodes}
-        allocatable = {node.name: _cpu_and_memory(node.status.allocatable) for node in nodes}
+        targets = {node.name: self._draw_idle_load(node.name) for node in nodes}
+        allocatable = {node.name: _get_cpu_and_memory(node.status.allocatable) for node in nodes}
         for pod in pods:
             node_name = pod.spec.node_name
             if node_name in targets and not pod.is_terminal:
-                _add_use(targets[node_name], self._use_of(pod), *allocatable[node_name])
+                _add_use(targets[node_name], self._get_pod_use(pod), *allocatable[node_name])
         return targets
 
-    def _idle(self, node_name: str) -> dict[str, float]:
+    def _draw_idle_load(self, node_name: str) -> dict[str, float]:
         background: Mapping[str, float] = self.background.get(node_name, {})
         return {metric: _SYSTEM_LOAD[metric] + background.get(metric, 0.0) for metric in METRICS}
 
-    def _use_of(self, pod: objects.Pod) -> _PodUse:
+    def _get_pod_use(self, pod: objects.Pod) -> _PodUse:
         use = self._uses.get(pod.key)
         if use is None:
-            use = self._uses[pod.key] = self._draw_use(pod)
+            use = self._uses[pod.key] = self._draw_pod_use(pod)
         return use
 
-    def _draw_use(self, pod: objects.Pod) -> _PodUse:
-        requests = pod_requests.pod_requests(pod)
+    def _draw_pod_use(self, pod: objects.Pod) -> _PodUse:
+        requests = pod_requests.compute_pod_requests(pod)
         cores = requests.nonzero_cpu_milli / 1000
         return _PodUse(
             cpu_milli=requests.nonzero_cpu_milli * self._rng.uniform(*_USED_SHARE_OF_REQUEST),
@@ -144,9 +146,9 @@ def _add_use(load: dict[str, float], use: _PodUse, cpu_milli: int, memory_bytes:
     load[NETWORK_TRAFFIC] += use.bytes_per_second
 
 
-def _cpu_and_memory(allocatable: objects.ResourceList) -> tuple[int, int]:
+def _get_cpu_and_memory(allocatable: objects.ResourceList) -> tuple[int, int]:
     cpu, memory = (
-        pod_requests.amount(name, allocatable.get(name, 0))
+        pod_requests.parse_amount(name, allocatable.get(name, 0))
         for name in (pod_requests.CPU, pod_requests.MEMORY)
     )
     return cpu, memory

@@ -38,7 +38,7 @@ class NodeState:
     taints: tuple[str, ...]
 
 
-def node_states(
+def compute_node_states(
     nodes: Iterable[objects.Node],
     pods: Iterable[objects.Pod],
     busy: Mapping[str, metric_table.Sample],
@@ -47,17 +47,19 @@ def node_states(
     pods_on: dict[str, list[objects.Pod]] = {}
     for pod in pods:
         pods_on.setdefault(pod.spec.node_name, []).append(pod)
-    return [_state(node, pods_on.get(node.name, []), busy.get(node.name)) for node in nodes]
+    return [
+        _compute_node_state(node, pods_on.get(node.name, []), busy.get(node.name)) for node in nodes
+    ]
 
 
-def _state(
+def _compute_node_state(
     node: objects.Node, pods: list[objects.Pod], busy: metric_table.Sample | None
 ) -> NodeState:
     labels = node.metadata.labels
-    requested = [pod_requests.pod_requests(pod).amounts for pod in pods]
+    requested = [pod_requests.compute_pod_requests(pod).amounts for pod in pods]
 
     def share(resource: str) -> float:
-        total = _allocatable(node, resource)
+        total = _get_allocatable(node, resource)
         return sum(amounts.get(resource, 0) for amounts in requested) / total if total else 0.0
 
     return NodeState(
@@ -68,12 +70,12 @@ def _state(
         cpu_share=share(pod_requests.CPU),
         memory_share=share(pod_requests.MEMORY),
         gpus_requested=sum(amounts.get(workload.GPU, 0) for amounts in requested),
-        gpus=_allocatable(node, workload.GPU),
+        gpus=_get_allocatable(node, workload.GPU),
         busy_share=None if busy is None else busy.value,
         is_cordoned=node.spec.unschedulable,
         taints=tuple(taint.key for taint in node.spec.taints),
     )
 
 
-def _allocatable(node: objects.Node, resource: str) -> int:
-    return pod_requests.amount(resource, node.status.allocatable.get(resource, 0))
+def _get_allocatable(node: objects.Node, resource: str) -> int:
+    return pod_requests.parse_amount(resource, node.status.allocatable.get(resource, 0))

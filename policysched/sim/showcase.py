@@ -28,10 +28,10 @@ def make_nodes() -> list[objects.Node]:
         workload.make_node("gpu-a", "a", workload.GPU_32),
         workload.make_node("gpu-b", "b", workload.GPU_32),
     ]
-    return [_cordoned(node) if node.name == CORDONED_NODE else node for node in made]
+    return [_cordon_node(node) if node.name == CORDONED_NODE else node for node in made]
 
 
-def set_background(load: node_load.NodeLoad) -> None:
+def set_background_load(load: node_load.SimulatedNodeLoad) -> None:
     """Let some nodes be busy with what no pod of the cluster explains."""
     for node_name, by_metric in _BACKGROUND.items():
         load.background[node_name] = dict(by_metric)
@@ -104,7 +104,7 @@ def make_report_pod() -> objects.Pod:
     )
 
 
-def _cordoned(node: objects.Node) -> objects.Node:
+def _cordon_node(node: objects.Node) -> objects.Node:
     return msgspec.structs.replace(
         node, spec=msgspec.structs.replace(node.spec, unschedulable=True)
     )

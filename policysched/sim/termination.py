@@ -12,7 +12,7 @@ from policysched.cluster.objects import objects
 from policysched.sim import collection
 
 
-class Terminations:
+class GracefulTerminations:
     """Begins and ends the graceful deletion of pods.
 
     Attributes:
@@ -21,7 +21,7 @@ class Terminations:
 
     def __init__(
         self,
-        pods: collection.Collection[objects.Pod],
+        pods: collection.ObjectCollection[objects.Pod],
         sleep: Callable[[float], Awaitable[None]],
         now: Callable[[], datetime.datetime],
     ) -> None:
@@ -32,7 +32,7 @@ class Terminations:
         self._tasks: set[asyncio.Task[None]] = set()
         self.grace_seconds: Callable[[objects.Pod], float] = lambda _pod: 0.0
 
-    def begin(self, pod: objects.Pod) -> None:
+    def begin_deletion(self, pod: objects.Pod) -> None:
         """Delete a pod, which may be terminating already; needs a running event loop."""
         if pod.metadata.deletion_timestamp is not None:
             return
@@ -45,11 +45,11 @@ class Terminations:
             pod.metadata, deletion_timestamp=end.strftime("%Y-%m-%dT%H:%M:%SZ")
         )
         self._pods.update(msgspec.structs.replace(pod, metadata=told))
-        ending = asyncio.get_running_loop().create_task(self._end(pod, grace_seconds))
+        ending = asyncio.get_running_loop().create_task(self._end_deletion(pod, grace_seconds))
         self._tasks.add(ending)
         ending.add_done_callback(self._tasks.discard)
 
-    async def _end(self, pod: objects.Pod, grace_seconds: float) -> None:
+    async def _end_deletion(self, pod: objects.Pod, grace_seconds: float) -> None:
         await self._sleep(grace_seconds)
         current = self._pods.find(pod.metadata.name, pod.metadata.namespace)
         if current is not None and current.metadata.uid == pod.metadata.uid:

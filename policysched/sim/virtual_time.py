@@ -38,17 +38,17 @@ class VirtualTime:
         Whoever is woken runs before the clock moves on, as far as it comes without sleeping again.
         """
         end_seconds = self.clock.monotonic_seconds() + seconds
-        await settle()
+        await run_ready_tasks()
         while self._sleepers and self._sleepers[0][0] <= end_seconds:
             due_seconds, _, woken = heapq.heappop(self._sleepers)
             self.clock.advance(max(0.0, due_seconds - self.clock.monotonic_seconds()))
             if not woken.cancelled():
                 woken.set_result(None)
-            await settle()
+            await run_ready_tasks()
         self.clock.advance(max(0.0, end_seconds - self.clock.monotonic_seconds()))
 
 
-async def settle(rounds: int = 10) -> None:
+async def run_ready_tasks(rounds: int = 10) -> None:
     """Let tasks that are ready run: each round of the event loop takes them one await further."""
     for _ in range(rounds):
         await asyncio.sleep(0)

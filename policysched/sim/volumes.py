@@ -51,18 +51,18 @@ class SimulatedVolumes:
     """
 
     def __init__(
-        self, server: api_server.ApiServer, sleep: Callable[[float], Awaitable[None]]
+        self, server: api_server.SimulatedApiServer, sleep: Callable[[float], Awaitable[None]]
     ) -> None:
         """Watch the volumes and claims of `server`; controllers take their time by `sleep`."""
         self.faults = VolumeFaults()
         self._sleep = sleep
         self._nodes = server.nodes
-        self._volumes = server.stored(storage_objects.PersistentVolume)
-        self._claims = server.stored(storage_objects.PersistentVolumeClaim)
-        self._classes = server.stored(storage_objects.StorageClass)
+        self._volumes = server.get_storage_collection(storage_objects.PersistentVolume)
+        self._claims = server.get_storage_collection(storage_objects.PersistentVolumeClaim)
+        self._classes = server.get_storage_collection(storage_objects.StorageClass)
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._volumes.watch(_Watch(self._saw_volume))
-        self._claims.watch(_Watch(self._saw_claim))
+        self._volumes.watch_objects(_ObjectWatch(self._follow_volume))
+        self._claims.watch_objects(_ObjectWatch(self._follow_claim))
 
     # --- what the scheduler writes ----------------------------------------------------------------
 
@@ -70,16 +70,16 @@ class SimulatedVolumes:
         self, volume: storage_objects.PersistentVolume
     ) -> storage_objects.PersistentVolume | handles.WriteError:
         """Write a volume; refused when it was changed since the version that is given."""
-        return self._write(self._volumes, volume)
+        return self._write_object(self._volumes, volume)
 
     async def write_claim(
         self, claim: storage_objects.PersistentVolumeClaim
     ) -> storage_objects.PersistentVolumeClaim | handles.WriteError:
         """Write a claim; refused when it was changed since the version that is given."""
-        return self._write(self._claims, claim)
+        return self._write_object(self._claims, claim)
 
-    def _write(
-        self, objects_of_kind: collection.Collection[ObjectT], item: ObjectT
+    def _write_object(
+        self, objects_of_kind: collection.ObjectCollection[ObjectT], item: ObjectT
     ) -> ObjectT | handles.WriteError:
         if self.faults.refuse_next > 0:
             self.faults.refuse_next -= 1
@@ -91,17 +91,17 @@ class SimulatedVolumes:
 
     # --- the controllers --------------------------------------------------------------------------
 
-    def _saw_volume(self, volume: storage_objects.PersistentVolume) -> None:
+    def _follow_volume(self, volume: storage_objects.PersistentVolume) -> None:
         reference = volume.spec.claim_ref
-        if reference is not None and self._promised(volume) is not None:
-            self._begin(f"bind {reference.uid}", self._bind(volume.metadata.name))
+        if reference is not None and self._find_promised_claim(volume) is not None:
+            self._begin_work(f"bind {reference.uid}", self._bind_volume(volume.metadata.name))
 
-    def _saw_claim(self, claim: storage_objects.PersistentVolumeClaim) -> None:
-        if not claim.spec.volume_name and self._is_to_be_made(claim):
+    def _follow_claim(self, claim: storage_objects.PersistentVolumeClaim) -> None:
+        if not claim.spec.volume_name and self._needs_provisioning(claim):
             meta = claim.metadata
-            self._begin(f"make {meta.uid}", self._make(meta.name, meta.namespace))
+            self._begin_work(f"make {meta.uid}", self._provision_volume(meta.name, meta.namespace))
 
-    def _begin(self, key: str, work: Coroutine[None, None, None]) -> None:
+    def _begin_work(self, key: str, work: Coroutine[None, None, None]) -> None:
         """Start what is not under way yet; needs a running event loop."""
         if key in self._tasks:
             work.close()
@@ -109,7 +109,7 @@ class SimulatedVolumes:
         task = self._tasks[key] = asyncio.get_running_loop().create_task(work)
         task.add_done_callback(lambda _: self._tasks.pop(key, None))
 
-    def _promised(
+    def _find_promised_claim(
         self, volume: storage_objects.PersistentVolume
     ) -> storage_objects.PersistentVolumeClaim | None:
         """Return the claim that a volume is promised to and that is not bound yet."""
@@ -121,10 +121,10 @@ class SimulatedVolumes:
             return None
         return claim
 
-    async def _bind(self, volume_name: str) -> None:
+    async def _bind_volume(self, volume_name: str) -> None:
         await self._sleep(self.faults.bind_seconds)
         volume = self._volumes.find(volume_name)
-        claim = None if volume is None else self._promised(volume)
+        claim = None if volume is None else self._find_promised_claim(volume)
         if volume is None or claim is None:
             return
         bound = storage_objects.VolumeStatus(phase="Bound")
@@ -139,27 +139,27 @@ class SimulatedVolumes:
             msgspec.structs.replace(claim, metadata=metadata, spec=spec, status=bound)
         )
 
-    def _is_to_be_made(self, claim: storage_objects.PersistentVolumeClaim) -> bool:
+    def _needs_provisioning(self, claim: storage_objects.PersistentVolumeClaim) -> bool:
         storage_class = self._classes.find(claim.class_name)
         if storage_class is None or storage_class.provisioner == storage_objects.NO_PROVISIONER:
             return False
         waits = storage_class.volume_binding_mode == storage_objects.WAIT_FOR_FIRST_CONSUMER
         return not waits or storage_objects.SELECTED_NODE in claim.metadata.annotations
 
-    async def _make(self, name: str, namespace: str) -> None:
+    async def _provision_volume(self, name: str, namespace: str) -> None:
         await self._sleep(self.faults.provision_seconds)
         claim = self._claims.find(name, namespace)
-        if claim is None or claim.spec.volume_name or not self._is_to_be_made(claim):
+        if claim is None or claim.spec.volume_name or not self._needs_provisioning(claim):
             return
         if self.faults.give_up_next > 0:
             self.faults.give_up_next -= 1
-            self._claims.update(_without_node(claim))
+            self._claims.update(_drop_selected_node(claim))
             return
         node_name = claim.metadata.annotations.get(storage_objects.SELECTED_NODE, "")
-        self._volumes.create(_volume_for(claim, self._nodes.find(node_name)))
+        self._volumes.create(_make_volume_for_claim(claim, self._nodes.find(node_name)))
 
 
-class _Watch(Generic[ObjectT]):
+class _ObjectWatch(Generic[ObjectT]):
     """Tells of every object that is new or has changed."""
 
     def __init__(self, saw: Callable[[ObjectT], None]) -> None:
@@ -178,7 +178,7 @@ class _Watch(Generic[ObjectT]):
         """Say nothing: what is gone needs no controller."""
 
 
-def _without_node(
+def _drop_selected_node(
     claim: storage_objects.PersistentVolumeClaim,
 ) -> storage_objects.PersistentVolumeClaim:
     annotations = dict(claim.metadata.annotations)
@@ -187,7 +187,7 @@ def _without_node(
     return msgspec.structs.replace(claim, metadata=metadata)
 
 
-def _volume_for(
+def _make_volume_for_claim(
     claim: storage_objects.PersistentVolumeClaim, node: objects.Node | None
 ) -> storage_objects.PersistentVolume:
     """Return a volume as large as the claim asks for; one for a node can be reached from there."""
@@ -208,12 +208,12 @@ def _volume_for(
             storage_class_name=claim.class_name,
             volume_mode=claim.spec.volume_mode,
             volume_attributes_class_name=claim.spec.volume_attributes_class_name,
-            node_affinity=None if node is None else _only(node),
+            node_affinity=None if node is None else _make_single_node_affinity(node),
         ),
     )
 
 
-def _only(node: objects.Node) -> storage_objects.VolumeNodeAffinity:
+def _make_single_node_affinity(node: objects.Node) -> storage_objects.VolumeNodeAffinity:
     hostname = node.metadata.labels.get(_HOSTNAME, node.name)
     names = objects.SelectorRequirement(key=_HOSTNAME, operator="In", values=(hostname,))
     term = objects.NodeSelectorTerm(match_expressions=(names,))

@@ -1,7 +1,7 @@
 """Nodes and pods of invented clusters, the same ones for the same seed.
 
-`fleet` makes nodes of a few instance types over zones; `SimulatedWorkload` makes pods of the kinds
-that clusters run side by side, each of which asks the scheduler another question.
+`make_fleet` makes nodes of a few instance types over zones; `SimulatedWorkload` makes pods of the
+kinds that clusters run side by side, each of which asks the scheduler another question.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def make_node(name: str, zone: str, instance_type: InstanceType) -> objects.Node
     )
 
 
-def fleet(count: int, zones: tuple[str, ...] = ("a", "b", "c")) -> list[objects.Node]:
+def make_fleet(count: int, zones: tuple[str, ...] = ("a", "b", "c")) -> list[objects.Node]:
     """Return `count` nodes: zones in turn, every instance type in every zone."""
     return [
         make_node(
@@ -113,11 +113,11 @@ class SimulatedWorkload:
         self._scheduler_name = scheduler_name
         self._made = 0
 
-    def pods(self, count: int) -> list[objects.Pod]:
+    def make_pods(self, count: int) -> list[objects.Pod]:
         """Return the next `count` pods."""
-        return [self._next() for _ in range(count)]
+        return [self._make_next_pod() for _ in range(count)]
 
-    def _next(self) -> objects.Pod:
+    def _make_next_pod(self) -> objects.Pod:
         kind = self._rng.choices(list(self._weights), list(self._weights.values()))[0]
         self._made += 1
         shape = KINDS[kind]
@@ -150,7 +150,7 @@ class PodKind:
     spec: objects.PodSpec = dataclasses.field(default_factory=objects.PodSpec)
 
 
-def _pods_called(app: str, topology_key: str) -> objects.PodAffinityTerm:
+def _make_app_affinity_term(app: str, topology_key: str) -> objects.PodAffinityTerm:
     return objects.PodAffinityTerm(
         topology_key=topology_key,
         label_selector=objects.LabelSelector(match_labels={"app": app}),
@@ -176,7 +176,7 @@ KINDS: Mapping[str, PodKind] = {
             affinity=objects.Affinity(
                 pod_anti_affinity=objects.PodAffinity(
                     required_during_scheduling_ignored_during_execution=(
-                        _pods_called("cache", HOSTNAME),
+                        _make_app_affinity_term("cache", HOSTNAME),
                     )
                 )
             )
@@ -188,7 +188,7 @@ KINDS: Mapping[str, PodKind] = {
                 pod_affinity=objects.PodAffinity(
                     preferred_during_scheduling_ignored_during_execution=(
                         objects.WeightedPodAffinityTerm(
-                            weight=50, pod_affinity_term=_pods_called("cache", ZONE)
+                            weight=50, pod_affinity_term=_make_app_affinity_term("cache", ZONE)
                         ),
                     )
                 )

@@ -74,7 +74,7 @@ class Scene:
 
     async def is_ready(self, *profiles: profile.Profile) -> bool:
         """Return whether scheduling begins, as far as can be told in a few turns."""
-        task = asyncio.create_task(self.sync.wait(lambda: profiles))
+        task = asyncio.create_task(self.sync.wait_for_profiles(lambda: profiles))
         for _ in range(20):
             await asyncio.sleep(0)
         task.cancel()
@@ -105,10 +105,10 @@ def test_the_default_profile_waits_for_every_kind(scene: Scene, missing: str) ->
     """Each of them decides about some pod."""
     scene.succeed(missing)
     assert not asyncio.run(scene.is_ready(DEFAULT))
-    assert scene.sync.problem([DEFAULT]) == f"not listed yet: {missing}"
+    assert scene.sync.describe_unsynced_profiles([DEFAULT]) == f"not listed yet: {missing}"
     scene.watches[missing].succeed()
     assert asyncio.run(scene.is_ready(DEFAULT))
-    assert scene.sync.problem([DEFAULT]) == ""
+    assert scene.sync.describe_unsynced_profiles([DEFAULT]) == ""
 
 
 def test_kinds_that_no_plugin_reads_are_not_waited_for(scene: Scene) -> None:
@@ -127,7 +127,7 @@ def test_names_of_the_table_are_those_of_kinds_and_plugins() -> None:
     """A misspelt name would never be waited for."""
     built_in = {plugin.name for plugin in defaults.DEFAULT_PLUGINS}
     assert set(needed_kinds.BY_PLUGIN) <= built_in
-    assert set(needed_kinds.find_readers([DEFAULT])) == {each.name for each in ALL}
+    assert set(needed_kinds.find_plugins_by_resource([DEFAULT])) == {each.name for each in ALL}
     read = {resource for kinds in needed_kinds.BY_PLUGIN.values() for resource in kinds}
     assert read | {"nodes", "pods", "namespaces"} == {each.name for each in ALL}
 
@@ -141,7 +141,7 @@ def test_a_kind_that_may_be_listed_and_not_watched_is_not_known(scene: Scene) ->
         watch = scene.watches["csinodes"]
         watch.synced.set()
         watch.last_error = FORBIDDEN
-        task = asyncio.create_task(scene.sync.wait(lambda: [DEFAULT]))
+        task = asyncio.create_task(scene.sync.wait_for_profiles(lambda: [DEFAULT]))
         await asyncio.sleep(0.02)
         assert not scene.sync.is_ready
         watch.last_error = None
@@ -162,7 +162,7 @@ def test_what_is_missing_is_told_again_and_again(
         scene.watches["csinodes"].last_error = FORBIDDEN
         scene.watches["persistentvolumes"].last_error = FORBIDDEN
         scene.watches["nodes"].last_error = OUTAGE
-        task = asyncio.create_task(scene.sync.wait(lambda: [DEFAULT]))
+        task = asyncio.create_task(scene.sync.wait_for_profiles(lambda: [DEFAULT]))
         await _until(lambda: len(caplog.records) >= 12)
         scene.succeed()
         await task
@@ -189,13 +189,13 @@ def test_what_is_missing_is_told_again_and_again(
 
 def test_a_version_of_the_policies_that_reads_what_is_not_known_is_refused(scene: Scene) -> None:
     """While scheduling goes on; before it begins, it waits for what the newest version reads."""
-    scene.sync.require([DEFAULT])
+    scene.sync.require_synced([DEFAULT])
     scene.succeed("persistentvolumeclaims")
     assert asyncio.run(scene.is_ready(MODEST))
     with pytest.raises(errors.ConfigurationError) as caught:
-        scene.sync.require([_profile("VolumeRestrictions")])
+        scene.sync.require_synced([_profile("VolumeRestrictions")])
     assert str(caught.value) == (
         "profiles: the API server has not let us list and watch persistentvolumeclaims (read by "
         "VolumeRestrictions)"
     )
-    scene.sync.require([_profile("DefaultPreemption")])
+    scene.sync.require_synced([_profile("DefaultPreemption")])

@@ -61,13 +61,13 @@ class Process:
             stopping=self.stopping,
             config=SimpleNamespace(parallel_binds=4),
         )
-        self._pages = health_checks.make_scheduler_health(joined).pages()
+        self._pages = health_checks.make_scheduler_health(joined).make_pages()
 
     def begin(self) -> None:
         """List everything; scheduling begins."""
         for each in self.watches.values():
             each.tell()
-        asyncio.run(self.sync.wait(lambda: ()))
+        asyncio.run(self.sync.wait_for_profiles(lambda: ()))
 
     def failing(self, kind: str) -> list[str]:
         """Return the checks of /livez or /readyz that fail."""

@@ -106,7 +106,7 @@ def _files(folder: pathlib.Path, url: str) -> list[str]:
     return [
         *("--kubeconfig", _write(folder / "kubeconfig", kubeconfig)),
         *("--config", _write(folder / "config.yaml", configuration)),
-        *("--policies", str(_resources.path("policies", "load-aware.policy"))),
+        *("--policies", str(_resources.find_resource_path("policies", "load-aware.policy"))),
     ]
 
 

@@ -47,7 +47,7 @@ def test_the_options_of_the_page_are_those_of_the_command() -> None:
 def test_who_leads_is_told_where_one_is_elected() -> None:
     """The metric of the page is there with leader election, and not without."""
     elected = election_config.LeaderElectionConfig(leader_elect=True)
-    (family,) = election.collect_metrics(elected, runner.AlwaysLeader())
+    (family,) = election.collect_leadership_metrics(elected, runner.AlwaysLeader())
     (sample,) = family.samples
     assert (sample.name, sample.labels, sample.value) == (
         "leader_election_master_status",
@@ -57,7 +57,9 @@ def test_who_leads_is_told_where_one_is_elected() -> None:
     assert f"`{sample.name}{{" in operations_page.TEXT
     assert (
         list(
-            election.collect_metrics(election_config.LeaderElectionConfig(), runner.AlwaysLeader())
+            election.collect_leadership_metrics(
+                election_config.LeaderElectionConfig(), runner.AlwaysLeader()
+            )
         )
         == []
     )
@@ -69,11 +71,12 @@ def test_limits_on_requests_are_those_of_the_configuration(tmp_path: pathlib.Pat
     file = tmp_path / "limits.yaml"
     file.write_text(operations_page.BLOCKS["limits.yaml"], encoding="utf-8")
     options, configuration = scheduler_process.RunOptions(), config_reading.read_config(str(file))
-    limit = scheduler_process.SchedulerProcess(options, configuration, clock)._request_limit()
+    limit = scheduler_process.SchedulerProcess(options, configuration, clock)._make_request_limit()
     assert limit is not None
     waits = [limit.take() for _ in range(102)]
     assert waits[:100] == [0.0] * 100
     assert waits[100:] == pytest.approx([1 / 50, 2 / 50])
     assert (
-        scheduler_process.SchedulerProcess(options, config.Config(), clock)._request_limit() is None
+        scheduler_process.SchedulerProcess(options, config.Config(), clock)._make_request_limit()
+        is None
     )

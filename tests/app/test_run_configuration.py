@@ -34,7 +34,7 @@ def _settings(**fields: Any) -> Any:
     clock = clocks.ManualClock(builders.EPOCH)
     return scheduler_process.SchedulerProcess(
         scheduler_process.RunOptions(), configuration, clock
-    )._settings()
+    )._make_settings()
 
 
 def test_queue_and_bindings_go_by_the_configuration() -> None:
@@ -65,7 +65,7 @@ def test_profiles_keep_as_many_answers_as_they_are_told(shapes_kept: int) -> Non
     )
     policy_set = policies.load_policy_set((), {}, "default-scheduler")
     made = policies.require_profiles(policies.make_profiles(policy_set, handles.Handle()))
-    live.use(policy_set, made)
+    live.use_version(policy_set, made)
     assert [each.scheduler_name for each in live.get_profiles()] == ["default-scheduler"]
     framework = world.scheduler._frameworks["default-scheduler"]
     world.add_node("n1", pods=2)

@@ -79,7 +79,7 @@ async def test_in_the_clear_there_are_metrics_and_health_alone() -> None:
     """Whoever reaches the address sees them, and nothing else."""
     address = _free_address()
     joined = _joined(config.ServingConfig(metrics_address=address), None)
-    secure_port.add_servers(joined)
+    secure_port.add_http_servers(joined)
     (serving,) = (asyncio.create_task(each) for each in joined.background)
     assert await _statuses(f"http://{address}", ("/metrics", *OPEN)) == [200] * 4
     others = ("/debug/", "/debug/policies", "/livez/ping", "/")
@@ -100,7 +100,7 @@ async def test_the_secure_port_asks_the_api_server_about_everybody_but_health() 
         )
         address = _free_address()
         joined = _joined(config.ServingConfig(secure_address=address), _connection(server))
-        secure_port.add_servers(joined)
+        secure_port.add_http_servers(joined)
         (serving,) = (asyncio.create_task(each) for each in joined.background)
         assert await _statuses(f"https://{address}", (*OPEN, *BY_RIGHT), "t") == [200] * 8
         asked = [each.body for each in server.requests if each.method == "POST"]
@@ -123,7 +123,7 @@ async def test_without_authorization_nobody_looks_inside() -> None:
             config.ServingConfig(secure_address=address, authorization=open_to_all),
             _connection(server),
         )
-        secure_port.add_servers(joined)
+        secure_port.add_http_servers(joined)
         (serving,) = (asyncio.create_task(each) for each in joined.background)
         url = f"https://{address}"
         assert await _statuses(url, ("/metrics", "/livez/ping", *OPEN)) == [200] * 5
@@ -143,7 +143,7 @@ def test_an_address_that_is_taken_ends_the_process(field: str) -> None:
         joined = _joined(serving, _connection(fake_server.FakeServer()))
 
         async def add() -> None:
-            secure_port.add_servers(joined)
+            secure_port.add_http_servers(joined)
 
         with pytest.raises(errors.ConfigurationError, match="cannot listen there: Address already"):
             asyncio.run(add())

@@ -127,7 +127,7 @@ async def test_checks_hold_up_nothing_and_do_not_pile_up(
         at_once -= 1
         return admission.AdmissionResponse()
 
-    monkeypatch.setattr(admission.PolicyReviewer, "review", slow)
+    monkeypatch.setattr(admission.PolicyReviewer, "review_policies", slow)
     body = test_admission.review({"web.policy": test_admission.GOOD})
 
     async with desk.running() as client:
@@ -167,7 +167,7 @@ async def test_a_check_that_nobody_waits_for_keeps_its_turn(
         at_once -= 1
         return admission.AdmissionResponse()
 
-    monkeypatch.setattr(admission.PolicyReviewer, "review", slow)
+    monkeypatch.setattr(admission.PolicyReviewer, "review_policies", slow)
     monkeypatch.setattr(http_server, "_ANSWER_SECONDS", 0.2)
     body = test_admission.review({"web.policy": test_admission.GOOD})
     async with desk.running() as client:
@@ -198,7 +198,7 @@ async def test_the_end_waits_for_what_has_begun_but_not_for_long(
         go_on.wait(60.0)
         return admission.AdmissionResponse()
 
-    monkeypatch.setattr(admission.PolicyReviewer, "review", slow)
+    monkeypatch.setattr(admission.PolicyReviewer, "review_policies", slow)
     monkeypatch.setattr(webhook, "LAST_ANSWERS_SECONDS", 60.0 if ends else 0.0)
     body = test_admission.review({"web.policy": test_admission.GOOD})
     async with desk.running() as client:

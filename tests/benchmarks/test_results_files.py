@@ -236,7 +236,7 @@ def test_an_edited_policysched_is_told(
     origins.check_unchanged()
     origins.policysched_hash()
     (tmp_path / "new.lark").touch()
-    monkeypatch.setattr(_resources, "folder", lambda _name: tmp_path)
+    monkeypatch.setattr(_resources, "find_resource_folder", lambda _name: tmp_path)
     with pytest.raises(workload_files.FileError, match="changed after the benchmark had begun"):
         origins.check_unchanged()
 

@@ -65,7 +65,9 @@ def test_json_follows_the_schema(
     assert main.main(["check", "-o", "json", str(file)]) == exit_code
     out, err = capsys.readouterr()
     report = json.loads(out)
-    jsonschema.validate(report, json.loads(_resources.text("schemas", "check.schema.json")))
+    jsonschema.validate(
+        report, json.loads(_resources.read_resource_text("schemas", "check.schema.json"))
+    )
     assert report["ok"] is (text == GOOD)
     assert report["errors"] == len(report["diagnostics"]) == (0 if text == GOOD else 1)
     assert err == ""
@@ -331,7 +333,9 @@ def test_a_configuration_alone_is_told_as_json(
     file.write_text(HEAD)
     assert main.main(["check", "--config", str(file), "-o", "json"]) == errors.EXIT_OK
     found = json.loads(capsys.readouterr().out)
-    jsonschema.validate(found, json.loads(_resources.text("schemas", "check.schema.json")))
+    jsonschema.validate(
+        found, json.loads(_resources.read_resource_text("schemas", "check.schema.json"))
+    )
     assert (found["ok"], found["files"]) == (True, [])
 
 

@@ -31,7 +31,7 @@ _STYLE = re.compile("\x1b\\[[0-9;]*m")
 
 def _stage(folder: pathlib.Path) -> embedded_cluster.DemoCluster:
     """Return the cluster of the demo with a copy of the shipped policies."""
-    for file in _resources.folder("policies").glob("*.policy"):
+    for file in _resources.find_resource_folder("policies").glob("*.policy"):
         shutil.copy(file, folder)
     return embedded_cluster.DemoCluster(folder)
 
@@ -85,7 +85,7 @@ class Recorder(text_view.TextView):
 def played(tmp_path_factory: pytest.TempPathFactory) -> Recorder:
     """Return everything that the story shows, and the stage as it left it."""
     recorder = Recorder(_stage(tmp_path_factory.mktemp("policies")))
-    asyncio.run(story.play(recorder.stage, recorder))
+    asyncio.run(story.play_demo_story(recorder.stage, recorder))
     return recorder
 
 
@@ -201,7 +201,7 @@ def _decided(rules: int) -> facts.DecisionFacts:
 def test_a_table_of_points_fits_and_still_adds_up(lines: int) -> None:
     """What does not fit is summed up in one line."""
     found = _decided(6)
-    *rows, total = facts.select_points_rows(found, lines)
+    *rows, total = facts.select_rule_points_rows(found, lines)
     assert len(rows) + 1 <= lines
     assert sum(row.chosen for row in rows) == total.chosen
 
@@ -216,7 +216,7 @@ def test_a_tie_is_called_one() -> None:
         "scores": {"n1": {"A": 1, "total": 1}, "n2": {"A": 1, "total": 1}},
     }
     found = facts.extract_decision_facts(report, "web", "n1")
-    assert facts.select_points_rows(found, 5)[-1].rule == "total: a tie, the first name wins"
+    assert facts.select_rule_points_rows(found, 5)[-1].rule == "total: a tie, the first name wins"
 
 
 # --- on a terminal -------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ def test_everything_that_matters_fits_on_the_screen(
 ) -> None:
     """At 80 x 24 and above no reason, rule or node is cut off."""
     view = Filmed(_screen(*size))
-    asyncio.run(story.play(stage, view))
+    asyncio.run(story.play_demo_story(stage, view))
     assert {len(frame) for frame in view.frames} == {size[1]}
     (waiting,) = (f for f in view.frames if "4." in f[0] and "WHY NOT" in " ".join(f))
     assert any(line.startswith("pending") and line.endswith("report") for line in waiting)
@@ -272,7 +272,7 @@ def test_it_leaves_the_last_picture_and_what_to_try_next(
     """When the terminal is given back, the result stays readable."""
     screen = _screen()
     with screen_view.ScreenView(screen, None) as view:
-        asyncio.run(story.play(stage, view))
+        asyncio.run(story.play_demo_story(stage, view))
     assert isinstance(screen.file, io.StringIO)
     _, _, left = screen.file.getvalue().rpartition("\x1b[?1049l")
     assert "prod/report fits nowhere" in re.sub("\x1b\\[[0-9;?]*[a-zA-Z]", "", left)
@@ -289,7 +289,7 @@ def test_no_color_is_respected(
     """With NO_COLOR set nothing is coloured."""
     screen = _screen(environment=environment)
     with screen_view.ScreenView(screen, None) as view:
-        asyncio.run(story.play(stage, view))
+        asyncio.run(story.play_demo_story(stage, view))
     assert isinstance(screen.file, io.StringIO)
     assert bool(_COLOUR.search(screen.file.getvalue())) == has_colour
 
@@ -390,16 +390,16 @@ def test_the_screen_needs_utf_8(encoding: str, draws: bool) -> None:
     """Bars and lines are not in every character set; text is."""
     file = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     screen = console.Console(file=file, force_terminal=True, width=80, height=24)
-    assert screen_view.can_draw(screen) == draws
+    assert screen_view.can_draw_on_screen(screen) == draws
 
 
 def test_the_screen_needs_a_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
     """A dumb terminal has none."""
     screen = _screen()
     monkeypatch.setenv("TERM", "dumb")
-    assert not screen_view.can_draw(screen)
+    assert not screen_view.can_draw_on_screen(screen)
     monkeypatch.setenv("TERM", "xterm")
-    assert screen_view.can_draw(screen)
+    assert screen_view.can_draw_on_screen(screen)
 
 
 def test_forced_colours_do_not_move_the_cursor_of_a_pipe(

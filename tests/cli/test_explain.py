@@ -64,7 +64,7 @@ def _run(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
 
 def _reports(capsys: pytest.CaptureFixture[str], *argv: str) -> list[dict[str, Any]]:
     reports: list[dict[str, Any]] = json.loads(_run(capsys, *argv, "-o", "json"))
-    schema = json.loads(_resources.text("schemas", "explain.schema.json"))
+    schema = json.loads(_resources.read_resource_text("schemas", "explain.schema.json"))
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(reports, schema)
     return reports

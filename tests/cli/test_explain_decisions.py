@@ -121,7 +121,7 @@ prod/big does not fit (attempt 1, 2026-01-05T12:00:00+00:00)
 @pytest.fixture
 def page(tmp_path: pathlib.Path) -> str:
     """A file that holds two decisions, as the page says them."""
-    schema = json.loads(_resources.text("schemas", "decisions.schema.json"))
+    schema = json.loads(_resources.read_resource_text("schemas", "decisions.schema.json"))
     jsonschema.Draft202012Validator(schema).validate(PAGE)
     path = tmp_path / "decisions.json"
     path.write_text(json.dumps(PAGE))

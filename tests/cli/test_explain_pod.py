@@ -30,7 +30,9 @@ def _run(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
 
 def _report(capsys: pytest.CaptureFixture[str], *argv: str) -> dict[str, Any]:
     reports = json.loads(_run(capsys, *argv, "-o", "json"))
-    jsonschema.validate(reports, json.loads(_resources.text("schemas", "explain.schema.json")))
+    jsonschema.validate(
+        reports, json.loads(_resources.read_resource_text("schemas", "explain.schema.json"))
+    )
     (report,) = reports
     assert isinstance(report, dict)
     return report

@@ -85,7 +85,9 @@ def test_json_fits_its_schema(file: pathlib.Path, capsys: pytest.CaptureFixture[
     assert main.main(["import", str(file), "-o", "json"]) == errors.EXIT_FINDINGS
     said = capsys.readouterr()
     found = json.loads(said.out)
-    jsonschema.validate(found, json.loads(_resources.text("schemas", "import.schema.json")))
+    jsonschema.validate(
+        found, json.loads(_resources.read_resource_text("schemas", "import.schema.json"))
+    )
     assert found["findings"] == [
         {
             "severity": "warning",

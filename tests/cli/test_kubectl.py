@@ -119,19 +119,22 @@ def test_its_notes_are_its_own(tmp_path: pathlib.Path, capsys: pytest.CaptureFix
 )
 def test_it_completes(words: list[str], answers: list[str]) -> None:
     """Commands, options, values, forms; how files are completed is the shell's to know."""
-    assert list(kubectl_completion.generate_candidates(words)) == answers
+    assert list(kubectl_completion.generate_completions(words)) == answers
 
 
 def test_every_command_is_a_candidate() -> None:
     """Also if nothing is written yet."""
-    assert list(kubectl_completion.generate_candidates([])) == [*main.build_command_parsers(), ":4"]
+    assert list(kubectl_completion.generate_completions([])) == [
+        *main.build_command_parsers(),
+        ":4",
+    ]
 
 
 def test_every_option_is_a_candidate() -> None:
     """They come from the parsers, as those of the scripts for shells."""
     for name, parser in main.build_command_parsers().items():
         options = [each for action in parser._actions for each in action.option_strings]
-        assert list(kubectl_completion.generate_candidates([name, "-"])) == [*options, ":4"]
+        assert list(kubectl_completion.generate_completions([name, "-"])) == [*options, ":4"]
 
 
 @pytest.fixture

@@ -178,7 +178,7 @@ def test_a_reader_that_goes_away_ends_the_program_quietly() -> None:
     """With stdout closed by the reader, the program ends like one that SIGPIPE ended."""
     code = (
         "import sys; from policysched.cli import main; "
-        "main._run = lambda _argv: print('a line') or 0; sys.exit(main.main([]))"
+        "main._run_command_line = lambda _argv: print('a line') or 0; sys.exit(main.main([]))"
     )
     reader, writer = os.pipe()
     os.close(reader)

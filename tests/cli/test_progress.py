@@ -216,7 +216,7 @@ def test_no_terminal_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
         assert threading.active_count() == 1 or "progress" not in {
             thread.name for thread in threading.enumerate()
         }
-        assert list(bar.track("abc")) == ["a", "b", "c"]
+        assert list(bar.track_items("abc")) == ["a", "b", "c"]
     assert bar.done == 3
 
 

@@ -43,7 +43,9 @@ def _run(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
 
 def _json(capsys: pytest.CaptureFixture[str], schema: str, *argv: str) -> Any:
     report = json.loads(_run(capsys, *argv, "-o", "json"))
-    jsonschema.validate(report, json.loads(_resources.text("schemas", f"{schema}.schema.json")))
+    jsonschema.validate(
+        report, json.loads(_resources.read_resource_text("schemas", f"{schema}.schema.json"))
+    )
     return report
 
 

@@ -25,7 +25,7 @@ def _run(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
 
 def _placements(capsys: pytest.CaptureFixture[str], *argv: str) -> list[dict[str, Any]]:
     report = json.loads(_run(capsys, *argv, "--deterministic", "-o", "json"))
-    schema = json.loads(_resources.text("schemas", "simulate.schema.json"))
+    schema = json.loads(_resources.read_resource_text("schemas", "simulate.schema.json"))
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(report, schema)
     placements: list[dict[str, Any]] = report["placements"]

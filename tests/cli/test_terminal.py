@@ -267,7 +267,7 @@ _CELLS = st.text(alphabet="abcXYZ019 -/.,:=_äß漢字", max_size=60)
 def test_any_table_fits(rows: list[list[str]], room: int) -> None:
     """Whatever is in it, no line is longer and no sign but blanks is lost."""
     shown = tables.format_table(("POD", "NODE", "WHY NOT"), rows, "  ", room, ())
-    assert all(folding.count_columns(line) <= room for line in shown.split("\n"))
+    assert all(folding.count_text_columns(line) <= room for line in shown.split("\n"))
     told = Counter("".join(cell for row in rows for cell in row).replace(" ", ""))
     assert not told - Counter(shown)
 
@@ -276,7 +276,7 @@ def test_a_table_is_folded_at_blanks_and_signs() -> None:
     """Names are broken where people read them: behind a sign, before a capital."""
     rows = [("NodeResourcesBalancedAllocation", "node(s) had a taint", "prod/web-1")]
     shown = tables.format_table(("RULE", "REASON", "POD"), rows, "", 36, ())
-    assert styles.remove_marks(shown).split("\n") == [
+    assert styles.remove_style_marks(shown).split("\n") == [
         "RULE         REASON       POD",
         "Node         node(s) had  prod/web-1",
         "Resources    a taint",

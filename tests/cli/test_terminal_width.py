@@ -32,4 +32,4 @@ def test_columns_overrides_the_width_if_it_is_a_number(
     ours, theirs = os.openpty()
     with os.fdopen(ours, "rb"), os.fdopen(theirs, "w", encoding="utf-8") as stream:
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 72, 0, 0))
-        assert terminal.get_width(stream) == columns
+        assert terminal.get_terminal_width(stream) == columns

@@ -49,7 +49,9 @@ def test_json_follows_its_schema(
     path = files.write(tmp_path, TESTS)
     assert main.main(["test", path, "--format", "json", "--coverage"]) == 1
     found = json.loads(capsys.readouterr().out)
-    jsonschema.validate(found, json.loads(_resources.text("schemas", "test.schema.json")))
+    jsonschema.validate(
+        found, json.loads(_resources.read_resource_text("schemas", "test.schema.json"))
+    )
     assert found["summary"] == {"pass": 1, "fail": 1, "error": 0, "skip": 1}
     failing = found["tests"][1]
     line = files.HEAD.count("\n") + 3
@@ -196,7 +198,7 @@ def test_watch_sees_a_file_come_back(
         return {str(policy)} if policy.exists() else set()
 
     with pytest.raises(KeyboardInterrupt):
-        command.watch(run_once, [str(tmp_path)], wait)
+        command.rerun_on_changes(run_once, [str(tmp_path)], wait)
     ends = re.findall(r"^\d (?:passed|failed).*$", capsys.readouterr().out, re.MULTILINE)
     assert ends == ["1 passed", "0 passed, 1 file not run", "1 passed"]
 
@@ -225,6 +227,6 @@ def test_watch_runs_again_when_a_file_changes(
         return {str(policy)}
 
     with pytest.raises(KeyboardInterrupt):
-        command.watch(run_once, [str(tmp_path)], wait)
+        command.rerun_on_changes(run_once, [str(tmp_path)], wait)
     ends = re.findall(r"^\d (?:passed|failed).*$", capsys.readouterr().out, re.MULTILINE)
     assert ends == ["1 passed", "0 passed, 1 failed", "0 passed, 1 failed"]

@@ -97,10 +97,10 @@ def test_changes_are_told_whoever_made_them() -> None:
     """Objects that were told of, assumed or restored have changed; others have not."""
     told = Told()
     moment = told.volumes.cursor
-    assert told.volumes.changed_since(moment) == set()
+    assert told.volumes.list_changes_since(moment) == set()
     told.restore(volume("1"))
-    assert told.volumes.changed_since(moment) == {("", "v")}
+    assert told.volumes.list_changes_since(moment) == {("", "v")}
     moment = told.volumes.cursor
     told.tell(volume("2"))
-    assert told.volumes.changed_since(moment) == {("", "v")}
+    assert told.volumes.list_changes_since(moment) == {("", "v")}
     assert isinstance(told.volumes, assumed_volumes.AssumedObjects)

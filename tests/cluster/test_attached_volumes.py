@@ -47,7 +47,7 @@ def remove(kind: type[objects.StorageObject], name: str) -> Change:
 def is_full(attached: attached_volumes.AttachedVolumes, driver: str = DISKS) -> list[bool]:
     """Return, for both nodes, whether another volume is too many."""
     attached.refresh()
-    full: list[bool] = attached.would_exceed(
+    full: list[bool] = attached.find_exceeding_nodes(
         driver, {csi_migration.CSIVolumeIdentity(driver, "x")}
     ).tolist()
     return full

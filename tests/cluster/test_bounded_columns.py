@@ -44,10 +44,10 @@ def test_labels_are_forgotten_between_cycles_only(world: builders.Cluster) -> No
     """Within a cycle values keep their numbers; afterwards nodes count as changed."""
     nodes = world.cache.nodes
     snap = world.cache.snapshot()
-    column, generation = nodes.label(ZONE), nodes.node_changes.generation
+    column, generation = nodes.get_label_column(ZONE), nodes.node_changes.generation
     for number in range(5_000):
-        nodes.label(f"key-{number}")
-    assert snap.nodes.label(ZONE) is column
+        nodes.get_label_column(f"key-{number}")
+    assert snap.nodes.get_label_column(ZONE) is column
     assert nodes.node_changes.generation == generation
     world.cache.snapshot()
     assert nodes.label_count == 0
@@ -108,10 +108,10 @@ def test_a_resource_that_comes_later(world: builders.Cluster) -> None:
     for pod in pods:
         world.cache.add_pod(pod)
     nodes = world.cache.nodes
-    assert nodes.resource_column(GPU) == columns.ABSENT
+    assert nodes.get_resource_column(GPU) == columns.ABSENT
     before = nodes.usage_changes.generation
     world.cache.set_node(builders.make_node("b").capacity(**{GPU: "8"}).build())
-    column = nodes.resource_column(GPU)
+    column = nodes.get_resource_column(GPU)
     assert column != columns.ABSENT
     assert nodes.requested[:2, column].tolist() == [5, 2]
     assert set(nodes.usage_changes.list_changes_since(before) or ()) == {0, 1}
@@ -129,7 +129,7 @@ def test_sums_of_absent_resources_overflow_as_in_columns(world: builders.Cluster
     world.cache.set_node(builders.make_node("a").capacity(**{GPU: "8"}).build())
     nodes = world.cache.nodes
     with np.errstate(over="ignore"):
-        assert nodes.requested[0, nodes.resource_column(GPU)] == np.int64(most) + np.int64(most)
+        assert nodes.requested[0, nodes.get_resource_column(GPU)] == np.int64(most) + np.int64(most)
 
 
 def test_nobody_has_the_resource_that_stands_for_absent_ones() -> None:

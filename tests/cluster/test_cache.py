@@ -26,11 +26,11 @@ TEAM = builders.pod_term("zone", {"app": "a"}, namespace_selector={"team": "x"})
 OWN = builders.pod_term("zone", {"app": "b"})
 
 QUERIES: list[pod_counts.PodQuery] = [
-    pod_counts.InNamespace("ns1", selectors.from_match_labels({"app": "a"})),
-    pod_counts.InNamespace("ns2", selectors.EVERYTHING),
-    pod_counts.MatchesAllTerms((pod_shape.affinity_term(TEAM, "ns1"),)),
-    pod_counts.MatchesAllTerms(
-        (pod_shape.affinity_term(TEAM, "ns1"), pod_shape.affinity_term(OWN, "ns2"))
+    pod_counts.RunningPodsInNamespace("ns1", selectors.from_match_labels({"app": "a"})),
+    pod_counts.RunningPodsInNamespace("ns2", selectors.EVERYTHING),
+    pod_counts.PodsMatchingAllTerms((pod_shape.make_affinity_term(TEAM, "ns1"),)),
+    pod_counts.PodsMatchingAllTerms(
+        (pod_shape.make_affinity_term(TEAM, "ns1"), pod_shape.make_affinity_term(OWN, "ns2"))
     ),
 ]
 
@@ -223,7 +223,7 @@ class CacheMachine(RuleBasedStateMachine):
             assert columns.pod_count[row] == len(self.on(name))
             cpu = sum(p.info.shape.requests.nonzero_cpu_milli for p in self.on(name))
             assert columns.nonzero_requested[row, 0] == cpu
-            ours = {info.uid for info in self.cache.pods_on(row)}
+            ours = {info.uid for info in self.cache.get_pods_on_row(row)}
             assert ours == {placed.info.uid for placed in self.on(name)}
 
     @invariant()
@@ -239,7 +239,7 @@ class CacheMachine(RuleBasedStateMachine):
     def nodes_show_what_they_have(self) -> None:
         """Labels, allocatable and taints are those of the node object."""
         columns = self.cache.nodes
-        zone = columns.label("zone")
+        zone = columns.get_label_column("zone")
         for row, name in self.rows():
             node = self.nodes.get(name)
             value = zone.values.values[zone.ids[row]] if zone.ids[row] >= 0 else None
@@ -254,7 +254,7 @@ class CacheMachine(RuleBasedStateMachine):
     def taken_ports_are_those_of_the_pods(self) -> None:
         """A host port is taken exactly where a pod claims it."""
         port = pod_shape.HostPort("0.0.0.0", "TCP", 80)  # noqa: S104 - any address, as the API says
-        taken = self.cache.nodes.ports.conflicts((port,), self.cache.nodes.size)
+        taken = self.cache.nodes.ports.find_port_conflicts((port,), self.cache.nodes.size)
         expected = {
             placed.node_name for placed in self.pods.values() if placed.info.shape.host_ports
         }
@@ -278,7 +278,7 @@ class CacheMachine(RuleBasedStateMachine):
                 and volume.persistent_volume_claim is not None
                 and volume.persistent_volume_claim.claim_name == claim
             )
-            uses = kept.uses(namespace, claim)
+            uses = kept.count_claim_uses(namespace, claim)
             assert {self.cache.nodes.names[row]: count for row, count in uses.items()} == named
             assert snap.is_claim_used(namespace, claim) == bool(named.keys() & self.nodes.keys())
 
@@ -305,7 +305,7 @@ class CacheMachine(RuleBasedStateMachine):
             for term in placed.info.shape.anti_affinity_terms:
                 weighted = pod_shape.WeightedAffinityTerm(term, 1)
                 expected.setdefault(weighted, collections.Counter())[placed.node_name] += 1
-        owned = self.cache.counts.owned(pod_counts.TermKind.REQUIRED_ANTI_AFFINITY)
+        owned = self.cache.counts.get_owned_terms(pod_counts.TermKind.REQUIRED_ANTI_AFFINITY)
         found = {
             term: self.by_name(column.get_counts(self.cache.nodes.size))
             for term, column in owned.items()
@@ -318,7 +318,7 @@ class CacheMachine(RuleBasedStateMachine):
         assert self.cache.pod_count == len(self.pods)
         assert self.cache.assumed_count == sum(p.is_assumed for p in self.pods.values())
         for uid, placed in self.pods.items():
-            assert self.cache.node_of(uid) == placed.node_name
+            assert self.cache.get_node_of_pod(uid) == placed.node_name
 
 
 TestCacheMachine = CacheMachine.TestCase

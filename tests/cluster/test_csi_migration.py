@@ -42,7 +42,9 @@ def test_zones_without_a_region(zones: str, problem: str) -> None:
         gce_persistent_disk=volume_sources.GCEPersistentDisk(pd_name="d"),
         meta={"labels": {ZONE: zones}},
     )
-    assert csi_migration.persistent_volume(volume) == csi_migration.UntranslatableVolume(problem)
+    assert csi_migration.translate_persistent_volume(volume) == csi_migration.UntranslatableVolume(
+        problem
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,7 +69,7 @@ def test_ebs_volumes(volume_id: str, handle: str | None) -> None:
         if handle is None
         else csi_migration.CSIVolumeIdentity("ebs.csi.aws.com", handle)
     )
-    assert csi_migration.persistent_volume(volume) == expected
+    assert csi_migration.translate_persistent_volume(volume) == expected
 
 
 def test_volumes_of_other_plugins() -> None:
@@ -77,8 +79,12 @@ def test_volumes_of_other_plugins() -> None:
         "v", portworx_volume=volume_sources.PortworxVolume(volume_id="p")
     )
     azure_file = storage_builders.make_volume("v", azure_file=volume_sources.AzureFile())
-    assert csi_migration.persistent_volume(cinder) == ("cinder.csi.openstack.org", "c", "")
-    assert csi_migration.persistent_volume(portworx) == ("pxd.portworx.com", "p", "")
-    assert csi_migration.plugin_of(azure_file.spec) == "kubernetes.io/azure-file"
-    assert csi_migration.persistent_volume(azure_file) is None
-    assert csi_migration.persistent_volume(storage_builders.make_volume("v")) is None
+    assert csi_migration.translate_persistent_volume(cinder) == (
+        "cinder.csi.openstack.org",
+        "c",
+        "",
+    )
+    assert csi_migration.translate_persistent_volume(portworx) == ("pxd.portworx.com", "p", "")
+    assert csi_migration.find_in_tree_plugin(azure_file.spec) == "kubernetes.io/azure-file"
+    assert csi_migration.translate_persistent_volume(azure_file) is None
+    assert csi_migration.translate_persistent_volume(storage_builders.make_volume("v")) is None

@@ -89,7 +89,7 @@ def window_values(
 ) -> dict[str, float | None]:
     """Return what a window says of each node."""
     aggregate = metric_windows.WindowAggregate(window.seconds, window.function, window.quantile)
-    values, times = history.values(aggregate, [*NAMES, "unknown"])
+    values, times = history.aggregate_by_node(aggregate, [*NAMES, "unknown"])
     assert times[-1] == -np.inf
     pairs = zip(NAMES, values[:-1].tolist(), times[:-1].tolist(), strict=True)
     return {name: value if math.isfinite(at) else None for name, value, at in pairs}
@@ -165,6 +165,6 @@ def test_a_table_keeps_a_window_over_new_policies() -> None:
         table.refresh("m", {"n1": metric_table.Sample(value, at)})
     average = metric_windows.WindowAggregate(120.0, "avg")
     table.keep_histories({"m": NEED})
-    assert table.column("m", ["n1"], 0, average).values.tolist() == [3.0]
+    assert table.get_metric_column("m", ["n1"], 0, average).values.tolist() == [3.0]
     table.keep_histories({"m": metric_windows.HistoryNeed(120.0, 60.0, 15.0)})
-    assert table.column("m", ["n1"], 0, average).values.tolist() == [4.0]
+    assert table.get_metric_column("m", ["n1"], 0, average).values.tolist() == [4.0]

@@ -70,7 +70,7 @@ NODES = (
 )
 def test_what_a_text_names(text: str, expected: list[str]) -> None:
     """The first way of reading it that any node answers to decides; it may answer twice."""
-    assert sorted(node_names.NodeNames(NODES).find(text)) == expected
+    assert sorted(node_names.NodeNames(NODES).find_nodes(text)) == expected
 
 
 def test_nodes_come_change_and_go() -> None:
@@ -78,13 +78,18 @@ def test_nodes_come_change_and_go() -> None:
     names = node_names.NodeNames(NODES)
     twin_a = NODES[3]
     moved = _node("node-1", ("InternalIP", "10.0.0.77"), uid="new")
-    names.follow([moved, twin_a])
+    names.follow_nodes([moved, twin_a])
     assert len(names) == 2
-    assert names.find("10.0.0.1:9100") == names.find("node-2") == names.find("node-3") == set()
-    assert names.find("10.0.0.77") == {"node-1"}
-    assert names.find("twin") == names.find("10.0.0.9") == {"twin-a"}
-    assert (names.uid("node-1"), names.uid("node-2")) == ("new", None)
+    assert (
+        names.find_nodes("10.0.0.1:9100")
+        == names.find_nodes("node-2")
+        == names.find_nodes("node-3")
+        == set()
+    )
+    assert names.find_nodes("10.0.0.77") == {"node-1"}
+    assert names.find_nodes("twin") == names.find_nodes("10.0.0.9") == {"twin-a"}
+    assert (names.get_node_uid("node-1"), names.get_node_uid("node-2")) == ("new", None)
     assert ("node-1" in names, "node-2" in names) == (True, False)
-    names.follow([])
+    names.follow_nodes([])
     assert len(names) == 0
     assert names._aliases == names._short_names == {}

@@ -17,10 +17,10 @@ def test_a_pod_is_nominated_to_one_node_at_a_time() -> None:
     pod = fakes.info(PLAIN)
     nominated.nominate(pod, "n1")
     nominated.nominate(pod, "n2")
-    assert (nominated.node_of(pod.uid), nominated.pods_on("n1")) == ("n2", [])
-    assert nominated.pods_on("n2") == [pod]
+    assert (nominated.get_nominated_node(pod.uid), nominated.get_nominated_pods("n1")) == ("n2", [])
+    assert nominated.get_nominated_pods("n2") == [pod]
     nominated.nominate(pod, "")
-    assert (nominated.node_of(pod.uid), nominated.pods_on("n2")) == (None, [])
+    assert (nominated.get_nominated_node(pod.uid), nominated.get_nominated_pods("n2")) == (None, [])
 
 
 @pytest.mark.parametrize(
@@ -36,5 +36,5 @@ def test_update(old: builders.PodBuilder, new: builders.PodBuilder, expected: st
     """A nomination that the API server has not shown yet outlives other updates."""
     nominated = nominated_pods.NominatedPods()
     nominated.nominate(fakes.info(old), "n1")
-    nominated.update(fakes.info(old), fakes.info(new))
-    assert nominated.node_of(fakes.uid("a")) == expected
+    nominated.update_nominated_pod(fakes.info(old), fakes.info(new))
+    assert nominated.get_nominated_node(fakes.uid("a")) == expected

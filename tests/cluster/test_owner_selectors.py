@@ -24,13 +24,13 @@ def known_owners() -> owner_selectors.OwnerSelectors:
     """Return some services and controllers of two namespaces."""
     owners = owner_selectors.OwnerSelectors()
     web = selectors.from_match_labels({"app": "web"})
-    owners.set(Kind.SERVICE, "default", "web", web)
-    owners.set(Kind.SERVICE, "default", "db", selectors.from_match_labels({"app": "db"}))
-    owners.set(Kind.SERVICE, "prod", "all", selectors.from_match_labels({"tier": "x"}))
-    owners.set(Kind.REPLICATION_CONTROLLER, "default", "rc", web)
+    owners.set_selector(Kind.SERVICE, "default", "web", web)
+    owners.set_selector(Kind.SERVICE, "default", "db", selectors.from_match_labels({"app": "db"}))
+    owners.set_selector(Kind.SERVICE, "prod", "all", selectors.from_match_labels({"tier": "x"}))
+    owners.set_selector(Kind.REPLICATION_CONTROLLER, "default", "rc", web)
     hashed = selectors.from_label_selector(label_selector(expression("hash", "In", "1", "2")))
-    owners.set(Kind.REPLICA_SET, "default", "rs", hashed)
-    owners.set(Kind.STATEFUL_SET, "default", "ss", selectors.from_match_labels({"s": "1"}))
+    owners.set_selector(Kind.REPLICA_SET, "default", "rs", hashed)
+    owners.set_selector(Kind.STATEFUL_SET, "default", "ss", selectors.from_match_labels({"s": "1"}))
     return owners
 
 
@@ -63,8 +63,8 @@ web = make_pod("a").labels(app="web")
 )
 def test_selector_for(pod: PodBuilder, keys: set[str]) -> None:
     """Services that match the pod and its controller contribute their requirements."""
-    shape = pod_shape.PodShapes().intern(pod.build())
-    found = known_owners().selector_for(shape)
+    shape = pod_shape.PodShapes().intern_shape(pod.build())
+    found = known_owners().get_owner_selector(shape)
     assert {r.key for r in found.requirements} == keys
 
 
@@ -73,12 +73,12 @@ def test_a_replication_controller_overrules_services() -> None:
     owners = known_owners()
     other = selectors.from_match_labels({"app": "db"})
     for kind in (Kind.REPLICATION_CONTROLLER, Kind.STATEFUL_SET):
-        owners.set(kind, "default", "other", other)
+        owners.set_selector(kind, "default", "other", other)
     replicated = owned(web, "ReplicationController", "other", "v1").build()
     stateful = owned(web, "StatefulSet", "other").build()
     shapes = pod_shape.PodShapes()
-    assert owners.selector_for(shapes.intern(replicated)) == other
-    both = owners.selector_for(shapes.intern(stateful))
+    assert owners.get_owner_selector(shapes.intern_shape(replicated)) == other
+    both = owners.get_owner_selector(shapes.intern_shape(stateful))
     assert [both.matches({"app": app}) for app in ("web", "db")] == [False, False]
 
 
@@ -86,13 +86,13 @@ def test_generation_grows_only_with_changes() -> None:
     """Setting what is known already changes nothing; removal does."""
     owners = known_owners()
     before = owners.generation
-    owners.set(Kind.SERVICE, "default", "web", selectors.from_match_labels({"app": "web"}))
-    owners.set(Kind.SERVICE, "default", "absent", None)
+    owners.set_selector(Kind.SERVICE, "default", "web", selectors.from_match_labels({"app": "web"}))
+    owners.set_selector(Kind.SERVICE, "default", "absent", None)
     assert owners.generation == before
-    owners.set(Kind.SERVICE, "default", "web", None)
+    owners.set_selector(Kind.SERVICE, "default", "web", None)
     assert owners.generation == before + 1
-    shape = pod_shape.PodShapes().intern(web.build())
-    assert owners.selector_for(shape) == selectors.EVERYTHING
+    shape = pod_shape.PodShapes().intern_shape(web.build())
+    assert owners.get_owner_selector(shape) == selectors.EVERYTHING
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ def test_pod_requests(
     builder: PodBuilder, amounts: dict[str, int], nonzero: tuple[int, int]
 ) -> None:
     """Requests are what kube-scheduler would count for the pod."""
-    found = pod_requests.pod_requests(builder.build())
+    found = pod_requests.compute_pod_requests(builder.build())
     assert found.amounts == amounts
     assert (found.nonzero_cpu_milli, found.nonzero_memory_bytes) == nonzero
 
@@ -127,7 +127,7 @@ def test_pod_requests(
 def test_scores_do_not_look_at_the_pod_level() -> None:
     """NodeResourcesFit scores an incoming pod by its containers, defaults included."""
     pod = make_pod("a").requests(cpu="1").pod_level_requests(cpu="3", memory="4Gi").build()
-    assert pod_requests.pod_requests(pod).scored == {"cpu": 1000, "memory": DEFAULT_MEMORY}
+    assert pod_requests.compute_pod_requests(pod).scored == {"cpu": 1000, "memory": DEFAULT_MEMORY}
 
 
 def test_a_resized_pod_level_counts() -> None:
@@ -135,7 +135,7 @@ def test_a_resized_pod_level_counts() -> None:
     pod = make_pod("a").requests(cpu="1").pod_level_requests(cpu="2").build()
     grown = objects.ResourceRequirements(requests={"cpu": "4"})
     resized = msgspec.structs.replace(pod, status=objects.PodStatus(resources=grown))
-    assert pod_requests.pod_requests(resized).amounts == {"cpu": 4000}
+    assert pod_requests.compute_pod_requests(resized).amounts == {"cpu": 4000}
 
 
 @pytest.mark.parametrize(
@@ -161,16 +161,16 @@ def test_kinds_of_resources(name: str, is_extended: bool, is_scalar: bool) -> No
 def test_a_status_that_repeats_the_spec_keeps_the_shape() -> None:
     """Pods share their shape with their running copies, whose status repeats the requests."""
     shapes = pod_shape.PodShapes()
-    waiting = shapes.intern(make_pod("a").requests(cpu="1", memory="1Gi").build())
+    waiting = shapes.intern_shape(make_pod("a").requests(cpu="1", memory="1Gi").build())
     running = granted("b", actual={"cpu": "1000m", "memory": "1Gi"}, allocated={"cpu": "1"})
-    assert shapes.intern(running.node("n1").build()) is waiting
+    assert shapes.intern_shape(running.node("n1").build()) is waiting
 
 
 def test_a_resized_pod_has_a_shape_of_its_own() -> None:
     """Pods that hold something else than their spec says are not equal to those that do not."""
     shapes = pod_shape.PodShapes()
-    waiting = shapes.intern(make_pod("a").requests(cpu="1", memory="1Gi").build())
-    grown = shapes.intern(granted("b", actual={"cpu": "2"}, allocated={}).build())
+    waiting = shapes.intern_shape(make_pod("a").requests(cpu="1", memory="1Gi").build())
+    grown = shapes.intern_shape(granted("b", actual={"cpu": "2"}, allocated={}).build())
     assert grown is not waiting
     assert grown.requests.amounts["cpu"] == 2000
 
@@ -206,7 +206,7 @@ pod_statuses = st.builds(
 def test_requests_equal_the_reference(pod: objects.Pod, status: objects.PodStatus) -> None:
     """All four readings of a pod agree with adding up exact fractions phase by phase."""
     pod = msgspec.structs.replace(pod, status=status)
-    found = pod_requests.pod_requests(pod)
+    found = pod_requests.compute_pod_requests(pod)
     nonzero = reference.placed_nonzero(pod)
     assert found.amounts == reference.requested(pod)
     assert found.nonzero_cpu_milli == nonzero.get("cpu", 0)
@@ -240,8 +240,8 @@ def _with_limits(pod: objects.Pod) -> objects.Pod:
 )
 def test_limits_equal_the_reference(pod: objects.Pod, resource: str) -> None:
     """Whatever the pod is made of: containers, init containers, sidecars, pod level, overhead."""
-    limits = pod_requests.pod_limits(pod)
-    assert pod_requests.limit(limits, resource) == reference.limited(pod, resource)
+    limits = pod_requests.compute_pod_limits(pod)
+    assert pod_requests.get_resource_limit(limits, resource) == reference.limited(pod, resource)
 
 
 @pytest.mark.parametrize(
@@ -260,6 +260,6 @@ def test_a_pod_is_limited_if_all_of_it_is(
         objects.Container(resources=objects.ResourceRequirements(limits=dict(limits)))
         for limits in containers
     )
-    limits = pod_requests.pod_limits(make_pod("a").spec(containers=made).build())
-    assert pod_requests.limit(limits, "memory") == memory
-    assert pod_requests.limit(limits, "example.com/gpu") == 0
+    limits = pod_requests.compute_pod_limits(make_pod("a").spec(containers=made).build())
+    assert pod_requests.get_resource_limit(limits, "memory") == memory
+    assert pod_requests.get_resource_limit(limits, "example.com/gpu") == 0

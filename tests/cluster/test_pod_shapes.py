@@ -19,19 +19,19 @@ def test_pods_in_use_share_their_shape_whatever_comes_between() -> None:
     shapes = pod_shape.PodShapes(limit=2)
     placed = shapes.make_info(POD.build())
     for other in _others(5):
-        shapes.intern(other.build())
-    assert shapes.intern(POD.build()) is placed.shape
+        shapes.intern_shape(other.build())
+    assert shapes.intern_shape(POD.build()) is placed.shape
 
 
 def test_a_recent_shape_is_shared_by_the_next_pod() -> None:
     """A pod that has gone may be followed by an equal one a moment later."""
     shapes = pod_shape.PodShapes(limit=2)
-    index = shapes.intern(POD.build()).index
-    assert shapes.intern(POD.build()).index == index
+    index = shapes.intern_shape(POD.build()).index
+    assert shapes.intern_shape(POD.build()).index == index
 
 
 def test_shapes_that_no_pod_has_are_forgotten() -> None:
     """Jobs, each with labels of its own, leave nothing behind, at once and not some time."""
     shapes = pod_shape.PodShapes(limit=2)
-    seen = [weakref.ref(shapes.intern(other.build())) for other in _others(6)]
+    seen = [weakref.ref(shapes.intern_shape(other.build())) for other in _others(6)]
     assert [ref() is None for ref in seen] == [True] * 4 + [False] * 2

@@ -21,13 +21,13 @@ def _cache() -> tuple[caches.Cache, clocks.ManualClock, pod_shape.PodShapes]:
     clock = clocks.ManualClock(builders.EPOCH)
     cache = caches.Cache(clock)
     cache.set_node(builders.make_node("n1").build())
-    cache.follow_metrics(metric_needs.MetricNeeds(placed_seconds=frozenset({SECONDS})))
+    cache.follow_metric_needs(metric_needs.MetricNeeds(placed_seconds=frozenset({SECONDS})))
     return cache, clock, pod_shape.PodShapes()
 
 
 def _counting(cache: caches.Cache) -> set[str]:
     recent = cache.snapshot().placed.recent
-    return {uid for row in recent.rows(SECONDS) for uid in recent.get_pods(SECONDS, row)}
+    return {uid for row in recent.get_rows(SECONDS) for uid in recent.get_pods(SECONDS, row)}
 
 
 def _pod(
@@ -102,9 +102,9 @@ def test_placed_pods_count_by_what_their_status_says(
     cache, clock, shapes = _cache()
     needs = metric_needs.MetricNeeds(placed_seconds=frozenset({SECONDS}))
     if not follows_first:
-        cache.follow_metrics(metric_needs.MetricNeeds())
+        cache.follow_metric_needs(metric_needs.MetricNeeds())
     cache.add_pod(shapes.make_info(pod))
-    cache.follow_metrics(needs)
+    cache.follow_metric_needs(needs)
     assert bool(_counting(cache)) is counts
     clock.advance(SECONDS + 1)
     assert not _counting(cache)
@@ -126,7 +126,7 @@ def test_the_next_change_is_that_of_a_pod_that_is_there() -> None:
 def test_scheduled_at_prefers_the_condition() -> None:
     """A condition that is not true says nothing."""
     pod = _pod("p", 30, start_time="2026-01-05T11:00:00Z")
-    assert recent_placements.scheduled_at_seconds(pod) == builders.EPOCH.timestamp() - 30
+    assert recent_placements.get_scheduled_at_seconds(pod) == builders.EPOCH.timestamp() - 30
 
 
 def test_pods_of_a_shape_are_counted_together() -> None:
@@ -159,9 +159,9 @@ def test_a_clock_that_is_set_back_lets_no_pod_count_for_longer() -> None:
     cache, clock, shapes = _cache()
     cache.assume_pod(shapes.make_info(builders.make_pod("p").build()), "n1")
     clock.advance(20)
-    clock.jump(-3600)
+    clock.jump_wall_clock(-3600)
     assert len(_counting(cache)) == 1
-    cache.follow_metrics(metric_needs.MetricNeeds(placed_seconds=frozenset({SECONDS})))
+    cache.follow_metric_needs(metric_needs.MetricNeeds(placed_seconds=frozenset({SECONDS})))
     clock.advance(39)
     assert len(_counting(cache)) == 1
     clock.advance(1)

@@ -86,10 +86,10 @@ def test_a_column_answers_as_each_object_does(
     """The mask of a column equals the scalar answer for every row, also while values are added."""
     column = label_column.LabelColumn("k", len(labels))
     for row, value in enumerate(labels):
-        column.set(row, value)
+        column.set_label_value(row, value)
         for requirement in asked:
             expected = [requirement.matches_value(v) for v in labels[: row + 1]]
-            assert column.mask(requirement, slice(0, row + 1)).tolist() == expected
+            assert column.find_matching_rows(requirement, slice(0, row + 1)).tolist() == expected
     every_second = np.arange(0, len(labels), 2)
     expected = [asked[0].matches_value(labels[i]) for i in every_second]
-    assert column.mask(asked[0], every_second).tolist() == expected
+    assert column.find_matching_rows(asked[0], every_second).tolist() == expected

@@ -149,11 +149,15 @@ class TestObjects:
 
     def test_quantities(self) -> None:
         """All amounts are found, wherever a kind has them."""
-        assert list(storage_objects.quantities(build.make_volume("v", capacity="3Gi"))) == ["3Gi"]
-        assert list(storage_objects.quantities(build.make_claim("c", request="2Gi"))) == ["2Gi"]
+        assert list(storage_objects.list_quantities(build.make_volume("v", capacity="3Gi"))) == [
+            "3Gi"
+        ]
+        assert list(storage_objects.list_quantities(build.make_claim("c", request="2Gi"))) == [
+            "2Gi"
+        ]
         capacity = build.make_capacity("c", "fast", "5Gi", maximum="1Gi")
-        assert list(storage_objects.quantities(capacity)) == ["5Gi", "1Gi"]
-        assert list(storage_objects.quantities(build.make_class("fast"))) == []
+        assert list(storage_objects.list_quantities(capacity)) == ["5Gi", "1Gi"]
+        assert list(storage_objects.list_quantities(build.make_class("fast"))) == []
 
     def test_wire_names(self) -> None:
         """Fields are read under the names that the API gives them."""
@@ -208,7 +212,7 @@ class TestClaimsOfPods:
     def test_pods_with_equal_claims_share_a_shape(self) -> None:
         """A named claim is the same for all pods that name it."""
         first, second = (builders.make_pod(name).claim("data").build() for name in "ab")
-        assert SHAPES.intern(first) is SHAPES.intern(second)
+        assert SHAPES.intern_shape(first) is SHAPES.intern_shape(second)
 
     def test_ephemeral_volumes_make_a_pod_single(self) -> None:
         """Claims that are named after the pod and owned by it are no other pod's, even namesakes'.
@@ -216,10 +220,10 @@ class TestClaimsOfPods:
         A new version of the same pod has the shape of the old one.
         """
         one = builders.make_pod("a").ephemeral("scratch")
-        assert SHAPES.intern(one.build()) is not SHAPES.intern(one.uid("other").build())
+        assert SHAPES.intern_shape(one.build()) is not SHAPES.intern_shape(one.uid("other").build())
         other = SHAPES.make_info(builders.make_pod("b").ephemeral("scratch").build())
         assert other.shape.claims[0].claim_name == "b-scratch"
-        assert SHAPES.intern(one.build()) is SHAPES.intern(one.node("n1").build())
+        assert SHAPES.intern_shape(one.build()) is SHAPES.intern_shape(one.node("n1").build())
 
     @pytest.mark.parametrize(
         "pod, has_volumes",
@@ -245,7 +249,7 @@ class TestClaimsOfPods:
     )
     def test_has_volumes(self, pod: builders.PodBuilder, has_volumes: bool) -> None:
         """Volumes that no plugin reads are none."""
-        assert SHAPES.intern(pod.build()).has_volumes == has_volumes
+        assert SHAPES.intern_shape(pod.build()).has_volumes == has_volumes
 
 
 class TestBudgets:

@@ -14,10 +14,10 @@ from policysched.cluster.pods import pod_shape
 from tests import builders
 
 WEB = selectors.from_match_labels({"app": "web"})
-SPREAD = pod_counts.InNamespace("default", WEB)
-EVERYONE = pod_counts.OnlySupposed("default")
+SPREAD = pod_counts.RunningPodsInNamespace("default", WEB)
+EVERYONE = pod_counts.SupposedPodsInNamespace("default")
 TERM = builders.pod_term("zone", {"app": "web"})
-NEAR = pod_counts.MatchesAllTerms((pod_shape.affinity_term(TERM, "default"),))
+NEAR = pod_counts.PodsMatchingAllTerms((pod_shape.make_affinity_term(TERM, "default"),))
 A = builders.make_pod("a").labels(app="web").requests(cpu="1").host_port(80).claim("c").node("n1")
 B = builders.make_pod("b").labels(app="web").requests(cpu="2").rejects_pods(TERM).node("n1")
 OLD = builders.make_pod("old").labels(app="web").requests(cpu="1").terminating().node("n2")
@@ -32,14 +32,17 @@ def facts(made: builders.Cluster) -> dict[str, Any]:
     """Return all that is counted of the pods."""
     cache = made.cache
     nodes, counts = cache.nodes, cache.counts
-    anti = counts.owned(pod_counts.TermKind.REQUIRED_ANTI_AFFINITY)
+    anti = counts.get_owned_terms(pod_counts.TermKind.REQUIRED_ANTI_AFFINITY)
     return {
         "cpu": nodes.requested[:2, 0].tolist(),
         "nonzero": nodes.nonzero_requested[:2].tolist(),
         "pods": nodes.pod_count[:2].tolist(),
-        "ports": nodes.ports.conflicts((pod_shape.HostPort("0.0.0.0", "TCP", 80),), 2).tolist(),  # noqa: S104 - the API's word for any address
-        "claims": dict(cache.storage.pods.uses("default", "c")),
-        "order": [[p.pod.metadata.name for p in cache.pods_on(row)] for row in range(2)],
+        "ports": nodes.ports.find_port_conflicts(
+            (pod_shape.HostPort("0.0.0.0", "TCP", 80),),  # noqa: S104 - the API's word for any
+            2,
+        ).tolist(),
+        "claims": dict(cache.storage.pods.count_claim_uses("default", "c")),
+        "order": [[p.pod.metadata.name for p in cache.get_pods_on_row(row)] for row in range(2)],
         "near": counts.get_column(NEAR).get_counts(2).tolist(),
         "spread": counts.get_column(SPREAD).get_counts(2).tolist(),
         "everyone": counts.get_column(EVERYONE).get_counts(2).tolist(),
@@ -49,7 +52,9 @@ def facts(made: builders.Cluster) -> dict[str, Any]:
 
 def pods(made: builders.Cluster, *names: str) -> Sequence[tuple[pod_shape.PodInfo, int]]:
     """Return placed pods with their rows."""
-    placed = {p.pod.metadata.name: (p, row) for row in range(2) for p in made.cache.pods_on(row)}
+    placed = {
+        p.pod.metadata.name: (p, row) for row in range(2) for p in made.cache.get_pods_on_row(row)
+    }
     return [placed[name] for name in names]
 
 

@@ -25,7 +25,9 @@ metric heat: ratio = `heat` node instance refresh 15s maxAge 2m
 def check(text: str) -> checked.CheckedProgram:
     """Return what a text means; it must be free of errors."""
     result = checker.check([source.SourceText("test.policy", text)])
-    found = "\n".join(rendering.render(each, result.texts) for each in result.diagnostics)
+    found = "\n".join(
+        rendering.render_diagnostic(each, result.texts) for each in result.diagnostics
+    )
     assert result.program is not None, found
     return result.program
 
@@ -42,7 +44,7 @@ class Desk:
         self.clock = clocks.ManualClock(builders.EPOCH)
         self.program = compiler.compile_program(check(text))
         self.cache = caches.Cache(self.clock)
-        self.cache.follow_metrics(self.program.metric_needs)
+        self.cache.follow_metric_needs(self.program.metric_needs)
         self.shapes = pod_shape.PodShapes(self.program.annotation_keys)
         for name, labels in (namespaces or {}).items():
             self.cache.set_namespace(name, labels)

@@ -90,7 +90,7 @@ Placed = list[tuple[pod_shape.PodInfo, int]]
 
 def _changes(data: st.DataObject, made: desk.Desk, row: int) -> tuple[Placed, Placed]:
     """Return which pods leave a row, and which come."""
-    gone = [(info, row) for info in made.cache.pods_on(row) if data.draw(st.booleans())]
+    gone = [(info, row) for info in made.cache.get_pods_on_row(row) if data.draw(st.booleans())]
     new: Placed = []
     for number in range(data.draw(st.integers(0, 2))):
         pod = desk.pod(f"new-{row}-{number}", app=data.draw(APPS))
@@ -114,6 +114,8 @@ def test_placed_pods_that_repel_are_judged_so_too() -> None:
     assert diagnosis.refilter.is_apart
     diagnosis.refilter.begin()
     with what_if.WhatIf(snap) as world:
-        world.remove_pods([(p, row) for row in (0, 1) for p in list(made.cache.pods_on(row))])
+        world.remove_pods(
+            [(p, row) for row in (0, 1) for p in list(made.cache.get_pods_on_row(row))]
+        )
         assert diagnosis.refilter.filter(np.arange(2)).ids.tolist() == [0, 0]
     assert diagnosis.refilter.filter(np.arange(2)).passes.tolist() == [False, False]

@@ -55,7 +55,7 @@ class _Scene:
         report = metric_evidence.MetricReport(framework.profile.plugins, info.shape, snap)
         (verdict,) = (v for v in self.desk.explain(desk.pod(), profile).verdicts if v.name == node)
         row = snap.nodes.row_of[node]
-        return [report.detail(failure.rule, row) for failure in verdict.all_failures]
+        return [report.make_rule_detail(failure.rule, row) for failure in verdict.all_failures]
 
 
 @pytest.fixture

@@ -92,7 +92,7 @@ def test_no_score_leaves_its_range(
 
 
 def _is_there(there: desk.Desk, key: str, node: str) -> bool:
-    sample = there.cache.metrics.sample(key, node)
+    sample = there.cache.metrics.get_newest_sample(key, node)
     now_seconds = builders.EPOCH.timestamp()
     return sample is not None and now_seconds - sample.measured_at_seconds <= 120
 

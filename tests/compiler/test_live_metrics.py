@@ -175,7 +175,7 @@ def test_a_clock_that_is_set_back_changes_no_age() -> None:
     there.sample("busy", n1=0.95)
     there.clock.advance(30)
     there.sample("busy", n1=0.2)
-    there.clock.jump(-3600)
+    there.clock.jump_wall_clock(-3600)
     assert _peak(there) == 0.95
     there.clock.advance(29)
     there.sample("busy", n1=0.2)
@@ -183,7 +183,7 @@ def test_a_clock_that_is_set_back_changes_no_age() -> None:
     there.clock.advance(2)
     there.sample("busy", n1=0.2)
     assert _peak(there) == 0.2
-    there.clock.jump(-3600)
+    there.clock.jump_wall_clock(-3600)
     there.clock.advance(121)
     assert _peak(there) is None, "nothing is fresh for an hour because of a clock"
 
@@ -192,7 +192,7 @@ def test_a_clock_that_is_set_forward_lets_samples_age() -> None:
     """It may have been a pause of the machine; the window begins with the next sample."""
     there = desk.Desk(PEAK, THREE[:1])
     there.sample("busy", n1=0.95)
-    there.clock.jump(3600)
+    there.clock.jump_wall_clock(3600)
     assert _peak(there) is None
     there.sample("busy", n1=0.2)
     assert _peak(there) == 0.2
@@ -207,7 +207,7 @@ def test_nodes_begin_when_they_did_whatever_the_clock_says(jump_seconds: float) 
     metadata = msgspec.structs.replace(node.metadata, creation_timestamp=created)
     there.clock.advance(60)
     there.cache.set_node(msgspec.structs.replace(node, metadata=metadata))
-    there.clock.jump(jump_seconds)
+    there.clock.jump_wall_clock(jump_seconds)
     assert _peak(there) is None
     there.sample("busy", {"n1": 70.0}, n1=0.2)
     assert _peak(there) is None
@@ -294,7 +294,7 @@ def test_the_load_of_supposed_victims_is_not_credited() -> None:
     _assume(there, "victim", "n1")
     assert there.feasible(desk.pod()) == ["n2", "n3"]
     snap = there.cache.snapshot()
-    (victim,) = there.cache.pods_on(snap.nodes.row_of["n1"])
+    (victim,) = there.cache.get_pods_on_row(snap.nodes.row_of["n1"])
     with what_if.WhatIf(snap) as world:
         world.remove_pods([(victim, snap.nodes.row_of["n1"])])
         assert there.feasible(desk.pod()) == ["n2", "n3"]
@@ -353,13 +353,13 @@ def test_other_policies_with_the_same_rule_go_on() -> None:
     there = desk.Desk(STEADY, THREE)
     there.sample("busy", n1=0.9, n2=0.1, n3=0.1)
     again = desk.Desk(STEADY.replace("for pods", 'description "new" for pods'), THREE)
-    there.cache.follow_metrics(again.program.metric_needs)
+    there.cache.follow_metric_needs(again.program.metric_needs)
     there.frameworks = again.frameworks
     there.sample("busy", n1=0.75, n2=0.1, n3=0.1)
     assert there.feasible(desk.pod()) == ["n2", "n3"]
-    there.cache.follow_metrics(desk.Desk("policy p { for pods }").program.metric_needs)
+    there.cache.follow_metric_needs(desk.Desk("policy p { for pods }").program.metric_needs)
     back = desk.Desk(STEADY, THREE)
-    there.cache.follow_metrics(back.program.metric_needs)
+    there.cache.follow_metric_needs(back.program.metric_needs)
     there.frameworks = back.frameworks
     assert there.feasible(desk.pod()) == ["n1", "n2", "n3"]
 
@@ -369,7 +369,7 @@ def test_a_rule_over_another_query_begins_anew() -> None:
     there = desk.Desk(STEADY, THREE)
     there.sample("busy", n1=0.9, n2=0.1, n3=0.1)
     again = desk.Desk(STEADY.replace("`busy`", "`busy * 0.5`"), THREE)
-    there.cache.follow_metrics(again.program.metric_needs)
+    there.cache.follow_metric_needs(again.program.metric_needs)
     there.frameworks = again.frameworks
     there.sample("busy", n1=0.75, n2=0.1, n3=0.1)
     assert there.feasible(desk.pod()) == ["n1", "n2", "n3"]

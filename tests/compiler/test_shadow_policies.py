@@ -155,7 +155,7 @@ def test_a_shadow_policy_decides_as_if_enforced_and_changes_nothing(
         place: [desk.framework(s.compiled) for s in each.shadows]
         for place, each in zip(NAMES, profiles, strict=True)
     }
-    twin.cache.follow_metrics(compiled.metric_needs)
+    twin.cache.follow_metric_needs(compiled.metric_needs)
     for event in (*beginning, ("time", 0.0), *then):
         for world in (twin, without, enforced):
             world.happen(*event)

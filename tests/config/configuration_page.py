@@ -44,7 +44,7 @@ class Row(NamedTuple):
 
 def expected() -> list[Row]:
     """Return the rows that the page has to have, in the order of the schema."""
-    return list(_rows("", config_schema.load_schema()))
+    return list(_rows("", config_schema.load_config_schema()))
 
 
 def found() -> list[Row]:
@@ -72,13 +72,15 @@ def _rows(prefix: str, schema: dict[str, Any]) -> Iterator[Row]:
 def _resolved(schema: dict[str, Any]) -> dict[str, Any]:
     if "$ref" not in schema:
         return schema
-    shared: dict[str, Any] = config_schema.load_schema()["$defs"][schema["$ref"].rpartition("/")[2]]
+    shared: dict[str, Any] = config_schema.load_config_schema()["$defs"][
+        schema["$ref"].rpartition("/")[2]
+    ]
     return shared | schema
 
 
 def _options() -> dict[str, str]:
     groups = run_flags.OPTIONS.values()
-    return _OF_SEVERAL_FIELDS | {each.path: each.written for group in groups for each in group}
+    return _OF_SEVERAL_FIELDS | {each.path: each.flag_text for group in groups for each in group}
 
 
 OPTIONS = _options()
@@ -88,5 +90,5 @@ OPTIONS = _options()
 def parser() -> argparse.ArgumentParser:
     """Return a parser with the options of `run` that stand over fields."""
     made = argparse.ArgumentParser(add_help=False)
-    run_flags.configure(made)
+    run_flags.add_run_options(made)
     return made

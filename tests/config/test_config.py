@@ -451,7 +451,7 @@ def test_flags_stand_over_the_configuration(tmp_path: pathlib.Path) -> None:
 def test_without_a_file_flags_stand_over_the_defaults() -> None:
     """The defaults of leader election are kube-scheduler's, but for the name."""
     assert config_reading.read_effective_config(None) == config.Config()
-    assert election.parse_times(
+    assert election.parse_lease_timings(
         election_config.LeaderElectionConfig()
     ) == leader_election.LeaseTimings(15.0, 10.0, 2.0)
     assert election_config.LeaderElectionConfig().resource_name == "policysched"

@@ -99,7 +99,7 @@ def test_it_is_read_or_refused_with_a_line(changes: dict[tuple[Any, ...], Any]) 
     """Whatever stands anywhere: no other exception, and what is read can be printed and read."""
     found = _read(yaml.safe_dump(_changed(changes), allow_unicode=True))
     if isinstance(found, config.Config):
-        config_reading.parse_config(config_printing.as_yaml(found), "printed.yaml")
+        config_reading.parse_config(config_printing.format_config_yaml(found), "printed.yaml")
     else:
         assert all(line.startswith("c.yaml") for line in found.split("\n"))
 

@@ -41,7 +41,10 @@ HEAD = "apiVersion: policysched.io/v1alpha1\nkind: PolicySchedulerConfiguration\
 )
 def test_what_is_printed_says_the_same_when_it_is_read(given: config.Config) -> None:
     """It fits the schema, so that it can be kept and edited."""
-    assert config_reading.parse_config(config_printing.as_yaml(given), "printed.yaml") == given
+    assert (
+        config_reading.parse_config(config_printing.format_config_yaml(given), "printed.yaml")
+        == given
+    )
 
 
 def test_secrets_are_not_printed(

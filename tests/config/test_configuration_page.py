@@ -96,6 +96,6 @@ def test_every_field_of_the_schema_is_closed_and_told() -> None:
             assert "description" in inner, f"{where}.{name}"
             look(inner, f"{where}.{name}")
 
-    look(config_schema.load_schema(), "")
-    for name, shared in config_schema.load_schema()["$defs"].items():
+    look(config_schema.load_config_schema(), "")
+    for name, shared in config_schema.load_config_schema()["$defs"].items():
         look(shared, name)

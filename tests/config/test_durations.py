@@ -25,4 +25,4 @@ from policysched.config import durations
 )
 def test_durations_as_kubernetes_writes_them(text: str, seconds: float | None) -> None:
     """Numbers with units, one after the other; anything else is none."""
-    assert durations.parse_seconds(text) == seconds
+    assert durations.parse_duration_seconds(text) == seconds

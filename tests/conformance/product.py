@@ -48,19 +48,19 @@ class Product:
         if "verdict" in asked or "preempt" in asked:
             decider = self._decider(config)
             if "verdict" in asked:
-                answer["verdict"] = list(decider.explain_all())
+                answer["verdict"] = list(decider.explain_pending_pods())
             if "preempt" in asked:
                 answer["preempt"] = [_preempt(decider, info) for info in decider.cluster.pending]
         if "place" in asked:
             placing = self._decider(config, disabled=MAKING_ROOM)
-            answer["place"] = [simulating.as_json(each) for each in placing.simulate()]
+            answer["place"] = [simulating.as_json(each) for each in placing.simulate_placements()]
         return answer
 
     @property
     def _cluster(self) -> pathlib.Path:
         return self.folder / "cluster.json"
 
-    def _decider(self, config: Manifest, disabled: tuple[str, ...] = ()) -> sessions.Decider:
+    def _decider(self, config: Manifest, disabled: tuple[str, ...] = ()) -> sessions.PodDecider:
         """Return what decides about the cluster; ties are broken by name."""
         policy = self.folder / "profile.policy"
         policy.write_text(policy_text(config, disabled), encoding="utf-8")
@@ -97,7 +97,7 @@ def policy_text(config: Manifest, disabled: tuple[str, ...] = ()) -> str:
     return f"version 1\n\nprofile {PROFILE} {{\n{body}\n}}\n"
 
 
-def _preempt(decider: sessions.Decider, info: pod_shape.PodInfo) -> Manifest:
+def _preempt(decider: sessions.PodDecider, info: pod_shape.PodInfo) -> Manifest:
     """Return where room would be made if the pod were the only one to be scheduled, gates apart."""
     framework = decider.choice.require_framework(info)
     answer: Manifest = {"pod": info.key, "nominated": None, "victims": [], "candidates": {}}
@@ -112,7 +112,7 @@ def _preempt(decider: sessions.Decider, info: pod_shape.PodInfo) -> Manifest:
 def _room(
     framework: runtime.Framework,
     info: pod_shape.PodInfo,
-    decider: sessions.Decider,
+    decider: sessions.PodDecider,
     result: runtime.ScheduleResult,
 ) -> Manifest:
     diagnosis = result.diagnosis
@@ -136,14 +136,14 @@ def _room(
 def _candidates() -> Iterator[list[victims.Candidate]]:
     """Yield the list of all nodes that DefaultPreemption finds, as it does."""
     noted: list[victims.Candidate] = []
-    find = default_preemption.DefaultPreemption.candidates
+    find = default_preemption.DefaultPreemption.find_candidates
 
     def observed(plugin: default_preemption.DefaultPreemption, *args: Any) -> Any:
         found = find(plugin, *args)
         noted.extend(found[0])
         return found
 
-    with mock.patch.object(default_preemption.DefaultPreemption, "candidates", observed):
+    with mock.patch.object(default_preemption.DefaultPreemption, "find_candidates", observed):
         yield noted
 
 

@@ -38,7 +38,7 @@ def _options(overlay: str) -> options.KarmadaSchedulerOptions:
     parser = argparse.ArgumentParser()
     karmada_run.configure(parser)
     words = [word.replace(_POD_IP, "10.1.2.3") for word in container["args"][2:]]
-    return karmada_run.read_options(parser.parse_args(words))
+    return karmada_run.read_karmada_run_options(parser.parse_args(words))
 
 
 @pytest.mark.e2e
@@ -109,7 +109,7 @@ def test_cluster_policies_and_their_settings_are_mounted() -> None:
     sample = WITH_POLICIES / "config.yaml"
     parser = argparse.ArgumentParser()
     karmada_run.configure(parser)
-    said = karmada_run.read_options(parser.parse_args([f"--config={sample}"]))
+    said = karmada_run.read_karmada_run_options(parser.parse_args([f"--config={sample}"]))
     assert said.configuration.policies.paths == (mounted["cluster-policies"],)
     assert list(said.configuration.prometheus) == ["default"]
 

@@ -43,7 +43,9 @@ def test_reloads_are_frozen_until_they_are_not(scene: reload_scene.Scene) -> Non
     assert scene.place("frozen") == {"frozen": "node-1-2"}
 
     listed = json.loads(scene.roll_back("--list", "-o", "json"))
-    jsonschema.validate(listed, json.loads(_resources.text("schemas", "versions.schema.json")))
+    jsonschema.validate(
+        listed, json.loads(_resources.read_resource_text("schemas", "versions.schema.json"))
+    )
     assert [(one["hash"], one["inUse"]) for one in listed] == [
         (reload_scene.OTHER.hash, True),
         (reload_scene.GOOD.hash, False),

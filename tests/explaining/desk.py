@@ -25,7 +25,7 @@ Object = dict[str, Any]
 Report = dict[str, Any]
 
 _SCHEMA = jsonschema.Draft202012Validator(
-    json.loads(_resources.text("schemas", "explain.schema.json"))
+    json.loads(_resources.read_resource_text("schemas", "explain.schema.json"))
 )
 _TAINT = re.compile(r"(?P<key>[^=:]+)(=(?P<value>[^:]*))?:(?P<effect>\w+)")
 _UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
@@ -33,13 +33,13 @@ _UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 
 def decider(
     items: Sequence[Object], policy: str = "", metrics: dict[str, dict[str, Any]] | None = None
-) -> sessions.Decider:
+) -> sessions.PodDecider:
     """Return what decides the pods of a cluster of `items`."""
     policy_set = _policy_set(policy)
-    samples = metrics_file.parse(
+    samples = metrics_file.parse_metrics_text(
         json.dumps(metrics or {}), "metrics", policy_set.metrics, builders.EPOCH
     ).samples
-    found = cluster_file.parse(json.dumps(clusters.list_of(*items)).encode(), "cluster")
+    found = cluster_file.parse_cluster(json.dumps(clusters.list_of(*items)).encode(), "cluster")
     return sessions.DeciderFactory(policy_set, builders.EPOCH, samples).make_decider(
         found, "cluster"
     )
@@ -69,13 +69,13 @@ def study_pod(
 
 def feasible(items: Sequence[Object], policy: str = "", metrics: Any = None) -> set[str]:
     """Return where `prod/p` fits, decided on a cluster of its own."""
-    report = decider(items, policy, metrics).explain("prod/p")
+    report = decider(items, policy, metrics).explain_pod("prod/p")
     return {name for name, verdict in report["nodes"].items() if verdict["ok"]}
 
 
 def best(items: Sequence[Object], policy: str = "", metrics: Any = None) -> set[str]:
     """Return the best nodes of `prod/p`, decided on a cluster of its own."""
-    return set(decider(items, policy, metrics).explain("prod/p")["best"])
+    return set(decider(items, policy, metrics).explain_pod("prod/p")["best"])
 
 
 # --- what a person would do ----------------------------------------------------------------------

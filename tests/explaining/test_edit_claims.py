@@ -219,7 +219,7 @@ def _freed(items: list[desk.Object], edit: desk.Report, node: str) -> list[desk.
     (placed,) = (each for each in several if each["metadata"]["name"] == f"on-{node}")
     resource = edit["what"]
     requests = placed["spec"]["containers"][0]["resources"]["requests"]
-    left = quantity.milli_value(requests[resource]) - quantity.milli_value(edit["to"])
+    left = quantity.parse_milli_units(requests[resource]) - quantity.parse_milli_units(edit["to"])
     requests[resource] = f"{left}m"
     return several
 
@@ -228,11 +228,11 @@ def _one_step_less(items: Any, policy: str, metrics: Any, edit: desk.Report) -> 
     """Check that of an edit that is a number no smaller one is enough."""
     match edit["target"], edit["kind"]:
         case "pod", "requests" if "cpu" in edit["what"]:
-            present, found = (quantity.milli_value(edit[key]) for key in ("from", "to"))
+            present, found = (quantity.parse_milli_units(edit[key]) for key in ("from", "to"))
             more = f"{found + (1 if found < present else -1)}m"
             assert not desk.feasible(desk.edited(items, edit, "", more), policy, metrics)
         case "pod", "requests":
-            more = str(quantity.value(edit["to"]) + 1024 * 1024)
+            more = str(quantity.parse_whole_units(edit["to"]) + 1024 * 1024)
             assert not desk.feasible(desk.edited(items, edit, "", more), policy, metrics)
         case "pod", "topologySpread" if edit["text"].startswith("maxSkew"):
             less = str(int(edit["to"]) - 1)
@@ -242,7 +242,7 @@ def _one_step_less(items: Any, policy: str, metrics: Any, edit: desk.Report) -> 
                 less = str(int(edit["to"]) - 1)
                 assert not desk.feasible(items, _with_rule(policy, edit, less), metrics)
         case "node", "free":
-            smaller = {**edit, "to": f"{quantity.milli_value(edit['to']) - 1}m"}
+            smaller = {**edit, "to": f"{quantity.parse_milli_units(edit['to']) - 1}m"}
             node = edit["nodes"][0]
             assert node not in desk.feasible(_freed(items, smaller, node), policy, metrics)
         case "policy", "threshold" if edit["to"].endswith("%"):

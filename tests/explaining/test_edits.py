@@ -473,11 +473,11 @@ def test_edits_by_which_a_pod_would_fit(
 
 def test_names_that_are_meant() -> None:
     """Not only single letters are mistaken; a prefix may be missing."""
-    assert edit.find_similar_names("gpu-memory-gb", ["gpu-mem-gb", "pool"]) == ["gpu-mem-gb"]
-    assert edit.find_similar_names("zone", ["topology.kubernetes.io/zone"]) == [
+    assert edit.find_similar_words("gpu-memory-gb", ["gpu-mem-gb", "pool"]) == ["gpu-mem-gb"]
+    assert edit.find_similar_words("zone", ["topology.kubernetes.io/zone"]) == [
         "topology.kubernetes.io/zone"
     ]
-    assert edit.find_similar_names("disktype", ["arch", "os"]) == []
+    assert edit.find_similar_words("disktype", ["arch", "os"]) == []
 
 
 def test_two_obstacles_are_told_where_no_edit_helps() -> None:
@@ -596,7 +596,7 @@ def test_a_pod_on_a_node_that_is_gone() -> None:
 @pytest.mark.parametrize("items, policy, _texts", CASES)
 def test_nothing_is_left_behind(items: list[desk.Object], policy: str, _texts: list[str]) -> None:
     """After all trials the cluster is as it was: the plain report is the same as before."""
-    fresh = desk.decider(items, policy).explain("prod/p")
+    fresh = desk.decider(items, policy).explain_pod("prod/p")
     used = desk.decider(items, policy)
     study.explain_pod(used, "prod/p", clocks.ManualClock(builders.EPOCH))
-    assert used.explain("prod/p") == fresh
+    assert used.explain_pod("prod/p") == fresh

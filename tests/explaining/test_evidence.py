@@ -236,13 +236,13 @@ def test_no_rejection_goes_without(world: Any) -> None:
                 resource = each["reason"].removeprefix("Insufficient ")
                 size = each["evidence"].rpartition(" ")[2]
                 allocatable = sizes[name]["allocatable"][resource]
-                assert quantity.milli_value(size) == quantity.milli_value(allocatable)
+                assert quantity.parse_milli_units(size) == quantity.parse_milli_units(allocatable)
 
 
 def test_nodes_that_nobody_asks_about_have_none() -> None:
     """Evidence costs time, so it is computed for those nodes alone that are to be printed."""
     items = [clusters.node("n1", cpu="1m"), clusters.node("n2", cpu="1m"), clusters.pod("p")]
-    nodes = desk.decider(items).explain("prod/p", ("n2",))["nodes"]
+    nodes = desk.decider(items).explain_pod("prod/p", ("n2",))["nodes"]
     told = {name: [each.get("evidence") for each in nodes[name]["all"]] for name in nodes}
     assert told == {"n1": [None], "n2": ["requests 1, 1m free of 1m"]}
 
@@ -255,5 +255,5 @@ def test_decisions_do_without(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(node_evidence.NodeEvidence, "on_node", fail)
     items = [clusters.node("n1", cpu="1m"), clusters.pod("p")]
-    (placement,) = desk.decider(items).simulate()
+    (placement,) = desk.decider(items).simulate_placements()
     assert placement.node is None

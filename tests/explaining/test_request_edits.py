@@ -101,7 +101,7 @@ def test_a_request_that_fits_is_offered(world: Any) -> None:
     assert offered or not fitting, (policy, fitting)
     for each in offered:
         assert desk.feasible(desk.edited(items, each, ""), policy) == set(each["nodes"])
-        present, found = (float(quantity.parse(each[key])) for key in ("from", "to"))
+        present, found = (float(quantity.parse_quantity(each[key])) for key in ("from", "to"))
         scale = 1024**3 if RESOURCES[resource] else 1
         nearest = min(abs(amount * scale - present) for amount in fitting or [0])
         assert abs(found - present) <= nearest, (policy, fitting, each)
@@ -212,5 +212,8 @@ def test_the_nearest_amount(
 ) -> None:
     """It fits, and the one a step nearer does not."""
     assert (
-        amount_search.find_nearest(lambda each: each in fitting, present, proposals, step) == found
+        amount_search.find_nearest_fitting_amount(
+            lambda each: each in fitting, present, proposals, step
+        )
+        == found
     )

@@ -17,7 +17,7 @@ from tests.fmt import policy_trees
 
 CASES = sorted((pathlib.Path(__file__).parent / "cases").glob("*.policy"))
 LANGUAGE_CASES = sorted((pathlib.Path(__file__).parents[1] / "lang" / "cases").glob("*.policy"))
-SHIPPED = sorted(_resources.folder("policies").glob("*.policy"))
+SHIPPED = sorted(_resources.find_resource_folder("policies").glob("*.policy"))
 
 
 def _format(text: str) -> formatter.FormatResult:
@@ -111,10 +111,10 @@ def test_a_rule_is_called_the_same_with_and_without_parentheses(written: str) ->
 def _without_kept(written: str) -> str:
     """Return a condition as the tree alone would be printed."""
     text = f"policy a {{ for pods reject when {written} missing allow }}"
-    (item,) = parser.parse(source.SourceText("x.policy", text)).file.items
+    (item,) = parser.parse_policy_text(source.SourceText("x.policy", text)).file.items
     assert isinstance(item, syntax.Policy)
-    reject = kept_parentheses.strip_marks(item.statements[1])
-    return printing.expr(reject.condition)
+    reject = kept_parentheses.strip_parentheses_marks(item.statements[1])
+    return printing.format_expression(reject.condition)
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
@@ -146,7 +146,7 @@ def test_a_text_with_errors_is_left_alone() -> None:
     "method, problem",
     [
         pytest.param("run", "would mean something else", id="meaning"),
-        pytest.param("_take", "would lose or reorder comments", id="comments"),
+        pytest.param("_take_comments_before", "would lose or reorder comments", id="comments"),
     ],
 )
 def test_a_defect_of_the_formatter_changes_no_text(
@@ -155,9 +155,9 @@ def test_a_defect_of_the_formatter_changes_no_text(
     """The result is proven before it is returned."""
     broken: dict[str, Any] = {
         "run": lambda _self: "policy b { for pods }\n",
-        "_take": lambda _self, _end: [],
+        "_take_comments_before": lambda _self, _end: [],
     }
-    monkeypatch.setattr(formatter._Formatter, method, broken[method])
+    monkeypatch.setattr(formatter._PolicyFormatter, method, broken[method])
     result = _format("# c\npolicy a { for pods }\n")
     assert result.text is None
     assert problem in result.problem
@@ -172,14 +172,16 @@ def test_what_is_printed_parses_to_the_same_tree(rules: list[syntax.Statement]) 
         syntax_expr.Value(policy_trees.SPAN, "p"),
         tuple(rules),
     )
-    text = "policy p {\n" + "\n".join(printing.statement(rule) for rule in rules) + "\n}"
-    parsed = parser.parse(source.SourceText("x.policy", text))
+    text = "policy p {\n" + "\n".join(printing.format_statement(rule) for rule in rules) + "\n}"
+    parsed = parser.parse_policy_text(source.SourceText("x.policy", text))
     assert parsed.diagnostics == ()
     assert parsed.file.items == (policy,)
     result = _format(text)
     assert result.problem == ""
     assert result.text is not None
-    assert parser.parse(source.SourceText("x.policy", result.text)).file.items == (policy,)
+    assert parser.parse_policy_text(source.SourceText("x.policy", result.text)).file.items == (
+        policy,
+    )
 
 
 @given(
@@ -217,6 +219,6 @@ def test_no_comment_is_ever_lost(parts: list[str]) -> None:
 
 def test_a_canonical_text_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lint formats every text that it has read; there is nothing to prove of most of them."""
-    parsed = parser.parse(source.SourceText("a.policy", "policy a {\n  for pods\n}\n"))
-    monkeypatch.setattr(parser, "parse", None)
+    parsed = parser.parse_policy_text(source.SourceText("a.policy", "policy a {\n  for pods\n}\n"))
+    monkeypatch.setattr(parser, "parse_policy_text", None)
     assert formatter.format_parsed(parsed).text == parsed.text.text

@@ -107,7 +107,9 @@ class BusyCluster:
             "service changes": self._change_service,
             "metric": self._refresh,
             "time": lambda rng: self._clock.advance(rng.choice((1, 20, 70, 130, 200, 3600))),
-            "clock is set": lambda rng: self._clock.jump(rng.choice((-7200, -90, -1, 60, 7200))),
+            "clock is set": lambda rng: self._clock.jump_wall_clock(
+                rng.choice((-7200, -90, -1, 60, 7200))
+            ),
             "look at metrics": lambda _: self._cache.expire_samples(),
             "storage": self._change_storage,
             "budget": self._set_budget,
@@ -196,7 +198,7 @@ class BusyCluster:
 
     def _use_policies(self) -> None:
         made = self._make_profiles()
-        self._cache.follow_metrics(made.metric_needs)
+        self._cache.follow_metric_needs(made.metric_needs)
         self._shapes = pod_shape.PodShapes(made.annotation_keys)
         self._kept = runtime.Framework(_with(self._selective, made.by_name[_NAME]), None)
 
@@ -261,7 +263,7 @@ class BusyCluster:
         if not self._placed:
             return
         info = self._placed[_one(self._placed, rng)]
-        node_name = self._cache.node_of(info.uid)
+        node_name = self._cache.get_node_of_pod(info.uid)
         assert node_name is not None
         changed = builders.PodBuilder(info.pod).node(node_name)
         match rng.randrange(3):
@@ -289,7 +291,9 @@ class BusyCluster:
 
     def _change_service(self, rng: random.Random) -> None:
         selected = selectors.from_match_labels({"app": rng.choice(("web", "db"))})
-        self._cache.owners.set(owner_selectors.OwnerKind.SERVICE, "default", "all", selected)
+        self._cache.owners.set_selector(
+            owner_selectors.OwnerKind.SERVICE, "default", "all", selected
+        )
 
     def _set_budget(self, rng: random.Random) -> None:
         selected = objects.LabelSelector(match_labels={"app": rng.choice(("web", "db"))})

@@ -201,7 +201,7 @@ def test_filter_is_asked_again_within_a_what_if_question() -> None:
     assert diagnosis is not None
     assert diagnosis.refilter is not None
     rows = np.array([snap.nodes.row_of["n1"]])
-    victims = [(p, 0) for p in made.cache.pods_on(0)]
+    victims = [(p, 0) for p in made.cache.get_pods_on_row(0)]
     assert diagnosis.refilter.filter(rows).ids.tolist() != [0]
     with what_if.WhatIf(snap) as world:
         world.remove_pods(victims)

@@ -261,7 +261,7 @@ def _tests(found: Drawing) -> Case:
     if found.chance(0.5):
         name = found.text("web_test.yaml", seeds.TEST_FILES)
     else:
-        values = [plain_yaml.load(each, "").value for each in seeds.TEST_FILES]
+        values = [plain_yaml.load_yaml_document(each, "").value for each in seeds.TEST_FILES]
         name = found.values("web_test.yaml", values)
     words = found.pick(
         *("", "", "--format json", "--format junit", "--coverage", "--run web", "--update"),

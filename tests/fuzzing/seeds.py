@@ -54,7 +54,7 @@ def planes() -> list[Value]:
 @functools.cache
 def policies() -> list[str]:
     """Return policy texts."""
-    shipped = sorted(_resources.folder("policies").glob("*.policy"))
+    shipped = sorted(_resources.find_resource_folder("policies").glob("*.policy"))
     texts = [path.read_text("utf-8") for path in shipped]
     small = [text for text in texts if len(text) <= _MAX_TEXT]
     return [policytests.POLICY, RICH_POLICY, CLUSTER_POLICY, *small]

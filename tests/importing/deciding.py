@@ -22,13 +22,13 @@ NOW = builders.EPOCH.replace(month=6)
 def convert(text: str, kind: str | None = None, name: str = "input.yaml") -> importer.ImportResult:
     """Return what comes of a text."""
     report = findings.FindingCollector()
-    return importer.convert(inputs.find(text, name, report, kind), report, name)
+    return importer.convert_sources(inputs.detect_sources(text, name, report, kind), report, name)
 
 
 def convert_command(*words: str) -> importer.ImportResult:
     """Return what comes of a command line."""
-    return importer.convert(
-        [inputs.command(list(words), "command")], findings.FindingCollector(), "command"
+    return importer.convert_sources(
+        [inputs.make_command_source(list(words), "command")], findings.FindingCollector(), "command"
     )
 
 
@@ -84,7 +84,7 @@ def verdicts(
         metrics=samples,
         scheduler_name=scheduler_name,
     )
-    return list(next(sessions.OfflineSession(given).make_deciders()).explain_all())
+    return list(next(sessions.OfflineSession(given).make_deciders()).explain_pending_pods())
 
 
 def node(name: str, labels: dict[str, str] | None = None, **allocatable: str) -> Manifest:

@@ -36,7 +36,7 @@ def _list(*items: dict[str, Any], kind: str = "List") -> dict[str, Any]:
 
 
 def _parse(value: object) -> cluster_file.ClusterObjects:
-    return cluster_file.parse(json.dumps(value).encode(), "f.json")
+    return cluster_file.parse_cluster(json.dumps(value).encode(), "f.json")
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def _parse(value: object) -> cluster_file.ClusterObjects:
 )
 def test_all_forms_of_a_cluster_file_mean_the_same(content: str) -> None:
     """JSON and YAML, a List, typed Lists and single documents give the same objects."""
-    found = cluster_file.parse(content.encode(), "f")
+    found = cluster_file.parse_cluster(content.encode(), "f")
     assert [n.name for n in found.nodes] == ["n1"]
     assert [p.key for p in found.pods] == ["prod/web"]
     assert found.pods[0].spec.containers[0].resources.requests == {"cpu": "500m"}
@@ -108,7 +108,7 @@ def _storage(kind: str, **fields: Any) -> dict[str, Any]:
 )
 def test_storage_objects_are_read(item: dict[str, Any], namespace: str) -> None:
     """Everything that the volume plugins read is, in its namespace if its kind has any."""
-    found = cluster_file.parse(yaml.safe_dump(_list(NODE, item)).encode(), "f.yaml")
+    found = cluster_file.parse_cluster(yaml.safe_dump(_list(NODE, item)).encode(), "f.yaml")
     (stored,) = found.storage
     assert type(stored).__name__ == item["kind"]
     assert (stored.metadata.namespace, stored.metadata.name) == (namespace, "x")
@@ -197,7 +197,7 @@ def test_a_namespace_left_out_is_default() -> None:
 def test_what_is_no_cluster_file_is_one_clear_error(content: bytes, message: str) -> None:
     """The error names the file, the place where there is one, and what was expected."""
     with pytest.raises(errors.InputError) as caught:
-        cluster_file.parse(content, "f")
+        cluster_file.parse_cluster(content, "f")
     assert str(caught.value) == message
 
 
@@ -302,7 +302,7 @@ def test_a_value_that_the_api_server_refuses_is_refused(item: dict[str, Any], me
     listed = json.dumps(_list(item))
     for content in (listed, f"---\n{listed}"):
         with pytest.raises(errors.InputError) as caught:
-            cluster_file.parse(content.encode(), "f.json")
+            cluster_file.parse_cluster(content.encode(), "f.json")
         assert str(caught.value) == f"f.json: items[0] {message}"
 
 
@@ -319,7 +319,7 @@ def test_values_that_the_api_server_takes_are_read() -> None:
 def test_an_octal_number_of_yaml_is_read_as_kubectl_reads_it() -> None:
     """`cpu: 010` is 8 cores to kube-apiserver."""
     content = "kind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: 010, pods: '010'}}"
-    (node,) = cluster_file.parse(content.encode(), "f.yaml").nodes
+    (node,) = cluster_file.parse_cluster(content.encode(), "f.yaml").nodes
     assert node.status.allocatable == {"cpu": 8, "pods": "010"}
 
 
@@ -339,7 +339,7 @@ def test_a_number_that_no_column_holds_is_one_clear_error(number: str, problem: 
     listed = json.dumps(_list(NODE, pod)).replace('"@"', number)
     for content in (listed, f"---\n{listed}"):
         with pytest.raises(errors.InputError) as caught:
-            cluster_file.parse(content.encode(), "f.json")
+            cluster_file.parse_cluster(content.encode(), "f.json")
         told = str(caught.value)
         assert told.startswith("f.json: items[1] (Pod prod/web): spec.priority: ")
         assert told.endswith((problem, "expected `int | null`, got `str`"))
@@ -370,8 +370,8 @@ def test_an_enormous_quantity_is_one_clear_error(
 
 def test_quantities_beyond_64_bits_are_the_largest_of_them() -> None:
     """As in Kubernetes, which caps them: such a pod fits nowhere."""
-    assert quantity.value("1e999") == 2**63 - 1
-    assert quantity.milli_value(10**30) == 2**63 - 1
+    assert quantity.parse_whole_units("1e999") == 2**63 - 1
+    assert quantity.parse_milli_units(10**30) == 2**63 - 1
 
 
 def test_objects_nested_without_end_are_one_clear_error() -> None:
@@ -381,7 +381,7 @@ def test_objects_nested_without_end_are_one_clear_error() -> None:
         null = pod.replace('"spec": {', '"spec": {"nodeName": null, "tolerations": [null],')
         for text in (pod, null):
             with contextlib.suppress(errors.InputError):
-                cluster_file.parse(b'{"kind": "List", "items": [%b]}' % text.encode(), "f")
+                cluster_file.parse_cluster(b'{"kind": "List", "items": [%b]}' % text.encode(), "f")
 
 
 def test_a_missing_file_is_one_clear_error(tmp_path: pathlib.Path) -> None:
@@ -402,7 +402,7 @@ def test_each_line_of_stdin_is_a_cluster(monkeypatch: pytest.MonkeyPatch) -> Non
     """JSON lines are read one at a time; empty lines do not count."""
     lines = [json.dumps(_list(NODE)), "", json.dumps(_list(NODE, POD)), json.dumps(_list())]
     _stdin(monkeypatch, "\n".join(lines))
-    clusters = cluster_file.read_all("-")
+    clusters = cluster_file.read_clusters("-")
     assert clusters.is_lines
     found = [(where, len(c.nodes), len(c.pods)) for where, c in clusters.places]
     assert found == [("<stdin>:1", 1, 0), ("<stdin>:3", 1, 1), ("<stdin>:4", 0, 0)]
@@ -419,7 +419,7 @@ def test_each_line_of_stdin_is_a_cluster(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_what_kubectl_pipes_is_one_cluster(content: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Text over many lines is not mistaken for JSON lines."""
     _stdin(monkeypatch, content)
-    clusters = cluster_file.read_all("-")
+    clusters = cluster_file.read_clusters("-")
     assert not clusters.is_lines
     assert [(w, len(c.nodes), len(c.pods)) for w, c in clusters.places] == [("<stdin>", 1, 1)]
 
@@ -428,7 +428,7 @@ def test_empty_stdin_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pipe that brought nothing is not mistaken for an empty cluster."""
     _stdin(monkeypatch, "\n\n")
     with pytest.raises(errors.InputError, match="<stdin>: is empty"):
-        cluster_file.read_all("-")
+        cluster_file.read_clusters("-")
 
 
 @pytest.mark.parametrize(
@@ -444,7 +444,7 @@ def test_a_bad_line_is_named_after_those_before_it(
 ) -> None:
     """Lines before a bad one are answered; the error names the number of the line."""
     _stdin(monkeypatch, "\n".join([json.dumps(_list(NODE)), json.dumps(_list(NODE)), bad]))
-    lines = cluster_file.read_all("-").places
+    lines = cluster_file.read_clusters("-").places
     assert [next(lines)[0], next(lines)[0]] == ["<stdin>:1", "<stdin>:2"]
     with pytest.raises(errors.InputError) as caught:
         next(lines)
@@ -455,4 +455,4 @@ def test_a_bad_line_is_named_after_those_before_it(
 def test_a_file_that_says_nothing_is_empty(content: bytes) -> None:
     """Comments and `null` are no cluster without nodes."""
     with pytest.raises(errors.InputError, match="is empty"):
-        cluster_file.parse(content, "c.yaml")
+        cluster_file.parse_cluster(content, "c.yaml")

@@ -45,7 +45,7 @@ def dump(kubeconfig: pathlib.Path) -> cluster_file.ClusterObjects:
     """Return what kubectl prints of the same cluster."""
     kinds = "nodes,namespaces,services,storageclasses,poddisruptionbudgets,pods"
     printed = kubectl.run("get", kinds, "-A", "-o", "json", kubeconfig=kubeconfig)
-    return cluster_file.parse(printed.encode(), "dump")
+    return cluster_file.parse_cluster(printed.encode(), "dump")
 
 
 def test_it_is_what_a_dump_of_kubectl_says(
@@ -65,7 +65,9 @@ def test_it_is_what_a_dump_of_kubectl_says(
     control_plane.client.create(budgets, BUDGET)
     told: list[tuple[str, int]] = []
     reading = live_cluster.ListingOptions(told=lambda name, count: told.append((name, count)))
-    where, found = live_cluster.read(live_cluster.LiveCluster(str(kubeconfig)), reading)
+    where, found = live_cluster.read_live_cluster(
+        live_cluster.LiveCluster(str(kubeconfig)), reading
+    )
     assert where == control_plane.server
     assert found == dump(kubeconfig)
     assert [count for name, count in told if name == "nodes"] == [2, 4, 5]
@@ -83,12 +85,14 @@ def test_only_what_is_asked_for_is_read(
     cluster = live_cluster.LiveCluster(str(file), "test")
     while True:  # the server learns of rights a moment after they were given
         with contextlib.suppress(errors.KubeError):
-            _, found = live_cluster.read(cluster, live_cluster.ListingOptions(kinds={"nodes"}))
+            _, found = live_cluster.read_live_cluster(
+                cluster, live_cluster.ListingOptions(kinds={"nodes"})
+            )
             break
     assert len(found.nodes) == 2
     refused = rf'{control_plane.server}: .* 403 Forbidden: .* cannot list resource "pods"'
     with pytest.raises(errors.KubeError, match=refused):
-        live_cluster.read(cluster, live_cluster.ListingOptions(kinds={"pods"}))
+        live_cluster.read_live_cluster(cluster, live_cluster.ListingOptions(kinds={"pods"}))
 
 
 def test_a_token_that_is_not_known(
@@ -99,7 +103,7 @@ def test_a_token_that_is_not_known(
     text = kubeconfig.read_text(encoding="utf-8")
     kubeconfig.write_text(text.replace(token, "unknown"), encoding="utf-8")
     with pytest.raises(errors.KubeError, match=f"{control_plane.server}: .* 401 Unauthorized"):
-        live_cluster.read(live_cluster.LiveCluster(str(kubeconfig)))
+        live_cluster.read_live_cluster(live_cluster.LiveCluster(str(kubeconfig)))
 
 
 def test_a_server_that_is_not_there(
@@ -110,7 +114,7 @@ def test_a_server_that_is_not_there(
     nowhere = f"https://127.0.0.1:{process.free_port()}"
     kubeconfig.write_text(text.replace(control_plane.server, nowhere), encoding="utf-8")
     with pytest.raises(errors.TransportError, match=f"nodes at {nowhere}: no connection"):
-        live_cluster.read(live_cluster.LiveCluster(str(kubeconfig)))
+        live_cluster.read_live_cluster(live_cluster.LiveCluster(str(kubeconfig)))
 
 
 def test_a_server_that_never_answers(
@@ -123,13 +127,13 @@ def test_a_server_that_never_answers(
         kubeconfig.write_text(text.replace(control_plane.server, nowhere), encoding="utf-8")
         reading = live_cluster.ListingOptions(limit_seconds=0.2)
         with pytest.raises(errors.KubeError, match=r"could not be read within 0\.2 s"):
-            live_cluster.read(live_cluster.LiveCluster(str(kubeconfig)), reading)
+            live_cluster.read_live_cluster(live_cluster.LiveCluster(str(kubeconfig)), reading)
 
 
 def test_a_context_that_does_not_exist(kubeconfig: pathlib.Path) -> None:
     """The contexts that there are are named."""
     with pytest.raises(errors.KubeconfigError, match=r"no context `prod` .there are: `test`"):
-        live_cluster.read(live_cluster.LiveCluster(str(kubeconfig), "prod"))
+        live_cluster.read_live_cluster(live_cluster.LiveCluster(str(kubeconfig), "prod"))
 
 
 def test_commands_read_a_running_cluster(

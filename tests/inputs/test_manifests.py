@@ -73,7 +73,7 @@ def manifest(body: str, line_end: str) -> str:
 def test_places_are_those_of_the_file(style: str, line_end: str) -> None:
     """Whatever the style: block, folded, quoted, with indicators, over lines."""
     text = manifest((STYLES | UNEDITABLE)[style], line_end)
-    (found,) = manifests.read(text, "all.yaml")
+    (found,) = manifests.read_manifest_policies(text, "all.yaml")
     assert found.name == "all.yaml/a.policy"
     assert found.text == next(yaml.safe_load_all(text))["data"]["a.policy"]
     words_are_where_they_are_said_to_be(text, found)
@@ -84,9 +84,9 @@ def test_places_are_those_of_the_file(style: str, line_end: str) -> None:
 def test_an_edit_changes_its_lines_and_nothing_else(style: str, line_end: str) -> None:
     """All other bytes of the file stay: comments, spaces, line ends, other documents."""
     text = manifest(STYLES[style], line_end)
-    (found,) = manifests.read(text, "all.yaml")
+    (found,) = manifests.read_manifest_policies(text, "all.yaml")
     edited = found.text.replace("app = web", "app In (web, api)")
-    after = manifests.rewrite(text, "all.yaml", [(found, edited)])
+    after = manifests.rewrite_manifest_policies(text, "all.yaml", [(found, edited)])
     assert after == text.replace("app = web", "app In (web, api)")
     assert next(yaml.safe_load_all(after))["data"]["a.policy"] == edited
 
@@ -95,9 +95,9 @@ def test_an_edit_changes_its_lines_and_nothing_else(style: str, line_end: str) -
 def test_what_is_no_literal_block_is_not_edited(style: str) -> None:
     """The error says which key, where, and what to do."""
     text = manifest(UNEDITABLE[style], "\n")
-    (found,) = manifests.read(text, "all.yaml")
+    (found,) = manifests.read_manifest_policies(text, "all.yaml")
     with pytest.raises(errors.InputError, match=r"all\.yaml:10: .* `a\.policy` is no literal"):
-        manifests.rewrite(text, "all.yaml", [(found, EDITED)])
+        manifests.rewrite_manifest_policies(text, "all.yaml", [(found, EDITED)])
 
 
 def test_lines_come_and_go_in_several_keys() -> None:
@@ -106,11 +106,11 @@ def test_lines_come_and_go_in_several_keys() -> None:
     head = "kind: List\nitems:\n"
     one, two = item.format("one"), item.format("two")
     text = head + one + block(POLICY, "      ") + two + block(POLICY, " " * 12) + "x: y\n"
-    first, second = manifests.read(text, "-")
+    first, second = manifests.read_manifest_policies(text, "-")
     assert [first.name, second.name] == ["-/default/one/a.policy", "-/default/two/a.policy"]
     longer = POLICY.replace("}\n", '  owner "me"\n\n  description "x"\n}\n')
     shorter = "version 1\n"
-    after = manifests.rewrite(text, "-", [(first, longer), (second, shorter)])
+    after = manifests.rewrite_manifest_policies(text, "-", [(first, longer), (second, shorter)])
     wanted = head + one + block(longer, "      ") + two + block(shorter, " " * 12) + "x: y\n"
     assert after == wanted
 
@@ -121,10 +121,10 @@ def test_lines_come_and_go_in_several_keys() -> None:
 def test_how_a_text_ends_is_up_to_the_manifest(header: str, ending: str) -> None:
     """Chomping indicators decide about final line ends, so these are no reason for an edit."""
     text = f"kind: ConfigMap\ndata:\n  a.policy: {header}\n" + block(POLICY, "    ") + "\n\n"
-    (found,) = manifests.read(text, "a.yaml")
+    (found,) = manifests.read_manifest_policies(text, "a.yaml")
     assert found.text == POLICY.rstrip("\n") + ending
     assert found.fitted(POLICY) == found.text
-    assert manifests.rewrite(text, "a.yaml", [(found, POLICY)]) == text
+    assert manifests.rewrite_manifest_policies(text, "a.yaml", [(found, POLICY)]) == text
 
 
 @pytest.mark.parametrize(
@@ -137,9 +137,9 @@ def test_how_a_text_ends_is_up_to_the_manifest(header: str, ending: str) -> None
 def test_an_edit_that_would_not_be_read_back_is_refused(edited: str) -> None:
     """Nothing is written that means something else."""
     text = manifest(STYLES["literal"], "\n")
-    (found,) = manifests.read(text, "all.yaml")
+    (found,) = manifests.read_manifest_policies(text, "all.yaml")
     with pytest.raises(errors.InputError, match="would not be read back"):
-        manifests.rewrite(text, "all.yaml", [(found, edited)])
+        manifests.rewrite_manifest_policies(text, "all.yaml", [(found, edited)])
 
 
 @pytest.mark.parametrize(
@@ -167,13 +167,13 @@ def test_an_edit_that_would_not_be_read_back_is_refused(edited: str) -> None:
 def test_hostile_yaml_is_one_clear_error(text: str, problem: str) -> None:
     """Where, what, and never a traceback."""
     with pytest.raises(errors.InputError, match=problem):
-        manifests.read(text, "a.yaml")
+        manifests.read_manifest_policies(text, "a.yaml")
 
 
 def test_other_config_maps_do_not_matter() -> None:
     """`kustomize build` prints those of other programs, too."""
     text = "kind: ConfigMap\ndata: {x: y}\n---\nkind: ConfigMap\ndata: {a.policy: version 1}\n"
-    assert [found.name for found in manifests.read(text, "-")] == ["-/a.policy"]
+    assert [found.name for found in manifests.read_manifest_policies(text, "-")] == ["-/a.policy"]
 
 
 LINES = st.lists(
@@ -194,7 +194,7 @@ def test_places_are_right_whatever_the_text(
     """PyYAML writes the manifest; every character that stands as it is, is found."""
     data = {"kind": "ConfigMap", "data": {"a.policy": "\n".join(lines)}}
     text = yaml.safe_dump(data, default_style=style, width=width, allow_unicode=is_unicode)
-    (found,) = manifests.read(text, "a.yaml")
+    (found,) = manifests.read_manifest_policies(text, "a.yaml")
     shown = text.split("\n")
     assert found.origin is not None
     if found.origin.runs or found.origin.indent is not None:
@@ -211,9 +211,9 @@ def test_any_edit_is_read_back_or_refused(lines: list[str], edited: list[str]) -
     """What is written says what was wanted, with the line ends that the block gives it."""
     old, new = "\n".join([*lines, "x"]), "\n".join([*edited, "y\n"])
     text = "a: b\nkind: ConfigMap\ndata:\n  a.policy: |-1\n" + block(old, "   ") + "z: 1\n"
-    (found,) = manifests.read(text, "a.yaml")
+    (found,) = manifests.read_manifest_policies(text, "a.yaml")
     assert found.text == old
-    after = manifests.rewrite(text, "a.yaml", [(found, new)])
+    after = manifests.rewrite_manifest_policies(text, "a.yaml", [(found, new)])
     assert yaml.safe_load(after)["data"]["a.policy"] == new.rstrip("\n")
     assert after.startswith("a: b\nkind: ConfigMap\ndata:\n  a.policy: |-1\n")
     assert after.endswith("\nz: 1\n")
@@ -240,7 +240,7 @@ data:
 
 def test_an_aliased_text_is_read_at_its_place() -> None:
     """What is wrong with it is reported where it is written."""
-    found = {each.key: each for each in manifests.read(ALIASED, "all.yaml")}
+    found = {each.key: each for each in manifests.read_manifest_policies(ALIASED, "all.yaml")}
     assert found["b.policy"].text == found["a.policy"].text == "policy web { for pods }\n"
     assert found["b.policy"].place(7) == ("all.yaml", 5, 12)
 
@@ -248,15 +248,17 @@ def test_an_aliased_text_is_read_at_its_place() -> None:
 @pytest.mark.parametrize("key, line", [("a.policy", 4), ("b.policy", 4)])
 def test_an_aliased_text_is_not_edited(key: str, line: int) -> None:
     """An edit would change all of its places; texts beside it are edited."""
-    found = {each.key: each for each in manifests.read(ALIASED, "all.yaml")}
+    found = {each.key: each for each in manifests.read_manifest_policies(ALIASED, "all.yaml")}
     with pytest.raises(errors.InputError) as caught:
-        manifests.rewrite(ALIASED, "all.yaml", [(found[key], "policy new { for pods }\n")])
+        manifests.rewrite_manifest_policies(
+            ALIASED, "all.yaml", [(found[key], "policy new { for pods }\n")]
+        )
     assert str(caught.value) == (
         f"all.yaml:{line}: an alias repeats the key `{key}`, so it is not edited here "
         "(write the text out in place of the alias)"
     )
     changes = [(found[each], "policy new { for pods }\n") for each in ("c.policy", "d.policy")]
-    assert manifests.rewrite(ALIASED, "all.yaml", changes) == ALIASED.replace(
+    assert manifests.rewrite_manifest_policies(ALIASED, "all.yaml", changes) == ALIASED.replace(
         "policy other", "policy new"
     ).replace("policy third", "policy new")
 
@@ -269,6 +271,6 @@ def test_a_config_map_that_an_alias_repeats_is_not_edited() -> None:
         text
         + "- kind: ConfigMap\n  metadata: {name: two}\n  data: {b.policy: version 1}\n- - *one\n"
     )
-    found = manifests.read(twice, "all.yaml")[0]
+    found = manifests.read_manifest_policies(twice, "all.yaml")[0]
     with pytest.raises(errors.InputError, match=r"all.yaml:7: an alias repeats the key `a.policy`"):
-        manifests.rewrite(twice, "all.yaml", [(found, "version 1\n")])
+        manifests.rewrite_manifest_policies(twice, "all.yaml", [(found, "version 1\n")])

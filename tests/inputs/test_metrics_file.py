@@ -33,7 +33,7 @@ def declared() -> tuple[checked.CheckedMetric, ...]:
 
 
 def _read(text: str, declared: tuple[checked.CheckedMetric, ...]) -> metrics_file.Samples:
-    return metrics_file.parse(text, "m.yaml", declared, NOW).samples
+    return metrics_file.parse_metrics_text(text, "m.yaml", declared, NOW).samples
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_a_metric_that_params_split_gets_its_values_under_each_key() -> None:
     assert result.program is not None
     metrics = {m.key: m for profile in result.program.profiles for m in profile.metrics}
     split = tuple(metrics.values())
-    samples = metrics_file.parse("cpu_busy: {n1: 50%}", "m.yaml", split, NOW).samples
+    samples = metrics_file.parse_metrics_text("cpu_busy: {n1: 50%}", "m.yaml", split, NOW).samples
     assert len(samples) == 2
     assert {name.partition("@")[0] for name in samples} == {"cpu_busy"}
 
@@ -209,7 +209,7 @@ def test_what_cannot_be_a_sample_is_one_clear_error(
 def test_without_policies_no_metric_is_known() -> None:
     """Values that nothing can read are not ignored in silence."""
     with pytest.raises(errors.InputError, match=r"no policy declares a metric `x` \(they declare"):
-        metrics_file.parse("x: {n1: 1}", "m.yaml", (), NOW)
+        metrics_file.parse_metrics_text("x: {n1: 1}", "m.yaml", (), NOW)
 
 
 @pytest.mark.parametrize(

@@ -65,11 +65,11 @@ def test_a_file_is_read_again_when_it_changes(
     seen: Seen = []
 
     async def poll_twice_then_change() -> None:
-        await found.poll(_collect(seen))
+        await found.poll_file(_collect(seen))
         assert seen == []
         _write(path, "cpu: {n1: 20%}", 2000)
-        await found.poll(_collect(seen))
-        await found.poll(_collect(seen))
+        await found.poll_file(_collect(seen))
+        await found.poll_file(_collect(seen))
 
     asyncio.run(poll_twice_then_change())
     assert seen == [{"cpu": {"n1": metric_table.Sample(0.2, 2000.0)}}]
@@ -88,12 +88,12 @@ def test_a_file_that_cannot_be_used_leaves_the_samples_alone(
 
     async def spoil_and_mend() -> None:
         _write(path, "cpu: {n1: ", 2000)
-        await found.poll(_collect(seen))
+        await found.poll_file(_collect(seen))
         path.unlink()
-        await found.poll(_collect(seen))
+        await found.poll_file(_collect(seen))
         assert seen == []
         _write(path, "cpu: {n1: 30%}", 3000)
-        await found.poll(_collect(seen))
+        await found.poll_file(_collect(seen))
 
     with caplog.at_level(logging.WARNING):
         asyncio.run(spoil_and_mend())
@@ -145,7 +145,7 @@ def test_a_metric_that_leaves_the_file_has_no_samples(tmp_path: pathlib.Path) ->
     found = metrics_source.MetricsFileSource(str(path), result.program.metrics)
     seen: Seen = []
     _write(path, "cpu: {n1: 20%}", 2000)
-    asyncio.run(found.poll(_collect(seen)))
+    asyncio.run(found.poll_file(_collect(seen)))
     assert seen == [{"cpu": {"n1": metric_table.Sample(0.2, 2000.0)}, "io": {}}]
 
 
@@ -160,13 +160,13 @@ def test_other_metrics_are_read_from_the_same_file(tmp_path: pathlib.Path) -> No
     found = metrics_source.MetricsFileSource(str(path), both)
     found.set_metrics([metric for metric in both if metric.name == "io"], {})
     seen: Seen = []
-    asyncio.run(found.poll(_collect(seen)))
+    asyncio.run(found.poll_file(_collect(seen)))
     assert seen == []  # the file still names `cpu`, which nobody declares any more
     _write(path, "{io: {n1: 20%}}", 2000)
-    asyncio.run(found.poll(_collect(seen)))
+    asyncio.run(found.poll_file(_collect(seen)))
     assert seen == [{"io": {"n1": metric_table.Sample(0.2, 2000.0)}}]
     found.set_metrics([metric for metric in both if metric.name == "io"], {})
-    asyncio.run(found.poll(_collect(seen)))
+    asyncio.run(found.poll_file(_collect(seen)))
     assert len(seen) == 1, "the same metrics are in the same file"
 
 
@@ -182,10 +182,10 @@ def test_a_metric_that_was_written_before_it_is_declared_is_read(
     found = metrics_source.MetricsFileSource(str(path), declared)
     seen: Seen = []
     _write(path, "{cpu: {n1: 20%}, io: {n1: 30%}}", 2000)
-    asyncio.run(found.poll(_collect(seen)))
+    asyncio.run(found.poll_file(_collect(seen)))
     assert seen == []
     found.set_metrics(both.metrics, {})
-    asyncio.run(found.poll(_collect(seen)))
+    asyncio.run(found.poll_file(_collect(seen)))
     cpu, io = (metric_table.Sample(value, 2000.0) for value in (0.2, 0.3))
     assert seen == [{"cpu": {"n1": cpu}, "io": {"n1": io}}]
 
@@ -203,11 +203,11 @@ def test_other_metrics_are_waited_for(tmp_path: pathlib.Path) -> None:
 
     async def reload() -> None:
         found.set_metrics(newly_declared, {})
-        waiting = asyncio.create_task(found.wait_asked())
+        waiting = asyncio.create_task(found.wait_until_metrics_asked())
         await asyncio.sleep(0)
         assert not waiting.done()
         _write(path, "{io: {n1: 20%}}", 2000)
-        await found.poll(_collect([]))
+        await found.poll_file(_collect([]))
         await waiting
 
     asyncio.run(reload())

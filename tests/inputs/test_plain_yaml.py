@@ -18,7 +18,7 @@ PLAIN_VALUES = st.recursive(
 
 
 def _load(text: str) -> plain_yaml.Value:
-    return plain_yaml.load(text, "f.yaml").value
+    return plain_yaml.load_yaml_document(text, "f.yaml").value
 
 
 @hypothesis.given(PLAIN_VALUES, st.booleans())
@@ -73,13 +73,13 @@ def test_scalars(text: str, value: plain_yaml.Value) -> None:
 def test_bad_text_is_one_error_with_its_place(text: str, message: str) -> None:
     """What is no YAML, or too clever, is named with line and column."""
     with pytest.raises(errors.InputError) as caught:
-        plain_yaml.load(text, "f.yaml")
+        plain_yaml.load_yaml_document(text, "f.yaml")
     assert str(caught.value).startswith(message)
 
 
 def test_each_value_knows_its_line() -> None:
     """A path leads to the line of its value, or of the nearest value around it."""
-    document = plain_yaml.load("a:\n  b: 1\n  c:\n  - 1\n  - d: 2\ne: 3\n", "f.yaml")
+    document = plain_yaml.load_yaml_document("a:\n  b: 1\n  c:\n  - 1\n  - d: 2\ne: 3\n", "f.yaml")
     lines = [document.line(p) for p in [("a", "b"), ("a", "c", 1, "d"), ("e",), ("a", "c", 7)]]
     assert lines == [2, 5, 6, 4]
 
@@ -100,9 +100,9 @@ def test_each_value_knows_its_line() -> None:
 )
 def test_an_alias_stands_for_a_copy(text: str, value: plain_yaml.Value) -> None:
     """What an alias repeats is there again, with the lines of its text, and shares nothing."""
-    document = plain_yaml.load(text, "f.yaml")
+    document = plain_yaml.load_yaml_document(text, "f.yaml")
     assert document.value == value
-    (without_lines,) = plain_yaml.load_all(text, "f.yaml")
+    (without_lines,) = plain_yaml.load_yaml_documents(text, "f.yaml")
     assert without_lines.value == value
     collections = [each for each in _values(document.value) if isinstance(each, list | dict)]
     assert len({id(each) for each in collections}) == len(collections)
@@ -115,7 +115,7 @@ def _values(value: plain_yaml.Value) -> list[plain_yaml.Value]:
 
 def test_places_of_what_an_alias_repeats() -> None:
     """An error within it points at the text, and editors know that the text has several places."""
-    document = plain_yaml.load("a: &x\n  b: 1\n  c: 2\nd: [*x]\ne: 3\n", "f.yaml")
+    document = plain_yaml.load_yaml_document("a: &x\n  b: 1\n  c: 2\nd: [*x]\ne: 3\n", "f.yaml")
     assert [document.line(path) for path in [("d", 0, "c"), ("d",), ("e",)]] == [3, 4, 5]
     aliased = [("a",), ("a", "b"), ("d",), ("d", 0, "c"), ()]
     assert [document.is_aliased(path) for path in aliased] == [True] * 5
@@ -152,7 +152,7 @@ def test_what_aliases_stand_for_is_bounded(text: str, message: str, with_lines: 
     """A small text does not become a huge value; the limits are those of docs/security.md."""
     problem = ""
     try:
-        list(plain_yaml.load_all(text, "f.yaml", with_lines=with_lines))
+        list(plain_yaml.load_yaml_documents(text, "f.yaml", with_lines=with_lines))
     except errors.InputError as error:
         problem = str(error).partition(": ")[2]
     assert problem == message
@@ -163,14 +163,21 @@ def test_what_aliases_stand_for_is_bounded(text: str, message: str, with_lines: 
 def test_documents_share_the_limit_of_aliases() -> None:
     """Many documents of one text are no way around it."""
     document = "x: &x [1, 2, 3, 4, 5, 6, 7, 8, 9]\ny: [" + "*x, " * 999 + "*x]\n"
-    assert len(list(plain_yaml.load_all("---\n".join([document] * 10), "f.yaml"))) == 10
+    assert len(list(plain_yaml.load_yaml_documents("---\n".join([document] * 10), "f.yaml"))) == 10
     with pytest.raises(errors.InputError, match="more than 100,000 values"):
-        list(plain_yaml.load_all("---\n".join([document] * 11), "f.yaml"))
+        list(plain_yaml.load_yaml_documents("---\n".join([document] * 11), "f.yaml"))
 
 
 def test_octal_integers_of_kubernetes_objects_are_read_as_kubectl_reads_them() -> None:
     """Elsewhere they stay text, as do quoted ones and those with another digit."""
     text = "[010, -017, '010', 08, 010Mi, 0]"
-    (read,) = plain_yaml.load_all(text, "a.yaml", has_octals=True)
+    (read,) = plain_yaml.load_yaml_documents(text, "a.yaml", has_octals=True)
     assert read.value == [8, -15, "010", "08", "010Mi", 0]
-    assert plain_yaml.load(text, "a.yaml").value == ["010", "-017", "010", "08", "010Mi", 0]
+    assert plain_yaml.load_yaml_document(text, "a.yaml").value == [
+        "010",
+        "-017",
+        "010",
+        "08",
+        "010Mi",
+        0,
+    ]

@@ -22,7 +22,7 @@ def test_a_folder_is_its_policy_files_by_name(tmp_path: pathlib.Path) -> None:
         (tmp_path / name).write_text(text)
     (tmp_path / "..data").mkdir()
     (tmp_path / "sub.policy").mkdir()
-    found = policy_sources.read([str(tmp_path)])
+    found = policy_sources.read_policy_texts([str(tmp_path)])
     assert [(text.name, text.text) for text in found] == [
         (f"{tmp_path}/a.policy", A),
         (f"{tmp_path}/b.policy", B),
@@ -36,7 +36,9 @@ def test_a_mounted_config_map_is_a_folder(tmp_path: pathlib.Path) -> None:
     (version / "web.policy").write_text(A)
     (tmp_path / "..data").symlink_to(version.name)
     (tmp_path / "web.policy").symlink_to("..data/web.policy")
-    assert [text.key for text in policy_sources.read([str(tmp_path)])] == ["web.policy"]
+    assert [text.key for text in policy_sources.read_policy_texts([str(tmp_path)])] == [
+        "web.policy"
+    ]
 
 
 def test_a_manifest_has_the_policies_of_its_config_maps(tmp_path: pathlib.Path) -> None:
@@ -45,7 +47,7 @@ def test_a_manifest_has_the_policies_of_its_config_maps(tmp_path: pathlib.Path) 
     other = yaml.safe_dump({"kind": "Secret", "data": {"c.policy": "x"}})
     first = _config_map({"a.policy": A, "notes": "x"})
     path.write_text("---\n".join([first, other, _config_map({"b.policy": B})]))
-    found = policy_sources.read([str(path)])
+    found = policy_sources.read_policy_texts([str(path)])
     assert [(text.key, text.text) for text in found] == [("a.policy", A), ("b.policy", B)]
 
 
@@ -54,8 +56,10 @@ def test_several_paths_are_one_namespace(tmp_path: pathlib.Path) -> None:
     (tmp_path / "a.policy").write_text("\ufeff" + A)
     (tmp_path / "b.txt").write_text(B)
     paths = [str(tmp_path / "b.txt"), str(tmp_path / "a.policy")]
-    assert [text.text for text in policy_sources.read(paths)] == [B, A]
-    assert policy_sources.read([*paths, paths[0]]) == policy_sources.read(paths)
+    assert [text.text for text in policy_sources.read_policy_texts(paths)] == [B, A]
+    assert policy_sources.read_policy_texts([*paths, paths[0]]) == policy_sources.read_policy_texts(
+        paths
+    )
 
 
 @pytest.mark.parametrize(
@@ -90,7 +94,7 @@ def test_what_holds_no_policy_is_one_clear_error(
     elif name == "folder":
         path.mkdir()
     with pytest.raises(errors.InputError) as caught:
-        policy_sources.read([str(path)])
+        policy_sources.read_policy_texts([str(path)])
     assert str(caught.value).startswith(str(path))
     assert message in str(caught.value)
 
@@ -107,7 +111,7 @@ def test_config_maps_with_the_same_key_are_all_read(kind: str, tmp_path: pathlib
     path = tmp_path / "all.yaml"
     content = yaml.safe_dump_all(maps) if kind == "documents" else ""
     path.write_text(content or yaml.safe_dump({"kind": "List", "items": maps}))
-    found = policy_sources.read([str(path)])
+    found = policy_sources.read_policy_texts([str(path)])
     assert [(text.name, text.text) for text in found] == [
         (f"{path}/prod/x/a.policy", A),
         (f"{path}/prod/y/a.policy", B),
@@ -119,13 +123,13 @@ def test_a_config_map_that_is_there_twice_is_an_error(tmp_path: pathlib.Path) ->
     path = tmp_path / "all.yaml"
     path.write_text(yaml.safe_dump_all([_named("prod", "x", A), _named("prod", "x", B)]))
     with pytest.raises(errors.InputError, match="there twice"):
-        policy_sources.read([str(path)])
+        policy_sources.read_policy_texts([str(path)])
 
 
 def test_an_empty_path_is_a_usage_error() -> None:
     """It is an unset variable more likely than the current folder."""
     with pytest.raises(errors.UsageError, match="is empty"):
-        policy_sources.read([""])
+        policy_sources.read_policy_texts([""])
 
 
 @pytest.mark.parametrize("call", ["is_dir", "iterdir"])
@@ -139,7 +143,7 @@ def test_a_folder_that_may_not_be_entered_is_one_clear_error(
 
     monkeypatch.setattr(pathlib.Path, call, refuse)
     with pytest.raises(errors.InputError, match="cannot be read: Permission denied"):
-        policy_sources.read([str(tmp_path)])
+        policy_sources.read_policy_texts([str(tmp_path)])
 
 
 def test_a_link_that_leads_nowhere_is_one_clear_error(tmp_path: pathlib.Path) -> None:
@@ -147,22 +151,22 @@ def test_a_link_that_leads_nowhere_is_one_clear_error(tmp_path: pathlib.Path) ->
     (tmp_path / "a.policy").write_text("policy a { for pods }")
     (tmp_path / "gone.policy").symlink_to("nowhere.policy")
     with pytest.raises(errors.InputError, match=r"gone\.policy: cannot be read: No such file"):
-        policy_sources.read([str(tmp_path)])
+        policy_sources.read_policy_texts([str(tmp_path)])
 
 
 def test_a_policy_that_is_no_text_spoils_a_manifest(tmp_path: pathlib.Path) -> None:
     """kubectl puts files that are not UTF-8 into `binaryData`."""
     file = tmp_path / "policies.yaml"
     file.write_text("kind: ConfigMap\ndata: {a.policy: a}\nbinaryData: {note: eA==}\n")
-    assert [text.text for text in policy_sources.read([str(file)])] == ["a"]
+    assert [text.text for text in policy_sources.read_policy_texts([str(file)])] == ["a"]
     file.write_text("kind: ConfigMap\ndata: {a.policy: a}\nbinaryData: {b.policy: /w==}\n")
     with pytest.raises(errors.InputError, match=r"`b\.policy` .* is not UTF-8"):
-        policy_sources.read([str(file)])
+        policy_sources.read_policy_texts([str(file)])
 
 
 def test_a_byte_order_mark_is_no_part_of_a_text(tmp_path: pathlib.Path) -> None:
     """Neither of a file nor of a key that was made of it."""
     (tmp_path / "a.policy").write_bytes(b"\xef\xbb\xbfone")
     (tmp_path / "b.json").write_text('{"kind": "ConfigMap", "data": {"b.policy": "\\ufefftwo"}}')
-    texts = policy_sources.read([str(tmp_path / "a.policy"), str(tmp_path / "b.json")])
+    texts = policy_sources.read_policy_texts([str(tmp_path / "a.policy"), str(tmp_path / "b.json")])
     assert [text.text for text in texts] == ["one", "two"]

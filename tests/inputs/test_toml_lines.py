@@ -40,7 +40,7 @@ def paths(value: Any, at: tuple[str, ...] = ()) -> set[tuple[str, ...]]:
 
 def test_every_key_has_its_line() -> None:
     """Over arrays, strings of many lines, dotted keys and inline tables."""
-    assert toml_lines.find_lines(TEXT) == {
+    assert toml_lines.find_toml_key_lines(TEXT) == {
         ("top",): 2,
         ("lint",): 3,
         ("lint", "select"): 4,
@@ -54,5 +54,5 @@ def test_every_key_has_its_line() -> None:
         ("other",): 17,
         ("other", "x"): 18,
     }
-    known = set(toml_lines.find_lines(TEXT)) | {("lint", "a"), ("lint", "a", "b")}
+    known = set(toml_lines.find_toml_key_lines(TEXT)) | {("lint", "a"), ("lint", "a", "b")}
     assert paths(tomllib.loads(TEXT)) <= known

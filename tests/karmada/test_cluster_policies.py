@@ -30,7 +30,7 @@ _NOW = datetime.datetime(2026, 3, 2, 10, tzinfo=datetime.UTC)
 
 def _program(text: str) -> checked.CheckedProgram:
     result = checker.check([source.SourceText("test.policy", text)])
-    shown = [rendering.render(each, result.texts) for each in result.diagnostics]
+    shown = [rendering.render_diagnostic(each, result.texts) for each in result.diagnostics]
     assert result.program is not None, "\n".join([text, *shown])
     return result.program
 
@@ -181,7 +181,7 @@ def _decide(
     known = snapshot.make_snapshot(
         [msgspec.convert(each, objects.Cluster, strict=False) for each in items]
     )
-    decision = binding_decision.decide(
+    decision = binding_decision.decide_binding(
         algorithm.BindingAlgorithm(plugins, policies=policies), binding, known
     )
     result = decision.result
@@ -448,9 +448,9 @@ def test_a_complete_binding_stays_where_a_policy_divides(
     binding = msgspec.structs.replace(binding, metadata=meta)
     policies = _policies(_ERRORS + _DIVIDING, {"errors": {"m1": 0.0, "m2": 0.09}})
     known = snapshot.make_snapshot([])
-    assert triggers.find_trigger(binding, set()) is triggers.ScheduleTrigger.RECONCILE
+    assert triggers.find_schedule_trigger(binding, set()) is triggers.ScheduleTrigger.RECONCILE
     assert (
-        triggers.find_trigger(binding, set(), policies.complete_placement(binding, known))
+        triggers.find_schedule_trigger(binding, set(), policies.complete_placement(binding, known))
         is expected
     )
 

@@ -31,13 +31,13 @@ def test_the_least_counts_unless_one_is_silent(
     answers: dict[str, int | None], expected: list[int]
 ) -> None:
     """One cluster without an answer takes all answers away, but only one that matters."""
-    assert estimates.cap_rooms([10, 10, 10], PLACES, answers, NONE) == expected
+    assert estimates.cap_available_replicas([10, 10, 10], PLACES, answers, NONE) == expected
 
 
 def test_what_nobody_has_asked_is_a_question() -> None:
     """It names those that have not been asked, of those that matter."""
     with pytest.raises(estimates.EstimatesMissing) as raised:
-        estimates.cap_rooms([10, 10, 10], PLACES, {"m1": 4}, NONE)
+        estimates.cap_available_replicas([10, 10, 10], PLACES, {"m1": 4}, NONE)
     assert raised.value.question.clusters == ("m3",)
 
 

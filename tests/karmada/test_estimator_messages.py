@@ -150,10 +150,12 @@ REQUIREMENTS = st.fixed_dictionaries(
 @hypothesis.given(REQUIREMENTS)
 def test_requests_say_what_a_replica_asks_for(asked: dict[str, Any]) -> None:
     """Every field is where the .proto files have it, and its twin in bytes says the same."""
-    made = estimator_messages.encode_requirements(
+    made = estimator_messages.encode_replica_requirements(
         msgspec.convert(asked, objects.ReplicaRequirements)
     )
-    request = CLASSES["Request"].FromString(estimator_messages.encode_request("member1", made))
+    request = CLASSES["Request"].FromString(
+        estimator_messages.encode_estimate_request("member1", made)
+    )
     assert request.cluster == "member1"
     assert request.HasField("requirements")
     said = request.requirements
@@ -215,7 +217,9 @@ def test_requests_say_what_a_set_of_components_asks_for(asked: list[dict[str, An
     about = estimator_messages.encode_component_set(
         msgspec.convert(asked, tuple[objects.Component, ...]), "shop"
     )
-    request = CLASSES["SetRequest"].FromString(estimator_messages.encode_request("member1", about))
+    request = CLASSES["SetRequest"].FromString(
+        estimator_messages.encode_estimate_request("member1", about)
+    )
     assert (request.cluster, request.namespace) == ("member1", "shop")
     for said, one in zip(request.components, asked, strict=True):
         assert (said.name, said.replicas) == (one["name"], one["replicas"])
@@ -234,7 +238,9 @@ def test_requests_say_what_a_set_of_components_asks_for(asked: list[dict[str, An
 
 def test_without_requirements_there_is_no_field_for_them() -> None:
     """The estimator tells a replica that asks for nothing from one that nobody describes."""
-    made = estimator_messages.encode_request("m", estimator_messages.encode_requirements(None))
+    made = estimator_messages.encode_estimate_request(
+        "m", estimator_messages.encode_replica_requirements(None)
+    )
     assert not CLASSES["Request"].FromString(made).HasField("requirements")
 
 
@@ -242,14 +248,14 @@ def test_without_requirements_there_is_no_field_for_them() -> None:
 def test_a_number_is_read_as_it_was_written(number: int) -> None:
     """Negative ones, too."""
     written = CLASSES["Answer"](count=number).SerializeToString()
-    assert estimator_messages.decode_count(written) == number
+    assert estimator_messages.decode_replica_count(written) == number
 
 
 @hypothesis.given(st.binary(max_size=30))
 def test_whatever_comes_is_a_number_or_an_error(answer: bytes) -> None:
     """Where protobuf reads a message we read the same number from it, in the same range."""
     try:
-        ours: int | None = estimator_messages.decode_count(answer)
+        ours: int | None = estimator_messages.decode_replica_count(answer)
     except estimator_messages.MessageError:
         ours = None
     assert ours is None or -(2**31) <= ours < 2**31
@@ -274,7 +280,7 @@ def test_whatever_comes_is_a_number_or_an_error(answer: bytes) -> None:
 )
 def test_what_is_unknown_is_passed_over(answer: bytes, expected: int) -> None:
     """A newer estimator may say more."""
-    assert estimator_messages.decode_count(answer) == expected
+    assert estimator_messages.decode_replica_count(answer) == expected
 
 
 @pytest.mark.parametrize(
@@ -283,4 +289,4 @@ def test_what_is_unknown_is_passed_over(answer: bytes, expected: int) -> None:
 def test_what_is_cut_short_is_an_error(answer: bytes) -> None:
     """So is a group, and a field without a number."""
     with pytest.raises(estimator_messages.MessageError):
-        estimator_messages.decode_count(answer)
+        estimator_messages.decode_replica_count(answer)

@@ -22,7 +22,7 @@ from tests.conformance.generate import draw
 from tests.karmada import cases, policy_texts
 from tests.karmada import test_cluster_policies as building
 
-_SCHEMA = json.loads(_resources.text("schemas", "explain-binding.schema.json"))
+_SCHEMA = json.loads(_resources.read_resource_text("schemas", "explain-binding.schema.json"))
 _NOW = datetime.datetime(2026, 3, 2, 10, tzinfo=datetime.UTC)
 
 
@@ -33,7 +33,7 @@ def _reports(
     d = draw.Draw(f"explain {seed}")
     path = tmp_path / "plane.json"
     path.write_text(json.dumps(cases.control_plane(seed)))
-    ((_, plane),) = control_plane_file.read_all(str(path)).places
+    ((_, plane),) = control_plane_file.read_control_planes(str(path)).places
     known = snapshot.make_snapshot(plane.clusters, plane.bindings)
     policies = None
     if has_policies:
@@ -44,7 +44,7 @@ def _reports(
     )
     return [
         (
-            binding_decision.decide(made, binding, known),
+            binding_decision.decide_binding(made, binding, known),
             binding_explaining.report_binding(made, binding, known),
         )
         for binding in plane.bindings
@@ -96,7 +96,7 @@ def _divides_as_it_says(attempt: dict[str, Any]) -> None:
     weights, kept = division["weights"], division["kept"]
     if division["replicas"] < 0 or not sum(weights.values()):
         return
-    one = webster.divide(division["replicas"], weights, uid)
+    one = webster.divide_seats(division["replicas"], weights, uid)
     actual = {each["name"]: each["replicas"] for each in attempt["clusters"]}
     for name in one.keys() | actual.keys():
         # An odd uid of the resource gives ties to other clusters.

@@ -35,7 +35,7 @@ def test_it_reads_clusters_and_bindings(
     kubeconfig = karmada_plane.write_kubeconfig(tmp_path / "kubeconfig")
     assert main.main([*argv, "--kubeconfig", str(kubeconfig)]) == 0
     (report,) = json.loads(capsys.readouterr().out)
-    schema = json.loads(_resources.text("schemas", "explain-binding.schema.json"))
+    schema = json.loads(_resources.read_resource_text("schemas", "explain-binding.schema.json"))
     jsonschema.validate([report], schema)
     (attempt,) = report["attempts"]
     assert {"roomy", "small"} <= attempt["verdicts"].keys()

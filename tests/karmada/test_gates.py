@@ -40,7 +40,7 @@ from policysched.karmada import gates
 )
 def test_gates_are_read_as_in_karmada(text: str, expected: gates.KarmadaFeatureGates) -> None:
     """AllAlpha and AllBeta are for those that are not named; gates of other programs are taken."""
-    assert gates.parse(text) == expected
+    assert gates.parse_karmada_feature_gates(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -56,4 +56,4 @@ def test_gates_are_read_as_in_karmada(text: str, expected: gates.KarmadaFeatureG
 def test_what_is_no_gate_is_an_error(text: str, expected: str) -> None:
     """It says how to write it."""
     with pytest.raises(errors.UsageError, match=expected):
-        gates.parse(text)
+        gates.parse_karmada_feature_gates(text)

@@ -21,7 +21,7 @@ def _parsed(*words: str) -> argparse.Namespace:
 
 def test_defaults_are_karmadas() -> None:
     """But for addresses, which are those of this machine alone."""
-    said = karmada_run.read_options(_parsed())
+    said = karmada_run.read_karmada_run_options(_parsed())
     assert said == options.KarmadaSchedulerOptions(
         metrics_address=addresses.ListenAddress("127.0.0.1", 8080),
         health_address=addresses.ListenAddress("127.0.0.1", 10351),
@@ -33,15 +33,17 @@ def test_defaults_are_karmadas() -> None:
 
 def test_estimators_are_asked_as_karmada_is_told_to() -> None:
     """Off by default; when on, the other options have karmada-scheduler's names and defaults."""
-    assert karmada_run.read_options(_parsed()).estimators is None
-    said = karmada_run.read_options(_parsed("--enable-scheduler-estimator=true")).estimators
+    assert karmada_run.read_karmada_run_options(_parsed()).estimators is None
+    said = karmada_run.read_karmada_run_options(
+        _parsed("--enable-scheduler-estimator=true")
+    ).estimators
     assert said == options.EstimatorOptions(
         timeout_seconds=3.0,
         service_namespace="karmada-system",
         service_prefix="karmada-scheduler-estimator",
         port=10352,
     )
-    said = karmada_run.read_options(
+    said = karmada_run.read_karmada_run_options(
         _parsed(
             "--enable-scheduler-estimator",
             "--disable-scheduler-estimator-in-pull-mode",
@@ -58,9 +60,9 @@ def test_estimators_are_asked_as_karmada_is_told_to() -> None:
 
 def test_priorities_are_a_gate() -> None:
     """First in, first out without it."""
-    assert not karmada_run.read_options(_parsed()).by_priority
+    assert not karmada_run.read_karmada_run_options(_parsed()).by_priority
     said = _parsed("--feature-gates=AllBeta=true,PriorityBasedScheduling=true")
-    assert karmada_run.read_options(said).by_priority
+    assert karmada_run.read_karmada_run_options(said).by_priority
 
 
 def test_without_the_extra_it_says_how_to_install_it(
@@ -85,7 +87,7 @@ def test_addresses_are_written_as_in_go(
     word: str, expected: addresses.ListenAddress | None
 ) -> None:
     """A port alone is that of all addresses, 0 is for nowhere."""
-    said = karmada_run.read_options(_parsed(f"--metrics-bind-address={word}"))
+    said = karmada_run.read_karmada_run_options(_parsed(f"--metrics-bind-address={word}"))
     assert said.metrics_address == expected
 
 
@@ -118,8 +120,8 @@ def test_addresses_are_written_as_in_go(
 def test_what_changes_nothing_is_said(words: list[str], expected: list[str]) -> None:
     """Removed options, those of Go, and a second scheduler with the Lease of the first."""
     args = _parsed(*words)
-    karmada_run.read_options(args)
-    warnings = karmada_run.find_warnings(args)
+    karmada_run.read_karmada_run_options(args)
+    warnings = karmada_run.find_ignored_option_warnings(args)
     assert len(warnings) == len(expected)
     assert all(said.startswith(begin) for said, begin in zip(warnings, expected, strict=True))
 

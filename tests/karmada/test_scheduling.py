@@ -74,7 +74,7 @@ class World:
 
     def attempts(self) -> list[scheduling.BindingAttempt]:
         """Return all that is to be written now."""
-        while self.handlers.follow_clusters():
+        while self.handlers.queue_affected_bindings():
             pass
         found = []
         while (attempt := self.decisions.next_attempt()) is not None:
@@ -85,7 +85,7 @@ class World:
         """Return the names of what is looked at now, and end that."""
         attempts = self.attempts()
         for attempt in attempts:
-            self.decisions.end(attempt, is_retried=False)
+            self.decisions.end_attempt(attempt, is_retried=False)
         return [attempt.binding.metadata.name for attempt in attempts]
 
 
@@ -193,8 +193,8 @@ def test_decisions_run_ahead_but_not_for_the_same_binding(world: World) -> None:
     world.binding("a", version=2, replicas=3)
     assert world.attempts() == []
     written = _binding("a", {}, 3, replicas=3, clusters=[{"name": "m1", "replicas": 2}])
-    world.decisions.note_written(first, written)
-    world.decisions.end(first, is_retried=False)
+    world.decisions.note_written_binding(first, written)
+    world.decisions.end_attempt(first, is_retried=False)
     (again,) = world.attempts()
     assert again.binding is written
 
@@ -204,8 +204,8 @@ def test_a_watch_that_is_behind_does_not_bring_back_the_past(world: World) -> No
     world.binding("a")
     (attempt,) = world.attempts()
     written = _binding("a", {}, 5, clusters=[{"name": "m1", "replicas": 2}])
-    world.decisions.note_written(attempt, written)
-    world.decisions.end(attempt, is_retried=False)
+    world.decisions.note_written_binding(attempt, written)
+    world.decisions.end_attempt(attempt, is_retried=False)
     world.binding("a", version=2)
     assert world.store.bindings["default/a"] is written
 
@@ -223,7 +223,7 @@ def test_a_failed_write_leaves_no_trace_in_groups(world: World) -> None:
     """The cluster is free for others again."""
     world.binding("a", ONE, **APART)
     (attempt,) = world.attempts()
-    world.decisions.end(attempt, is_retried=True)
+    world.decisions.end_attempt(attempt, is_retried=True)
     world.binding("b", ONE, **APART)
     (other,) = world.attempts()
     assert [target.name for target in other.targets or ()] == ["m1"]
@@ -233,7 +233,7 @@ def test_what_failed_comes_again_after_a_pause(world: World) -> None:
     """Not at once, and not for ever if it is not retried."""
     world.binding("a")
     (attempt,) = world.attempts()
-    world.decisions.end(attempt, is_retried=True)
+    world.decisions.end_attempt(attempt, is_retried=True)
     assert world.attempts() == []
     world.clock.advance(0.01)
     assert len(world.attempts()) == 1
@@ -273,7 +273,7 @@ def test_a_binding_that_makes_no_sense_is_told_so_and_not_tried_again(world: Wor
     assert attempt.targets is None
     assert attempt.decision is not None
     world.decisions.record_outcome(
-        attempt, attempt_outcomes.derive_outcome(attempt.decision.result)
+        attempt, attempt_outcomes.derive_attempt_outcome(attempt.decision.result)
     )
     assert "`yesterday` is not a time" in world.events.told[0][2]
 
@@ -315,20 +315,20 @@ def test_starting_over_looks_at_everything_again(world: World) -> None:
     world.binding("a")
     world.binding("others", schedulerName="x")
     world.names()
-    world.decisions.start_over()
+    world.decisions.requeue_all_bindings()
     assert world.names() == ["a"]
 
 
 def test_a_process_that_stands_by_gathers_nothing(world: World) -> None:
     """Its term begins with all that there is then, which is counted as it is by Karmada."""
-    world.decisions.stand_by()
+    world.decisions.stop_queueing()
     world.binding("a")
     world.binding("gone")
     world.handlers.bindings.delete(_binding("gone", {}))
     world.cluster("m1", version=2)
     assert (len(world.queue), world.queue.waiting_count) == (0, 0)
-    assert not world.handlers.follow_clusters()
-    world.decisions.start_over()
+    assert not world.handlers.queue_affected_bindings()
+    world.decisions.requeue_all_bindings()
     assert world.names() == ["a"]
     assert world.handlers.incoming == {"BindingAdd": 1}
     world.cluster("m1", version=3)
@@ -349,8 +349,8 @@ def test_a_late_answer_says_nothing_of_a_successor(world: World) -> None:
     (attempt,) = world.attempts()
     world.handlers.bindings.delete(attempt.binding)
     world.binding("a", version=7, replicas=3, metadata={"uid": "another"})
-    world.decisions.note_written(attempt, _binding("a", {}, version=6))
-    world.decisions.end(attempt, is_retried=False)
+    world.decisions.note_written_binding(attempt, _binding("a", {}, version=6))
+    world.decisions.end_attempt(attempt, is_retried=False)
     (attempt,) = world.attempts()
     assert (attempt.binding.metadata.uid, attempt.binding.spec.replicas) == ("another", 3)
 
@@ -398,7 +398,7 @@ def test_what_is_so_and_says_so_is_not_written(
         bare = msgspec.structs.replace(binding.status, last_scheduled_time=None)
         world.store.replace_binding(msgspec.structs.replace(binding, status=bare))
     (attempt,) = world.attempts()
-    assert world.decisions.is_news(attempt) is is_news
+    assert world.decisions.needs_write_or_event(attempt) is is_news
 
 
 _NOW = "2026-01-01T00:00:00Z"
@@ -440,7 +440,7 @@ def _confirmed(world: World, generation: int, **spec: Any) -> int:
         metadata=msgspec.structs.replace(read.metadata, generation=generation),
         spec=msgspec.structs.replace(read.spec, clusters=attempt.targets, **spec),
     )
-    said = patches.make_condition(attempt.targets)
-    confirmed = world.decisions.decided_generation(attempt, newest, _NOW)
+    said = patches.make_scheduled_condition(attempt.targets)
+    confirmed = world.decisions.get_confirmed_generation(attempt, newest, _NOW)
     patch = patches.make_condition_patch(read, said, _NOW, newest, generation=confirmed)
     return int(patch["status"]["schedulerObservedGeneration"])

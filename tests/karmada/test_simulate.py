@@ -46,7 +46,7 @@ def test_json_follows_the_schema(
     tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Whatever becomes of bindings."""
-    schema = json.loads(_resources.text("schemas", "karmada-simulate.schema.json"))
+    schema = json.loads(_resources.read_resource_text("schemas", "karmada-simulate.schema.json"))
     jsonschema.Draft202012Validator.check_schema(schema)
     kinds = set()
     for seed in range(20):

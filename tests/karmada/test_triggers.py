@@ -114,7 +114,7 @@ def test_a_binding_is_scheduled_for_a_reason(
     binding: objects.Binding, expected: triggers.ScheduleTrigger | None
 ) -> None:
     """Each rule of Karmada, in its order."""
-    assert triggers.find_trigger(binding, {"gone"}) is expected
+    assert triggers.find_schedule_trigger(binding, {"gone"}) is expected
 
 
 @pytest.mark.parametrize(
@@ -131,4 +131,7 @@ def test_bindings_of_others_are_left_alone(said: dict[str, Any], expected: bool)
     labels = {"propagationpolicy.karmada.io/permanent-id": "x"}
     for given, is_ours in ((labels, expected), ({}, False)):
         value = {"metadata": {"name": "b", "labels": given}, "spec": said}
-        assert triggers.is_for(msgspec.convert(value, objects.Binding), "policysched") is is_ours
+        assert (
+            triggers.is_handled_by_scheduler(msgspec.convert(value, objects.Binding), "policysched")
+            is is_ours
+        )

@@ -49,7 +49,7 @@ def test_reasons_texts_and_retries(
     expected: tuple[str, str, bool],
 ) -> None:
     """Only success and `fit` wait for a change; a write that failed is tried again."""
-    verdict = attempt_outcomes.derive_outcome(result, failures)
+    verdict = attempt_outcomes.derive_attempt_outcome(result, failures)
     assert (verdict.condition.reason, verdict.error, verdict.is_retried) == expected
     assert verdict.condition.status == ("True" if expected[0] == "Success" else "False")
     assert verdict.condition.message == (
@@ -59,5 +59,7 @@ def test_reasons_texts_and_retries(
 
 def test_a_message_fits_into_a_condition() -> None:
     """The API refuses longer ones, which would keep the binding from ever being told."""
-    verdict = attempt_outcomes.derive_outcome(errors.PlacementFailure("other", "x" * 100_000))
+    verdict = attempt_outcomes.derive_attempt_outcome(
+        errors.PlacementFailure("other", "x" * 100_000)
+    )
     assert len(verdict.condition.message) == attempt_outcomes.MESSAGE_LIMIT

@@ -67,8 +67,8 @@ def test_it_waits_for_what_was_written(
     async def wait() -> None:
         shown = acknowledgements.WriteAcknowledgements()
         sink = shown.wrap_sink(_Sink())
-        with shown.track_binding(_binding("0")) as echo:
-            waiting = asyncio.create_task(echo.wait_for("2"))
+        with shown.track_written_binding(_binding("0")) as echo:
+            waiting = asyncio.create_task(echo.wait_for_version("2"))
             sink.upsert(_binding("1"))
             sink.upsert(_binding("2", "other"))
             assert await _is_waiting(waiting)
@@ -83,11 +83,11 @@ def test_what_was_shown_before_the_answer_came_counts() -> None:
 
     async def wait() -> None:
         shown = acknowledgements.WriteAcknowledgements()
-        with shown.track_binding(_binding("0")) as echo:
+        with shown.track_written_binding(_binding("0")) as echo:
             sink = shown.wrap_sink(_Sink())
             sink.upsert(_binding("2"))
             sink.upsert(_binding("3"))
-            await echo.wait_for("2")
+            await echo.wait_for_version("2")
 
     asyncio.run(wait())
 
@@ -110,10 +110,10 @@ def test_a_watch_that_shows_nothing_is_waited_for_less_and_less(
     async def wait() -> None:
         shown = acknowledgements.WriteAcknowledgements()
         for is_shown in (False, False, False, False, True, True, False):
-            with shown.track_binding(_binding("0")) as echo:
+            with shown.track_written_binding(_binding("0")) as echo:
                 if is_shown:
                     shown.record_version(_binding("2"))
-                await echo.wait_for("2")
+                await echo.wait_for_version("2")
 
     asyncio.run(wait())
     assert limits == [0.08, 0.04, 0.02, 0.01, 0.01, 0.02, 0.04]
@@ -128,9 +128,10 @@ def test_those_who_wait_in_vain_at_once_count_as_one(monkeypatch: pytest.MonkeyP
         shown = acknowledgements.WriteAcknowledgements()
         with contextlib.ExitStack() as stack:
             waiting = [
-                stack.enter_context(shown.track_binding(_binding("0", f"app{n}"))) for n in range(9)
+                stack.enter_context(shown.track_written_binding(_binding("0", f"app{n}")))
+                for n in range(9)
             ]
-            await asyncio.gather(*(echo.wait_for("2") for echo in waiting))
+            await asyncio.gather(*(echo.wait_for_version("2") for echo in waiting))
         return shown.timeout_seconds
 
     assert asyncio.run(wait()) == 0.01

@@ -28,7 +28,7 @@ class Telling:
         """Say whether decisions wait while so many events do."""
         self.waiting = waiting
         self.clock.advance(after_seconds)
-        return self.pace.is_held_back()
+        return self.pace.is_event_backlog_full()
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,9 @@ LIMIT_SECONDS = 30.0
 async def _call(
     made: estimator_connection.EstimatorConnection, limit_seconds: float = LIMIT_SECONDS
 ) -> bytes:
-    return await made.call(METHOD, b"question", {"object": "kind=x, name=a/b"}, limit_seconds)
+    return await made.call_estimator(
+        METHOD, b"question", {"object": "kind=x, name=a/b"}, limit_seconds
+    )
 
 
 @asynchronous.asynchronous
@@ -37,7 +39,7 @@ async def test_a_call_brings_bytes_and_metadata_and_takes_bytes() -> None:
     service = estimator_servers.counting(7)
     async with estimator_servers.grpc(service) as port:
         made = estimator_connection.EstimatorConnection(estimator_servers.HOST, port, None)
-        await made.open(LIMIT_SECONDS)
+        await made.open_connection(LIMIT_SECONDS)
         answers = await asyncio.gather(*(_call(made) for _ in range(20)))
         made.close()
     assert set(answers) == {estimator_servers.answer_of(7)}
@@ -59,7 +61,7 @@ async def test_it_connects_again_when_the_connection_is_cut() -> None:
         call = asyncio.create_task(_call(made))
         await asked.wait()
         (await made._channel.__connect__()).connection._transport.abort()
-        with pytest.raises(estimator_connection.CallError, match="Connection lost"):
+        with pytest.raises(estimator_connection.EstimatorCallError, match="Connection lost"):
             await call
         answered.set()
         assert await _call(made) == estimator_servers.answer_of(1)
@@ -78,7 +80,7 @@ async def test_the_next_call_leaves_a_connection_that_brings_nothing() -> None:
     async with estimator_servers.grpc(estimator_servers.Service(answer)) as port:
         made = estimator_connection.EstimatorConnection(estimator_servers.HOST, port, None)
         before = made._channel
-        with pytest.raises(estimator_connection.CallError, match="no answer in time"):
+        with pytest.raises(estimator_connection.EstimatorCallError, match="no answer in time"):
             await _call(made, 0.2)
         answered.set()
         assert await _call(made) == estimator_servers.answer_of(3)
@@ -106,7 +108,7 @@ async def test_a_refusal_is_an_error_with_its_reason(
 
     async with estimator_servers.grpc(estimator_servers.Service(answer)) as port:
         made = estimator_connection.EstimatorConnection(estimator_servers.HOST, port, None)
-        with pytest.raises(estimator_connection.CallError) as raised:
+        with pytest.raises(estimator_connection.EstimatorCallError) as raised:
             await _call(made)
         made.close()
     text = str(raised.value)
@@ -148,7 +150,7 @@ async def test_what_is_no_server_of_grpc_is_an_error(
     caplog.set_level(logging.INFO)
     async with estimator_servers.raw(*parts, ends=ends) as port:
         made = estimator_connection.EstimatorConnection(estimator_servers.HOST, port, None)
-        with pytest.raises(estimator_connection.CallError):
+        with pytest.raises(estimator_connection.EstimatorCallError):
             await _call(made, 0.5)
         made.close()
         await asyncio.sleep(0)
@@ -188,7 +190,7 @@ async def test_both_sides_show_certificates(
         estimator_servers.counting(5), _server_tls(authority, asks=True)
     ) as port:
         made = estimator_connection.EstimatorConnection(
-            estimator_servers.HOST, port, ours.context()
+            estimator_servers.HOST, port, ours.make_ssl_context()
         )
         assert await _call(made) == estimator_servers.answer_of(5)
         made.close()
@@ -218,23 +220,28 @@ async def test_who_is_believed(
     serving = _server_tls(authority if is_known else trustme.CA(), asks=False, host=host)
     async with estimator_servers.grpc(estimator_servers.counting(5), serving) as port:
         made = estimator_connection.EstimatorConnection(
-            estimator_servers.HOST, port, said.context()
+            estimator_servers.HOST, port, said.make_ssl_context()
         )
         if is_answered:
             assert await _call(made) == estimator_servers.answer_of(5)
         else:
-            with pytest.raises(estimator_connection.CallError, match="certificate verify failed"):
+            with pytest.raises(
+                estimator_connection.EstimatorCallError, match="certificate verify failed"
+            ):
                 await _call(made)
         made.close()
 
 
 def test_encryption_is_on_where_somebody_vouches_or_nobody_has_to() -> None:
     """As in karmada-scheduler: a certificate of our own alone does not turn it on."""
-    assert estimator_connection.EstimatorTls().context() is None
+    assert estimator_connection.EstimatorTls().make_ssl_context() is None
     assert (
-        estimator_connection.EstimatorTls(cert_file="tls.crt", key_file="tls.key").context() is None
+        estimator_connection.EstimatorTls(
+            cert_file="tls.crt", key_file="tls.key"
+        ).make_ssl_context()
+        is None
     )
-    assert estimator_connection.EstimatorTls(is_verified=False).context() is not None
+    assert estimator_connection.EstimatorTls(is_verified=False).make_ssl_context() is not None
 
 
 @pytest.mark.parametrize("broken", ["ca_file", "cert_file", "key_file"])
@@ -252,4 +259,4 @@ def test_a_file_that_cannot_be_used_is_named(
     if text is not None:
         path.write_text(text, encoding="utf-8")
     with pytest.raises(errors.InputError, match=rf"{path.name}.*: cannot be used: \S"):
-        ours.context()
+        ours.make_ssl_context()

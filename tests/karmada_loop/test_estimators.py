@@ -105,7 +105,7 @@ async def test_where_an_estimator_is(spec: Any, expected: Any) -> None:
         _api(services), options.EstimatorOptions(), "m"
     )
     if isinstance(expected, str):
-        with pytest.raises(estimator_addresses.AddressError, match=expected):
+        with pytest.raises(estimator_addresses.EstimatorAddressError, match=expected):
             await found
     else:
         assert await found == expected
@@ -116,7 +116,7 @@ async def test_a_service_that_may_not_be_read_is_an_error_that_says_so() -> None
     """The account of the scheduler needs to get Services."""
     services = Services()
     services.status_code = 403
-    with pytest.raises(estimator_addresses.AddressError, match="cannot be read"):
+    with pytest.raises(estimator_addresses.EstimatorAddressError, match="cannot be read"):
         await estimator_addresses.find_estimator_addresses(
             _api(services), options.EstimatorOptions(), "m"
         )
@@ -163,7 +163,7 @@ class _World:
                 )
             self.clusters.replace([_cluster(name) for name in services])
             run = asyncio.create_task(self.estimators.run())
-            await self.estimators.wait_all_tried()
+            await self.estimators.wait_until_estimators_tried()
             try:
                 yield
             finally:
@@ -173,7 +173,7 @@ class _World:
 
     async def ask(self, *clusters: str) -> estimates.Answers:
         """Ask the estimators of these."""
-        return await self.estimators.ask(estimates.EstimateRequest(SPEC, clusters))
+        return await self.estimators.ask_estimators(estimates.EstimateRequest(SPEC, clusters))
 
     async def until(self, holds: Callable[[dict[str, float]], bool]) -> None:
         """Wait until the metrics say so."""
@@ -292,7 +292,7 @@ async def test_connections_follow_clusters() -> None:
     ):
         world.services.point("m3", port)
         world.clusters.upsert(_cluster("m3"))
-        await world.estimators.wait_all_tried()
+        await world.estimators.wait_until_estimators_tried()
         assert await world.ask("m1", "m3") == {"m1": 1, "m3": 3}
         assert world.metrics()["policysched_karmada_estimators connected"] == 3
         world.clusters.delete(_cluster("m1"))
@@ -316,7 +316,7 @@ async def test_a_cluster_that_goes_is_not_waited_for(monkeypatch: pytest.MonkeyP
     world = _World()
     world.clusters.upsert(_cluster("m1"))
     run = asyncio.create_task(world.estimators.run())
-    waiting = asyncio.create_task(world.estimators.wait_all_tried())
+    waiting = asyncio.create_task(world.estimators.wait_until_estimators_tried())
     await is_tried.wait()
     assert not waiting.done()
     world.clusters.delete(_cluster("m1"))
@@ -336,7 +336,7 @@ async def test_clusters_in_pull_mode_may_be_left_out(with_pull_clusters: bool) -
         world.clusters.upsert(_cluster("pulled", "Pull"))
         async with world.running(m1=estimator_servers.counting(1)):
             world.clusters.upsert(_cluster("pulled", "Pull"))
-            await world.estimators.wait_all_tried()
+            await world.estimators.wait_until_estimators_tried()
             expected = {"pulled": 3 if with_pull_clusters else None}
             assert await world.ask("pulled") == expected
 
@@ -354,7 +354,7 @@ async def test_an_estimator_that_comes_later_is_found(
     world.clusters.upsert(_cluster("late"))
     async with world.running(m1=estimator_servers.counting(1)):
         world.clusters.upsert(_cluster("late"))
-        await world.estimators.wait_all_tried()
+        await world.estimators.wait_until_estimators_tried()
         assert await world.ask("late") == {"late": None}
         async with estimator_servers.grpc(estimator_servers.counting(7)) as port:
             world.services.point("late", port)

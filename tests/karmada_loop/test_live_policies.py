@@ -67,14 +67,14 @@ class Source:
         """Bring nothing."""
         await asyncio.Event().wait()
 
-    async def wait_asked(self) -> None:
+    async def wait_until_metrics_asked(self) -> None:
         """Say at once that all have been asked."""
 
-    def health(self) -> tuple[()]:
+    def get_server_health(self) -> tuple[()]:
         """Be no server."""
         return ()
 
-    def stats(self) -> tuple[()]:
+    def get_metric_stats(self) -> tuple[()]:
         """Ask nobody."""
         return ()
 
@@ -117,19 +117,19 @@ class Scene:
         found = cluster_texts.make_cluster_policies(
             made, "policysched", self.world.clock, self.live.rows
         )
-        self.live.use(made, found)
+        self.live.use_version(made, found)
 
     def tell(self, **shares: float) -> None:
         """Tell of samples that were measured now."""
         now = self.world.clock.now().timestamp()
         samples = {name: metric_table.Sample(value, now) for name, value in shares.items()}
-        self.live.refresh({"busy": samples})
+        self.live.refresh_samples({"busy": samples})
 
     def results(self) -> dict[str, str]:
         """Return what becomes of the bindings that are looked at now."""
         found = {}
         for attempt in self.world.attempts():
-            self.world.decisions.end(attempt, is_retried=False)
+            self.world.decisions.end_attempt(attempt, is_retried=False)
             assert attempt.decision is not None
             result = attempt.decision.result
             found[attempt.binding.metadata.name] = (
@@ -142,7 +142,7 @@ class Scene:
     @contextlib.asynccontextmanager
     async def looking(self) -> AsyncIterator[None]:
         """Look whether samples and the time help."""
-        task = asyncio.create_task(self.live.retry())
+        task = asyncio.create_task(self.live.retry_bindings())
         yield
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -181,7 +181,7 @@ def test_an_opening_widens(
         permitted_clusters.PermittedClusters(held, tuple(names), said)
         for held, names, said in (before, now)
     )
-    assert later.is_wider_than(was) is expected
+    assert later.permits_more_than(was) is expected
 
 
 @asynchronous
@@ -232,11 +232,14 @@ async def test_bindings_that_are_held_come_with_the_first_sample() -> None:
     applied = {"annotations": {triggers.APPLIED_PLACEMENT: placement}}
     scene.world.binding("placed", status=status, metadata=applied, **placed)
     attempts = scene.world.attempts()
-    news = {each.binding.metadata.name: scene.world.decisions.is_news(each) for each in attempts}
+    news = {
+        each.binding.metadata.name: scene.world.decisions.needs_write_or_event(each)
+        for each in attempts
+    }
     assert news == {"waits": True, "placed": False}
     for each in attempts:
         assert each.targets is None
-        scene.world.decisions.end(each, is_retried=False)
+        scene.world.decisions.end_attempt(each, is_retried=False)
     async with scene.looking():
         scene.tell(m1=0.2, m2=0.3)
         assert set(await scene.tried_again()) == {"waits", "placed"}
@@ -252,7 +255,7 @@ def test_a_binding_that_is_held_tries_no_term_and_says_so_once() -> None:
     assert attempt.decision.failed_terms == ()
     assert scene.world.events.told == []
     scene.world.decisions.record_outcome(
-        attempt, attempt_outcomes.derive_outcome(attempt.decision.result)
+        attempt, attempt_outcomes.derive_attempt_outcome(attempt.decision.result)
     )
     ((_, _, note),) = scene.world.events.told
     assert "no cluster has a valid sample (policies: web; " in note

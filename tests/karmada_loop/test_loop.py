@@ -40,7 +40,7 @@ class Writes:
         self.begun.append(attempt.binding.metadata.name)
         self.have_begun.set()
         await self.may_end.wait()
-        self._world.decisions.end(attempt, is_retried=False)
+        self._world.decisions.end_attempt(attempt, is_retried=False)
 
 
 class Scene:
@@ -72,7 +72,7 @@ class Scene:
                 self.world.queue,
                 self.world.clock,
             )
-        ).pages()
+        ).make_pages()
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -113,7 +113,7 @@ async def test_no_more_is_begun_than_may_be_written_at_once() -> None:
     scene = Scene()
     async with scene.running():
         assert scene.writes.begun == ["first", "second"]
-        assert scene.loop.is_full
+        assert scene.loop.has_too_much_in_flight
         scene.writes.may_end.set()
         await scene.turns()
         assert scene.writes.begun == ["first", "second", "third"]

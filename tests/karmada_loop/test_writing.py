@@ -52,7 +52,7 @@ class Scene:
             self.world.decisions,
             self._echoes,
             self.world.clock,
-        ).carry_out(self.attempt)
+        ).write_attempt(self.attempt)
 
     async def request(self, _method: str, path: str, body: bytes, **_: Any) -> bytes:
         """Answer with the second version, after which the watch shows it, and what followed."""

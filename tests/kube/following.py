@@ -54,7 +54,7 @@ async def connect(
 ) -> kubeconfig.ApiClientConfig:
     """Return the connection of a user, by way of a kubeconfig that trusts the server's own CA."""
     path = plane.write_kubeconfig(folder / f"{user}.kubeconfig", user=user)
-    return await kubeconfig.load(str(path), None, CLOCK, {})
+    return await kubeconfig.load_api_client_config(str(path), None, CLOCK, {})
 
 
 @contextlib.asynccontextmanager

@@ -32,7 +32,7 @@ IMPATIENT = client.CallPolicy(timeout_seconds=0.05, max_attempts=2)
 
 async def read_all(api: client.ApiClient) -> bytes:
     """Return everything that a stream brings."""
-    async with api.stream(PATH, stall_seconds=0.05) as chunks:
+    async with api.open_stream(PATH, stall_seconds=0.05) as chunks:
         return b"".join([chunk async for chunk in chunks])
 
 
@@ -41,7 +41,7 @@ async def test_a_request_as_it_arrives() -> None:
     """Method, path, query, body and headers are what was asked for, and who we are."""
     async with FakeServer() as server, server.client() as api:
         server.on("PATCH", PATH, json_body({"a": 1}))
-        answer = await api.request(
+        answer = await api.request_body(
             "PATCH", PATH + "?x=a%2Cb", b'{"b":2}', content_type=client.MERGE_PATCH
         )
         assert answer == b'{"a": 1}'
@@ -76,10 +76,10 @@ async def test_what_is_repeated(failure: Answer, policy: client.CallPolicy, requ
     async with FakeServer() as server, server.client() as api:
         server.on("POST", PATH, failure, failure, json_body({}))
         if requests == 3:
-            assert await api.request("POST", PATH, b"{}", policy=policy) == b"{}"
+            assert await api.request_body("POST", PATH, b"{}", policy=policy) == b"{}"
         else:
             with pytest.raises(errors.KubeError):
-                await api.request("POST", PATH, b"{}", policy=policy)
+                await api.request_body("POST", PATH, b"{}", policy=policy)
         assert len(server.requests) == requests
         assert len(server.sleeps) == requests - 1
 
@@ -90,7 +90,7 @@ async def test_pauses_grow_and_respect_the_server() -> None:
     async with FakeServer() as server, server.client() as api:
         server.on("GET", PATH, status(503), status(503), status(429, retry_after=7))
         server.on("GET", PATH, status(429, retry_after=86_400), json_body({}))
-        await api.request("GET", PATH)
+        await api.request_body("GET", PATH)
         first, second, third, fourth = server.sleeps
         assert 0.05 <= first <= 0.1 <= second <= 0.2
         assert 7.0 < third <= 7.4
@@ -103,7 +103,7 @@ async def test_a_burst_that_does_not_end() -> None:
     async with FakeServer() as server, server.client() as api:
         server.on("GET", PATH, status(503, "ServiceUnavailable", "etcd is away"))
         with pytest.raises(errors.ServerError, match="503 ServiceUnavailable: etcd is away"):
-            await api.request("GET", PATH)
+            await api.request_body("GET", PATH)
         assert len(server.requests) == client.DEFAULT_POLICY.max_attempts
 
 
@@ -114,7 +114,7 @@ async def test_a_server_that_is_not_there() -> None:
         pass
     async with server.client() as api:
         with pytest.raises(errors.TransportError, match="no connection") as caught:
-            await api.request("POST", PATH, policy=ONCE)
+            await api.request_body("POST", PATH, policy=ONCE)
         assert not caught.value.may_have_arrived
         assert len(server.sleeps) == ONCE.max_attempts - 1
 
@@ -125,7 +125,7 @@ async def test_a_server_that_does_not_answer() -> None:
     async with FakeServer() as server, server.client() as api:
         server.on("GET", PATH, silence)
         with pytest.raises(errors.TransportError, match="no answer in time") as caught:
-            await api.request("GET", PATH, policy=IMPATIENT)
+            await api.request_body("GET", PATH, policy=IMPATIENT)
         assert caught.value.may_have_arrived
         assert len(server.requests) == 2
 
@@ -141,7 +141,7 @@ async def test_redirects_are_refused() -> None:
         server.on("GET", PATH, elsewhere)
         server.on("GET", "/elsewhere", json_body({}))
         with pytest.raises(errors.ApiError, match="302"):
-            await api.request("GET", PATH)
+            await api.request_body("GET", PATH)
         assert [request.path for request in server.requests] == [PATH]
 
 
@@ -151,7 +151,7 @@ async def test_a_refused_token_is_replaced_once() -> None:
     source = StaticSource("old", "new")
     async with FakeServer() as server, server.client(source) as api:
         server.on("GET", PATH, status(401), json_body({}))
-        await api.request("GET", PATH)
+        await api.request_body("GET", PATH)
         sent = [request.headers["Authorization"] for request in server.requests]
         assert sent == ["Bearer old", "Bearer new"]
         assert server.sleeps == []
@@ -163,12 +163,12 @@ async def test_a_token_that_stays_refused() -> None:
     async with FakeServer() as server, server.client(StaticSource("only")) as api:
         server.on("GET", PATH, status(401, "Unauthorized"))
         with pytest.raises(errors.UnauthorizedError):
-            await api.request("GET", PATH)
+            await api.request_body("GET", PATH)
         assert len(server.requests) == 1
     async with FakeServer() as server, server.client(StaticSource("old", "new")) as api:
         server.on("GET", PATH, status(401, "Unauthorized"))
         with pytest.raises(errors.UnauthorizedError):
-            await api.request("GET", PATH)
+            await api.request_body("GET", PATH)
         assert len(server.requests) == 2
 
 
@@ -179,7 +179,7 @@ async def test_many_refused_at_once_ask_for_one_token() -> None:
     async with FakeServer() as server, server.client(source) as api:
         refusals = [status(401)] * 20
         server.on("GET", PATH, *refusals, json_body({}))
-        await asyncio.gather(*(api.request("GET", PATH) for _ in range(20)))
+        await asyncio.gather(*(api.request_body("GET", PATH) for _ in range(20)))
         assert source.loads == [False, True]  # the first one, and one replacement
 
 
@@ -190,7 +190,7 @@ async def test_many_calls_at_a_time_renew_once() -> None:
     async with FakeServer() as server, server.client(source) as api:
         server.on("GET", PATH, json_body({}))
         server.clock.advance(credentials.RENEW_SECONDS)
-        await asyncio.gather(*(api.request("GET", PATH) for _ in range(20)))
+        await asyncio.gather(*(api.request_body("GET", PATH) for _ in range(20)))
         assert source.loads == [False, False]
 
 
@@ -200,12 +200,12 @@ async def test_a_token_is_read_again_every_minute() -> None:
     source = StaticSource("first")
     async with FakeServer() as server, server.client(source) as api:
         server.on("GET", PATH, json_body({}))
-        await api.request("GET", PATH)
+        await api.request_body("GET", PATH)
         source.tokens = ["second"]
         server.clock.advance(59)
-        await api.request("GET", PATH)
+        await api.request_body("GET", PATH)
         server.clock.advance(1)
-        await api.request("GET", PATH)
+        await api.request_body("GET", PATH)
         sent = [request.headers["Authorization"] for request in server.requests]
         assert sent == ["Bearer first", "Bearer first", "Bearer second"]
 
@@ -234,13 +234,13 @@ async def test_connections_of_an_old_certificate_are_left() -> None:
 
     async with FakeServer() as server, server.client(source) as api:
         server.on("GET", PATH, answer)
-        await api.request("GET", PATH)
-        await api.request("GET", PATH)
+        await api.request_body("GET", PATH)
+        await api.request_body("GET", PATH)
         assert len(ports) == 1
         source.certificate = b"second"
         server.clock.advance(credentials.RENEW_SECONDS)
-        await api.request("GET", PATH)
-        await api.request("GET", PATH)
+        await api.request_body("GET", PATH)
+        await api.request_body("GET", PATH)
         assert len(ports) == 2
 
 
@@ -259,7 +259,7 @@ async def test_connections_are_bounded() -> None:
             return await json_body({})(request)
 
         server.on("GET", PATH, answer)
-        await asyncio.gather(*(api.request("GET", PATH) for _ in range(30)))
+        await asyncio.gather(*(api.request_body("GET", PATH) for _ in range(30)))
         assert len(server.requests) == 30
         assert most_open == 3
 
@@ -306,7 +306,7 @@ async def test_a_stream_on_a_client_that_is_closed() -> None:
     """Closing the client under an open stream is a lost connection to the reader."""
     async with FakeServer() as server:
         server.on("GET", PATH, stream(b"a\n", hang=True))
-        async with server.client() as api, api.stream(PATH, stall_seconds=5) as chunks:
+        async with server.client() as api, api.open_stream(PATH, stall_seconds=5) as chunks:
             assert await anext(chunks) == b"a\n"
             await api.__aexit__(None, None, None)
             with pytest.raises(errors.TransportError):
@@ -323,7 +323,7 @@ async def test_no_secret_is_shown(caplog: pytest.LogCaptureFixture) -> None:
         shown = [repr(api), repr(vars(api)), repr(api._connection), repr(api._credentials)]
         for _ in range(2):
             with pytest.raises(errors.KubeError) as caught:
-                await api.request("GET", PATH, policy=ONCE)
+                await api.request_body("GET", PATH, policy=ONCE)
             shown += [str(caught.value), repr(caught.value), repr(caught.value.__cause__)]
     assert secret not in "".join(shown)
     assert secret not in caplog.text
@@ -331,7 +331,7 @@ async def test_no_secret_is_shown(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_the_kernel_looks_whether_the_other_side_lives() -> None:
     """A connection of a node that is gone ends within half a minute, also a silent one."""
-    made = sockets.make_keepalive_factory(4.5)(
+    made = sockets.make_keepalive_socket_factory(4.5)(
         (socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", 0))
     )
     with made:

@@ -21,13 +21,15 @@ STORED = {
 
 async def _read(server: FakeServer) -> config_maps.ConfigMap | None:
     async with server.client() as api:
-        return await config_maps.ConfigMaps(api).read("prod", "policies")
+        return await config_maps.ConfigMaps(api).read_config_map("prod", "policies")
 
 
 def test_one_object_is_followed() -> None:
     """Whoever may read this one ConfigMap only may list and watch it so."""
-    resource = config_maps.resource("prod", "policies")
-    assert resource.list_path(limit=0) == f"{COLLECTION}?fieldSelector=metadata.name%3Dpolicies"
+    resource = config_maps.make_config_map_resource("prod", "policies")
+    assert (
+        resource.make_list_path(limit=0) == f"{COLLECTION}?fieldSelector=metadata.name%3Dpolicies"
+    )
 
 
 @asynchronous
@@ -50,7 +52,9 @@ async def test_what_is_created() -> None:
     """A ConfigMap of binary values."""
     async with FakeServer() as server, server.client() as api:
         server.on("POST", COLLECTION, json_body({}))
-        await config_maps.ConfigMaps(api).create("prod", "policies", {"b": b"\xff"}, {"l": "v"})
+        await config_maps.ConfigMaps(api).create_config_map(
+            "prod", "policies", {"b": b"\xff"}, {"l": "v"}
+        )
         body = server.requests[0].body
         assert body["metadata"] == {"namespace": "prod", "name": "policies", "labels": {"l": "v"}}
         assert body["binaryData"] == {"b": "/w=="}
@@ -63,15 +67,15 @@ async def test_annotations_are_of_this_very_object() -> None:
         server.on("GET", PATH, json_body(STORED))
         server.on("PATCH", PATH, json_body({}), status(409, "Conflict", "another uid"))
         store = config_maps.ConfigMaps(api)
-        found = await store.read("prod", "policies")
+        found = await store.read_config_map("prod", "policies")
         assert found is not None
-        await store.annotate(found, {"a": "1", "b": None})
+        await store.annotate_config_map(found, {"a": "1", "b": None})
         assert server.requests[1].body == {
             "metadata": {"uid": "u", "annotations": {"a": "1", "b": None}}
         }
         assert server.requests[1].headers["Content-Type"] == "application/merge-patch+json"
         with pytest.raises(errors.ConflictError):
-            await store.annotate(found, {"a": "1"})
+            await store.annotate_config_map(found, {"a": "1"})
 
 
 @asynchronous
@@ -81,9 +85,9 @@ async def test_keys_are_changed_in_this_very_version() -> None:
         server.on("GET", PATH, json_body(STORED))
         server.on("PATCH", PATH, json_body({}))
         store = config_maps.ConfigMaps(api)
-        found = await store.read("prod", "policies")
+        found = await store.read_config_map("prod", "policies")
         assert found is not None
-        await store.change(
+        await store.change_config_map(
             found,
             data={"a.policy": None, "c.policy": "new"},
             binary_data={"b": None, "d": b"\xff"},
@@ -114,4 +118,4 @@ async def test_keys_are_changed_in_this_very_version() -> None:
 )
 def test_which_writes_are_given_up(error: errors.KubeError, *, is_final: bool) -> None:
     """Those that fail again however often they are made."""
-    assert config_maps.is_final(error) is is_final
+    assert config_maps.is_final_failure(error) is is_final

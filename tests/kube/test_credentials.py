@@ -109,7 +109,7 @@ async def test_a_token_file_is_read_again(tmp_path: pathlib.Path) -> None:
     assert not found.is_due()
     clock.advance(MINUTE)
     assert found.is_due()
-    await found.renew()
+    await found.renew_credential()
     assert found.authorization == "Bearer two"
     assert not found.is_due()
 
@@ -126,13 +126,13 @@ async def test_a_renewal_that_fails(
     found = (await kubeconfig.from_files(path, None, clock)).credentials
     token.unlink()
     clock.advance(MINUTE)
-    await found.renew()
+    await found.renew_credential()
     assert found.authorization == f"Bearer {SECRET}"
     assert "keeping the old credential" in caplog.text
     assert SECRET not in caplog.text
     token.write_text("new", encoding="utf-8")
     clock.advance(MINUTE)
-    await found.renew()
+    await found.renew_credential()
     assert found.authorization == "Bearer new"
 
 
@@ -144,9 +144,9 @@ async def test_a_plugin_without_expiry_runs_once(tmp_path: pathlib.Path) -> None
     found = await user.load()
     assert found.authorization == "Bearer token-1"
     user.clock.advance(99 * MINUTE)
-    await found.renew()
+    await found.renew_credential()
     assert user.runs == 1
-    assert await found.replace("Bearer token-1")
+    assert await found.replace_rejected("Bearer token-1")
     assert found.authorization == "Bearer token-2"
 
 
@@ -159,7 +159,7 @@ async def test_a_plugin_runs_again_before_its_token_expires(tmp_path: pathlib.Pa
     found = await user.load()
     for minute in range(1, 14):
         user.clock.advance(MINUTE)
-        await found.renew()
+        await found.renew_credential()
         assert user.runs == 1 + max(0, minute - 11), minute
     assert found.authorization == "Bearer token-3"
 
@@ -219,7 +219,7 @@ async def test_a_plugin_that_fails_later_keeps_the_token(
     user.answers(token="token-RUNS")
     found = await user.load()
     user.says("fail: the cloud is away")
-    assert not await found.replace("Bearer token-1")
+    assert not await found.replace_rejected("Bearer token-1")
     assert found.authorization == "Bearer token-1"
     assert "the cloud is away" in caplog.text
 
@@ -231,11 +231,11 @@ async def test_a_plugin_is_not_run_for_every_refused_call(tmp_path: pathlib.Path
     user.answers(token="always-the-same")
     found = await user.load()
     for _ in range(10):
-        assert not await found.replace("Bearer always-the-same")
+        assert not await found.replace_rejected("Bearer always-the-same")
     assert user.runs == 2
     user.clock.advance(credentials.REPLACE_SECONDS)
     user.answers(token="another")
-    assert await found.replace("Bearer always-the-same")
+    assert await found.replace_rejected("Bearer always-the-same")
     assert user.runs == 3
 
 
@@ -275,7 +275,7 @@ async def test_an_id_token_is_renewed(tmp_path: pathlib.Path) -> None:
         assert found.authorization == f"Bearer {tokens[0]}"
         for expected in tokens[1:]:
             clock.advance(59 * MINUTE)
-            await found.renew()
+            await found.renew_credential()
             assert found.authorization == f"Bearer {expected}"
         forms = [one.body for one in idp.requests if one.path == "/token"]
         assert forms == [
@@ -339,10 +339,10 @@ async def test_the_service_account_of_a_pod(
     assert connection.server == control_plane.server
     async with client.ApiClient(connection, rng=random.Random(1)) as api:
         with pytest.raises(errors.UnauthorizedError):
-            await api.request("GET", "/api/v1/nodes")
+            await api.request_body("GET", "/api/v1/nodes")
         files.token.write_text(control_plane.tokens["admin"] + "\n", encoding="utf-8")
         clock.advance(credentials.REPLACE_SECONDS)
-        assert b'"kind":"NodeList"' in await api.request("GET", "/api/v1/nodes")
+        assert b'"kind":"NodeList"' in await api.request_body("GET", "/api/v1/nodes")
 
 
 @pytest.mark.parametrize("namespace", ["ops", ""])
@@ -432,12 +432,12 @@ async def test_a_client_certificate_is_reloaded(
     found = credentials.Credentials(source, await source.load(is_rejected=False), clock, context)
     generation = found.certificate_generation
     clock.advance(MINUTE)
-    await found.renew()
+    await found.renew_credential()
     assert found.certificate_generation == generation
     source.pair = (certificate + b"\n", key)
     clock.advance(MINUTE)
-    await found.renew()
+    await found.renew_credential()
     assert found.certificate_generation == generation + 1
     source.pair = (certificate, b"no key")
-    assert not await found.replace("")
+    assert not await found.replace_rejected("")
     assert found.certificate_generation == generation + 1

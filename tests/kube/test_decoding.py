@@ -55,7 +55,7 @@ def test_chunks_may_end_anywhere(lines: list[bytes], rest: bytes, cuts: list[int
     stream = text + rest
     bounds = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
     splitter = decoding.LineSplitter()
-    blocks = [splitter.feed(stream[a:b]) for a, b in itertools.pairwise(bounds) if a < b]
+    blocks = [splitter.feed_chunk(stream[a:b]) for a, b in itertools.pairwise(bounds) if a < b]
     assert b"".join(blocks) == text
     assert all(block.endswith(b"\n") for block in blocks if block)
 
@@ -64,9 +64,9 @@ def test_a_line_that_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stream without newlines is given up before it fills the memory."""
     monkeypatch.setattr(decoding, "MAX_LINE_BYTES", 1000)
     splitter = decoding.LineSplitter()
-    assert splitter.feed(b"x" * 900) == b""
+    assert splitter.feed_chunk(b"x" * 900) == b""
     with pytest.raises(errors.AnswerError, match="exceeds 1000 bytes"):
-        splitter.feed(b"x" * 200)
+        splitter.feed_chunk(b"x" * 200)
 
 
 def test_events_of_all_types() -> None:
@@ -159,7 +159,9 @@ def test_a_number_that_no_column_holds(number: bytes, caplog: pytest.LogCaptureF
     assert [pod.metadata.name for pod in page.items] == ["a"]
     assert decoder.skipped == 2
     with pytest.raises(errors.AnswerError):
-        decoding.decode_object(b'{"metadata": {}, "spec": {"priority": %b}}' % number, objects.Pod)
+        decoding.decode_single_object(
+            b'{"metadata": {}, "spec": {"priority": %b}}' % number, objects.Pod
+        )
 
 
 def test_a_new_type_of_event_is_passed_over() -> None:

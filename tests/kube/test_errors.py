@@ -105,9 +105,9 @@ def test_an_answer_that_cannot_be_decoded(value: bytes) -> None:
     """Every reader of single answers has one error for it; an error's body is quoted."""
     body = b'{"metadata": {"resourceVersion": %b}, "spec": %b, "status": %b}' % ((value,) * 3)
     readers = (
-        lease._stored,
-        pod_status._version,
-        lambda text: reviews._decoded(text, reviews._TokenReview),
+        lease._decode_lease,
+        pod_status._read_resource_version,
+        lambda text: reviews._decode_review(text, reviews._TokenReview),
     )
     for read in readers:
         with pytest.raises(errors.AnswerError):

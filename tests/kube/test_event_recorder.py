@@ -185,7 +185,7 @@ async def test_an_event_of_the_cluster_is_about_its_namespace() -> None:
     """What concerns no object stands where cluster components live."""
     async with bench(CREATED) as b:
         b.server.on("POST", EVENTS.replace("/default/", "/kube-system/"), CREATED)
-        b.recorder.record_of_cluster(
+        b.recorder.record_cluster_event(
             "Warning", "MetricsSourceDown", "QueryingMetrics", "it is down"
         )
         await b.recorder.flush()

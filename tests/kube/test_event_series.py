@@ -23,11 +23,11 @@ def occurrence(name: str = "web.1", at: datetime.datetime = NOW) -> event_series
 def test_an_event_is_new_once() -> None:
     """The first occurrence starts a series; further ones are counted."""
     series = event_series.EventSeries()
-    assert series.repeat("key", NOW) is None
+    assert series.repeat_event("key", NOW) is None
     event = occurrence()
-    assert series.add("key", event) is None
-    assert series.repeat("key", NOW + MINUTE) is event
-    assert series.repeat("other", NOW) is None
+    assert series.add_event("key", event) is None
+    assert series.repeat_event("key", NOW + MINUTE) is event
+    assert series.repeat_event("other", NOW) is None
     assert (event.count, event.first_at, event.last_at) == (2, NOW, NOW + MINUTE)
 
 
@@ -35,33 +35,33 @@ def test_a_series_ends() -> None:
     """After six quiet minutes the next equal event is a new one; the old one is handed out."""
     series = event_series.EventSeries()
     old = occurrence()
-    series.add("key", old)
-    assert series.repeat("key", NOW + 6 * MINUTE) is None
-    assert series.add("key", occurrence("web.2", NOW + 6 * MINUTE)) is old
+    series.add_event("key", old)
+    assert series.repeat_event("key", NOW + 6 * MINUTE) is None
+    assert series.add_event("key", occurrence("web.2", NOW + 6 * MINUTE)) is old
 
 
 def test_ended_series_are_handed_out_once() -> None:
     """`finish` returns what has been quiet for six minutes and forgets it."""
     series = event_series.EventSeries()
     quiet, busy = occurrence("quiet"), occurrence("busy")
-    series.add("quiet", quiet)
-    series.add("busy", busy)
-    series.repeat("busy", NOW + 3 * MINUTE)
-    assert series.finish(NOW + 5 * MINUTE) == []
-    assert series.finish(NOW + 6 * MINUTE) == [quiet]
-    assert series.finish(NOW + 9 * MINUTE) == [busy]
-    assert series.finish(NOW + 99 * MINUTE) == []
+    series.add_event("quiet", quiet)
+    series.add_event("busy", busy)
+    series.repeat_event("busy", NOW + 3 * MINUTE)
+    assert series.finish_idle_events(NOW + 5 * MINUTE) == []
+    assert series.finish_idle_events(NOW + 6 * MINUTE) == [quiet]
+    assert series.finish_idle_events(NOW + 9 * MINUTE) == [busy]
+    assert series.finish_idle_events(NOW + 99 * MINUTE) == []
 
 
 def test_memory_is_bounded() -> None:
     """Beyond the limit, the event that occurred last the longest ago is forgotten."""
     series = event_series.EventSeries(limit=2)
     first, second, third = occurrence("1"), occurrence("2"), occurrence("3")
-    series.add("first", first)
-    series.add("second", second)
-    series.repeat("first", NOW)
-    assert series.add("third", third) is second
-    assert series.repeat("first", NOW) is first
+    series.add_event("first", first)
+    series.add_event("second", second)
+    series.repeat_event("first", NOW)
+    assert series.add_event("third", third) is second
+    assert series.repeat_event("first", NOW) is first
 
 
 @pytest.mark.parametrize(

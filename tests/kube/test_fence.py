@@ -30,7 +30,7 @@ def new_fence(*, is_open: bool) -> tuple[fence.WriteFence, clocks.ManualClock]:
     clock = clocks.ManualClock(builders.EPOCH)
     writes = fence.WriteFence(clock, LAST_WRITES_SECONDS)
     if is_open:
-        writes.extend(10.0)
+        writes.extend_until(10.0)
     return writes, clock
 
 
@@ -51,20 +51,20 @@ def test_a_write_ends_before_another_one_may_lead(
     clock.advance(at_seconds)
     if limit_seconds is None:
         with pytest.raises(errors.FencedError):
-            writes.write_seconds()
+            writes.compute_write_seconds()
     else:
-        assert writes.write_seconds() == pytest.approx(limit_seconds)
+        assert writes.compute_write_seconds() == pytest.approx(limit_seconds)
 
 
 def test_it_is_closed_at_first_and_closed_for_good() -> None:
     """Nobody may write who was never elected, or has stepped down."""
     writes, _ = new_fence(is_open=False)
     with pytest.raises(errors.FencedError):
-        writes.write_seconds()
-    writes.extend(10.0)
+        writes.compute_write_seconds()
+    writes.extend_until(10.0)
     writes.close()
     with pytest.raises(errors.FencedError):
-        writes.write_seconds()
+        writes.compute_write_seconds()
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
@@ -76,8 +76,8 @@ async def test_nothing_is_sent_over_a_closed_fence(method: str) -> None:
         server.on("GET", PATH, json_body({}))
         for body in (b"{}", b""):
             with pytest.raises(errors.FencedError):
-                await api.request(method, PATH, body)
-        await api.request("GET", PATH)
+                await api.request_body(method, PATH, body)
+        await api.request_body("GET", PATH)
         assert [request.method for request in server.requests] == ["GET"]
 
 
@@ -90,11 +90,13 @@ async def test_the_server_is_told_when_to_give_up() -> None:
         for method in ("GET", "POST"):
             server.on(method, PATH, json_body({}))
         async with server.client(fence=writes) as api:
-            await api.request("POST", PATH + "?dryRun=All", b"{}")
-            await api.request("POST", PATH, b"{}", policy=client.CallPolicy(timeout_seconds=2.0))
-            await api.request("GET", PATH)
+            await api.request_body("POST", PATH + "?dryRun=All", b"{}")
+            await api.request_body(
+                "POST", PATH, b"{}", policy=client.CallPolicy(timeout_seconds=2.0)
+            )
+            await api.request_body("GET", PATH)
         async with server.client() as api:
-            await api.request("POST", PATH, b"{}")
+            await api.request_body("POST", PATH, b"{}")
         assert [dict(request.query) for request in server.requests] == [
             {"dryRun": "All", "timeout": "5.000s"},
             {"timeout": "2.000s"},
@@ -108,11 +110,11 @@ async def test_no_answer_is_awaited_for_longer() -> None:
     """A server that says nothing loses us when the time is over, not at the next full second."""
     clock = clocks.ManualClock(builders.EPOCH)
     writes = fence.WriteFence(clock, 0.05)
-    writes.extend(0.001)
+    writes.extend_until(0.001)
     async with FakeServer() as server, server.client(fence=writes) as api:
         server.on("POST", PATH, silence)
         with pytest.raises(errors.TransportError, match="no answer in time"):
-            await api.request("POST", PATH, b"{}", policy=client.CallPolicy(max_attempts=1))
+            await api.request_body("POST", PATH, b"{}", policy=client.CallPolicy(max_attempts=1))
 
 
 @pytest.mark.parametrize("body", [b"{}", b""], ids=["with a body", "without"])
@@ -127,21 +129,21 @@ async def test_a_process_that_was_stopped_sends_nothing_more(body: bytes) -> Non
 
         def write_seconds(self) -> float:
             """Look, then stand still for a minute."""
-            seconds = super().write_seconds()
+            seconds = super().compute_write_seconds()
             if not began.is_set():
                 began.set()
                 clock.advance(60.0)
             return seconds
 
     stopped = Stopped(clock, LAST_WRITES_SECONDS)
-    stopped.extend(10.0)
+    stopped.extend_until(10.0)
     async with FakeServer() as server, server.client(fence=stopped) as api:
         with pytest.raises(errors.FencedError):
-            await api.request("DELETE", PATH, body)
+            await api.request_body("DELETE", PATH, body)
         assert server.requests == []
-        stopped.extend(100.0)
+        stopped.extend_until(100.0)
         server.on("DELETE", PATH, json_body({}))
-        await api.request("DELETE", PATH, body)  # the connection was not spoilt for others
+        await api.request_body("DELETE", PATH, body)  # the connection was not spoilt for others
 
 
 def closing(writes: fence.WriteFence, answer: Answer) -> Answer:

@@ -58,7 +58,7 @@ def write(path: pathlib.Path, content: object) -> str:
 async def test_a_plain_kubeconfig(tmp_path: pathlib.Path) -> None:
     """Server, token and trust come from the current context."""
     path = write(tmp_path / "config", config())
-    connection = await kubeconfig.load(path, None, CLOCK, NO_ENVIRONMENT)
+    connection = await kubeconfig.load_api_client_config(path, None, CLOCK, NO_ENVIRONMENT)
     assert connection.server == "https://127.0.0.1:6443"
     assert connection.credentials.authorization == f"Bearer {SECRET}"
     assert connection.ssl_context is not None
@@ -90,7 +90,7 @@ async def test_the_settings_of_a_context(tmp_path: pathlib.Path) -> None:
         ],
     )
     path = write(tmp_path / "config", content)
-    connection = await kubeconfig.load(path, "two", CLOCK, NO_ENVIRONMENT)
+    connection = await kubeconfig.load_api_client_config(path, "two", CLOCK, NO_ENVIRONMENT)
     assert connection.server == "https://api.example:443/k8s/clusters/c-1"
     assert connection.ssl_context is not None
     assert connection.ssl_context.verify_mode is ssl.CERT_NONE
@@ -119,7 +119,7 @@ async def test_kinds_of_users(
     """Tokens, files relative to the kubeconfig, passwords, or nothing at all."""
     (tmp_path / "token").write_text("from-file\n", encoding="utf-8")
     path = write(tmp_path / "config", config(users=[{"name": "u", "user": settings}]))
-    connection = await kubeconfig.load(path, None, CLOCK, NO_ENVIRONMENT)
+    connection = await kubeconfig.load_api_client_config(path, None, CLOCK, NO_ENVIRONMENT)
     assert connection.credentials.authorization == authorization
 
 
@@ -131,7 +131,7 @@ async def test_several_files_are_merged(tmp_path: pathlib.Path) -> None:
     del content["current-context"]
     second = write(tmp_path / "second", content)
     environ = {"KUBECONFIG": f"{first}:{tmp_path / 'missing'}:{second}"}
-    connection = await kubeconfig.load(None, None, CLOCK, environ)
+    connection = await kubeconfig.load_api_client_config(None, None, CLOCK, environ)
     assert connection.credentials.authorization == f"Bearer {SECRET}"
 
 
@@ -142,7 +142,7 @@ async def test_plain_http_has_no_trust(tmp_path: pathlib.Path) -> None:
         tmp_path / "config",
         config(clusters=[{"name": "c", "cluster": {"server": "http://127.0.0.1:8001"}}]),
     )
-    connection = await kubeconfig.load(path, None, CLOCK, NO_ENVIRONMENT)
+    connection = await kubeconfig.load_api_client_config(path, None, CLOCK, NO_ENVIRONMENT)
     assert connection.ssl_context is None
 
 
@@ -257,7 +257,7 @@ async def test_what_cannot_be_used(
     caplog.set_level(logging.DEBUG)
     path = write(tmp_path / "config", content)
     with pytest.raises(base_errors.PolicySchedError, match=problem) as caught:
-        await kubeconfig.load(path, None, CLOCK, NO_ENVIRONMENT)
+        await kubeconfig.load_api_client_config(path, None, CLOCK, NO_ENVIRONMENT)
     assert path in str(caught.value) or "client certificate" in str(caught.value)
     chain: BaseException | None = caught.value
     while chain is not None:
@@ -280,7 +280,7 @@ async def test_what_is_no_yaml(tmp_path: pathlib.Path, text: str, problem: str) 
     path = tmp_path / "config"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(errors.KubeconfigError, match=problem) as caught:
-        await kubeconfig.load(str(path), None, CLOCK, NO_ENVIRONMENT)
+        await kubeconfig.load_api_client_config(str(path), None, CLOCK, NO_ENVIRONMENT)
     assert SECRET not in str(caught.value)
 
 
@@ -289,10 +289,10 @@ async def test_nothing_to_be_found(tmp_path: pathlib.Path, monkeypatch: pytest.M
     """A file that does not exist, or no file at all, is said with what to do."""
     missing = str(tmp_path / "missing")
     with pytest.raises(errors.KubeconfigError, match=r"missing: no such file .*--kubeconfig"):
-        await kubeconfig.load(missing, None, CLOCK, NO_ENVIRONMENT)
+        await kubeconfig.load_api_client_config(missing, None, CLOCK, NO_ENVIRONMENT)
     monkeypatch.setenv("HOME", str(tmp_path))
     with pytest.raises(errors.KubeconfigError, match=r"none was given.*--kubeconfig"):
-        await kubeconfig.load(None, None, CLOCK, NO_ENVIRONMENT)
+        await kubeconfig.load_api_client_config(None, None, CLOCK, NO_ENVIRONMENT)
 
 
 @asynchronous
@@ -313,7 +313,7 @@ async def test_where_is_looked_in_turn(
     environ = {"KUBECONFIG": variable, **in_cluster}
 
     async def server(path: str | None, environ: Mapping[str, str]) -> str:
-        return (await kubeconfig.load(path, None, CLOCK, environ)).server
+        return (await kubeconfig.load_api_client_config(path, None, CLOCK, environ)).server
 
     assert await server(argument, environ) == "https://argument.example"
     assert await server(None, environ) == "https://variable.example"
@@ -338,7 +338,7 @@ async def test_proxies_of_the_environment(
     monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
     monkeypatch.setenv("no_proxy", "internal.example")
     path = write(tmp_path / "config", config(clusters=cluster(server=server)))
-    connection = await kubeconfig.load(path, None, CLOCK, NO_ENVIRONMENT)
+    connection = await kubeconfig.load_api_client_config(path, None, CLOCK, NO_ENVIRONMENT)
     assert connection.proxy == proxy
 
 
@@ -346,7 +346,7 @@ async def test_proxies_of_the_environment(
 async def test_no_secret_is_shown(tmp_path: pathlib.Path) -> None:
     """The repr of a connection says where, not with what."""
     content = config(clusters=cluster(**{"proxy-url": f"http://me:{SECRET}@proxy.example"}))
-    connection = await kubeconfig.load(
+    connection = await kubeconfig.load_api_client_config(
         write(tmp_path / "config", content), None, CLOCK, NO_ENVIRONMENT
     )
     shown = repr(connection) + repr(vars(connection.credentials))

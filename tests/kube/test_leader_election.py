@@ -66,9 +66,9 @@ def test_who_may_take_the_lease(
 ) -> None:
     """A lease is free when nobody holds it, or when it has not changed for its whole duration."""
     candidate, clock = new_candidate()
-    candidate.observe(stored(seen) if seen else None)
+    candidate.observe_lease(stored(seen) if seen else None)
     clock.advance(waited_seconds)
-    wanted = candidate.build_record()
+    wanted = candidate.build_acquisition_record()
     assert (wanted.transitions if wanted else None) == transitions
     if wanted is not None:
         assert (wanted.holder, wanted.duration_seconds) == ("me", 15)
@@ -77,29 +77,29 @@ def test_who_may_take_the_lease(
 def test_the_duration_counts_from_the_last_change_that_was_seen() -> None:
     """A renewal starts the wait anew, reading the same state again does not; clocks are our own."""
     candidate, clock = new_candidate()
-    candidate.observe(stored(OTHERS))
+    candidate.observe_lease(stored(OTHERS))
     clock.advance(10.0)
-    candidate.observe(stored(OTHERS))
+    candidate.observe_lease(stored(OTHERS))
     clock.advance(4.9)
-    assert candidate.build_record() is None
-    candidate.observe(stored(dataclasses.replace(OTHERS, renewed_at="2099"), 2))
+    assert candidate.build_acquisition_record() is None
+    candidate.observe_lease(stored(dataclasses.replace(OTHERS, renewed_at="2099"), 2))
     clock.advance(14.9)
-    assert candidate.build_record() is None
+    assert candidate.build_acquisition_record() is None
     clock.advance(0.1)
-    assert candidate.build_record() is not None
+    assert candidate.build_acquisition_record() is not None
 
 
 def test_a_leader_leads_from_before_its_renewal_was_sent() -> None:
     """The right to write counts from the sending; how late the answer came does not matter."""
     candidate, clock = new_candidate()
-    assert candidate.seconds_left() == 0.0
-    wanted = candidate.build_record()
+    assert candidate.compute_leading_seconds_left() == 0.0
+    wanted = candidate.build_acquisition_record()
     assert wanted is not None
     clock.advance(3.0)
-    candidate.note_written(stored(wanted), sent_at_seconds=0.0)
-    assert candidate.seconds_left() == 7.0
+    candidate.note_written_lease(stored(wanted), sent_at_seconds=0.0)
+    assert candidate.compute_leading_seconds_left() == 7.0
     clock.advance(7.0)
-    assert candidate.seconds_left() == 0.0
+    assert candidate.compute_leading_seconds_left() == 0.0
 
 
 @pytest.mark.parametrize(
@@ -112,18 +112,18 @@ def test_a_leader_that_sees_the_lease_elsewhere_leads_no_more(
 ) -> None:
     """Somebody has taken, emptied or deleted it by hand: it does not wait for its deadline."""
     candidate, _ = new_candidate()
-    wanted = candidate.build_record()
+    wanted = candidate.build_acquisition_record()
     assert wanted is not None
-    candidate.note_written(stored(wanted), sent_at_seconds=0.0)
-    candidate.observe(seen)
-    assert candidate.seconds_left() == 0.0
+    candidate.note_written_lease(stored(wanted), sent_at_seconds=0.0)
+    candidate.observe_lease(seen)
+    assert candidate.compute_leading_seconds_left() == 0.0
 
 
 def test_an_odd_duration_is_written_as_a_longer_one() -> None:
     """Leases have whole seconds: others must not wait for less than we count on."""
     clock = clocks.ManualClock(builders.EPOCH)
     times = leader_election.LeaseTimings(2.5, 1.5, 0.5)
-    wanted = leader_election.LeaderCandidate("me", times, clock).build_record()
+    wanted = leader_election.LeaderCandidate("me", times, clock).build_acquisition_record()
     assert wanted is not None
     assert wanted.duration_seconds == 3
 
@@ -163,7 +163,7 @@ class Process:
     def may_write(self) -> bool:
         """Return whether a write would be let through."""
         try:
-            self.writes.write_seconds()
+            self.writes.compute_write_seconds()
         except errors.FencedError:
             return False
         return True
@@ -315,16 +315,16 @@ def test_who_does_not_notice_that_the_lease_is_lost_is_overdue() -> None:
     """By the time since others may lead; who stands by, or has noticed, is not."""
     clock = clocks.ManualClock(builders.EPOCH)
     candidate = leader_election.LeaderCandidate("me", leader_election.LeaseTimings(), clock)
-    assert candidate.overdue_seconds() == 0.0
-    wanted = candidate.build_record()
+    assert candidate.compute_overdue_seconds() == 0.0
+    wanted = candidate.build_acquisition_record()
     assert wanted is not None
-    candidate.note_written(lease.StoredLease(wanted, {}), clock.monotonic_seconds())
+    candidate.note_written_lease(lease.StoredLease(wanted, {}), clock.monotonic_seconds())
     clock.advance(15.0)
-    assert candidate.overdue_seconds() == 0.0
+    assert candidate.compute_overdue_seconds() == 0.0
     clock.advance(30.0)
-    assert candidate.overdue_seconds() == 30.0
+    assert candidate.compute_overdue_seconds() == 30.0
     candidate.step_down()
-    assert candidate.overdue_seconds() == 0.0
+    assert candidate.compute_overdue_seconds() == 0.0
 
 
 # --- several in a bad world -----------------------------------------------------------------------
@@ -377,7 +377,7 @@ class BadWorld:
 
     def _act(self, number: int, process: Process) -> None:
         if process.may_write():
-            until_seconds = self.now_seconds + process.writes.write_seconds()
+            until_seconds = self.now_seconds + process.writes.compute_write_seconds()
             self.acted.append((self.now_seconds, until_seconds, number))
 
     def harm(self, number: int, harm: str) -> None:

@@ -120,4 +120,4 @@ def test_times_are_written_as_the_server_does() -> None:
     """MicroTime is RFC 3339 in UTC, always with six digits."""
     zone = datetime.timezone(datetime.timedelta(hours=2))
     time = datetime.datetime(2026, 3, 2, 12, 0, 0, 5, zone)
-    assert lease.time_text(time) == "2026-03-02T10:00:00.000005Z"
+    assert lease.format_micro_time(time) == "2026-03-02T10:00:00.000005Z"

@@ -54,11 +54,11 @@ async def test_requests_and_watches_wait_for_tokens() -> None:
         server.on("GET", "/b", stream(b"x\n"))
         limit = rate_limit.TokenBucket(2.0, 1, server.clock)
         async with server.client(limit=limit) as api:
-            await api.request("GET", "/a")
-            await api.request("GET", "/a")
-            async with api.stream("/b", stall_seconds=1.0) as chunks:
+            await api.request_body("GET", "/a")
+            await api.request_body("GET", "/a")
+            async with api.open_stream("/b", stall_seconds=1.0) as chunks:
                 assert [chunk async for chunk in chunks] == [b"x\n"]
             assert server.sleeps == pytest.approx([0.5, 1.0])
         async with server.client() as api:
-            await api.request("GET", "/a")
+            await api.request_body("GET", "/a")
         assert len(server.sleeps) == 2

@@ -38,7 +38,7 @@ def create_pod(
     path = f"/api/v1/namespaces/{namespace}/pods"
     plane.client.create(path, manifests.pod(name, scheduler_name="nobody", spec=spec))
     body = plane.client.raw("GET", f"{path}/{name}")
-    return SHAPES.make_info(decoding.decode_object(body, objects.Pod))
+    return SHAPES.make_info(decoding.decode_single_object(body, objects.Pod))
 
 
 @asynchronous
@@ -118,10 +118,10 @@ async def test_a_server_that_is_restarted(tmp_path: pathlib.Path) -> None:
             late: Collection[objects.Node] = Collection()
             following = reflector.Reflector(api, resources.NODES, late, rng=random.Random(1))
             following._resource_version = "1"
-            await following.step()
+            await following.list_or_watch_once()
             assert isinstance(following.last_error, errors.GoneError)
             assert late.replaced == 0
-            stepping = asyncio.create_task(following.step())
+            stepping = asyncio.create_task(following.list_or_watch_once())
             await late.until(lambda found: {"before", "after"} <= found.keys())
             plane.client.create_nodes([manifests.node("later")])
             await late.until(lambda found: "later" in found)
@@ -292,11 +292,11 @@ async def test_a_server_that_is_not_trusted(
     path = control_plane.write_kubeconfig(tmp_path / "config")
     text = path.read_text(encoding="utf-8").replace("certificate-authority", "ignored")
     path.write_text(text, encoding="utf-8")
-    connection = await kubeconfig.load(str(path), None, CLOCK, {})
+    connection = await kubeconfig.load_api_client_config(str(path), None, CLOCK, {})
     sleeps = Sleeps()
     async with client.ApiClient(connection, rng=random.Random(1), sleep=sleeps) as api:
         with pytest.raises(errors.CertificateError, match="certificate is not trusted") as caught:
-            await api.request("GET", "/api/v1/nodes")
+            await api.request_body("GET", "/api/v1/nodes")
         assert not caught.value.may_have_arrived
         assert sleeps == []  # it would not be trusted the next time either
 

@@ -215,7 +215,7 @@ async def test_what_may_not_be_listed_is_asked_for_again(
     sleeps = Sleeps()
     async with connected(control_plane, tmp_path, "nobody") as api:
         following = reflector.Reflector(api, resource, sink, rng=random.Random(1), sleep=sleeps)
-        await following.step()
+        await following.list_or_watch_once()
         assert 'cannot list resource "csinodes"' in str(following.last_error)
         assert len(sleeps) == 1
         assert not following.synced.is_set()

@@ -113,7 +113,7 @@ async def test_list_then_watch() -> None:
     ]
     async with bench(nodes(1, 2), stream(*changes)) as b:
         assert not b.reflector.synced.is_set()
-        await b.reflector.step()
+        await b.reflector.list_or_watch_once()
         assert b.reflector.synced.is_set()
         assert b.sink.calls == [
             ("replace", "n1 n2"),
@@ -158,7 +158,7 @@ async def test_a_watch_that_ends_is_resumed() -> None:
         nodes(1), stream(line("MODIFIED", node("n1", 15))), stream(bookmark(20)), stream(GONE)
     ) as b:
         for _ in range(3):
-            await b.reflector.step()
+            await b.reflector.list_or_watch_once()
         assert b.watched_from() == ["10", "15", "20"]
         assert b.server.sleeps == []
         assert len(b.lists()) == 1
@@ -168,8 +168,8 @@ async def test_a_watch_that_ends_is_resumed() -> None:
 async def test_bookmarks_move_the_version_and_nothing_else() -> None:
     """A bookmark is not news for the sink, but the next watch starts there."""
     async with bench(nodes(1), stream(bookmark(500)), stream(bookmark(501))) as b:
-        await b.reflector.step()
-        await b.reflector.step()
+        await b.reflector.list_or_watch_once()
+        await b.reflector.list_or_watch_once()
         assert b.sink.calls == [("replace", "n1")]
         assert b.watched_from() == ["10", "500"]
 
@@ -186,9 +186,9 @@ async def test_bookmarks_move_the_version_and_nothing_else() -> None:
 async def test_a_version_that_is_gone(gone: Answer) -> None:
     """410 leads to a new list at once, which the sink compares with what it has."""
     async with bench(nodes(1, 2), gone, nodes(2, 3, list_version=90), stream(bookmark(91))) as b:
-        await b.reflector.step()
+        await b.reflector.list_or_watch_once()
         assert isinstance(b.reflector.last_error, errors.GoneError)
-        await b.reflector.step()
+        await b.reflector.list_or_watch_once()
         assert b.sink.calls == [("replace", "n1 n2"), ("replace", "n2 n3")]
         assert b.watched_from() == ["10", "90"]
         assert b.server.sleeps == []
@@ -202,7 +202,7 @@ async def test_a_version_that_is_always_gone() -> None:
         nodes(1), stream(GONE), nodes(1), stream(GONE), nodes(1), stream(GONE), nodes(1)
     ) as b:
         for _ in range(3):
-            await b.reflector.step()
+            await b.reflector.list_or_watch_once()
         first, second = b.server.sleeps
         assert 0 < first < second
 
@@ -214,9 +214,9 @@ async def test_a_stream_cut_within_a_line() -> None:
     async with bench(
         nodes(1), stream(whole, cut, cut=True), stream(line("MODIFIED", node("n1", 12)))
     ) as b:
-        await b.reflector.step()
+        await b.reflector.list_or_watch_once()
         assert isinstance(b.reflector.last_error, errors.TransportError)
-        await b.reflector.step()
+        await b.reflector.list_or_watch_once()
         assert b.sink.calls == [("replace", "n1"), ("upsert", "n1@11"), ("upsert", "n1@12")]
         assert b.watched_from() == ["10", "11"]
         assert len(b.server.sleeps) == 1
@@ -227,8 +227,8 @@ async def test_a_stream_that_ends_within_a_line() -> None:
     """A proper end in the middle of a line is no event either."""
     whole, cut = line("MODIFIED", node("n1", 11)), line("MODIFIED", node("n1", 12))[:40]
     async with bench(nodes(1), stream(whole + cut), stream(bookmark(12))) as b:
-        await b.reflector.step()
-        await b.reflector.step()
+        await b.reflector.list_or_watch_once()
+        await b.reflector.list_or_watch_once()
         assert b.sink.calls == [("replace", "n1"), ("upsert", "n1@11")]
         assert b.watched_from() == ["10", "11"]
 
@@ -239,7 +239,7 @@ async def test_one_event_in_many_chunks() -> None:
     text = line("MODIFIED", node("n1", 11))
     pieces = [text[i : i + 7] for i in range(0, len(text), 7)]
     async with bench(nodes(1), stream(*pieces)) as b:
-        await b.reflector.step()
+        await b.reflector.list_or_watch_once()
         assert b.sink.calls == [("replace", "n1"), ("upsert", "n1@11")]
 
 
@@ -249,7 +249,7 @@ async def test_a_huge_object() -> None:
     huge = node("n1", 11)
     huge["metadata"]["annotations"] = {"blob": "x" * 5_000_000}
     async with bench(nodes(1), stream(line("MODIFIED", huge) + bookmark(12))) as b:
-        await b.reflector.step()
+        await b.reflector.list_or_watch_once()
         assert b.sink.calls == [("replace", "n1"), ("upsert", "n1@11")]
         assert b.reflector._resource_version == "12"
 
@@ -259,8 +259,8 @@ async def test_a_stream_that_stalls() -> None:
     """A watch that says nothing for too long is given up and resumed."""
     silent = stream(line("MODIFIED", node("n1", 11)), hang=True)
     async with bench(nodes(1), silent, stream(bookmark(12)), stall_seconds=0.05) as b:
-        await b.reflector.step()
-        await b.reflector.step()
+        await b.reflector.list_or_watch_once()
+        await b.reflector.list_or_watch_once()
         assert b.watched_from() == ["10", "11"]
 
 
@@ -271,7 +271,7 @@ async def test_a_collection_in_which_nothing_happens(caplog: pytest.LogCaptureFi
     news = stream(line("MODIFIED", node("n1", 11)))
     async with bench(nodes(1), *[silent] * 8, news, stall_seconds=0.25) as b:
         for _ in range(9):
-            await b.reflector.step()
+            await b.reflector.list_or_watch_once()
         assert b.sink.calls == [("replace", "n1"), ("upsert", "n1@11")]
         assert b.watched_from() == ["10"] * 9
         assert b.server.sleeps == []
@@ -292,8 +292,8 @@ async def test_garbage_in_the_stream(garbage: bytes) -> None:
     """What came before the garbage counts; then a new watch is begun, after a pause."""
     good = line("MODIFIED", node("n1", 11))
     async with bench(nodes(1), stream(good + garbage + good), stream(bookmark(12))) as b:
-        await b.reflector.step()
-        await b.reflector.step()
+        await b.reflector.list_or_watch_once()
+        await b.reflector.list_or_watch_once()
         assert b.sink.calls[1:] in ([("upsert", "n1@11")], [("upsert", "n1@11")] * 2)
         assert b.watched_from() == ["10", "11"]
 
@@ -304,8 +304,8 @@ async def test_an_object_that_cannot_be_understood(caplog: pytest.LogCaptureFixt
     broken = node("n2", 12) | {"spec": "none"}
     events = line("MODIFIED", node("n1", 11)) + line("ADDED", broken)
     async with bench(nodes(1), stream(events), stream(bookmark(13))) as b:
-        await b.reflector.step()
-        await b.reflector.step()
+        await b.reflector.list_or_watch_once()
+        await b.reflector.list_or_watch_once()
         assert b.watched_from() == ["10", "12"]
         assert b.reflector.skipped == 1
         assert "cannot be understood: event ADDED of a Node" in caplog.text
@@ -319,7 +319,7 @@ async def test_pauses_grow_until_something_arrives() -> None:
         nodes(1), *failures, stream(line("MODIFIED", node("n1", 11)), cut=True), status(503)
     ) as b:
         for _ in range(5):
-            await b.reflector.step()
+            await b.reflector.list_or_watch_once()
         *growing, after_event = b.server.sleeps
         assert growing == sorted(growing)
         assert growing[-1] > 0.8
@@ -330,12 +330,12 @@ async def test_pauses_grow_until_something_arrives() -> None:
 async def test_a_list_that_fails() -> None:
     """Without a list there is no watch, and the sink hears nothing."""
     async with bench(status(500), raw(b"<html>"), nodes(1), stream(bookmark(11))) as b:
-        await b.reflector.step()
-        await b.reflector.step()
+        await b.reflector.list_or_watch_once()
+        await b.reflector.list_or_watch_once()
         assert b.sink.calls == []
         assert not b.reflector.synced.is_set()
         assert isinstance(b.reflector.last_error, errors.AnswerError)
-        await b.reflector.step()
+        await b.reflector.list_or_watch_once()
         assert b.sink.calls == [("replace", "n1")]
         assert len(b.server.sleeps) == 2
 
@@ -354,7 +354,7 @@ async def test_watches_that_end_at_once() -> None:
     """A server that ends each watch before it brings anything is not asked without pauses."""
     async with bench(nodes(1), stream()) as b:
         for _ in range(3):
-            await b.reflector.step()
+            await b.reflector.list_or_watch_once()
         assert len(b.server.sleeps) == 3
         assert b.server.sleeps == sorted(b.server.sleeps)
 
@@ -365,7 +365,7 @@ async def test_a_server_that_refuses_again_and_again() -> None:
     failures = [status(500)] * reflector.RELIST_FAILURES
     async with bench(nodes(1), *failures, nodes(1, 2), stream(bookmark(11))) as b:
         for _ in range(reflector.RELIST_FAILURES + 1):
-            await b.reflector.step()
+            await b.reflector.list_or_watch_once()
         assert b.sink.calls == [("replace", "n1"), ("replace", "n1 n2")]
 
 
@@ -375,7 +375,7 @@ async def test_a_server_that_is_away_is_not_listed_again() -> None:
     cuts = [stream(cut=True)] * (reflector.RELIST_FAILURES * 2)
     async with bench(nodes(1), *cuts, stream(bookmark(11))) as b:
         for _ in range(len(cuts) + 1):
-            await b.reflector.step()
+            await b.reflector.list_or_watch_once()
         assert len(b.lists()) == 1
         assert set(b.watched_from()) == {"10"}
 
@@ -428,7 +428,7 @@ async def test_pods_are_followed_until_they_end() -> None:
     async with FakeServer() as server, server.client() as api:
         server.on("GET", resources.PODS.path, json_body(object_list([])), stream(bookmark(2)))
         following = reflector.Reflector(api, resources.PODS, Ignore(), rng=random.Random(1))
-        await following.step()
+        await following.list_or_watch_once()
         selectors = {request.query["fieldSelector"] for request in server.requests}
         assert selectors == {"status.phase!=Succeeded,status.phase!=Failed"}
         assert len(server.requests) == 2
@@ -482,7 +482,7 @@ async def test_refresh_lists_anew(watch: Answer) -> None:
         b.reflector._sleep = sleep_for_ever
         running = asyncio.create_task(b.reflector.run())
         await first_watch.wait()
-        await b.reflector.refresh()
+        await b.reflector.relist()
         assert b.sink.calls[-1] == ("replace", "n1 n2 n3")
         await second_watch.wait()
         assert b.watched_from() == ["10", "20"]
@@ -498,7 +498,7 @@ async def test_a_list_that_was_under_way_does_not_count_as_a_refresh() -> None:
     async with bench(*answers) as b:
         running = asyncio.create_task(b.reflector.run())
         await under_way.wait()
-        await b.reflector.refresh()
+        await b.reflector.relist()
         assert b.sink.calls[-1] == ("replace", "n1 n2")
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
@@ -517,9 +517,11 @@ async def test_changes_that_arrive_together_with_a_refresh_do_not_replace_it() -
     async with bench(*answers) as b:
         running = asyncio.create_task(b.reflector.run())
         await watching.wait()
-        refreshing = asyncio.create_task(b.reflector.refresh())
+        refreshing = asyncio.create_task(b.reflector.relist())
         await asyncio.sleep(0)
-        b.reflector._dispatch(b.reflector._decoder.decode_events(line("ADDED", node("n2", 11))))
+        b.reflector._dispatch_events(
+            b.reflector._decoder.decode_events(line("ADDED", node("n2", 11)))
+        )
         await refreshing
         assert b.sink.calls[1:] == [("upsert", "n2@11"), ("replace", "n1 n2")]
         running.cancel()

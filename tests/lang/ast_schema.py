@@ -17,7 +17,7 @@ _LINES = {
     "items": {"type": "string", "pattern": "^(#[^\\n\\r]*)?$"},
 }
 _UNIONS = {
-    tree_kinds.alternatives(getattr(module, name)): name
+    tree_kinds.list_type_alternatives(getattr(module, name)): name
     for module, names in (
         (syntax, ("Item", "Statement", "ProfileStatement", "ArgsValue")),
         (syntax_clause, ("Clause",)),
@@ -63,7 +63,7 @@ def schema() -> dict[str, Any]:
                 name: {"oneOf": [_hint(each) for each in members]}
                 for members, name in _UNIONS.items()
             },
-            **{each.__name__: _node(each) for each in tree_kinds.node_types()},
+            **{each.__name__: _node(each) for each in tree_kinds.list_node_types()},
         },
     }
 
@@ -73,10 +73,10 @@ def _described(text: str, inner: dict[str, Any]) -> dict[str, Any]:
 
 
 def _node(node_type: type) -> dict[str, Any]:
-    hints = tree_kinds.fields(node_type)
-    names = {name: tree_kinds.field_name(name) for name in hints}
+    hints = tree_kinds.get_node_fields(node_type)
+    names = {name: tree_kinds.get_json_field_name(name) for name in hints}
     found: dict[str, Any] = {
-        "kind": {"const": tree_kinds.kind(node_type)},
+        "kind": {"const": tree_kinds.get_node_kind(node_type)},
         "at": {"$ref": "#/$defs/At"},
     }
     for name, hint in hints.items():
@@ -89,7 +89,7 @@ def _node(node_type: type) -> dict[str, Any]:
         found["opening"] = _described("The comment behind `{`.", _COMMENT)
         found["end"] = _described("Comments and blank lines before `}`.", _LINES)
     summary = (node_type.__doc__ or "").partition("\n")[0]
-    required = [names[name] for name in hints if not tree_kinds.may_be_absent(hints[name])]
+    required = [names[name] for name in hints if not tree_kinds.may_field_be_absent(hints[name])]
     return {
         "description": summary,
         "type": "object",
@@ -101,7 +101,7 @@ def _node(node_type: type) -> dict[str, Any]:
 
 def _pieces() -> tuple[Any, ...]:
     unions = (syntax.Item, syntax.Statement, syntax.ProfileStatement)
-    return tuple(each for union in unions for each in tree_kinds.alternatives(union))
+    return tuple(each for union in unions for each in tree_kinds.list_type_alternatives(union))
 
 
 def _sized(name: str, inner: dict[str, Any]) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def _sized(name: str, inner: dict[str, Any]) -> dict[str, Any]:
 
 
 def _hint(hint: Any) -> dict[str, Any]:
-    members = tree_kinds.alternatives(hint)
+    members = tree_kinds.list_type_alternatives(hint)
     if members in _UNIONS:
         return {"$ref": f"#/$defs/{_UNIONS[members]}"}
     if len(members) > 1:

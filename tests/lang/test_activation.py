@@ -110,7 +110,7 @@ def test_the_next_change_is_the_next_change(
     """Up to the announced moment nothing changes, and then it does; minute by minute."""
     active = _during(text, expires)
     now = start.replace(tzinfo=datetime.UTC).timestamp()
-    change = active.next_change(now)
+    change = active.find_next_change(now)
     horizon = min(change or now + 86_400, now + 2 * 86_400)
     minutes = range(int(now // 60) * 60 + 60, int(horizon), 60)
     assert all(active.is_active(minute) == active.is_active(now) for minute in minutes)

@@ -23,7 +23,7 @@ from tests.fmt import policy_trees
 from tests.lang import ast_schema
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-SHIPPED = sorted(_resources.folder("policies").glob("*.policy"))
+SHIPPED = sorted(_resources.find_resource_folder("policies").glob("*.policy"))
 FMT_CASES = sorted((ROOT / "fmt" / "cases").glob("*.policy"))
 LANGUAGE_CASES = sorted((ROOT / "lang" / "cases").glob("*.policy"))
 MUTANTS = 10_000
@@ -38,7 +38,7 @@ def _parts(text: str) -> list[str]:
 
 
 def _document(text: str) -> dict[str, Any] | None:
-    return tree_text.encode(source.SourceText("x.policy", text)).document
+    return tree_text.encode_policy_text(source.SourceText("x.policy", text)).document
 
 
 def _without_places(value: Any) -> Any:
@@ -49,7 +49,7 @@ def _without_places(value: Any) -> Any:
 
 @functools.cache
 def _validator() -> jsonschema.Draft202012Validator:
-    schema = json.loads(_resources.text("schemas", "ast.schema.json"))
+    schema = json.loads(_resources.read_resource_text("schemas", "ast.schema.json"))
     return jsonschema.Draft202012Validator(schema)
 
 
@@ -64,10 +64,12 @@ def test_the_schema_is_that_of_the_tree() -> None:
 
 def test_kinds_tell_the_members_of_every_union_apart() -> None:
     """So an object says by its `kind` which node it is wherever it may stand."""
-    for node_type in tree_kinds.node_types():
-        for hint in tree_kinds.fields(node_type).values():
-            members = [each for each in tree_kinds.alternatives(hint) if isinstance(each, type)]
-            kinds = [tree_kinds.kind(each) for each in members]
+    for node_type in tree_kinds.list_node_types():
+        for hint in tree_kinds.get_node_fields(node_type).values():
+            members = [
+                each for each in tree_kinds.list_type_alternatives(hint) if isinstance(each, type)
+            ]
+            kinds = [tree_kinds.get_node_kind(each) for each in members]
             assert len(kinds) == len(set(kinds))
 
 
@@ -86,10 +88,10 @@ def test_a_text_comes_back_as_fmt_leaves_it(path: pathlib.Path) -> None:
             continue
         assert _fits_schema(document)
         through_json = json.loads(json.dumps(document))
-        assert tree_text.decode(through_json).text == formatted
+        assert tree_text.decode_policy_text(through_json).text == formatted
         again = _document(formatted)
         assert _without_places(again) == _without_places(document)
-        assert _document(tree_text.decode(again).text) == again
+        assert _document(tree_text.decode_policy_text(again).text) == again
 
 
 @given(st.lists(policy_trees.rules, min_size=1, max_size=3))
@@ -97,9 +99,9 @@ def test_every_tree_comes_back(rules: list[syntax.Statement]) -> None:
     """JSON to text to JSON is the same, for trees that nobody has written as text."""
     name = syntax_expr.Value(policy_trees.SPAN, "p")
     policy = syntax.Policy(policy_trees.SPAN, "policy", name, tuple(rules))
-    document = {"items": [tree_json.encode(policy, lambda _: {})]}
-    text = tree_text.decode(document)
-    assert parser.parse(text).file.items == (policy,)
+    document = {"items": [tree_json.encode_tree(policy, lambda _: {})]}
+    text = tree_text.decode_policy_text(document)
+    assert parser.parse_policy_text(text).file.items == (policy,)
     again = _document(text.text)
     assert again is not None
     assert _without_places(_bare(again["items"])) == _without_places(document["items"])
@@ -113,7 +115,7 @@ def test_places_are_those_of_the_text() -> None:
     """Line, column and offsets, of a key of a manifest those in the file around it."""
     origin = source.Origin("cm.yaml", 5, 4)
     text = source.SourceText("cm.yaml[p]", "# é\npolicy p {\n  for pods\n}\n", origin)
-    document = tree_text.encode(text).document
+    document = tree_text.encode_policy_text(text).document
     assert document is not None
     (policy,) = document["items"]
     assert policy["at"] == {"line": 6, "column": 5, "start": 4, "end": 27}
@@ -136,7 +138,8 @@ def test_the_deepest_texts_go_both_ways(text: str) -> None:
     document = _document(body)
     assert document is not None
     assert (
-        tree_text.decode(document).text == formatter.format_text(source.SourceText("x", body)).text
+        tree_text.decode_policy_text(document).text
+        == formatter.format_text(source.SourceText("x", body)).text
     )
 
 
@@ -246,7 +249,7 @@ REFUSED = [
 def test_a_wrong_tree_is_refused_with_its_path(document: object, path: str, problem: str) -> None:
     """One error that says where in the JSON, and what is wrong there."""
     with pytest.raises(tree_json.TreeError) as raised:
-        tree_text.decode(document)
+        tree_text.decode_policy_text(document)
     assert raised.value.path == path
     assert str(raised.value).startswith(problem)
 
@@ -258,7 +261,7 @@ def test_a_tree_that_is_too_deep_is_refused() -> None:
         inner = {"kind": "negate", "operand": inner}
     item = {"kind": "let", "name": {"kind": "word", "text": "a"}, "expr": inner}
     with pytest.raises(tree_json.TreeError, match="nested deeper than 64 levels"):
-        tree_text.decode({"items": [item]})
+        tree_text.decode_policy_text({"items": [item]})
 
 
 # ---------------------------------------------------------------------------- damaged documents
@@ -328,15 +331,15 @@ def test_damaged_documents_are_refused_or_mean_what_they_say() -> None:
     for _ in range(MUTANTS):
         document = _mutate(rng.choice(bases), rng)
         try:
-            text = tree_text.decode(document)
+            text = tree_text.decode_policy_text(document)
         except tree_json.TreeError as error:
             told.append((error.path, str(error)))
             continue
         accepted += 1
         if accepted % 10 == 0:
             items = [_stripped(each) for each in document.get("items", [])]
-            wanted = tuple(tree_json.decode(syntax.Item, each, "$") for each in items)
-            assert parser.parse(text).file.items == wanted
+            wanted = tuple(tree_json.decode_tree(syntax.Item, each, "$") for each in items)
+            assert parser.parse_policy_text(text).file.items == wanted
             assert _fits_schema(document)
     assert accepted > MUTANTS / 50
     assert all(path.startswith("$") and problem for path, problem in told)
@@ -359,7 +362,9 @@ def test_every_kind_is_on_the_page() -> None:
         for line in page.splitlines()
         if line.startswith("| `")
     ]
-    assert sorted(rows) == sorted({tree_kinds.kind(each) for each in tree_kinds.node_types()})
+    assert sorted(rows) == sorted(
+        {tree_kinds.get_node_kind(each) for each in tree_kinds.list_node_types()}
+    )
 
 
 def test_parentheses_that_fmt_keeps_come_back() -> None:
@@ -367,4 +372,4 @@ def test_parentheses_that_fmt_keeps_come_back() -> None:
     text = "policy a {\n  for pods where not (a = b)\n  reject when (label(x) else 0) > 5\n}\n"
     document = _document(text)
     assert document is not None
-    assert tree_text.decode(document).text == text
+    assert tree_text.decode_policy_text(document).text == text

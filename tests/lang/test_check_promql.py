@@ -180,7 +180,7 @@ def test_no_mutated_query_raises(batch: int) -> None:
         for finding in result.diagnostics:
             assert finding.span.start >= len(BEFORE) - 1
             assert finding.span.end <= len(BEFORE) + len(query) + 1
-            assert finding.code in rendering.render(finding, result.texts)
+            assert finding.code in rendering.render_diagnostic(finding, result.texts)
         refused += bool(errors)
     assert 250 < refused < 500
 

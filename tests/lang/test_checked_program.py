@@ -254,8 +254,10 @@ def test_a_profile_has_policies_under_its_own_params() -> None:
     assert same.key == "used"
     rule = two.policies[0].rules[0]
     assert isinstance(rule, checked.RejectRule)
-    assert checked_expr.metrics_of(rule.condition) == (changed.key, "used")
-    assert "0.5:ratio" in "".join(_shown(each) for each in checked_expr.walk(rule.condition))
+    assert checked_expr.list_read_metrics(rule.condition) == (changed.key, "used")
+    assert "0.5:ratio" in "".join(
+        _shown(each) for each in checked_expr.walk_expressions(rule.condition)
+    )
 
 
 def test_given_params_win_over_profiles() -> None:
@@ -361,13 +363,18 @@ def test_helpers_tell_what_an_expression_reads() -> None:
     """The compiler asks this for the code of a rejection and for requeueing."""
     assert checked_expr.reads_pods_on_node(_condition("free(cpu) < 2 and busy > 1%"))
     assert not checked_expr.reads_pods_on_node(_condition("allocatable(cpu) < 2 or busy > 1%"))
-    assert checked_expr.metrics_of(_condition("used > 1 or not busy > 1%")) == ("busy", "used")
+    assert checked_expr.list_read_metrics(_condition("used > 1 or not busy > 1%")) == (
+        "busy",
+        "used",
+    )
 
 
 def test_units_of_metrics_stay_on_the_leaf() -> None:
     """A metric in cores is scaled once, above its reference."""
     condition = _condition("used > 1")
-    leaf = next(e for e in checked_expr.walk(condition) if isinstance(e, checked_expr.MetricRef))
+    leaf = next(
+        e for e in checked_expr.walk_expressions(condition) if isinstance(e, checked_expr.MetricRef)
+    )
     assert leaf.unit == units.CORES
 
 
@@ -434,7 +441,7 @@ def test_a_profile_that_changes_a_fallback_has_a_metric_of_its_own() -> None:
     assert other["told"].startswith("told@")
     rule = program.profiles[1].policies[0].rules[0]
     assert isinstance(rule, checked.RejectRule)
-    assert set(checked_expr.metrics_of(rule.condition)) == set(other.values())
+    assert set(checked_expr.list_read_metrics(rule.condition)) == set(other.values())
 
 
 def test_fallbacks_cannot_grow_without_end() -> None:

@@ -25,9 +25,9 @@ BATCHES = 8
 def _seeds() -> list[str]:
     """Return small texts: cases of these tests, and single items of the shipped policies."""
     texts = [chunk.text.text for chunk in chunked.chunks(_FOLDER / "cases")]
-    for path in sorted(_resources.folder("policies").glob("*.policy")):
+    for path in sorted(_resources.find_resource_folder("policies").glob("*.policy")):
         text = path.read_text(encoding="utf-8")
-        items = parser.parse(source.SourceText(path.name, text)).file.items
+        items = parser.parse_policy_text(source.SourceText(path.name, text)).file.items
         texts += [text[item.span.start : item.span.end] for item in items]
     return [text[:_MAX_SEED] for text in texts]
 
@@ -45,7 +45,7 @@ def test_no_mutated_text_raises(batch: int) -> None:
         assert (result.program is None) == (diagnostics.Severity.ERROR in severities)
         for finding in result.diagnostics:
             assert 0 <= finding.span.start <= finding.span.end <= len(text)
-            assert finding.code in rendering.render(finding, result.texts)
+            assert finding.code in rendering.render_diagnostic(finding, result.texts)
 
 
 @pytest.mark.slow
@@ -68,6 +68,6 @@ def test_no_text_and_no_param_raises(text: str, given_params: dict[str, str]) ->
     """The same for texts that have nothing to do with policies."""
     result = checker.check([source.SourceText("x.policy", text)], given=given_params)
     for finding in result.diagnostics:
-        shown = set(rendering.render(finding, result.texts)) - {"\n", "\t"}
+        shown = set(rendering.render_diagnostic(finding, result.texts)) - {"\n", "\t"}
         assert not any(unicodedata.category(char).startswith("C") for char in shown)
         rendering.as_json(finding, result.texts)

@@ -29,7 +29,7 @@ from policysched.lang.words import kubernetes_names
 )
 def test_label_keys(key: str, is_fine: bool) -> None:
     """Kubernetes' IsQualifiedName."""
-    assert (kubernetes_names.label_key(key) == "") is is_fine
+    assert (kubernetes_names.find_label_key_problem(key) == "") is is_fine
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_label_keys(key: str, is_fine: bool) -> None:
 )
 def test_label_values(value: str, is_fine: bool) -> None:
     """Kubernetes' IsValidLabelValue: empty is fine."""
-    assert (kubernetes_names.label_value(value) == "") is is_fine
+    assert (kubernetes_names.find_label_value_problem(value) == "") is is_fine
 
 
 @pytest.mark.parametrize(
@@ -64,4 +64,4 @@ def test_label_values(value: str, is_fine: bool) -> None:
 )
 def test_resources(name: str, is_fine: bool) -> None:
     """Native ones by name, extended ones by their domain."""
-    assert (kubernetes_names.resource(name) == "") is is_fine
+    assert (kubernetes_names.find_resource_name_problem(name) == "") is is_fine

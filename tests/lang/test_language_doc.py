@@ -60,7 +60,7 @@ def test_an_example_is_free_of_errors(example: Example) -> None:
     """What the pages show as policies can be used as it stands."""
     text = source.SourceText("example.policy", example.text)
     result = checker.check([text])
-    assert [rendering.render(each, result.texts) for each in result.diagnostics] == []
+    assert [rendering.render_diagnostic(each, result.texts) for each in result.diagnostics] == []
 
 
 @pytest.mark.parametrize("example", _of("policy refused"))
@@ -68,7 +68,9 @@ def test_an_error_is_shown_as_it_appears(example: Example) -> None:
     """The diagnostics on the pages are those of the checker, to the letter."""
     text = source.SourceText("example.policy", example.text)
     result = checker.check([text], now=NOW_SECONDS)
-    shown = "\n\n".join(rendering.render(each, result.texts) for each in result.diagnostics)
+    shown = "\n\n".join(
+        rendering.render_diagnostic(each, result.texts) for each in result.diagnostics
+    )
     assert shown + "\n" == example.shown
 
 

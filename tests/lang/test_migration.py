@@ -38,8 +38,8 @@ STAMPED = [
 )
 def test_a_text_says_its_version_afterwards(before: str, after: str) -> None:
     """Nothing else of it changes; a second time nothing changes at all."""
-    assert migration.migrate(_text(before)).text == after
-    assert migration.migrate(_text(after)).text == after
+    assert migration.migrate_policy_text(_text(before)).text == after
+    assert migration.migrate_policy_text(_text(after)).text == after
 
 
 @hypothesis.given(
@@ -49,7 +49,7 @@ def test_a_text_says_its_version_afterwards(before: str, after: str) -> None:
 def test_whatever_stands_before_is_kept(blanks: str, rest: str) -> None:
     """Every character of the text is there in its order, and it parses to the same items."""
     before = _text(blanks + rest)
-    after = migration.migrate(before).text
+    after = migration.migrate_policy_text(before).text
     assert after is not None
     start = after.find("version 1")
     line_end = "\r\n" if "\r\n" in before.text else "\n"
@@ -59,16 +59,16 @@ def test_whatever_stands_before_is_kept(blanks: str, rest: str) -> None:
         added = after[start:].removeprefix(f"version 1{line_end}")
         blank = line_end if added != before.text[start:] else ""
         assert after == f"{before.text[:start]}version 1{line_end}{blank}{before.text[start:]}"
-    items = [type(item) for item in parser.parse(_text(after)).file.items]
+    items = [type(item) for item in parser.parse_policy_text(_text(after)).file.items]
     assert [each.__name__ for each in items][:1] == ["Version"]
     assert len(items) - 1 == len(
-        [i for i in parser.parse(before).file.items if type(i).__name__ != "Version"]
+        [i for i in parser.parse_policy_text(before).file.items if type(i).__name__ != "Version"]
     )
 
 
 def test_a_text_with_errors_is_not_migrated() -> None:
     """Its errors are told where they stand in the file."""
-    result = migration.migrate(_text("policy web {\n  for plants\n}\n"))
+    result = migration.migrate_policy_text(_text("policy web {\n  for plants\n}\n"))
     assert result.text is None
     assert [each.span.line for each in result.diagnostics] == [2]
 
@@ -78,9 +78,9 @@ def test_a_later_version_is_one_error(number: str) -> None:
     """Whatever it has that is not known here, one thing is said, and what to do."""
     text = _text(f"# new\nversion {number}\npolicy web {{ for every pod that {{ there will be }}\n")
     for found in (
-        migration.migrate(text).diagnostics,
+        migration.migrate_policy_text(text).diagnostics,
         checker.check([text]).diagnostics,
-        parser.parse(text).diagnostics,
+        parser.parse_policy_text(text).diagnostics,
     ):
         (finding,) = found
         assert finding.code == "PS110"
@@ -104,12 +104,12 @@ def test_what_was_never_a_version_is_not_supported(number: str) -> None:
     (finding,) = result.diagnostics
     assert finding.message == f"version {number} of the language is not supported"
     assert finding.help == "this program knows version 1"
-    assert migration.migrate(_text(f"version {number}\n{POLICY}")).text is None
+    assert migration.migrate_policy_text(_text(f"version {number}\n{POLICY}")).text is None
 
 
 def test_a_version_at_the_wrong_place_is_left_to_its_author() -> None:
     """A second one in front of it would make things worse."""
-    result = migration.migrate(_text(f"{POLICY}version 1\n"))
+    result = migration.migrate_policy_text(_text(f"{POLICY}version 1\n"))
     assert (result.text, result.problem) == (None, "`version` stands before everything else, once")
 
 
@@ -140,7 +140,7 @@ OLD = 'score load  weight 3  # weight, "weight"\nscore "weight" weight 4\n'
 
 def test_steps_follow_each_other() -> None:
     """Each version is left by its own step; strings and comments are not words."""
-    result = migration.migrate(_text(OLD), THREE)
+    result = migration.migrate_policy_text(_text(OLD), THREE)
     assert result.text == (
         'version 3\n\nscore load  times 3  # weight, "weight"\nscore "weight" times 4\n'
     )
@@ -148,17 +148,17 @@ def test_steps_follow_each_other() -> None:
 
 def test_a_text_begins_at_its_own_version() -> None:
     """Steps before that are not for it."""
-    assert migration.migrate(_text("version 2\nweight factor\n"), THREE).text == (
+    assert migration.migrate_policy_text(_text("version 2\nweight factor\n"), THREE).text == (
         "version 3\nweight times\n"
     )
-    assert migration.migrate(_text("version 3\nweight factor\n"), THREE).text == (
+    assert migration.migrate_policy_text(_text("version 3\nweight factor\n"), THREE).text == (
         "version 3\nweight factor\n"
     )
 
 
 def test_a_version_after_the_last_step_is_unknown() -> None:
     """Nothing goes back."""
-    (finding,) = migration.migrate(_text("version 4\nx\n"), THREE).diagnostics
+    (finding,) = migration.migrate_policy_text(_text("version 4\nx\n"), THREE).diagnostics
     assert finding.help == "this one knows version 3: use a newer policysched"
 
 
@@ -168,7 +168,7 @@ def test_a_step_that_loses_a_comment_is_refused() -> None:
     def cut(scan: scanner.LexemeScan) -> Iterable[diagnostics.TextEdit]:
         yield diagnostics.TextEdit(scan.source.span(0, len(scan.source.text)), "nothing")
 
-    result = migration.migrate(_text(OLD), [migration.MigrationStep(2, cut)])
+    result = migration.migrate_policy_text(_text(OLD), [migration.MigrationStep(2, cut)])
     assert result.text is None
     assert result.problem == "the migrated text would lose or reorder comments"
 

@@ -55,7 +55,7 @@ def test_a_literal_is_read_in_the_unit_of_its_place(
     text: str, unit: units.Unit, value: float | None
 ) -> None:
     """Each reading is exact, and what is no amount of that unit has none."""
-    literal = numerals.parse(text)
+    literal = numerals.parse_numeral(text)
     assert literal is not None
     assert literal.convert_to_unit(unit) == value
 
@@ -63,7 +63,7 @@ def test_a_literal_is_read_in_the_unit_of_its_place(
 @pytest.mark.parametrize("text", ["10min", "5X", "5.5.5", "1h30", "5KiB", "1" * 40, "1e999"])
 def test_an_unknown_suffix_is_no_number(text: str) -> None:
     """Nothing is guessed."""
-    assert numerals.parse(text) is None
+    assert numerals.parse_numeral(text) is None
 
 
 @pytest.mark.parametrize(
@@ -80,21 +80,21 @@ def test_a_lone_literal_has_a_unit_only_if_its_suffix_has_one(
     text: str, natural: tuple[float, units.Unit] | None
 ) -> None:
     """`5m` alone is minutes or thousandths, so it has no natural unit."""
-    literal = numerals.parse(text)
+    literal = numerals.parse_numeral(text)
     assert literal is not None
-    assert literal.natural() == natural
+    assert literal.get_natural_reading() == natural
 
 
 @given(st.integers(0, 10**6), st.sampled_from(["", "m", "k", "M", "G", "Ki", "Mi", "Gi"]))
 def test_quantities_are_those_of_kubernetes(number: int, suffix: str) -> None:
     """Cores and bytes of a literal are what the same text means in a pod spec."""
     text = f"{number}{suffix}"
-    literal = numerals.parse(text)
+    literal = numerals.parse_numeral(text)
     assert literal is not None
     if suffix in ("", "m"):
-        assert literal.convert_to_unit(units.CORES) == float(quantity.milli_value(text))
+        assert literal.convert_to_unit(units.CORES) == float(quantity.parse_milli_units(text))
     if suffix not in ("", "m"):
-        assert literal.convert_to_unit(units.BYTES) == float(quantity.value(text))
+        assert literal.convert_to_unit(units.BYTES) == float(quantity.parse_whole_units(text))
 
 
 @pytest.mark.parametrize(

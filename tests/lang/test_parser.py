@@ -13,7 +13,7 @@ FOLDER = pathlib.Path(__file__).parent
 
 
 def _parse(text: str) -> parser.ParseResult:
-    return parser.parse(source.SourceText("x.policy", text))
+    return parser.parse_policy_text(source.SourceText("x.policy", text))
 
 
 def _codes(text: str) -> list[str]:

@@ -14,7 +14,7 @@ from policysched.lang.diagnostics import diagnostics, rendering
 def _render(text: str, start: int, end: int, **parts: str) -> list[str]:
     written = source.SourceText("x.policy", text)
     finding = diagnostics.Diagnostic("PS001", "m", written.span(start, end), **parts)  # type: ignore[arg-type] # only labels and helps are given
-    return rendering.render(finding, {"x.policy": written}).split("\n")
+    return rendering.render_diagnostic(finding, {"x.policy": written}).split("\n")
 
 
 def test_the_caret_stands_below_the_word() -> None:
@@ -63,7 +63,7 @@ def test_a_second_place_on_a_cut_line_has_a_line_of_its_own() -> None:
     text = source.SourceText("x.policy", "let xy = 5 " + "let z = 6 " * 20 + "let xy = 7")
     found = checker.check([text]).diagnostics
     finding = next(each for each in found if each.message == "the name `xy` is defined twice")
-    lines = rendering.render(finding, {"x.policy": text}).split("\n")[2:6]
+    lines = rendering.render_diagnostic(finding, {"x.policy": text}).split("\n")[2:6]
     marked = [
         shown[mark.index(sign) :][:2]
         for shown, mark, sign in ((*lines[:2], "^"), (*lines[2:], "-"))
@@ -83,7 +83,7 @@ def test_a_second_place_in_another_text_names_it() -> None:
     """A name that is defined twice shows both definitions."""
     texts = [source.SourceText("a.policy", "let x = 5"), source.SourceText("b.policy", "let x = 6")]
     result = checker.check(texts)
-    assert rendering.render(result.diagnostics[0], result.texts).split("\n")[1:-1] == [
+    assert rendering.render_diagnostic(result.diagnostics[0], result.texts).split("\n")[1:-1] == [
         "  --> b.policy:1:5",
         "1 | let x = 6",
         "  |     ^",
@@ -95,7 +95,7 @@ def test_a_second_place_in_another_text_names_it() -> None:
 
 def test_json_follows_its_schema() -> None:
     """Places have both ends; fixes are edits."""
-    schema = json.loads(_resources.text("schemas", "check.schema.json"))
+    schema = json.loads(_resources.read_resource_text("schemas", "check.schema.json"))
     text = source.SourceText("x.policy", "policy a {\n  for pods where app Inn (b)\n  zzz\n}")
     result = checker.check([text])
     found = [rendering.as_json(each, result.texts) for each in result.diagnostics]
@@ -125,8 +125,8 @@ def test_the_summary_counts() -> None:
     span = source.SourceText("x", "").span(0, 0)
     error = diagnostics.Diagnostic("PS001", "m", span)
     warning = diagnostics.Diagnostic("PS001", "m", span, severity=diagnostics.Severity.WARNING)
-    assert rendering.summary([error, error, warning]) == "2 errors, 1 warning"
-    assert rendering.summary([]) == ""
+    assert rendering.summarise_findings([error, error, warning]) == "2 errors, 1 warning"
+    assert rendering.summarise_findings([]) == ""
 
 
 def test_a_code_that_is_not_in_the_catalogue_is_a_bug() -> None:
@@ -139,7 +139,7 @@ def test_nothing_that_a_terminal_acts_on_is_printed() -> None:
     """Texts come from others: an escape sequence in one must not reach the terminal."""
     text = source.SourceText("x.policy", 'policy a { for pods where a = "\x1b[31mred\\nblue" }')
     result = checker.check([text])
-    shown = rendering.render(result.diagnostics[0], result.texts)
+    shown = rendering.render_diagnostic(result.diagnostics[0], result.texts)
     assert "red�blue" in shown.split("\n")[0]
     assert "\x1b" not in shown
 
@@ -158,6 +158,6 @@ def test_every_part_of_a_finding_is_safe_to_print(char: str) -> None:
         notes=(said,),
         help=said,
     )
-    assert char not in rendering.render(finding, {text.name: text})
+    assert char not in rendering.render_diagnostic(finding, {text.name: text})
     document = rendering.as_json(finding, {text.name: text})
     assert [document[part] for part in ("message", "label", "help")] == [said, said, said]

@@ -33,7 +33,7 @@ class Asking:
 
     def open(self, name: str, text: str) -> documents.EditorDocument:
         """Open a file of the folder."""
-        return self.files.open(str(self.folder / name), text, 1)
+        return self.files.open_document(str(self.folder / name), text, 1)
 
     def everything(self, text: str, rng: random.Random) -> None:
         """Ask all there is to ask about a text, as a file or in a manifest."""
@@ -41,12 +41,12 @@ class Asking:
         name = "a.yaml" if is_manifest else "a.policy"
         document = self.open(name, manifest(text) if is_manifest else text)
         here = types.TextDocumentIdentifier((self.folder / name).as_uri())
-        place = types.Position(*document.index.position(rng.randint(0, len(document.text))))
-        end = types.Position(*document.index.position(rng.randint(0, len(document.text))))
+        place = types.Position(*document.index.find_position(rng.randint(0, len(document.text))))
+        end = types.Position(*document.index.find_position(rng.randint(0, len(document.text))))
         stretch = types.Range(min(place, end), max(place, end))
         ask = self.session
         answers = [
-            ask.findings(document),
+            ask.list_diagnostics(document),
             ask.code_actions(types.CodeActionParams(here, stretch, types.CodeActionContext([]))),
             ask.completion(types.CompletionParams(here, place)),
             ask.hover(types.HoverParams(here, place)),

@@ -111,7 +111,9 @@ def refused(
 ) -> Iterator[tuple[str, diagnostics.Diagnostic]]:
     """Yield proposals at a place of a file that check finds an error in, whatever follows."""
     text = files[name]
-    found = completion.complete(programs.Program(tuple(_sources(files))), name, offset)
+    found = completion.propose_completions(
+        programs.PolicyProgram(tuple(_sources(files))), name, offset
+    )
     in_query = text.count("`", 0, offset) % 2 == 1
     tail = text[found.end :] if in_query else rest(text, found.end)
     tried = found.items if len(found.items) <= PROPOSALS else rng.sample(found.items, PROPOSALS)
@@ -146,12 +148,13 @@ def test_check_takes_every_proposal_in_a_program_with_everything(name: str) -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", sorted(path.name for path in _resources.folder("policies").glob("*.policy"))
+    "name",
+    sorted(path.name for path in _resources.find_resource_folder("policies").glob("*.policy")),
 )
 def test_check_takes_proposals_in_shipped_policies(name: str) -> None:
     """As above, at some places."""
     rng = random.Random(2)
-    text = _resources.text("policies", name)
+    text = _resources.read_resource_text("policies", name)
     offsets = rng.sample(sorted(places(text)), PLACES_OF_SHIPPED)
     assert [
         (shown, finding.code, finding.message)

@@ -22,16 +22,16 @@ SIGNS = ("a", "é", "中", "🚀", "\u2028", "\x0b", "\t", "\n", "\r\n", "\r")
 @pytest.mark.parametrize("encoding, unit", [("utf-8", 5), ("utf-16", 3), ("utf-32", 2)], ids=str)
 def test_units_of_a_line_depend_on_the_encoding(encoding: str, unit: int) -> None:
     """An astral character has 4, 2 or 1 units; a place inside of it is its beginning."""
-    index = positions.LineIndex("x\na🚀b", positions.Encoding(encoding))
-    assert index.position(4) == (1, unit)
-    assert index.offset(1, unit) == 4
-    assert index.offset(1, unit - 1) == 3
-    assert index.offset(1, 99) == 5
-    assert index.offset(9, 0) == 5
+    index = positions.LineIndex("x\na🚀b", positions.PositionEncoding(encoding))
+    assert index.find_position(4) == (1, unit)
+    assert index.find_offset(1, unit) == 4
+    assert index.find_offset(1, unit - 1) == 3
+    assert index.find_offset(1, 99) == 5
+    assert index.find_offset(9, 0) == 5
 
 
-@pytest.mark.parametrize("encoding", positions.Encoding)
-def test_places_go_there_and_back(encoding: positions.Encoding) -> None:
+@pytest.mark.parametrize("encoding", positions.PositionEncoding)
+def test_places_go_there_and_back(encoding: positions.PositionEncoding) -> None:
     """Every offset outside of a line end comes back as it was; lines end as the protocol says."""
     rng = random.Random(3)
     for _ in range(200):
@@ -40,13 +40,13 @@ def test_places_go_there_and_back(encoding: positions.Encoding) -> None:
         assert index.line_count == len(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
         for offset in range(len(text) + 1):
             if text[offset - 1 : offset + 1] != "\r\n":
-                assert index.offset(*index.position(offset)) == offset
+                assert index.find_offset(*index.find_position(offset)) == offset
 
 
 def test_incremental_changes_are_those_of_the_text() -> None:
     """Random edits, told as an editor tells them, leave the text that they leave in a string."""
     rng = random.Random(5)
-    document = documents.EditorDocument("a.policy", "", encoding=positions.Encoding.UTF_16)
+    document = documents.EditorDocument("a.policy", "", encoding=positions.PositionEncoding.UTF_16)
     for version in range(300):
         index = document.index
         start, end = sorted(rng.randint(0, len(document.text)) for _ in range(2))
@@ -54,7 +54,7 @@ def test_incremental_changes_are_those_of_the_text() -> None:
             continue  # no editor has a cursor inside of a line end
         new = "".join(rng.choice(SIGNS) for _ in range(rng.randint(0, 5)))
         expected = document.text[:start] + new + document.text[end:]
-        change = documents.ContentChange(new, index.position(start), index.position(end))
+        change = documents.ContentChange(new, index.find_position(start), index.find_position(end))
         document = document.apply_changes([change], version)
         assert document.text == expected
 
@@ -78,8 +78,10 @@ def test_differences_make_one_text_of_another(before: str, after: str) -> None:
     """Edits of whole lines, at the beginning, in the middle and at the end."""
     text = source.SourceText("x", before)
     document = documents.EditorDocument("x", before)
-    part = embedded_policies.EmbeddedPolicy.whole(text)
-    edits = [part.edit(each) for each in differences.edits(text, after)]
+    part = embedded_policies.EmbeddedPolicy.embed_whole_document(text)
+    edits = [
+        part.convert_edit_to_document(each) for each in differences.compute_text_edits(text, after)
+    ]
     assert document.apply_edits(edits) == after
 
 
@@ -108,14 +110,14 @@ HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata:\n"
 )
 def test_policies_of_a_manifest_are_found(yaml: str, texts: list[str]) -> None:
     """Literal blocks below `data` of a ConfigMap, also where the rest is no YAML."""
-    found, _ = manifests.find("m.yaml", yaml)
+    found, _ = manifests.find_embedded_policies("m.yaml", yaml)
     assert [part.text.text for part in found] == texts
 
 
 def test_keys_of_other_styles_are_told() -> None:
     """A folded or quoted text cannot be mapped; its key is told apart."""
     yaml = HEAD + '  a.policy: >\n    x\n  b.policy: "y"\n'
-    found, unread = manifests.find("m.yaml", yaml)
+    found, unread = manifests.find_embedded_policies("m.yaml", yaml)
     assert found == []
     assert [(each.key, yaml[each.start : each.end]) for each in unread] == [
         ("a.policy", "a.policy"),
@@ -137,7 +139,7 @@ def test_keys_of_other_styles_are_told() -> None:
 )
 def test_texts_that_an_alias_repeats_are_not_edited(yaml: str, keys: list[str]) -> None:
     """Their keys are told apart; an anchor without an alias is none."""
-    found, unread = manifests.find("m.yaml", yaml)
+    found, unread = manifests.find_embedded_policies("m.yaml", yaml)
     assert [each.key for each in unread] == keys
     assert len(found) == (0 if keys else 1)
 
@@ -184,7 +186,7 @@ def test_edits_in_a_manifest_keep_its_indentation(find: str, new: str, line_end:
     [part] = document.policies
     start = POLICY.index(find)
     edit = diagnostics.TextEdit(part.text.span(start, start + len(find)), new)
-    after = document.apply_edits([part.edit(edit)])
+    after = document.apply_edits([part.convert_edit_to_document(edit)])
     assert after.count("\n") == after.count(line_end)
     after = after.replace(line_end, "\n")
     [part_after] = documents.EditorDocument("m.yaml", after).policies

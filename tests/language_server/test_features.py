@@ -57,19 +57,21 @@ profile policysched { policies web, batch param range = 10m }
 """
 
 
-def program(*texts: str, known: programs.ProgramEnvironment | None = None) -> programs.Program:
+def program(
+    *texts: str, known: programs.ProgramEnvironment | None = None
+) -> programs.PolicyProgram:
     """Return texts as one program; the first is called `0.policy`, unless it is METRICS."""
     named = tuple(
         source.SourceText("metrics.policy" if text is METRICS else f"{index}.policy", text)
         for index, text in enumerate(texts)
     )
-    return programs.Program(named, known=known or programs.ProgramEnvironment())
+    return programs.PolicyProgram(named, known=known or programs.ProgramEnvironment())
 
 
 def proposed(marked: str, *others: str) -> list[str]:
     """Return what is proposed at the `|` of a text."""
     about = program(marked.replace("|", "", 1), *others)
-    found = completion.complete(about, "0.policy", marked.index("|"))
+    found = completion.propose_completions(about, "0.policy", marked.index("|"))
     return [each.text for each in found.items]
 
 
@@ -145,10 +147,10 @@ def test_what_is_proposed_replaces_the_word() -> None:
     """The stretch that a proposal replaces is the whole word around the cursor."""
     text = inside("nodeAffinity required topology.kub/zo In (a)")
     offset = text.index("kub")
-    found = completion.complete(program(text), "0.policy", offset)
+    found = completion.propose_completions(program(text), "0.policy", offset)
     assert text[found.start : found.end] == "topology.kub/zo"
     text = inside("reject when a-bcd > 5")
-    found = completion.complete(program(text), "0.policy", text.index("cd"))
+    found = completion.propose_completions(program(text), "0.policy", text.index("cd"))
     assert text[found.start : found.end] == "bcd"
 
 
@@ -180,12 +182,12 @@ def test_a_rename_changes_all_places_and_nothing_else(name: str, new: str, count
     where = "metrics.policy" if text is METRICS else "1.policy"
     marked = f"policy {name}" if name == "web {" else name
     offset = text.index(marked) + marked.index(word)
-    edits = renaming.rename(about, where, offset, new)
+    edits = renaming.rename_symbol(about, where, offset, new)
     assert not isinstance(edits, renaming.RenameRefusal), edits
     assert len(edits) == count
     renamed = [
         source.SourceText(
-            t.name, fixing.apply_edits(t.text, [e for e in edits if e.span.file == t.name])
+            t.name, fixing.apply_text_edits(t.text, [e for e in edits if e.span.file == t.name])
         )
         for t in about.texts
     ]
@@ -204,7 +206,9 @@ def test_a_rename_changes_all_places_and_nothing_else(name: str, new: str, count
 )
 def test_a_rename_that_would_break_is_refused(new: str, reason: str) -> None:
     """With the reason, and without an edit."""
-    found = renaming.rename(program(METRICS, WEB), "metrics.policy", METRICS.index("cpu_busy"), new)
+    found = renaming.rename_symbol(
+        program(METRICS, WEB), "metrics.policy", METRICS.index("cpu_busy"), new
+    )
     assert isinstance(found, renaming.RenameRefusal)
     assert reason in found.reason
 
@@ -212,7 +216,9 @@ def test_a_rename_that_would_break_is_refused(new: str, reason: str) -> None:
 def test_nothing_is_renamed_while_a_statement_cannot_be_read() -> None:
     """The name might be used there."""
     broken = WEB.replace("weight 7", "weight (")
-    found = renaming.rename(program(METRICS, broken), "metrics.policy", METRICS.index("hot"), "x")
+    found = renaming.rename_symbol(
+        program(METRICS, broken), "metrics.policy", METRICS.index("hot"), "x"
+    )
     assert isinstance(found, renaming.RenameRefusal)
     assert "cannot be read" in found.reason
 
@@ -253,7 +259,9 @@ def test_hover_explains_words(marked: str, expected: str) -> None:
 def test_every_code_has_a_page() -> None:
     """Hover shows for each code what `explain rule` shows."""
     codes = diagnostics.CODES | diagnostics.LINT_CODES
-    assert [code for code in codes if not hover.page(code).startswith(f"# {code}")] == []
+    assert [
+        code for code in codes if not hover.read_diagnostic_page(code).startswith(f"# {code}")
+    ] == []
 
 
 def test_hover_tells_the_unit_of_a_metric_and_the_value_of_a_let() -> None:
@@ -274,16 +282,16 @@ def test_hover_tells_the_unit_of_a_metric_and_the_value_of_a_let() -> None:
 def known() -> programs.ProgramEnvironment:
     """The cluster of the lint tests: three nodes, two of them in the pool `web`."""
     wanted = editor_settings.EditorSettings(cluster=str(CLUSTER))
-    loaded = sources.load(wanted, pathlib.Path("/"))
+    loaded = sources.load_cluster_data(wanted, pathlib.Path("/"))
     assert loaded.problems == ()
-    facts = sources.facts(loaded, frozenset(), clocks.SystemClock().now())
+    facts = sources.make_cluster_facts(loaded, frozenset(), clocks.SystemClock().now())
     return programs.ProgramEnvironment(facts, loaded.words)
 
 
 def test_counts_are_those_of_the_cluster(known: programs.ProgramEnvironment) -> None:
     """Nodes and pods of the cluster, by policy, by affinity and by requirement."""
     about = program(METRICS, WEB, known=known)
-    texts = [note.text for note in selector_matches.lenses(about, "1.policy")]
+    texts = [note.text for note in selector_matches.list_match_notes(about, "1.policy")]
     assert texts == ["1/2 pods, matches 2/3 nodes", "matches 2/3 nodes", "0/2 pods"]
     found = hover.build_hover(about, "metrics.policy", METRICS.index("In (web)"))
     assert found is not None
@@ -299,7 +307,7 @@ def test_lint_compares_with_the_cluster(known: programs.ProgramEnvironment) -> N
 
 def test_shares_of_the_weight(known: programs.ProgramEnvironment) -> None:
     """7 beside the 14 of built-in scores is a third."""
-    notes = list(selector_matches.shares(program(METRICS, WEB), "1.policy"))
+    notes = list(selector_matches.list_weight_notes(program(METRICS, WEB), "1.policy"))
     assert [note.text for note in notes] == ["33%"]
 
 
@@ -309,7 +317,7 @@ def test_shares_of_the_weight(known: programs.ProgramEnvironment) -> None:
 def test_findings_are_those_of_the_command_line() -> None:
     """What the editor shows is what `lint` reports: same code, place, text."""
     about = program(METRICS, WEB.replace("missing allow", ""))
-    expected = linter.lint(checker.check(about.texts), settings.RuleSettings())
+    expected = linter.lint_program(checker.check(about.texts), settings.RuleSettings())
     assert about.report.findings == expected.findings
     assert about.report.findings
 
@@ -321,9 +329,9 @@ def test_a_finding_can_be_silenced_with_a_reason() -> None:
     )
     about = program(text)
     [finding] = [each for each in about.report.findings if each.code == "PS208"]
-    offered = actions.actions(about, "0.policy", finding.span.start, finding.span.end)
+    offered = actions.list_code_actions(about, "0.policy", finding.span.start, finding.span.end)
     [silence] = [each for each in offered if each.title.startswith("Ignore PS208")]
-    after = fixing.apply_edits(text, silence.edits)
+    after = fixing.apply_text_edits(text, silence.edits)
     assert "\n  # policysched: ignore[PS208] say why\n  nodeAffinity" in after
     assert "PS208" not in {each.code for each in program(after).report.findings}
 
@@ -331,7 +339,7 @@ def test_a_finding_can_be_silenced_with_a_reason() -> None:
 def test_unsafe_fixes_say_so_and_are_not_preferred() -> None:
     """An editor applies nothing by itself that may change what is meant."""
     text = inside("nodeAffinity required pool NotIn (spot)")
-    offered = actions.actions(program(text), "0.policy", 0, len(text))
+    offered = actions.list_code_actions(program(text), "0.policy", 0, len(text))
     [unsafe] = [each for each in offered if "PS208" in each.title and each.kind == "quickfix"][:1]
     assert "unsafe" in unsafe.title
     assert not unsafe.is_preferred
@@ -351,9 +359,9 @@ def test_unsafe_fixes_say_so_and_are_not_preferred() -> None:
 def test_all_safe_fixes_at_once(text: str, after: str) -> None:
     """Of a text with errors and of a sound one."""
     about = program(text)
-    [action] = actions.fix_all(about, "0.policy")
+    [action] = actions.make_fix_all_actions(about, "0.policy")
     assert action.kind == "source.fixAll"
-    assert fixing.apply_edits(text, action.edits) == after
+    assert fixing.apply_text_edits(text, action.edits) == after
 
 
 # ---------------------------------------------------------------------------- the rest
@@ -362,13 +370,13 @@ def test_all_safe_fixes_at_once(text: str, after: str) -> None:
 def test_range_formatting_leaves_other_lines() -> None:
     """Only the lines that are asked for become canonical."""
     text = source.SourceText("x", "let  a = 5\nlet b = 6\nlet  c = 7\n")
-    edits = formatting.edits_between(text, 0, 3)
-    assert fixing.apply_edits(text.text, edits) == "let a = 5\nlet b = 6\nlet  c = 7\n"
+    edits = formatting.make_range_formatting_edits(text, 0, 3)
+    assert fixing.apply_text_edits(text.text, edits) == "let a = 5\nlet b = 6\nlet  c = 7\n"
 
 
 def test_the_outline_has_names_of_rules() -> None:
     """Policies with their statements, by name where they have one."""
-    entries = outline.entries(program(METRICS, WEB).parsed["1.policy"])
+    entries = outline.list_outline_entries(program(METRICS, WEB).parsed["1.policy"])
     assert [entry.name for entry in entries] == ["metrics.policy", "web", "batch", "policysched"]
     assert [entry.name for entry in entries[1].inner][-2:] == ["too-hot", "cool"]
 
@@ -397,13 +405,13 @@ def test_a_program_is_a_folder_or_what_a_file_imports(tmp_path: pathlib.Path) ->
     (tmp_path / "alone.policy").write_text("let hot = 1\n", encoding="utf-8")
     asked = asking.Asking(tmp_path)
     web = asked.open("web.policy", WEB)
-    assert "PS104" in {each.code for each in asked.files.program(web).report.findings}
+    assert "PS104" in {each.code for each in asked.files.get_program(web).report.findings}
     asked.files.options = editor_settings.EditorSettings(program="file")
-    assert asked.files.program(web).result.program is not None
+    assert asked.files.get_program(web).result.program is not None
     asked.open("metrics.policy", METRICS.replace("hot", "cold"))
-    assert [each.code for each in asked.session.findings(web)] == ["PS104"]
-    asked.files.close(str(tmp_path / "metrics.policy"))
-    assert asked.files.program(web).result.program is not None
+    assert [each.code for each in asked.session.list_diagnostics(web)] == ["PS104"]
+    asked.files.close_document(str(tmp_path / "metrics.policy"))
+    assert asked.files.get_program(web).result.program is not None
 
 
 @pytest.mark.parametrize(
@@ -417,10 +425,12 @@ def test_places_are_told_by_the_uri_that_the_editor_writes(
     uri: str, name: str, tmp_path: pathlib.Path
 ) -> None:
     """Editors escape more or less than others; a document without a file has no path."""
-    assert wire.name_of(uri) == name
-    document = asking.Asking(tmp_path).files.open(name, WEB, 1, uri)
-    assert wire.uri_of(document) == uri
-    assert wire.uri_of(documents.EditorDocument("/a/b.policy", "")) == "file:///a/b.policy"
+    assert wire.convert_uri_to_path(uri) == name
+    document = asking.Asking(tmp_path).files.open_document(name, WEB, 1, uri)
+    assert wire.make_document_uri(document) == uri
+    assert (
+        wire.make_document_uri(documents.EditorDocument("/a/b.policy", "")) == "file:///a/b.policy"
+    )
 
 
 def test_settings_of_lint_count(tmp_path: pathlib.Path) -> None:
@@ -428,7 +438,7 @@ def test_settings_of_lint_count(tmp_path: pathlib.Path) -> None:
     (tmp_path / ".policysched.toml").write_text('[lint]\nignore = ["PS8"]\n', encoding="utf-8")
     asked = asking.Asking(tmp_path)
     document = asked.open("a.policy", inside("nodeAffinity required a In (b)"))
-    assert asked.session.findings(document) == []
+    assert asked.session.list_diagnostics(document) == []
 
 
 def test_settings_of_paths_know_manifests(tmp_path: pathlib.Path) -> None:
@@ -437,8 +447,8 @@ def test_settings_of_paths_know_manifests(tmp_path: pathlib.Path) -> None:
     (tmp_path / ".policysched.toml").write_text(text, encoding="utf-8")
     asked = asking.Asking(tmp_path)
     manifest = asking.manifest(inside("nodeAffinity required a NotIn (b)"))
-    assert asked.session.findings(asked.open("map.yaml", manifest)) == []
-    assert asked.session.findings(asked.open("other.yaml", manifest)) != []
+    assert asked.session.list_diagnostics(asked.open("map.yaml", manifest)) == []
+    assert asked.session.list_diagnostics(asked.open("other.yaml", manifest)) != []
 
 
 @pytest.mark.parametrize(
@@ -462,15 +472,18 @@ def test_a_wrong_setting_costs_no_other_one(raw: dict[str, object], problem: str
     expected = editor_settings.DecodedSettings(
         editor_settings.EditorSettings(prometheus="http://p"), (problem,)
     )
-    assert editor_settings.decode(raw | {"prometheus": "http://p"}) == expected
-    assert editor_settings.decode({"policysched": raw | {"prometheus": "http://p"}}) == expected
+    assert editor_settings.decode_settings(raw | {"prometheus": "http://p"}) == expected
+    assert (
+        editor_settings.decode_settings({"policysched": raw | {"prometheus": "http://p"}})
+        == expected
+    )
 
 
 @pytest.mark.parametrize("raw", [[1], "x", 5, {"policysched": 3}])
 def test_settings_that_are_no_object_are_a_warning(raw: object) -> None:
     """Nothing of them can be used, and the server starts as without."""
     problems = ("the settings must be an object",)
-    assert editor_settings.decode(raw) == editor_settings.DecodedSettings(
+    assert editor_settings.decode_settings(raw) == editor_settings.DecodedSettings(
         editor_settings.EditorSettings(), problems
     )
 
@@ -479,18 +492,22 @@ def test_settings_may_stand_below_their_name() -> None:
     """As editors send them; what is empty is not set."""
     expected = editor_settings.DecodedSettings(editor_settings.EditorSettings(cluster="c.json"))
     assert (
-        editor_settings.decode({"policysched": {"cluster": "c.json", "context": None}}) == expected
+        editor_settings.decode_settings({"policysched": {"cluster": "c.json", "context": None}})
+        == expected
     )
-    assert editor_settings.decode({"cluster": "c.json", "prometheus": ""}) == expected
-    assert editor_settings.decode(None) == editor_settings.DecodedSettings(
+    assert editor_settings.decode_settings({"cluster": "c.json", "prometheus": ""}) == expected
+    assert editor_settings.decode_settings(None) == editor_settings.DecodedSettings(
         editor_settings.EditorSettings()
     )
     of_client = {"command": ["policysched", "lsp"], "trace": {"server": "off"}}
-    assert editor_settings.decode({"policysched": {"cluster": "c.json"} | of_client}) == expected
+    assert (
+        editor_settings.decode_settings({"policysched": {"cluster": "c.json"} | of_client})
+        == expected
+    )
 
 
 def test_words_of_policies_are_proposed_without_a_cluster() -> None:
     """Labels and values that one rule says are proposed in the next."""
-    found = vocabulary.collect_from_policies(program(METRICS, WEB).result.parsed)
+    found = vocabulary.collect_policy_vocabulary(program(METRICS, WEB).result.parsed)
     assert found.get_labels("pod") == {"app": frozenset({"web", "batch"})}
     assert found.series == {"cpu_total"}

@@ -31,6 +31,6 @@ def test_a_text_beyond_the_limits_is_one_finding(tmp_path: pathlib.Path) -> None
     asked = asking.Asking(tmp_path)
     line = "# " + "x" * 98 + "\n"
     text = line * (limits.MAX_TEXT_BYTES // len(line) + 1)
-    [found] = asked.session.findings(asked.open("huge.policy", text))
+    [found] = asked.session.list_diagnostics(asked.open("huge.policy", text))
     assert found.code == "PS004"
     asked.everything(text, random.Random(1))

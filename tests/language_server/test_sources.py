@@ -25,7 +25,9 @@ free_bytes{instance="n1"} 5 1700000000
 def test_a_prometheus_tells_its_series(tmp_path: pathlib.Path) -> None:
     """All names that it has are proposed in queries."""
     with prometheus.Prometheus(tmp_path, openmetrics=SERIES) as server:
-        loaded = sources.load(editor_settings.EditorSettings(prometheus=server.url), tmp_path)
+        loaded = sources.load_cluster_data(
+            editor_settings.EditorSettings(prometheus=server.url), tmp_path
+        )
     assert loaded.problems == ()
     assert {"cpu_seconds_total", "free_bytes"} <= loaded.words.series
 
@@ -38,7 +40,9 @@ def test_a_running_cluster_tells_its_labels(
     control_plane.client.create_nodes(manifests.fleet(2))
     control_plane.client.create_pods(namespace, [manifests.pod("a", scheduler_name="nobody")])
     file = control_plane.write_kubeconfig(tmp_path / "kubeconfig")
-    loaded = sources.load(editor_settings.EditorSettings(kubeconfig=file.name), tmp_path)
+    loaded = sources.load_cluster_data(
+        editor_settings.EditorSettings(kubeconfig=file.name), tmp_path
+    )
     assert loaded.problems == ()
     assert loaded.name == control_plane.server
     assert "kubernetes.io/hostname" in loaded.words.get_labels("node")
@@ -59,7 +63,7 @@ def test_what_cannot_be_read_is_told(
     wanted: editor_settings.EditorSettings, problem: str, tmp_path: pathlib.Path
 ) -> None:
     """One problem that names it, and nothing to propose."""
-    loaded = sources.load(wanted, tmp_path)
+    loaded = sources.load_cluster_data(wanted, tmp_path)
     [told] = loaded.problems
     assert problem in told
     assert loaded.objects is None
@@ -69,5 +73,5 @@ def test_what_cannot_be_read_is_told(
 def test_what_exporters_say_is_kept_where_it_has_a_form() -> None:
     """Help and type of a series; answers of any other form are left out."""
     metadata = {"up": [{"type": "gauge", "help": "1 if up"}], "a": [], "b": "x", "c": [None]}
-    assert series_names._helps(metadata) == {"up": "1 if up (gauge)"}
-    assert series_names._helps(["up"]) == {}
+    assert series_names._decode_help_texts(metadata) == {"up": "1 if up (gauge)"}
+    assert series_names._decode_help_texts(["up"]) == {}

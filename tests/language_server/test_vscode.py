@@ -111,7 +111,7 @@ def test_settings_are_those_of_the_server() -> None:
     known = {field.encode_name for field in msgspec.structs.fields(editor_settings.EditorSettings)}
     assert offered == known - {"delayMilliseconds"}
     defaults = {name: properties[f"policysched.{name}"]["default"] for name in offered}
-    assert editor_settings.decode(defaults) == editor_settings.DecodedSettings(
+    assert editor_settings.decode_settings(defaults) == editor_settings.DecodedSettings(
         editor_settings.EditorSettings()
     )
     client = (FOLDER / "client" / "extension.js").read_text(encoding="utf-8")

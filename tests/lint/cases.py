@@ -86,7 +86,7 @@ def lint(
     """Return what is found in a text, with all that the rule's examples are linted with."""
     result = checked(policies)
     known = cluster(code, result), prometheus(code, result)
-    return linter.lint(result, chosen, *known).findings
+    return linter.lint_program(result, chosen, *known).findings
 
 
 def told(findings: tuple[diagnostics.Diagnostic, ...]) -> str:

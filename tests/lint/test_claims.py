@@ -52,7 +52,7 @@ def text_of(drawn: list[tuple[str, list[str]]], extra: str = "") -> str:
 def found(text: str, code: str) -> list[str]:
     """Return the policies in which a rule finds something."""
     result = cases.checked(text)
-    findings = linter.lint(result, settings.RuleSettings(select=(code,))).findings
+    findings = linter.lint_program(result, settings.RuleSettings(select=(code,))).findings
     lines = text.splitlines()
     return [
         next(line.split()[1] for line in reversed(lines[: each.span.line]) if line[:6] == "policy")
@@ -158,7 +158,7 @@ def test_ps204_reports_rules_without_effect(first: str, second: str) -> None:
     text = text_of([("app = web", [first, second])])
     result = cases.checked(text)
     (policy,) = program_of(text).policies
-    for each in linter.lint(result, settings.RuleSettings(select=("PS204",))).findings:
+    for each in linter.lint_program(result, settings.RuleSettings(select=("PS204",))).findings:
         weak, strict = policy.rules if each.span.line == 3 else policy.rules[::-1]
         assert not [node for node in NODES if passes(strict, node) and not passes(weak, node)], text
 
@@ -182,10 +182,12 @@ TAINTS = [
 def test_patterns_cover_what_they_say() -> None:
     """If one pattern covers another, every taint of the second is one of the first."""
     for wide, narrow in itertools.product(PATTERNS, repeat=2):
-        if taint_patterns.covers(wide, narrow):
+        if taint_patterns.covers_taint_pattern(wide, narrow):
             of_narrow = [each for each in TAINTS if policy_selectors.taint_matches(narrow, each)]
             assert all(policy_selectors.taint_matches(wide, each) for each in of_narrow)
-    covered = sum(taint_patterns.covers(*pair) for pair in itertools.product(PATTERNS, repeat=2))
+    covered = sum(
+        taint_patterns.covers_taint_pattern(*pair) for pair in itertools.product(PATTERNS, repeat=2)
+    )
     assert covered > len(PATTERNS)
 
 
@@ -208,7 +210,9 @@ def test_ps805_says_always_exactly_if_it_is(windows: list[str]) -> None:
     monday = datetime.datetime(2026, 3, 2, tzinfo=datetime.UTC)
     halves = [monday + datetime.timedelta(minutes=30 * number) for number in range(7 * 48)]
     is_always = all(active.is_active(time.timestamp()) for time in halves)
-    findings = linter.lint(cases.checked(text), settings.RuleSettings(select=("PS805",))).findings
+    findings = linter.lint_program(
+        cases.checked(text), settings.RuleSettings(select=("PS805",))
+    ).findings
     assert any("at any time" in each.message for each in findings) is is_always
 
 

@@ -69,7 +69,11 @@ def condition(text: str) -> tuple[checked_expr.TypedExpr, conditions.Metrics]:
 
 def leaves(expr: checked_expr.TypedExpr) -> dict[str, checked_expr.TypedExpr]:
     """Return the metrics that are read, by name."""
-    found = (each for each in checked_expr.walk(expr) if isinstance(each, checked_expr.MetricRef))
+    found = (
+        each
+        for each in checked_expr.walk_expressions(expr)
+        if isinstance(each, checked_expr.MetricRef)
+    )
     return {each.metric: each for each in found}
 
 
@@ -107,7 +111,7 @@ def test_implies_is_exact(first: str, second: str) -> None:
         for values in world(one, other)
         if reference.holds(one, values)
     )
-    assert conditions.implies([one], other, metrics) is holds
+    assert conditions.is_implied_by_conditions([one], other, metrics) is holds
 
 
 @bounds(deadline=None, max_examples=examples.scale(50))

@@ -29,7 +29,7 @@ BOTH = "profile two { policies b, a }\n"
 def codes(text: str) -> set[str]:
     """Return the codes of what is found in a text at warning or above, its layout left out."""
     chosen = settings.RuleSettings(ignore=("PS802",))
-    findings = linter.lint(cases.checked(text), chosen).findings
+    findings = linter.lint_program(cases.checked(text), chosen).findings
     return {each.code for each in findings if each.severity != "info"}
 
 
@@ -190,24 +190,24 @@ def test_unless_is_told_by_what_it_does() -> None:
     """Where nothing is matched, `unless` takes nothing away."""
     text = metric("number", f"{BY_INSTANCE} unless sum by (node) (b)")
     chosen = settings.RuleSettings(select=("PS404",))
-    (finding,) = linter.lint(cases.checked(text), chosen).findings
+    (finding,) = linter.lint_program(cases.checked(text), chosen).findings
     assert finding.notes[0].endswith("equal: the right side takes nothing away")
 
 
 def test_comparisons_of_rules_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a policy with more rules than people write no two are compared."""
     count = 0
-    implies = selector_sets.implies
+    implies = selector_sets.does_selector_imply
 
     def counted(*given: checked_selector.Selector) -> bool:
         nonlocal count
         count += 1
         return implies(*given)
 
-    monkeypatch.setattr(selector_sets, "implies", counted)
+    monkeypatch.setattr(selector_sets, "does_selector_imply", counted)
     rules = "".join(f"  nodeAffinity required a{i} = x or b = y as r{i}\n" for i in range(200))
     text = f"policy web {{\n{HEAD}  for pods in namespace (prod)\n{rules}}}\n"
-    linter.lint(cases.checked(text), settings.RuleSettings(select=("PS204",)))
+    linter.lint_program(cases.checked(text), settings.RuleSettings(select=("PS204",)))
     assert count < 200
 
 

@@ -249,8 +249,8 @@ def found(text: str) -> tuple[checker.CheckResult, list[diagnostics.Fix]]:
 def test_a_safe_fix_of_check_leads_to_a_text_that_compiles(text: str, title: str) -> None:
     """Its one reading is the one that was reviewed, and the text has no errors with it."""
     result, (fix,) = found(text)
-    assert (fixes.title(fix, result.texts), fix.safe) == (title, True)
-    fixed = fixing.apply_edits(text, fix.edits)
+    assert (fixes.make_fix_title(fix, result.texts), fix.safe) == (title, True)
+    fixed = fixing.apply_text_edits(text, fix.edits)
     assert checker.check([source.SourceText("x.policy", fixed)]).program is not None
 
 
@@ -258,12 +258,12 @@ def test_a_safe_fix_of_check_leads_to_a_text_that_compiles(text: str, title: str
 def test_what_has_several_readings_is_never_applied_unasked(text: str, title: str) -> None:
     """Neither `lint --fix` nor an editor that saves changes the text; the title says the edit."""
     result, (fix,) = found(text)
-    assert (fixes.title(fix, result.texts), fix.safe) == (title, False)
+    assert (fixes.make_fix_title(fix, result.texts), fix.safe) == (title, False)
     given = source.SourceText("x.policy", text)
     assert fixing.apply_fixes([given], {}, settings.RuleSettings(), also_unsafe=False) == [given]
-    program = programs.Program((given,))
-    assert list(actions.fix_all(program, "x.policy")) == []
-    (offered, *_) = actions.actions(program, "x.policy", 0, len(text))
+    program = programs.PolicyProgram((given,))
+    assert list(actions.make_fix_all_actions(program, "x.policy")) == []
+    (offered, *_) = actions.list_code_actions(program, "x.policy", 0, len(text))
     assert offered.title.startswith(title)
     assert "unsafe" in offered.title
 
@@ -276,7 +276,7 @@ def test_safe_fixes_of_lint_are_those_that_were_reviewed(code: str) -> None:
     chosen = settings.RuleSettings(select=(code,) if code != "PS803" else ())
     for finding in cases.lint(code, text, chosen):
         if finding.fix is not None and finding.code == code:
-            assert ACTION.match(fixes.title(finding.fix, result.texts))
+            assert ACTION.match(fixes.make_fix_title(finding.fix, result.texts))
             assert finding.fix.safe is (code in SAFE_RULES)
 
 

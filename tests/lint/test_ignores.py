@@ -22,7 +22,7 @@ REASON = "# policysched: ignore[PS208] unlabelled nodes are fine"
 def lint(text: str, chosen: settings.RuleSettings = DEFAULTS) -> tuple[list[str], int]:
     """Return code and line of what is found, and how much is silenced."""
     result = checker.check([source.SourceText("x.policy", text)])
-    report = linter.lint(result, chosen)
+    report = linter.lint_program(result, chosen)
     return [f"{each.code}:{each.span.line}" for each in report.findings], report.silenced
 
 
@@ -77,7 +77,7 @@ def test_the_longest_prefix_decides(
     select: tuple[str, ...], ignore: tuple[str, ...], runs: bool
 ) -> None:
     """Codes are chosen by their beginning."""
-    assert settings.RuleSettings(select, ignore).runs("PS203") is runs
+    assert settings.RuleSettings(select, ignore).is_rule_enabled("PS203") is runs
 
 
 def test_levels_and_paths_are_settings() -> None:
@@ -85,7 +85,7 @@ def test_levels_and_paths_are_settings() -> None:
     text = POLICY.format(name="", before="", behind="")
     result = checker.check([source.SourceText("teams/x.policy", text)])
     raised = settings.RuleSettings(levels={"PS2": diagnostics.Severity.ERROR})
-    severities = {each.severity for each in linter.lint(result, raised).findings}
+    severities = {each.severity for each in linter.lint_program(result, raised).findings}
     assert severities == {diagnostics.Severity.ERROR}
     without = settings.RuleSettings(per_path={"teams/*": ("PS208",)})
-    assert linter.lint(result, without).findings == ()
+    assert linter.lint_program(result, without).findings == ()

@@ -25,5 +25,5 @@ def test_ps302_tells_values_in_the_unit_of_the_metric(
         f"policy web {{\n  for pods where app = web\n  reject when {condition} as hot\n}}\n"
     )
     chosen = settings.RuleSettings(select=("PS302",))
-    (finding,) = linter.lint(cases.checked(text), chosen).findings
+    (finding,) = linter.lint_program(cases.checked(text), chosen).findings
     assert finding.help == f"its values are {values}; choose a threshold that divides them"

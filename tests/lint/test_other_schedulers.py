@@ -54,7 +54,7 @@ def test_pods_of_other_schedulers_are_left_out(
     assert result.program is not None
     cluster = lint_cluster.read_cluster_facts(file, result.program, cases.NOW)
     chosen = settings.RuleSettings(select=("PS504", "PS513", "PS514"))
-    findings = linter.lint(result, chosen, cluster).findings
+    findings = linter.lint_program(result, chosen, cluster).findings
     assert sorted(each.code for each in findings) == codes
 
 
@@ -70,5 +70,5 @@ def test_a_cluster_of_other_schedulers(tmp_path: pathlib.Path) -> None:
     assert result.program is not None
     cluster = lint_cluster.read_cluster_facts(file, result.program, cases.NOW)
     chosen = settings.RuleSettings(select=("PS504", "PS507"))
-    (finding,) = linter.lint(result, chosen, cluster).findings
+    (finding,) = linter.lint_program(result, chosen, cluster).findings
     assert (finding.code, "`theirs`" in finding.message) == ("PS507", True)

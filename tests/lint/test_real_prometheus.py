@@ -64,15 +64,15 @@ policy web {{
 }}
 """
     result = cases.checked(text)
-    asked = lint_prometheus.survey_server(
-        lint_prometheus.make_source(server.url, {}),
+    asked = lint_prometheus.survey_prometheus(
+        lint_prometheus.make_prometheus_source(server.url, {}),
         result,
         clocks.SystemClock().now(),
         lambda _done, _total: None,
     )
     assert asked.left_out == 0
     chosen = settings.RuleSettings(select=("PS6",))
-    findings = linter.lint(result, chosen, prometheus=asked.facts).findings
+    findings = linter.lint_program(result, chosen, prometheus=asked.facts).findings
     return [(each.code, f"{each.message} {each.help}") for each in findings]
 
 
@@ -146,8 +146,8 @@ def test_costs_are_compared_with_thresholds(server: prometheus.Prometheus) -> No
     result = checker.check(
         [source.SourceText("x.policy", f"metric a: ratio = `{_GOOD}` node instance")]
     )
-    asked = lint_prometheus.survey_server(
-        lint_prometheus.make_source(server.url, {}),
+    asked = lint_prometheus.survey_prometheus(
+        lint_prometheus.make_prometheus_source(server.url, {}),
         result,
         clocks.SystemClock().now(),
         lambda _done, _total: None,

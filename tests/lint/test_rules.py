@@ -122,5 +122,5 @@ def test_every_rule_is_a_module(code: str) -> None:
 def test_shipped_policies_have_no_warning(path: pathlib.Path) -> None:
     """What we ship is an example of what lint asks for."""
     result = checker.check([source.SourceText("x.policy", path.read_text(encoding="utf-8"))])
-    findings = linter.lint(result, settings.RuleSettings()).findings
+    findings = linter.lint_program(result, settings.RuleSettings()).findings
     assert [each for each in findings if each.severity != "info"] == []

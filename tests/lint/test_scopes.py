@@ -38,7 +38,7 @@ def test_the_index_finds_what_a_look_at_each_pair_finds() -> None:
     covering = scopes.ScopeIndex(every)
     for policy in every:
         found = [each.name for each in covering.find_covering_policies(policy)]
-        meant = {each.name for each in every if scopes.covers(each.scope, policy.scope)}
+        meant = {each.name for each in every if scopes.covers_scope(each.scope, policy.scope)}
         assert len(found) == len(set(found))
         assert set(found) == meant
         assert policy.name in meant
@@ -53,14 +53,14 @@ def test_tenants_are_not_compared_with_each_other(monkeypatch: pytest.MonkeyPatc
     assert program is not None
     covering = scopes.ScopeIndex(program.policies)
     compared = 0
-    covers = scopes.covers
+    covers = scopes.covers_scope
 
     def counted(*given: object) -> bool:
         nonlocal compared
         compared += 1
         return covers(*given)  # type: ignore[arg-type]  # two scopes, as it was called with
 
-    monkeypatch.setattr(scopes, "covers", counted)
+    monkeypatch.setattr(scopes, "covers_scope", counted)
     for policy in program.policies:
         assert [each.name for each in covering.find_covering_policies(policy)] == [policy.name]
     assert compared == len(program.policies)

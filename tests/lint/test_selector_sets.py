@@ -71,7 +71,7 @@ def selectors() -> st.SearchStrategy[checked_selector.Selector]:
 def test_never_match_is_exact(selector: checked_selector.Selector) -> None:
     """It says so exactly if no object of a world with all kinds of values matches."""
     found = [each for each in reference.objects(KEYS, WORLD) if reference.matches(selector, each)]
-    assert selector_sets.never_match(selector) is (not found)
+    assert selector_sets.can_never_match_together(selector) is (not found)
 
 
 @given(selectors(), selectors())
@@ -84,14 +84,14 @@ def test_implies_is_exact(
         for each in reference.objects(KEYS, WORLD)
         if reference.matches(first, each)
     )
-    assert selector_sets.implies(first, second) is holds
+    assert selector_sets.does_selector_imply(first, second) is holds
 
 
 @given(selectors())
 def test_a_witness_matches(selector: checked_selector.Selector) -> None:
     """There is one exactly if anything matches; labels that it leaves out may be anything."""
-    member = selector_sets.find_witness(selector)
-    assert (member is None) is selector_sets.never_match(selector)
+    member = selector_sets.find_matching_object(selector)
+    assert (member is None) is selector_sets.can_never_match_together(selector)
     if member is not None:
         labels = {str(variable[1]): value for variable, value in member.items()}
         given_labels = {key: value for key, value in labels.items() if isinstance(value, str)}
@@ -121,7 +121,7 @@ def test_numbers_are_compared_as_intervals(
     selector: tuple[checked_selector.Selector, ...], is_impossible: bool
 ) -> None:
     """Bounds on requests and priorities leave numbers, or none."""
-    assert selector_sets.never_match(*selector) is is_impossible
+    assert selector_sets.can_never_match_together(*selector) is is_impossible
 
 
 def test_too_many_boxes_claim_nothing() -> None:
@@ -133,14 +133,14 @@ def test_too_many_boxes_claim_nothing() -> None:
         for n in range(20)
     ]
     impossible = (requirement("z", "Exists"), requirement("z", "DoesNotExist"))
-    assert not selector_sets.never_match(*pairs, *impossible)
+    assert not selector_sets.can_never_match_together(*pairs, *impossible)
 
 
 def test_a_selector_of_many_operands_is_not_compared_pair_by_pair() -> None:
     """Of a generated selector only the whole is decided: no two operands are named."""
     many = [requirement(f"k{n}", "Exists") for n in range(2_000)]
     endless = checked_selector.SelectorConjunction((*many, requirement("k7", "DoesNotExist")))
-    (found,) = contradictions.find(endless)
+    (found,) = contradictions.find_contradictions(endless)
     assert found.pair is None
     assert found.is_whole_selector
 
@@ -152,5 +152,7 @@ def test_taints_are_independent() -> None:
         for value in ("x", "y")
     ]
     both = [checked_selector.TaintRequirement(each, NOWHERE) for each in patterns]
-    assert not selector_sets.never_match(*both)
-    assert selector_sets.never_match(both[0], checked_selector.SelectorNegation(both[0]))
+    assert not selector_sets.can_never_match_together(*both)
+    assert selector_sets.can_never_match_together(
+        both[0], checked_selector.SelectorNegation(both[0])
+    )

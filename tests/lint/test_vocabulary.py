@@ -113,5 +113,5 @@ def test_generated_policies_have_no_warning(seed: int) -> None:
         text = METRICS + "".join(drawn)
         result = checker.check([source.SourceText("x.policy", text)])
         assert result.program is not None, result.diagnostics
-        findings = linter.lint(result, chosen, cluster).findings
+        findings = linter.lint_program(result, chosen, cluster).findings
         assert [each for each in findings if each.severity != "info"] == [], text

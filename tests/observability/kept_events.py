@@ -17,7 +17,7 @@ class KeptEvents:
         self.events: list[tuple[str, str, str, str]] = []
         self.about: list[event_series.InvolvedObject] = []
 
-    def record_of_object(
+    def record_object_event(
         self,
         about: event_series.InvolvedObject,
         event_type: str,
@@ -29,6 +29,6 @@ class KeptEvents:
         self.about.append(about)
         self.events.append((event_type, reason, action, note))
 
-    def record_of_cluster(self, event_type: str, reason: str, action: str, note: str) -> None:
+    def record_cluster_event(self, event_type: str, reason: str, action: str, note: str) -> None:
         """Keep one."""
         self.events.append((event_type, reason, action, note))

@@ -13,7 +13,7 @@ from policysched import _resources
 def read(name: str, body: bytes | str) -> Any:
     """Return what a page says, once it fits the schema `debug-NAME`."""
     document = orjson.loads(body)
-    schema = orjson.loads(_resources.text("schemas", f"debug-{name}.schema.json"))
+    schema = orjson.loads(_resources.read_resource_text("schemas", f"debug-{name}.schema.json"))
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.Draft202012Validator(schema).validate(document)
     return document

@@ -13,7 +13,7 @@ from policysched.observability import decision_page
 from policysched.serving import http_server
 from tests.observability import busy_world
 
-SCHEMA = orjson.loads(_resources.text("schemas", "decisions.schema.json"))
+SCHEMA = orjson.loads(_resources.read_resource_text("schemas", "decisions.schema.json"))
 LIMIT = 1000
 
 

@@ -36,8 +36,8 @@ def test_the_log_has_a_summary_and_each_difference_once(
     """Nothing is repeated while nothing changes."""
     caplog.set_level(logging.INFO, "policysched")
     report = dry_run_report.DryRunReport(_beside().dry_run)
-    report.log_news()
-    report.log_news()
+    report.log_new_differences()
+    report.log_new_differences()
     first, last = (record.getMessage() for record in caplog.records)
     assert first.startswith("dry run: pod=default/b outcome=otherNode theirs=n1 ours=n2: n2 has ")
     assert last == f"dry run: {SUMMARY}"
@@ -53,7 +53,7 @@ def test_before_anything_was_compared_there_is_no_share() -> None:
 def test_metrics_count_by_outcome() -> None:
     """Placed pods are counters, those that wait a gauge."""
     own = exporter.MetricsExporter()
-    own.add(dry_run_report.DryRunReport(_beside().dry_run).collect)
+    own.add_collector(dry_run_report.DryRunReport(_beside().dry_run).collect_metrics)
 
     def value(name: str, **labels: str) -> float | None:
         return own.registry.get_sample_value(name, {"profile": worlds.NAME, **labels})
@@ -81,9 +81,9 @@ def test_the_page_has_the_latest_differences() -> None:
 def test_no_write_may_begin() -> None:
     """Whoever tries is refused before anything is sent."""
     clock = clocks.ManualClock(builders.EPOCH)
-    fence = election.make_closed_fence(clock)
+    fence = election.make_closed_write_fence(clock)
     with pytest.raises(errors.FencedError):
-        fence.write_seconds()
+        fence.compute_write_seconds()
 
 
 def test_it_never_leads() -> None:

@@ -76,7 +76,7 @@ def _own(scene: desk.Desk) -> exporter.MetricsExporter:
     own = exporter.MetricsExporter()
     program: compiler.CompiledProgram = scene.program
     readers = tuple(program.metric_parts.readers())
-    own.add(lambda: exporter.collect_samples(readers, scene.cache.snapshot()))
+    own.add_collector(lambda: exporter.collect_sample_metrics(readers, scene.cache.snapshot()))
     return own
 
 
@@ -118,9 +118,9 @@ def test_queries_and_sources_are_told() -> None:
     """How many, how long they took, what was wrong with answers, which source is down."""
     own = exporter.MetricsExporter()
     stats = _stats()
-    own.add(lambda: exporter.collect_queries([stats]))
+    own.add_collector(lambda: exporter.collect_query_metrics([stats]))
     health = [status.SourceHealth("default", is_up=True), status.SourceHealth("b", is_up=False)]
-    own.add(lambda: exporter.collect_sources(health))
+    own.add_collector(lambda: exporter.collect_source_metrics(health))
     found = _samples(own)
     key = "metric=busy,source=default"
     assert found[f"policysched_metric_queries_total{{{key}}}"] == 7
@@ -155,10 +155,10 @@ def test_events_tell_when_a_source_goes_down_and_comes_back() -> None:
 class _Source:
     """A metrics source that nothing has been asked."""
 
-    def health(self) -> tuple[status.SourceHealth, ...]:
+    def get_server_health(self) -> tuple[status.SourceHealth, ...]:
         return (status.SourceHealth("default", is_up=True),)
 
-    def stats(self) -> tuple[status.MetricStats, ...]:
+    def get_metric_stats(self) -> tuple[status.MetricStats, ...]:
         return (_stats(),)
 
 
@@ -167,18 +167,20 @@ def _of_parts(world: fakes.World) -> Iterator[Iterable[core.Metric]]:
     stranger = builders.make_pod("stranger").scheduler_name("stranger").build()
     world.scheduler.events.pods.upsert(stranger)
     pods = world.scheduler.events.pods.unserved
-    yield unserved.UnservedWatch(pods, world.clock, tuple).collect()
-    yield request_metrics.collect(request_stats.RequestStats(), "127.0.0.1:6443")
+    yield unserved.UnservedWatch(pods, world.clock, tuple).collect_metrics()
+    yield request_metrics.collect_request_metrics(request_stats.RequestStats(), "127.0.0.1:6443")
     decided: Any = types.SimpleNamespace(tallies={}, follow=lambda: None)
-    yield shadow_report.ShadowReport(decided, print).collect()
+    yield shadow_report.ShadowReport(decided, print).collect_metrics()
     compared: Any = types.SimpleNamespace(placed={}, waiting={}, seconds=0.0)
-    yield dry_run_report.DryRunReport(compared).collect()
+    yield dry_run_report.DryRunReport(compared).collect_metrics()
     elector: Any = types.SimpleNamespace(is_leading=True)
-    yield election.collect_metrics(election_config.LeaderElectionConfig(leader_elect=True), elector)
+    yield election.collect_leadership_metrics(
+        election_config.LeaderElectionConfig(leader_elect=True), elector
+    )
     policy_set: Any = types.SimpleNamespace(program=None)
-    yield rule_expiry.collect_metrics(lambda: policy_set)
+    yield rule_expiry.collect_rule_expiry_metrics(lambda: policy_set)
     in_use = state.VersionInUse("hash", (), world.clock.now())
-    yield reporting.collect_metrics(state.PolicyState("here", in_use))
+    yield reporting.collect_reload_metrics(state.PolicyState("here", in_use))
 
 
 def test_the_docs_name_every_metric() -> None:
@@ -186,7 +188,7 @@ def test_the_docs_name_every_metric() -> None:
     world = busy_world.play()
     own = exporter.MetricsExporter()
     readers = tuple(compiler.compile_program(desk.check(POLICY)).metric_parts.readers())
-    own.follow(world.scheduler, lambda: readers, _Source())  # type: ignore[arg-type]  # it need not run
+    own.add_scheduler_metrics(world.scheduler, lambda: readers, _Source())  # type: ignore[arg-type]  # it need not run
     served = {}
     for family in itertools.chain(own.registry.collect(), *_of_parts(world)):
         name = family.name + ("_total" if family.type == "counter" else "")

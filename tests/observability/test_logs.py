@@ -20,7 +20,7 @@ def stream() -> Iterator[io.StringIO]:
     before = (root.handlers[:], root.level)
     hook = sys.excepthook
     captured = io.StringIO()
-    logs.configure(clocks.ManualClock(builders.EPOCH), "info", captured)
+    logs.configure_logging(clocks.ManualClock(builders.EPOCH), "info", captured)
     yield captured
     root.handlers[:], root.level = before
     sys.excepthook = hook
@@ -51,7 +51,7 @@ def test_a_traceback_follows_its_line(stream: io.StringIO) -> None:
 
 def test_fields_are_quoted_where_they_must_be() -> None:
     """A value with blanks stays one value."""
-    assert logs.fields(a=1, b="x y", c="", d="p=q") == 'a=1 b="x y" c="" d="p=q"'
+    assert logs.make_log_fields(a=1, b="x y", c="", d="p=q") == 'a=1 b="x y" c="" d="p=q"'
 
 
 class TestJson:
@@ -60,12 +60,12 @@ class TestJson:
     @pytest.fixture
     def lines(self, stream: io.StringIO) -> io.StringIO:
         """Where the logs go as JSON."""
-        logs.configure(clocks.ManualClock(builders.EPOCH), "debug", stream, form="json")
+        logs.configure_logging(clocks.ManualClock(builders.EPOCH), "debug", stream, form="json")
         return stream
 
     def test_a_record_is_an_object_on_one_line(self, lines: io.StringIO) -> None:
         """Fields stand apart from the message, with their types."""
-        fields = logs.fields(nodes=3, ok=True, hash="a b", seconds="0.1")
+        fields = logs.make_log_fields(nodes=3, ok=True, hash="a b", seconds="0.1")
         logging.getLogger("policysched.x").info("synced\n%s", fields)
         assert json.loads(lines.getvalue()) == {
             "time": "2026-01-05T12:00:00.000Z",
@@ -92,7 +92,7 @@ class TestJson:
 
 def test_libraries_are_silent_below_warnings(stream: io.StringIO) -> None:
     """At level debug they would write down requests."""
-    logs.configure(clocks.ManualClock(builders.EPOCH), "debug", stream)
+    logs.configure_logging(clocks.ManualClock(builders.EPOCH), "debug", stream)
     logging.getLogger("urllib3.connectionpool").debug("GET /?token=x")
     logging.getLogger("urllib3.connectionpool").warning("retrying")
     assert stream.getvalue().count("\n") == 1

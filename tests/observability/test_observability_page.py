@@ -27,7 +27,7 @@ def test_the_configuration_is_one() -> None:
     head = "apiVersion: policysched.io/v1alpha1\nkind: PolicySchedulerConfiguration\n"
     found = config_reading.parse_config(head + BLOCKS["yaml"], "page")
     assert found.tracing.sampling_rate_per_million == 10_000
-    assert tracing._url(found.tracing.endpoint).endswith(":4318/v1/traces")
+    assert tracing._make_traces_url(found.tracing.endpoint).endswith(":4318/v1/traces")
 
 
 def test_a_log_line_looks_as_shown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,8 +36,8 @@ def test_a_log_line_looks_as_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     before, hook = (root.handlers[:], root.level), sys.excepthook
     stream = io.StringIO()
     try:
-        logs.configure(clocks.ManualClock(builders.EPOCH), "info", stream, form="json")
-        fields = logs.fields(nodes=3, pods=40, seconds="0.2")
+        logs.configure_logging(clocks.ManualClock(builders.EPOCH), "info", stream, form="json")
+        fields = logs.make_log_fields(nodes=3, pods=40, seconds="0.2")
         logging.getLogger("policysched").info("synced %s", fields)
     finally:
         root.handlers[:], root.level = before

@@ -34,7 +34,7 @@ ENCODED = base64.b64encode(f"me:{SEED}".encode()).decode()
 )
 def test_what_looks_like_a_secret_is_taken_out(text: str, clean: str) -> None:
     """By the words before it, or by its form; what stands around it stays."""
-    assert redaction.mask_patterns(text) == clean
+    assert redaction.mask_secret_patterns(text) == clean
 
 
 @pytest.mark.parametrize(
@@ -51,16 +51,16 @@ def test_what_looks_like_a_secret_is_taken_out(text: str, clean: str) -> None:
 )
 def test_other_texts_stay_as_they_are(text: str) -> None:
     """Words about secrets are none."""
-    assert redaction.mask_patterns(text) == text
+    assert redaction.mask_secret_patterns(text) == text
 
 
 def test_known_secrets_are_taken_out_wherever_they_stand() -> None:
     """As they are at the time; an Authorization header is known without its scheme."""
     versions = itertools.cycle([[f"Bearer {SEED}", "short"], ["Bearer renewed-token"]])
     redactor = redaction.Redactor()
-    redactor.add(lambda: next(versions))
-    assert redactor.clean(f"x{SEED}x short") == "x(hidden)x short"
-    assert redactor.clean("xrenewed-tokenx") == "x(hidden)x"
+    redactor.add_secret_source(lambda: next(versions))
+    assert redactor.remove_secrets(f"x{SEED}x short") == "x(hidden)x short"
+    assert redactor.remove_secrets("xrenewed-tokenx") == "x(hidden)x"
 
 
 _PIECES = (
@@ -80,7 +80,7 @@ def test_long_texts_take_time_in_proportion(piece: str, tmp_path: pathlib.Path) 
     """Each piece, a hundred thousand times, within the CPU time that a quadratic one would need."""
     program = (
         "from policysched.observability import redaction; "
-        "redaction.mask_patterns({piece!r} * 100_000)"
+        "redaction.mask_secret_patterns({piece!r} * 100_000)"
     )
     done = confined.python("-c", program.format(piece=piece), folder=tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]

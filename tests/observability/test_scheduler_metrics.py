@@ -18,7 +18,7 @@ class _Collector(registry.Collector):
         self._scheduler = scheduler
 
     def collect(self) -> scheduler_metrics.Families:
-        return scheduler_metrics.collect(self._scheduler)
+        return scheduler_metrics.collect_scheduler_metrics(self._scheduler)
 
 
 @pytest.fixture(scope="module")

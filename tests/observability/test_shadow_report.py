@@ -55,14 +55,14 @@ def test_it_is_told_again_only_when_something_was_decided() -> None:
     world = _world()
     told: list[str] = []
     report = shadow_report.ShadowReport(world.shadows, told.append)
-    report.report()
+    report.report_new_tallies()
     assert told == []
     _play(world, "a")
-    report.report()
-    report.report()
+    report.report_new_tallies()
+    report.report_new_tallies()
     assert len(told) == 1
     _play(world, "b")
-    report.report()
+    report.report_new_tallies()
     assert len(told) == 2
 
 
@@ -70,7 +70,7 @@ def test_counters_are_there_from_the_start() -> None:
     """Every outcome has a series, so that a rate can be taken of the first one."""
     world = _world()
     own = exporter.MetricsExporter()
-    own.add(shadow_report.ShadowReport(world.shadows, print).collect)
+    own.add_collector(shadow_report.ShadowReport(world.shadows, print).collect_metrics)
     labels = {"profile": scenes.NAME, "policy": "next"}
     assert _value(own.registry, "policysched_shadow_decisions_total", labels) == 0
     _play(world, "a")
@@ -109,7 +109,7 @@ def test_without_shadow_policies_there_is_nothing_to_tell() -> None:
     _play(world, "a")
     report = shadow_report.ShadowReport(world.shadows, print)
     assert page_forms.read("shadow", report.make_page().body) == []
-    assert [sample for family in report.collect() for sample in family.samples] == []
+    assert [sample for family in report.collect_metrics() for sample in family.samples] == []
 
 
 def test_a_process_is_busy_while_pods_are_ready() -> None:
@@ -154,7 +154,7 @@ def test_events_are_about_the_config_map_of_the_policies() -> None:
     """With its uid, by which `kubectl describe` finds them; without one there is the log alone."""
     meta = objects.ObjectMeta(name="policies", namespace="kube-system", uid="u1")
     joined = Joined(config_maps.ConfigMap(meta))
-    reports._event_writer(cast("context.ProcessContext", joined))("a line")
+    reports._make_policy_event_writer(cast("context.ProcessContext", joined))("a line")
     (about,) = joined.recorder.about
     assert (about.kind, about.namespace, about.name, about.uid) == (
         "ConfigMap",
@@ -164,7 +164,7 @@ def test_events_are_about_the_config_map_of_the_policies() -> None:
     )
     assert joined.recorder.events == [("Normal", "ShadowPolicyReport", "DecidingBeside", "a line")]
     joined = Joined(None)
-    reports._event_writer(cast("context.ProcessContext", joined))("a line")
+    reports._make_policy_event_writer(cast("context.ProcessContext", joined))("a line")
     assert joined.recorder.events == []
 
 

@@ -42,7 +42,7 @@ class Scene:
 
     def gauge(self) -> dict[str, float]:
         """Return the gauge, by label."""
-        (family,) = self.watch.collect()
+        (family,) = self.watch.collect_metrics()
         assert family.name == "policysched_unserved_pods"
         return {each.labels["scheduler_name"]: each.value for each in family.samples}
 

@@ -35,8 +35,8 @@ def checked(text: str = TEXT) -> checker.CheckResult:
 
 def ask(url: str, text: str = TEXT) -> lint_prometheus.PrometheusSurvey:
     """Return what a server says about the queries of a text."""
-    server = lint_prometheus.make_source(url, {})
-    return lint_prometheus.survey_server(server, checked(text), NOW, lambda _done, _total: None)
+    server = lint_prometheus.make_prometheus_source(url, {})
+    return lint_prometheus.survey_prometheus(server, checked(text), NOW, lambda _done, _total: None)
 
 
 def data(value: object) -> fake.Answer:
@@ -98,7 +98,7 @@ def test_a_wrong_address_is_one_error(url: str, words: str) -> None:
 def test_wrong_settings_are_one_error(table: dict[str, object], words: str) -> None:
     """What the table `prometheus` cannot say is refused by name."""
     with pytest.raises(errors.InputError, match=re.escape(words)):
-        lint_prometheus.make_source("http://x", table)
+        lint_prometheus.make_prometheus_source("http://x", table)
 
 
 def test_settings_reach_the_server() -> None:
@@ -106,8 +106,8 @@ def test_settings_reach_the_server() -> None:
     with fake.FakePrometheus() as server:
         server.answer = nothing_there
         table = {"headers": {"X-Scope-OrgID": "a"}, "path-prefix": "/prom"}
-        lint_prometheus.survey_server(
-            lint_prometheus.make_source(server.url, table),
+        lint_prometheus.survey_prometheus(
+            lint_prometheus.make_prometheus_source(server.url, table),
             checked(),
             NOW,
             lambda _done, _total: None,
@@ -131,8 +131,8 @@ def test_time_is_bounded() -> None:
     times = iter([0.0, 0.0, 1e9, 1e9, 1e9])
     with fake.FakePrometheus() as server:
         server.answer = nothing_there
-        asked = lint_prometheus.survey_server(
-            lint_prometheus.make_source(server.url, {}),
+        asked = lint_prometheus.survey_prometheus(
+            lint_prometheus.make_prometheus_source(server.url, {}),
             checked(),
             NOW,
             lambda _done, _total: None,
@@ -176,4 +176,4 @@ def test_no_answer_breaks_lint(bodies: list[bytes]) -> None:
     with fake.FakePrometheus() as server:
         server.answer = answer
         facts = ask(server.url).facts
-    linter.lint(checked(), settings.RuleSettings(select=("PS6",)), prometheus=facts)
+    linter.lint_program(checked(), settings.RuleSettings(select=("PS6",)), prometheus=facts)

@@ -50,7 +50,9 @@ POD = {
 def _fill(*items: dict[str, Any]) -> offline_cluster.OfflineCluster:
     content = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
     cluster = offline_cluster.make_empty_cluster(builders.EPOCH)
-    offline_cluster.add_objects(cluster, cluster_file.parse(content.encode(), "f"), "f")
+    offline_cluster.add_cluster_objects(
+        cluster, cluster_file.parse_cluster(content.encode(), "f"), "f"
+    )
     return cluster
 
 
@@ -65,7 +67,7 @@ def test_storage_and_budgets_are_where_plugins_look() -> None:
     assert storage.claims.get("data", "prod") is not None
     assert len(storage.claims) == 2
     assert len(storage.capacities.list_group("fast")) == 1
-    assert sum(storage.pods.uses("prod", "data").values()) == 1
+    assert sum(storage.pods.count_claim_uses("prod", "data").values()) == 1
 
 
 def test_budgets_are_in_the_cache() -> None:

@@ -89,7 +89,7 @@ def _simulate(
     fit = node_resources_fit.NodeResourcesFit.from_args({})
     made = profile.Profile("p", (priority_sort.PrioritySort(), fit, *plugins), {})
     choice = profile_choice.ProfileChoice({"p": runtime.Framework(made, None)})
-    return list(simulating.simulate(cluster, choice))
+    return list(simulating.simulate_placements(cluster, choice))
 
 
 def test_a_preempting_pod_takes_the_place_of_its_victims() -> None:
@@ -146,7 +146,7 @@ def _preempting(
     )
     framework = runtime.Framework(profile.Profile("test", plugins, {}), rng)
     choice = profile_choice.ProfileChoice({"test": framework})
-    return cluster, list(simulating.simulate(cluster, choice))
+    return cluster, list(simulating.simulate_placements(cluster, choice))
 
 
 class Binds:

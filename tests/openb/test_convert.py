@@ -90,7 +90,7 @@ def test_what_the_script_writes_is_a_cluster_file(folder: pathlib.Path) -> None:
         check=True,
         cwd=ROOT,
     )
-    found = cluster_file.parse(done.stdout, "openb")
+    found = cluster_file.parse_cluster(done.stdout, "openb")
     assert (len(found.nodes), len(found.pods), dict(found.skipped)) == (2, 3, {})
 
 

@@ -66,7 +66,7 @@ class Folder:
 def checked(out: str) -> dict[str, Any]:
     """Return JSON that the schema allows."""
     report: dict[str, Any] = json.loads(out)
-    schema = json.loads(_resources.text("schemas", "plan.schema.json"))
+    schema = json.loads(_resources.read_resource_text("schemas", "plan.schema.json"))
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(report, schema)
     return report

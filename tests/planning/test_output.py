@@ -110,7 +110,7 @@ def test_markdown_is_bounded(folder: plans.Folder) -> None:
         verdict["nodes"] = ["n" * 190]
     plan_markdown.MAX_CHARACTERS, kept = 5_000, plan_markdown.MAX_CHARACTERS
     try:
-        assert "further parts are left out" in plan_markdown.format_plan(report)
+        assert "further parts are left out" in plan_markdown.format_plan_markdown(report)
     finally:
         plan_markdown.MAX_CHARACTERS = kept
 
@@ -204,12 +204,12 @@ def test_clusters_at_the_edge_are_planned_and_swept(
 def test_the_words_that_differ_are_shown(old: str, new: str, shown: str) -> None:
     """However long a rule is, what was edited in it can be read."""
     edit = {"change": "changed", "old": old.strip(), "new": new.strip(), "note": ""}
-    assert plan_words.describe_edit(edit, 78) == shown
+    assert plan_words.describe_profile_edit(edit, 78) == shown
 
 
 def test_a_long_rule_keeps_its_note() -> None:
     """What makes the difference stands behind the rule, and is not what is cut."""
     edit = {"change": "changed", "old": "a " * 60, "new": "a " * 60, "note": "let hot: 1 → 2"}
-    words = plan_words.describe_edit(edit, 78)
+    words = plan_words.describe_profile_edit(edit, 78)
     assert words.endswith("… (let hot: 1 → 2)")
     assert len(words) <= 79

@@ -77,7 +77,7 @@ def _side(written: _Policies) -> sides.PlanSide:
 
 
 def _objects(items: list[clusters.Object]) -> cluster_file.ClusterObjects:
-    return cluster_file.parse(json.dumps(clusters.list_of(*items)).encode(), "cluster.json")
+    return cluster_file.parse_cluster(json.dumps(clusters.list_of(*items)).encode(), "cluster.json")
 
 
 def _plan(
@@ -85,7 +85,7 @@ def _plan(
 ) -> tuple[planning.PolicyChangePlan, dict[str, Any]]:
     apart = metric_keys.separate_metric_keys(old.policies, new.policies)
     basis = two_sided_cluster.PlanInputs(sides.PlanSide("old", apart), new, _NOW)
-    plan = planning.make_plan(
+    plan = planning.make_policy_change_plan(
         basis, _objects(items), "cluster", lambda _what, _size: lambda _n: None
     )
     return plan, report.as_json(plan, basis, "cluster")
@@ -115,11 +115,11 @@ def test_both_sides_of_a_plan_are_what_simulate_says(
     old, new = _side(before), _side(after)
     plan, _ = _plan(old, new, items)
     different = {each.pod: each for each in plan.found.pods}
-    simulated = {each.pod: each for each in _decider(old, items).simulate()}
+    simulated = {each.pod: each for each in _decider(old, items).simulate_placements()}
     for pod, placement in simulated.items():
         if pod in different:
             assert different[pod].old.node == placement.node
-    first = next(iter(_decider(new, items).simulate()), None)
+    first = next(iter(_decider(new, items).simulate_placements()), None)
     if first is not None and not first.victims:
         said = different.get(first.pod)
         node = said.new.node if said else simulated[first.pod].node
@@ -140,7 +140,7 @@ def test_a_running_pod_goes_where_it_goes_alone(
             continue
         alone = [_alone(each, item) for each in items if each is item or not _is_pending(each)]
         key = f"prod/{item['metadata']['name']}"
-        best = [_decider(side, alone).explain(key)["best"] for side in (old, new)]
+        best = [_decider(side, alone).explain_pod(key)["best"] for side in (old, new)]
         said = different.get(key)
         if said is None:
             shared = set(best[0]) & set(best[1])
@@ -212,5 +212,5 @@ def _is_pending(item: clusters.Object) -> bool:
     return item["kind"] == "Pod" and "nodeName" not in item["spec"]
 
 
-def _decider(side: sides.PlanSide, items: list[clusters.Object]) -> sessions.Decider:
+def _decider(side: sides.PlanSide, items: list[clusters.Object]) -> sessions.PodDecider:
     return sessions.DeciderFactory(side.policies, _NOW).make_decider(_objects(items), "cluster")

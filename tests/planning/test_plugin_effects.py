@@ -35,17 +35,20 @@ def _profile(statements: str) -> checked.CheckedProfile:
 
 
 def _effects(profile: checked.CheckedProfile) -> dict[str, plugin_effects.PluginEffect]:
-    return {name: plugin_effects.compute_effect(profile, name) for name in defaults.DEFAULT_WEIGHTS}
+    return {
+        name: plugin_effects.compute_plugin_effect(profile, name)
+        for name in defaults.DEFAULT_WEIGHTS
+    }
 
 
 @pytest.mark.parametrize("before, after", list(itertools.product(_PROFILES, repeat=2)))
 def test_all_edits_taken_back_restore_the_old_effect(before: str, after: str) -> None:
     """There are edits if and only if an effect differs, and without them the profiles agree."""
     old, new = _profile(before), _profile(after)
-    found = edits.find_edits(old, new, _NO_WORDS)
+    found = edits.find_profile_edits(old, new, _NO_WORDS)
     is_same = _effects(old) == _effects(new) and old.builtin_weight == new.builtin_weight
     assert (found == []) == is_same
-    undone = edits.undo_edits(new, found)
+    undone = edits.undo_profile_edits(new, found)
     assert _effects(undone) == _effects(old)
     assert undone.builtin_weight == old.builtin_weight
 
@@ -53,6 +56,6 @@ def test_all_edits_taken_back_restore_the_old_effect(before: str, after: str) ->
 def test_taking_the_disabled_scores_back_keeps_a_score_that_did_not_change() -> None:
     """The old text spelled its weight out, and the new one relies on the default."""
     old, new = _profile("disable all scores  plugin NodeAffinity weight 2"), _profile("")
-    (edit,) = edits.find_edits(old, new, _NO_WORDS)
+    (edit,) = edits.find_profile_edits(old, new, _NO_WORDS)
     assert edit.name == "scores of plugins"
-    assert _effects(edits.undo_edits(new, [edit]))["NodeAffinity"].weight == 2
+    assert _effects(edits.undo_profile_edits(new, [edit]))["NodeAffinity"].weight == 2

@@ -70,7 +70,7 @@ def preempt(
     handle = dataclasses.replace(HANDLE, budgets=cluster.cache.budgets, rng=rng)
     plugin = default_preemption.DefaultPreemption.from_args(args, handle)
     made: list[Any] = [
-        registry.create_built_in_registry().create(name, None, handle) for name in FILTERS
+        registry.create_built_in_registry().create_plugin(name, None, handle) for name in FILTERS
     ]
     framework = runtime.Framework(profile.Profile("test", (*made, plugin), {}), None)
     info, snap = cluster.info(pod), cluster.cache.snapshot()

@@ -95,7 +95,7 @@ def contests(draw: st.DrawFn, focus: strategies.Focus) -> Contest:
     handle = dataclasses.replace(HANDLE, owners=cache.owners, budgets=cache.budgets)
     plugin = default_preemption.DefaultPreemption(handle)
     made: list[Any] = [
-        registry.create_built_in_registry().create(name, None, handle) for name in PLUGINS
+        registry.create_built_in_registry().create_plugin(name, None, handle) for name in PLUGINS
     ]
     prof = profile.Profile("test", (*made, plugin), {})
     return Contest(world, nominated, budgets, runtime.Framework(prof, None), plugin)
@@ -171,7 +171,7 @@ def _check_candidates(contest: Contest, info: pod_shape.PodInfo) -> None:
         for node in contest.world.nodes
         if node.name in potential
     }
-    found, refused = contest.plugin.candidates(info, snap, result.diagnosis)
+    found, refused = contest.plugin.find_candidates(info, snap, result.diagnosis)
     ours: dict[str, Any] = {snap.nodes.names[r]: _answer(s) for r, s in refused.items()}
     for candidate in found:
         uids = [victim.uid for victim in candidate.victims]
@@ -216,7 +216,7 @@ def _state(contest: Contest) -> Any:
         nodes.requested[:size].tolist(),
         nodes.nonzero_requested[:size].tolist(),
         nodes.pod_count[:size].tolist(),
-        [[p.uid for p in cache.pods_on(row)] for row in range(size)],
+        [[p.uid for p in cache.get_pods_on_row(row)] for row in range(size)],
         owned,
     )
 
@@ -227,9 +227,9 @@ def _check_counters(contest: Contest) -> None:
     counts, size = cache.counts, cache.nodes.size
     for query, column in counts._queries.items():
         expected = [
-            sum(query.matches(p.shape, counts.namespaces) for p in cache.pods_on(row))
+            sum(query.matches(p.shape, counts.namespaces) for p in cache.get_pods_on_row(row))
             for row in range(size)
         ]
-        if isinstance(query, pod_counts.OnlySupposed):
+        if isinstance(query, pod_counts.SupposedPodsInNamespace):
             expected = [0] * size
         assert column.get_counts(size).tolist() == expected

@@ -49,7 +49,7 @@ def test_required_features(builder: builders.PodBuilder, expected: set[str]) -> 
     """Two features are needed for scheduling; pods that need none are not filtered."""
     cluster = builders.make_cache()
     info = cluster.info(builder)
-    assert node_declared_features.required_features(info.shape.spec) == expected
+    assert node_declared_features.list_required_features(info.shape.spec) == expected
     plugin = node_declared_features.NodeDeclaredFeatures()
     answer = plugin.pre_filter(asking.state_for(info), info, cluster.cache.snapshot())
     assert answer.status.is_skip == (not expected)

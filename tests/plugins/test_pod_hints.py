@@ -212,7 +212,7 @@ def test_default_constraints_count_in_hints() -> None:
     """A pod under default constraints waits for pods that its service selects."""
     owners = owner_selectors.OwnerSelectors()
     selector = selectors.from_label_selector(label_selector(app="web"))
-    owners.set(owner_selectors.OwnerKind.SERVICE, "default", "web", selector)
+    owners.set_selector(owner_selectors.OwnerKind.SERVICE, "default", "web", selector)
     zone = objects.TopologySpreadConstraint(max_skew=1, topology_key="zone")
     defaults = spread_constraints.SpreadDefaults((zone,), is_system=False)
     plugin = pod_topology_spread.PodTopologySpread(owners, defaults)

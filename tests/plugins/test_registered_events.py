@@ -62,7 +62,7 @@ def _waiting(made: interface.Plugin | registry.PluginError) -> interface.EventsP
 @pytest.mark.parametrize("name", KUBE_SCHEDULER)
 def test_plugins_wait_for_what_kube_schedulers_wait_for(name: str) -> None:
     """Not less, which would leave pods behind, and not more, which would wake them in vain."""
-    made = registry.create_built_in_registry().create(name, None, handles.Handle(NoBinder()))
+    made = registry.create_built_in_registry().create_plugin(name, None, handles.Handle(NoBinder()))
     registered: list[events.ClusterEventWithHint] = list(_waiting(made).events_to_register())
     found: dict[events.EventResource, set[events.ActionType]] = {}
     for one in registered:

@@ -37,9 +37,9 @@ def strategy(**given: Any) -> dict[str, Any]:
 def test_the_default_profile_can_be_made() -> None:
     """Every default plugin exists, carries its name and takes no arguments."""
     known = registry.create_built_in_registry()
-    made = [known.create(p.name, None, HANDLE) for p in defaults.DEFAULT_PLUGINS]
+    made = [known.create_plugin(p.name, None, HANDLE) for p in defaults.DEFAULT_PLUGINS]
     assert [getattr(p, "name", p) for p in made] == [p.name for p in defaults.DEFAULT_PLUGINS]
-    assert {p.name for p in defaults.DEFAULT_PLUGINS} == set(known.names())
+    assert {p.name for p in defaults.DEFAULT_PLUGINS} == set(known.list_plugin_names())
 
 
 def test_default_weights_are_those_of_kube_scheduler() -> None:
@@ -92,7 +92,7 @@ GOOD = [
 def test_arguments_that_fit(name: str, args: dict[str, Any]) -> None:
     """Arguments have the shape of kube-scheduler's configuration."""
     assert (
-        getattr(registry.create_built_in_registry().create(name, args, HANDLE), "name", None)
+        getattr(registry.create_built_in_registry().create_plugin(name, args, HANDLE), "name", None)
         == name
     )
 
@@ -355,16 +355,16 @@ BAD = [
 @pytest.mark.parametrize("name, args, problem", BAD)
 def test_arguments_that_do_not_fit(name: str, args: dict[str, Any], problem: str) -> None:
     """A wrong argument is a value that says which and why."""
-    found = registry.create_built_in_registry().create(name, args, HANDLE)
+    found = registry.create_built_in_registry().create_plugin(name, args, HANDLE)
     assert found == registry.PluginError(name, problem)
 
 
 def test_unknown_names_come_with_those_to_choose_from() -> None:
     """A name that nobody registered is an error with all names."""
     known = registry.create_built_in_registry()
-    found = known.create("NodeResourceFit", None, HANDLE)
+    found = known.create_plugin("NodeResourceFit", None, HANDLE)
     assert found == registry.PluginError(
-        "NodeResourceFit", "there is no plugin `NodeResourceFit`", known.names()
+        "NodeResourceFit", "there is no plugin `NodeResourceFit`", known.list_plugin_names()
     )
 
 
@@ -417,10 +417,10 @@ def third_party(monkeypatch: pytest.MonkeyPatch) -> list[metadata.EntryPoint]:
 def test_third_party_plugins_take_arguments(third_party: list[metadata.EntryPoint]) -> None:
     """An entry point makes a plugin of its name from arguments and the handle."""
     known = registry.create_installed_registry(third_party)
-    made = known.create("Budget", {"limit": 3}, HANDLE)
+    made = known.create_plugin("Budget", {"limit": 3}, HANDLE)
     assert isinstance(made, Budget)
     assert made.limit == 3
-    assert {"Budget", "Broken"} < set(known.names())
+    assert {"Budget", "Broken"} < set(known.list_plugin_names())
 
 
 @pytest.mark.parametrize(
@@ -446,19 +446,21 @@ def test_third_party_plugins_that_fail(
 ) -> None:
     """Whatever goes wrong in third-party code is an error of that plugin alone."""
     known = registry.create_installed_registry(third_party)
-    assert known.create(name, args, HANDLE) == registry.PluginError(name, problem)
-    assert not isinstance(known.create(names.NODE_NAME, None, HANDLE), registry.PluginError)
+    assert known.create_plugin(name, args, HANDLE) == registry.PluginError(name, problem)
+    assert not isinstance(known.create_plugin(names.NODE_NAME, None, HANDLE), registry.PluginError)
 
 
 def test_built_in_names_cannot_be_taken_over(third_party: list[metadata.EntryPoint]) -> None:
     """An entry point called like a built-in plugin does not replace it."""
-    made = registry.create_installed_registry(third_party).create(names.NODE_PORTS, None, HANDLE)
+    made = registry.create_installed_registry(third_party).create_plugin(
+        names.NODE_PORTS, None, HANDLE
+    )
     assert not isinstance(made, Impostor)
     assert not isinstance(made, registry.PluginError)
 
 
 def test_installed_entry_points_are_found() -> None:
     """Without a list, the installed packages are asked; the built-in plugins are there anyway."""
-    assert set(registry.create_built_in_registry().names()) <= set(
-        registry.create_installed_registry().names()
+    assert set(registry.create_built_in_registry().list_plugin_names()) <= set(
+        registry.create_installed_registry().list_plugin_names()
     )

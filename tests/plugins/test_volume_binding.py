@@ -58,7 +58,7 @@ ZONES = ({ZONE: "a"}, {ZONE: "b"})
 
 def plugin(args: arguments.Arguments | None = None) -> volume_binding.VolumeBinding:
     """Return the plugin as a profile makes it."""
-    made = registry.create_built_in_registry().create(
+    made = registry.create_built_in_registry().create_plugin(
         "VolumeBinding", args, handles.Handle(NoBinder())
     )
     assert isinstance(made, volume_binding.VolumeBinding)
@@ -592,7 +592,7 @@ def test_reasons_are_told_together() -> None:
 )
 def test_arguments_are_checked(args: dict[str, object], problem: str) -> None:
     """What kube-scheduler refuses with default feature gates is refused here."""
-    made = registry.create_built_in_registry().create(
+    made = registry.create_built_in_registry().create_plugin(
         "VolumeBinding", args, handles.Handle(NoBinder())
     )
     assert isinstance(made, registry.PluginError)

@@ -19,7 +19,7 @@ class Pool:
     def __init__(self, *node_names: str) -> None:
         self.snap = make_cache([make_node(name) for name in node_names]).cache.snapshot()
         self.rows = node_rows.NodeRows()
-        self.pool = volume_pool.VolumePool(volume_affinity.reachable_from)
+        self.pool = volume_pool.VolumePool(volume_affinity.make_reachable_node_terms)
 
     def chosen(self, *claims: storage_objects.PersistentVolumeClaim) -> list[list[str]]:
         """Return, claim by claim, the volume that it gets on each node; "" for none."""

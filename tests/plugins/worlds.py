@@ -53,7 +53,7 @@ class World:
         """Add a service, one a namespace."""
         kind = owner_selectors.OwnerKind.SERVICE
         selector = selectors.from_match_labels(labels)
-        self.built.cache.owners.set(kind, namespace, "svc", selector)
+        self.built.cache.owners.set_selector(kind, namespace, "svc", selector)
         others = [s for s in self.plain.services if s[0] != namespace]
         self.plain.services = [*others, (namespace, labels)]
 
@@ -61,7 +61,7 @@ class World:
         """Add the ReplicaSet `rs` of a namespace."""
         kind = owner_selectors.OwnerKind.REPLICA_SET
         canonical = selectors.from_label_selector(selector)
-        self.built.cache.owners.set(kind, namespace, "rs", canonical)
+        self.built.cache.owners.set_selector(kind, namespace, "rs", canonical)
         self.plain.replica_sets[namespace, "rs"] = selector
 
     def info(self, pod: objects.Pod) -> pod_shape.PodInfo:

@@ -68,7 +68,7 @@ def workspace() -> Iterator[pathlib.Path]:
     """Work in a folder that has the shipped policies and the files of the page."""
     before = pathlib.Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
-        pathlib.Path(folder, "policies").symlink_to(_resources.folder("policies"))
+        pathlib.Path(folder, "policies").symlink_to(_resources.find_resource_folder("policies"))
         for block in blocks():
             if block.kind in ("yaml", "policy") and not block.is_quotation:
                 pathlib.Path(folder, block.file).write_text(block.body, encoding="utf-8")

@@ -15,7 +15,7 @@ from policysched.offline import pod_report
 from policysched.profiles import policies
 from tests import builders
 
-FOLDER = _resources.folder("policies")
+FOLDER = _resources.find_resource_folder("policies")
 FILES = sorted(FOLDER.glob("*.policy"))
 
 NodeLike = objects.Node | builders.NodeBuilder

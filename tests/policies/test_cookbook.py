@@ -40,7 +40,9 @@ def test_policies_of_the_page_are_sound(block: cookbook.Block) -> None:
     """What the page shows to be written can be written."""
     sources = [source.SourceText(block.file, block.body)]
     assert (
-        checker.check(sources, plugins=registry.create_built_in_registry().names()).diagnostics
+        checker.check(
+            sources, plugins=registry.create_built_in_registry().list_plugin_names()
+        ).diagnostics
         == ()
     )
 

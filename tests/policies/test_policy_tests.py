@@ -16,7 +16,7 @@ FOLDER = shipped.FOLDER / "tests"
 @pytest.fixture(scope="module")
 def done() -> running.PolicyTestRun:
     """Run all of them."""
-    return running.run_suites([str(FOLDER)])
+    return running.run_test_suites([str(FOLDER)])
 
 
 def test_every_shipped_policy_passes_its_tests(done: running.PolicyTestRun) -> None:
@@ -43,7 +43,7 @@ def test_every_rule_is_exercised_both_ways(done: running.PolicyTestRun) -> None:
 
 def test_the_schema_is_one() -> None:
     """Of JSON Schema's own form; each expectation that it knows is compared."""
-    schema = suites.load_schema()
+    schema = suites.load_policytest_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     known = set(schema["$defs"]["expect"]["properties"])
     assert known - {"exact", *cluster_expectations.FIELDS} == set(expectations._COMPARISONS)
@@ -54,5 +54,5 @@ def test_the_schema_accepts_the_shipped_tests() -> None:
     files = list(FOLDER.glob("*.yaml"))
     assert files
     for file in files:
-        document = plain_yaml.load(file.read_text("utf-8"), file.name)
-        jsonschema.validate(document.value, suites.load_schema())
+        document = plain_yaml.load_yaml_document(file.read_text("utf-8"), file.name)
+        jsonschema.validate(document.value, suites.load_policytest_schema())

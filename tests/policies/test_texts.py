@@ -30,7 +30,8 @@ def _text(file: pathlib.Path) -> source.SourceText:
 
 def _check(files: list[pathlib.Path]) -> checker.CheckResult:
     return checker.check(
-        [_text(file) for file in files], plugins=registry.create_built_in_registry().names()
+        [_text(file) for file in files],
+        plugins=registry.create_built_in_registry().list_plugin_names(),
     )
 
 
@@ -119,7 +120,7 @@ def test_node_load_counts_placed_pods_until_samples_show_them(given: dict[str, s
     """A pod counts for a scrape interval, the range of the rate and a refresh, at least."""
     (file,) = (file for file in shipped.FILES if file.stem == "node-load")
     result = checker.check(
-        [_text(file)], given=given, plugins=registry.create_built_in_registry().names()
+        [_text(file)], given=given, plugins=registry.create_built_in_registry().list_plugin_names()
     )
     assert result.program is not None
     protected = {m.name: m for m in result.program.metrics if m.placed is not None}

@@ -42,7 +42,7 @@ def _run(tmp_path: pathlib.Path, case: str, suite: str = _SUITE) -> running.Poli
     (tmp_path / "web.policy").write_text(_POLICY)
     path = tmp_path / "web_test.yaml"
     path.write_text(suite.replace("CASE_TAINT", "a=b:NoSchedule").replace("CASE", case))
-    return running.run_suites([str(path)])
+    return running.run_test_suites([str(path)])
 
 
 @pytest.mark.parametrize(

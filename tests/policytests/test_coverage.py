@@ -22,7 +22,7 @@ def test_coverage_counts_both_ways_of_each_rule(
     tmp_path: pathlib.Path, more: str, covered: int
 ) -> None:
     """Filters reject and pass, scores score and differ, tolerations are granted: nine branches."""
-    done = running.run_suites([files.expecting(tmp_path, "exact: false", more)])
+    done = running.run_test_suites([files.expecting(tmp_path, "exact: false", more)])
     taken = {
         f"{rule.name.partition('/')[2]} {branch}"
         for rule in done.coverage.rules
@@ -40,9 +40,9 @@ def test_a_file_that_is_named_in_several_ways_counts_once(tmp_path: pathlib.Path
     folder.mkdir()
     path = files.expecting(folder, "exact: false")
     (tmp_path / "link").symlink_to(folder)
-    once = running.run_suites([path]).coverage
+    once = running.run_test_suites([path]).coverage
     linked = str(tmp_path / "link" / "web_test.yaml")
-    twice = running.run_suites(
+    twice = running.run_test_suites(
         [path, linked, str(folder / ".." / "real" / "web_test.yaml")]
     ).coverage
     assert twice.counts == once.counts
@@ -52,7 +52,7 @@ def test_a_file_that_is_named_in_several_ways_counts_once(tmp_path: pathlib.Path
 
 def test_what_is_missing_is_told_in_words(tmp_path: pathlib.Path) -> None:
     """By rule."""
-    done = running.run_suites([files.expecting(tmp_path, "node: n2")])
+    done = running.run_test_suites([files.expecting(tmp_path, "node: n2")])
     missing = {rule.name: rule.missing for rule in done.coverage.rules if rule.missing}
     assert missing == {"web/by-day": ["never rejected a node"]}
 
@@ -62,13 +62,13 @@ def test_coverage_below_the_threshold_exits_1(
     tmp_path: pathlib.Path, threshold: float | None, code: int
 ) -> None:
     """Eight of nine branches are 88.9 %, a little less than the threshold of 88.9."""
-    done = running.run_suites([files.expecting(tmp_path, "node: n2")])
+    done = running.run_test_suites([files.expecting(tmp_path, "node: n2")])
     assert done.get_exit_code(threshold) == code
 
 
 def test_lcov_has_a_line_a_rule_and_its_branches(tmp_path: pathlib.Path) -> None:
     """As geninfo(1) describes it."""
-    done = running.run_suites([files.expecting(tmp_path, "node: n2")])
+    done = running.run_test_suites([files.expecting(tmp_path, "node: n2")])
     assert coverage_formats.render_lcov(done.coverage).splitlines() == [
         "TN:policysched",
         f"SF:{tmp_path}/web.policy",
@@ -83,7 +83,7 @@ def test_lcov_has_a_line_a_rule_and_its_branches(tmp_path: pathlib.Path) -> None
 
 def test_cobertura_says_the_same(tmp_path: pathlib.Path) -> None:
     """As XML."""
-    done = running.run_suites([files.expecting(tmp_path, "node: n2")])
+    done = running.run_test_suites([files.expecting(tmp_path, "node: n2")])
     root = ElementTree.fromstring(coverage_formats.render_cobertura(done.coverage))  # noqa: S314 - our own
     assert (root.get("line-rate"), root.get("branch-rate")) == ("1.0000", "0.8889")
     lines = {line.get("number"): line.get("condition-coverage") for line in root.iter("line")}

@@ -81,7 +81,7 @@ NOT_MET = [
 @pytest.mark.parametrize("expect, more", MET, ids=lambda text: text)
 def test_an_expectation_that_is_met_passes(tmp_path: pathlib.Path, expect: str, more: str) -> None:
     """Each kind of expectation, as things are."""
-    done = running.run_suites([files.expecting(tmp_path, expect, more)])
+    done = running.run_test_suites([files.expecting(tmp_path, expect, more)])
     assert done.problems == {}
     (result,) = done.results
     assert (result.status, result.mismatches, done.get_exit_code()) == ("pass", (), 0)
@@ -92,7 +92,7 @@ def test_an_expectation_that_is_not_met_fails(
     tmp_path: pathlib.Path, expect: str, more: str, path: str, expected: str, actual: str
 ) -> None:
     """Each kind of expectation, as things are not: expected and actual are told."""
-    done = running.run_suites([files.expecting(tmp_path, expect, more)])
+    done = running.run_test_suites([files.expecting(tmp_path, expect, more)])
     assert done.problems == {}
     (result,) = done.results
     (found,) = result.mismatches
@@ -135,7 +135,7 @@ def test_params_of_a_test_stand_over_those_of_the_file(tmp_path: pathlib.Path) -
     - {name: of the file, pod: web, expect: {feasible: [n1, n2, n4]}}
     - {name: of the test, pod: web, params: {limit: 45%}, expect: {feasible: [n2]}}
     """
-    done = running.run_suites([files.write(tmp_path, tests, head, policy)])
+    done = running.run_test_suites([files.write(tmp_path, tests, head, policy)])
     assert [result.status for result in done.results] == ["pass", "pass"]
 
 
@@ -159,7 +159,7 @@ items:
     - {name: by its name alone, pod: old, expect: {node: c1}}
     - {name: beside it, pod: {labels: {app: web}, requests: {cpu: 1}}, expect: {node: null}}
     """
-    done = running.run_suites([files.write(tmp_path, tests, head)])
+    done = running.run_test_suites([files.write(tmp_path, tests, head)])
     assert done.problems == {}
     assert [result.mismatches for result in done.results] == [(), (), ()]
 
@@ -168,6 +168,6 @@ def test_an_inline_pod_may_be_from_one_that_is_called_pod(tmp_path: pathlib.Path
     """The name of an inline pod is one that no other has."""
     head = files.HEAD + "  pod: {labels: {app: web}, node: n2, requests: {cpu: 4}}\n"
     tests = "- {name: it, pod: {from: pod}, expect: {node: n4, rejected: {n2: NodeResourcesFit}}}\n"
-    done = running.run_suites([files.write(tmp_path, tests, head)])
+    done = running.run_test_suites([files.write(tmp_path, tests, head)])
     assert done.problems == {}
     assert done.results[0].mismatches == ()

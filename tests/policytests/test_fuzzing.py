@@ -26,20 +26,20 @@ policy web {
   score busy prefer low normalize linear(0%, 100%) missing score 0 weight 10 as quiet
 }
 """
-SHIPPED = sorted((_resources.folder("policies") / "tests").glob("*_test.yaml"))
+SHIPPED = sorted((_resources.find_resource_folder("policies") / "tests").glob("*_test.yaml"))
 Change = Callable[[evaluation.CaseOutcome], evaluation.CaseOutcome]
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_shipped_policies_have_no_counterexample(path: pathlib.Path) -> None:
     """On a few generated clusters each; `make` of a release may try more."""
-    assert fuzzing.fuzz(str(path), 6, 11) is None
+    assert fuzzing.fuzz_policies(str(path), 6, 11) is None
 
 
 def test_a_seed_makes_the_same_clusters() -> None:
     """And they hold what the policies speak of."""
     text = source.SourceText("web.policy", files.POLICY)
-    words = fuzz_clusters.build_vocabulary([text], ())
+    words = fuzz_clusters.build_policy_vocabulary([text], ())
     assert words.labels == {"app": {"web"}, "disk": {"ssd"}}
     assert words.taints == {"dedicated=web:NoSchedule"}
     made = [fuzz_clusters.generate_suite(words, random.Random(seed)) for seed in (1, 1, 2)]
@@ -93,12 +93,12 @@ def test_a_defect_is_found_and_becomes_a_test(
 ) -> None:
     """The counterexample is small, told with the seed, and a file of tests as it stands."""
     path = files.write(tmp_path, TESTS, policy=SCORING)
-    evaluate = evaluation.evaluate
+    evaluate = evaluation.evaluate_case
 
     def broken(*given: Any, **named: Any) -> evaluation.CaseOutcome:
         return change(evaluate(*given, **named))
 
-    monkeypatch.setattr(evaluation, "evaluate", broken)
+    monkeypatch.setattr(evaluation, "evaluate_case", broken)
     assert main.main(["test", path, "--fuzz", "20", "--seed", "3"]) == 1
     out = capsys.readouterr().out
     head, _, rest = out.partition("\n")
@@ -110,7 +110,7 @@ def test_a_defect_is_found_and_becomes_a_test(
     monkeypatch.undo()
     pasted = tmp_path / "pasted_test.yaml"
     pasted.write_text(test + "\n", encoding="utf-8")
-    done = running.run_suites([str(pasted)], is_update=True)
+    done = running.run_test_suites([str(pasted)], is_update=True)
     assert done.problems == {}
     assert len(done.results) == 1
 
@@ -125,10 +125,10 @@ def test_a_text_that_fmt_spoils_is_a_counterexample(
         return formatter.FormatResult(text.text + "# more\n")
 
     monkeypatch.setattr(formatter, "format_text", spoil)
-    found = fuzzing.fuzz(path, 1, 1)
+    found = fuzzing.fuzz_policies(path, 1, 1)
     assert found is not None
     assert found.problem.endswith("web.policy: fmt changes what it has formatted")
-    assert parser.parse(source.SourceText("x", files.POLICY)).diagnostics == ()
+    assert parser.parse_policy_text(source.SourceText("x", files.POLICY)).diagnostics == ()
 
 
 _OF_TESTS = (

@@ -92,12 +92,14 @@ def test_any_value_anywhere_is_taken_or_refused_and_updates_pass(
             changed, sort_keys=False, default_flow_style=style, allow_unicode=True
         )
         file.write_text(text, "utf-8")
-        done = running.run_suites([str(file)], is_update=True)
+        done = running.run_test_suites([str(file)], is_update=True)
         told = done.problems.get(str(file), "")
         assert done.results or folder in told or changed["tests"] == []
         failing = [result for result in done.results if result.mismatches]
         if failing:
-            file.write_text(updating.update_text(failing[0].case.suite, failing), "utf-8")
-            again = running.run_suites([str(file)])
+            file.write_text(
+                updating.update_expectations_text(failing[0].case.suite, failing), "utf-8"
+            )
+            again = running.run_test_suites([str(file)])
             assert [result.mismatches for result in again.results if result.mismatches] == []
             assert again.problems == {}

@@ -20,7 +20,7 @@ HEAD = "policies: [web.policy]\nnodes: {n1: {}}\nlint: {expect: [PLACE]}\n"
 def _run(folder: pathlib.Path, expected: str, policy: str = POLICY) -> running.PolicyTestRun:
     head = HEAD.replace("PLACE", expected)
     tests = "- {name: it, pod: {labels: {app: web}}, expect: {feasible: []}}\n"
-    return running.run_suites([files.write(folder, tests, head, policy)])
+    return running.run_test_suites([files.write(folder, tests, head, policy)])
 
 
 def _finding(folder: pathlib.Path) -> str:

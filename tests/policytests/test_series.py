@@ -58,7 +58,7 @@ def promtool() -> str:
 
 
 def _run(path: str, promtool: str | None) -> running.PolicyTestRun:
-    return running.run_suites([path], prometheus_bin=promtool)
+    return running.run_test_suites([path], prometheus_bin=promtool)
 
 
 @pytest.mark.e2e
@@ -153,7 +153,7 @@ def test_what_promtool_prints_is_read(
     line: str, labels: dict[str, str], value: float | None
 ) -> None:
     """Labels may hold any sign."""
-    (found,) = series._parse_answer(line, 60).series
+    (found,) = series._parse_promtool_answer(line, 60).series
     assert found.labels == labels
     if value is not None:
         assert found.value == value

@@ -47,7 +47,7 @@ def test_what_makes_no_sense_is_told_with_its_line(
 ) -> None:
     """Unknown names and fields are errors, never a test that passes."""
     path = files.expecting(tmp_path, expect, more)
-    done = running.run_suites([path])
+    done = running.run_test_suites([path])
     assert done.results == []
     assert problem in done.problems[path]
     assert done.problems[path].startswith(f"{path}:{TESTS_AT}: ")
@@ -79,7 +79,7 @@ def test_what_makes_no_sense_in_the_inputs_is_told(
     assert before in files.HEAD
     head = files.HEAD.replace(before, after, 1)
     path = files.write(tmp_path, "- {name: it, pod: web, expect: {node: n2}}\n", head)
-    done = running.run_suites([path])
+    done = running.run_test_suites([path])
     assert done.results == []
     assert problem in done.problems[path]
     if line is not None:
@@ -93,7 +93,7 @@ def test_all_faults_of_a_file_are_told_at_once(tmp_path: pathlib.Path) -> None:
     - {name: two, pod: web, expect: {node: n9}}
     """
     path = files.write(tmp_path, tests)
-    said = running.run_suites([path]).problems[path]
+    said = running.run_test_suites([path]).problems[path]
     assert [line.split(": ")[0] for line in said.splitlines()] == [
         f"{path}:{TESTS_AT}",
         f"{path}:{TESTS_AT + 1}",
@@ -104,7 +104,7 @@ def test_a_file_that_makes_no_sense_hides_no_other(tmp_path: pathlib.Path) -> No
     """The tests of other files run all the same, and the exit code tells of it."""
     (tmp_path / "wrong_test.yaml").write_text("tests: 1\n", "utf-8")
     files.expecting(tmp_path, "node: n2")
-    done = running.run_suites([str(tmp_path)])
+    done = running.run_test_suites([str(tmp_path)])
     assert [result.status for result in done.results] == ["pass"]
     assert done.problems == {
         str(tmp_path / "wrong_test.yaml"): f"{tmp_path}/wrong_test.yaml:1: `tests` must be a list"
@@ -118,7 +118,7 @@ def test_folders_are_searched_for_files_of_tests(tmp_path: pathlib.Path) -> None
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
     named = str(tmp_path / "fixture.yaml")
-    found = suites.discover_files([str(tmp_path), named, named])
+    found = suites.discover_test_files([str(tmp_path), named, named])
     assert [str(pathlib.Path(each).relative_to(tmp_path)) for each in found] == [
         "b_test.yaml",
         "deep/a_test.yml",
@@ -131,7 +131,7 @@ def test_every_file_that_is_read_is_known(tmp_path: pathlib.Path) -> None:
     (tmp_path / "cluster.yaml").write_text("kind: Unknown", "utf-8")
     head = files.HEAD.replace("[web.policy]", "['.', '*.policy']") + "cluster: cluster.yaml\n"
     path = files.write(tmp_path, "- {name: it, pod: web, expect: {node: n2}}\n", head)
-    done = running.run_suites([path])
+    done = running.run_test_suites([path])
     assert list(done.problems) == [path]
     names = ("", "cluster.yaml", "web.policy", "web_test.yaml")
     assert done.inputs == {str(tmp_path / name) for name in names}
@@ -146,7 +146,7 @@ def test_a_rule_is_named_in_full_where_its_name_is_not_clear(tmp_path: pathlib.P
         "- {name: it, pod: web, expect: {rejected: {n1: too-hot}}}\n",
         policy=f"{policy}\npolicy web2{other}",
     )
-    said = running.run_suites([path]).problems[path]
+    said = running.run_test_suites([path]).problems[path]
     assert said.endswith(
         "several rules are called `too-hot`: write `web/too-hot` or `web2/too-hot`"
     )

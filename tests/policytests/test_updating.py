@@ -39,15 +39,15 @@ def test_update_writes_what_happens_and_keeps_the_rest(
 ) -> None:
     """Values are replaced in place, comments and layout stay, and the result passes."""
     path = files.write(tmp_path, _test(wrong))
-    done = running.run_suites([path], is_update=True)
+    done = running.run_test_suites([path], is_update=True)
     assert done.problems == {}
-    text = updating.update_text(done.results[0].case.suite, done.results)
+    text = updating.update_expectations_text(done.results[0].case.suite, done.results)
     before = pathlib.Path(path).read_text("utf-8")
     unchanged = before.index("expect:") + len("expect:")
     assert text[:unchanged] == before[:unchanged]
     assert text == files.HEAD + "tests:\n" + _indented(_test(right))
     pathlib.Path(path).write_text(text, "utf-8")
-    assert [result.status for result in running.run_suites([path]).results] == ["pass", "pass"]
+    assert [result.status for result in running.run_test_suites([path]).results] == ["pass", "pass"]
 
 
 @pytest.mark.parametrize("wrong, right", WRONG_AND_RIGHT)
@@ -55,8 +55,8 @@ def test_line_ends_stay_as_they_are(tmp_path: pathlib.Path, wrong: str, right: s
     """In a file with CRLF nothing that is written has another line end, or half of one."""
     path = pathlib.Path(files.write(tmp_path, _test(wrong)))
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-    done = running.run_suites([str(path)], is_update=True)
-    text = updating.update_text(done.results[0].case.suite, done.results)
+    done = running.run_test_suites([str(path)], is_update=True)
+    text = updating.update_expectations_text(done.results[0].case.suite, done.results)
     expected = files.HEAD + "tests:\n" + _indented(_test(right))
     assert text == expected.replace("\n", "\r\n")
 
@@ -77,8 +77,8 @@ def test_several_tests_of_a_file_are_updated_at_once(tmp_path: pathlib.Path) -> 
     """Edits do not shift each other."""
     tests = "".join(f"- {{name: t{n}, pod: web, expect: {{node: n{n}}}}}\n" for n in (1, 2, 3, 4))
     path = files.write(tmp_path, tests)
-    done = running.run_suites([path])
-    text = updating.update_text(done.results[0].case.suite, done.results)
+    done = running.run_test_suites([path])
+    text = updating.update_expectations_text(done.results[0].case.suite, done.results)
     assert text.count("node: n2") == 4
 
 
@@ -89,9 +89,9 @@ def test_an_aliased_expectation_is_not_updated(tmp_path: pathlib.Path) -> None:
 - {name: two, pod: web, expect: *one}
 """
     path = files.write(tmp_path, tests)
-    done = running.run_suites([path])
+    done = running.run_test_suites([path])
     with pytest.raises(errors.InputError, match=r"web_test.yaml:\d+: an alias repeats this expect"):
-        updating.update_text(done.results[0].case.suite, done.results)
+        updating.update_expectations_text(done.results[0].case.suite, done.results)
     path = files.write(
         tmp_path,
         """\
@@ -99,7 +99,7 @@ def test_an_aliased_expectation_is_not_updated(tmp_path: pathlib.Path) -> None:
 - {name: two, pod: *pod, expect: {node: n4}}
 """,
     )
-    done = running.run_suites([path])
-    text = updating.update_text(done.results[0].case.suite, done.results)
+    done = running.run_test_suites([path])
+    text = updating.update_expectations_text(done.results[0].case.suite, done.results)
     assert text.count("node: n2") == 2
     assert text.count("*pod, expect: {node: n2}") == 1

@@ -25,7 +25,7 @@ def checked(*rules: str) -> checker.CheckResult:
 
 def test_an_error_of_lint_takes_the_program_away() -> None:
     """It is shown like any other, with the way past it."""
-    found = lint_gate.refuse_errors(checked("# above", NEVER))
+    found = lint_gate.refuse_lint_errors(checked("# above", NEVER))
     assert found.program is None
     (fault,) = found.diagnostics
     assert (fault.code, fault.severity, fault.span.line) == (
@@ -33,14 +33,14 @@ def test_an_error_of_lint_takes_the_program_away() -> None:
         diagnostics.Severity.ERROR,
         4,
     )
-    shown = rendering.render(fault, found.texts)
+    shown = rendering.render_diagnostic(fault, found.texts)
     assert "error[PS201]" in shown
     assert "`# policysched: ignore[PS201] WHY`" in shown
 
 
 def test_it_may_be_only_warned_of() -> None:
     """The program stays."""
-    found = lint_gate.downgrade_errors(checked(NEVER))
+    found = lint_gate.downgrade_lint_errors(checked(NEVER))
     assert found.program is not None
     assert [(each.code, each.severity.value) for each in found.diagnostics] == [
         ("PS201", "warning")
@@ -62,13 +62,13 @@ def test_it_may_be_only_warned_of() -> None:
 def test_what_is_left_as_it_is(rules: tuple[str, ...]) -> None:
     """Whatever lint calls no error, and what the checker has refused before."""
     result = checked(*rules)
-    assert lint_gate.refuse_errors(result) == result
-    assert lint_gate.downgrade_errors(result) == result
+    assert lint_gate.refuse_lint_errors(result) == result
+    assert lint_gate.downgrade_lint_errors(result) == result
 
 
 def test_only_rules_that_need_nothing_but_the_texts() -> None:
     """A version must not be bad by what the cluster has at the moment."""
-    chosen = lint_gate._only_errors()
+    chosen = lint_gate._make_error_only_settings()
     offline = {each.code: each.severity for each in registry.list_offline_rules()}
     assert chosen.select
     assert {offline[code] for code in chosen.select} == {diagnostics.Severity.ERROR}
@@ -82,9 +82,9 @@ def test_a_fault_of_a_rule_lets_the_version_pass(
     def fail(*_: object) -> NoReturn:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(linter, "lint", fail)
+    monkeypatch.setattr(linter, "lint_program", fail)
     result = checked(NEVER)
-    assert lint_gate.refuse_errors(result) == result
+    assert lint_gate.refuse_lint_errors(result) == result
     assert "could not be linted" in caplog.text
 
 
@@ -99,6 +99,6 @@ def test_rules_without_end_are_not_compared_pair_by_pair(count: int, is_compared
         for side in sides
         for number in range(count)
     ]
-    found = lint_gate.downgrade_errors(checked(*rules))
+    found = lint_gate.downgrade_lint_errors(checked(*rules))
     assert found.program is not None
     assert any(each.code == "PS212" for each in found.diagnostics) is is_compared

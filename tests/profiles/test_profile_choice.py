@@ -51,7 +51,7 @@ def test_pods_that_nobody_tries_are_not_queued() -> None:
     choice = profile_choice.ProfileChoice(both)
     gated = builders.make_pod("p").scheduler_name("a").gates("example.com/quota").build()
     pods = [_pod("a"), _pod("x"), pod_shape.PodShapes().make_info(gated)]
-    assert [choice.queues(pod) for pod in pods] == [True, False, False]
+    assert [choice.would_be_queued(pod) for pod in pods] == [True, False, False]
     assert not choice.left_out
 
 

@@ -193,7 +193,9 @@ class World:
         self._current = Hostile((), lambda _: fake.success([]))
         self._ticks = 0.0
         self._time = virtual_time.VirtualTime(clocks.ManualClock(builders.EPOCH))
-        self._cluster = api_server.ApiServer(self._time.clock, random.Random(1), self._time.sleep)
+        self._cluster = api_server.SimulatedApiServer(
+            self._time.clock, random.Random(1), self._time.sleep
+        )
         server.answer = self._answer
         self._make_scheduler()
         self._make_source(server.url)
@@ -211,7 +213,7 @@ class World:
         )
         self._metrics = found.metrics
         self.scheduler.decisions.listeners.append(self._compare)
-        self._driver = driver.Driver(self._cluster, self.scheduler, self._time)
+        self._driver = driver.SimulationDriver(self._cluster, self.scheduler, self._time)
 
     def _make_source(self, url: str) -> None:
         around = sources.SourceDependencies(
@@ -248,7 +250,7 @@ class World:
             node = builders.make_node(name).capacity(cpu="64", memory="64Gi")
             addresses = (objects.NodeAddress("InternalIP", address),)
             self._cluster.nodes.create(node._status(addresses=addresses).build())
-        await self._driver.advance(1000.0)
+        await self._driver.advance_time(1000.0)
         task = asyncio.create_task(
             self.live.run(
                 self.scheduler.events.refresh_metrics,
@@ -266,10 +268,10 @@ class World:
     async def refresh(self, hostile: Hostile, name: str) -> None:
         """Let the server answer so for one refresh, and place a pod by what came."""
         self._current = hostile
-        await self._driver.advance(2.0)
+        await self._driver.advance_time(2.0)
         pod = builders.make_pod(name).requests(cpu="1m")
         self._cluster.pods.create(pod.scheduler_name(PROFILE).build())
-        await self._driver.advance(REFRESH_SECONDS - 2.0)
+        await self._driver.advance_time(REFRESH_SECONDS - 2.0)
 
     def _compare(
         self,

@@ -54,7 +54,9 @@ def _answer(
 def _join(
     answer: answers.InstantVector, *, has_freshness: bool = True, **changes: object
 ) -> object:
-    found = joining.join(answer, _metric(**changes), NAMES, NOW, has_freshness=has_freshness)
+    found = joining.join_instant_vector(
+        answer, _metric(**changes), NAMES, NOW, has_freshness=has_freshness
+    )
     samples = {
         node: (sample.value, NOW - sample.measured_at_seconds)
         for node, sample in found.samples.items()
@@ -168,15 +170,17 @@ def test_no_sample_is_made_up(answers_: list[answers.InstantVector], has_freshne
     kept = latest_samples.LatestSamples()
     for number, answer in enumerate(answers_):
         now = NOW + 10 * number
-        joined = joining.join(answer, _metric(), NAMES, now, has_freshness=has_freshness)
+        joined = joining.join_instant_vector(
+            answer, _metric(), NAMES, now, has_freshness=has_freshness
+        )
         assert not joined.samples.keys() & joined.without_value
-        kept.update(joined, NAMES, now, MAX_AGE)
+        kept.update_samples(joined, NAMES, now, MAX_AGE)
         assert not kept.samples.keys() & joined.without_value
         given_values = {
             (node, series.value)
             for each in answers_[: number + 1]
             for series in each.series
-            for node in NAMES.find(series.labels["instance"])
+            for node in NAMES.find_nodes(series.labels["instance"])
         }
         for node, sample in kept.samples.items():
             assert math.isfinite(sample.value)
@@ -190,10 +194,10 @@ def test_a_clock_that_is_set_back_blocks_nothing(back: float, value: float) -> N
     """What was kept lies in the future then, unless it was a mere correction."""
     kept = latest_samples.LatestSamples()
     samples = {name: metric_table.Sample(0.5, NOW) for name in ("n1", "n2")}
-    kept.update(joining.NodeSamples(dict(samples)), NAMES, NOW, MAX_AGE)
+    kept.update_samples(joining.NodeSamples(dict(samples)), NAMES, NOW, MAX_AGE)
     now = NOW - back
     new = {"n1": metric_table.Sample(0.9, now - 2)}
-    kept.update(joining.NodeSamples(new), NAMES, now, MAX_AGE)
+    kept.update_samples(joining.NodeSamples(new), NAMES, now, MAX_AGE)
     assert kept.samples["n1"].value == value
     assert all(each.measured_at_seconds <= now + 1 for each in kept.samples.values())
 
@@ -204,8 +208,11 @@ def test_an_older_sample_does_not_replace_a_newer_one() -> None:
 
     def take(value: float, age: float, at: float) -> None:
         answer = _answer([("n1", value)], {"n1": EVALUATED - age})
-        kept.update(
-            joining.join(answer, _metric(), NAMES, at, has_freshness=True), NAMES, at, MAX_AGE
+        kept.update_samples(
+            joining.join_instant_vector(answer, _metric(), NAMES, at, has_freshness=True),
+            NAMES,
+            at,
+            MAX_AGE,
         )
 
     take(0.5, 2, NOW)

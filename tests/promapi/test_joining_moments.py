@@ -92,8 +92,8 @@ async def test_the_loop_goes_on_while_an_answer_is_joined() -> None:
         seen.append((threading.current_thread() is threading.main_thread(), len(names)))
         return "joined"
 
-    first = asyncio.create_task(joins.run(NODES[:1], work))
-    second = asyncio.create_task(joins.run(NODES, work))
+    first = asyncio.create_task(joins.run_with_node_names(NODES[:1], work))
+    second = asyncio.create_task(joins.run_with_node_names(NODES, work))
     await asyncio.sleep(0)
     assert not first.done()
     released.set()

@@ -103,11 +103,13 @@ async def test_a_dead_source_is_asked_ever_more_seldom(caplog: pytest.LogCapture
             pauses = [b - a for a, b in itertools.pairwise(failed[8:])]
             assert all(15 <= pause <= 30 for pause in pauses)
             assert [change.is_up for change in world.changes] == [False]
-            assert world.live.health()[0].problem == "connection refused"
+            assert world.live.get_server_health()[0].problem == "connection refused"
             server.reply = lambda _: worlds.answer({"n1": 0.5})
             await world.time.advance(31)
             assert [change.is_up for change in world.changes] == [False, True]
-            assert {world.table.sample(f"m{i}", "n1") is not None for i in range(3)} == {True}
+            assert {world.table.get_newest_sample(f"m{i}", "n1") is not None for i in range(3)} == {
+                True
+            }
             before = len(server.asked)
             await world.time.advance(60)
             assert len(server.asked) - before == 18
@@ -158,7 +160,7 @@ async def test_a_query_that_always_fails_leaves_the_others_alone(
     world.server.reply = lambda q: failed if "slow" in q else worlds.answer({"n1": 0.5})
     async with running(world):
         await world.time.advance(599)
-        queries = {stats.name: stats.queries for stats in world.live.stats()}
+        queries = {stats.name: stats.queries for stats in world.live.get_metric_stats()}
     assert {name: queries[name] for name in ("m0", "m1", "m2")} == {"m0": 40, "m1": 40, "m2": 40}
     assert 10 <= queries["slow"] <= 12
     assert world.changes == []
@@ -187,7 +189,7 @@ async def test_a_bad_query_is_no_outage() -> None:
     world.server.reply = lambda q: refused if "m1" in q else worlds.answer({"n1": 0.5})
     async with running(world):
         await world.time.advance(59)
-        by_name = {stats.name: stats for stats in world.live.stats()}
+        by_name = {stats.name: stats for stats in world.live.get_metric_stats()}
     assert [by_name[f"m{i}"].queries for i in range(3)] == [6, 8, 6]
     assert by_name["m1"].problem == "HTTP 422: too many samples"
     assert by_name["m1"].counts == {Cause.REFUSED: 8}
@@ -228,7 +230,7 @@ async def test_each_source_has_its_own_health() -> None:
     async with running(world):
         await world.time.advance(59)
     assert len(world.servers["default"].asked) == 6
-    assert {each.name: each.is_up for each in world.live.health()} == {
+    assert {each.name: each.is_up for each in world.live.get_server_health()} == {
         "east": False,
         "default": True,
     }
@@ -262,7 +264,7 @@ async def test_a_clock_that_is_set_back_stops_no_metric() -> None:
     async with running(world):
         await world.time.advance(25)
         age_before = world.ages()["n2"][1]
-        clock.jump(-3600)
+        clock.jump_wall_clock(-3600)
         values = {"n1": 0.9}
         await world.time.advance(15)
         found, age = world.ages()["n1"]
@@ -344,7 +346,7 @@ async def test_a_replaced_node_starts_without_samples() -> None:
         world.server.reply = lambda _: worlds.answer({"10.0.0.2:1": 0.7})
         await world.time.advance(10)
         assert world.ages().keys() == {"n3"}
-        assert world.table.sample("cpu", "n2") is None
+        assert world.table.get_newest_sample("cpu", "n2") is None
 
 
 @asynchronous
@@ -466,9 +468,11 @@ async def test_metrics_may_change_while_it_runs() -> None:
         await world.time.advance(2)
         asked = world.server.asked[before:]
         assert sorted("other" in query for _, query in asked) == [False, True]
-        samples = {f"m{i}": world.table.sample(f"m{i}", "n1") is not None for i in range(4)}
+        samples = {
+            f"m{i}": world.table.get_newest_sample(f"m{i}", "n1") is not None for i in range(4)
+        }
         assert samples == {"m0": True, "m1": False, "m2": False, "m3": False}
-    assert [stats.name for stats in world.live.stats()] == ["m0", "m1", "m3"]
+    assert [stats.name for stats in world.live.get_metric_stats()] == ["m0", "m1", "m3"]
 
 
 @asynchronous
@@ -482,7 +486,9 @@ async def test_policies_that_come_again_and_again_ask_no_more_than_they_need() -
             world.live.set_metrics(kept)
             await world.time.advance(3)
             present = {metric.key for metric in kept}
-            found = {m.key for m in declared if world.table.sample(m.key, "n1") is not None}
+            found = {
+                m.key for m in declared if world.table.get_newest_sample(m.key, "n1") is not None
+            }
             assert found == present
         world.live.set_metrics(declared[:1])
         before = len(world.server.asked)
@@ -505,8 +511,8 @@ async def test_metrics_that_are_gone_leave_nothing() -> None:
             world.live.set_metrics(worlds.metrics(named))
             await world.time.advance(3)
         assert world.table.metric_count == 3
-        assert len(world.live.stats()) == 3
-        assert sum(sum(each.durations.counts) for each in world.live.stats()) == 3
+        assert len(world.live.get_metric_stats()) == 3
+        assert sum(sum(each.durations.counts) for each in world.live.get_metric_stats()) == 3
 
 
 @asynchronous
@@ -588,7 +594,7 @@ async def test_everything_is_closed_at_the_end() -> None:
 async def test_the_start_waits_for_the_first_answers_of_sources_that_answer() -> None:
     """A source that is down is not waited for."""
     world = worlds.World(worlds.metrics(_three()))
-    waiting = asyncio.create_task(world.live.wait_asked())
+    waiting = asyncio.create_task(world.live.wait_until_metrics_asked())
     async with running(world):
         assert not waiting.done()
         world.server.reply = lambda _: failures.QueryError(Cause.UNREACHABLE, "no")
@@ -607,12 +613,12 @@ def test_no_answer_makes_up_a_sample(bodies: list[bytes]) -> None:
         left = list(bodies)
 
         def reply(_: str) -> answers.InstantVector:
-            return answers.decode(left.pop() if left else b"", "application/json")
+            return answers.decode_instant_vector(left.pop() if left else b"", "application/json")
 
         world.server.reply = reply
         async with running(world):
             await world.time.advance(45)
-            column = world.table.column("cpu", ["n1", "n2"], 0)
+            column = world.table.get_metric_column("cpu", ["n1", "n2"], 0)
             assert np.isfinite(column.values).all()
             assert (column.measured_at_seconds <= world.now_seconds).all()
             assert not np.isnan(column.measured_at_seconds).any()

@@ -45,7 +45,7 @@ class _Cluster:
 
     @property
     def stats(self) -> status.MetricStats:
-        (found,) = self.live.stats()
+        (found,) = self.live.get_metric_stats()
         return found
 
     @contextlib.asynccontextmanager
@@ -148,6 +148,6 @@ async def test_one_request_brings_the_samples_of_all_nodes() -> None:
     with fake.FakePrometheus(answer) as server:
         cluster = _Cluster(server.url)
         async with cluster.running():
-            await cluster.live.wait_asked()
+            await cluster.live.wait_until_metrics_asked()
             assert {n: s.value for n, s in cluster.samples.items()} == {"n1": 0.25, "n2": 0.5}
             assert len(server.requests) == cluster.stats.queries == 1

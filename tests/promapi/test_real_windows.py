@@ -58,7 +58,7 @@ class _Scheduler:
             )
         )
         try:
-            await self.live.wait_asked()
+            await self.live.wait_until_metrics_asked()
             yield
         finally:
             task.cancel()
@@ -74,14 +74,14 @@ class _Scheduler:
 
     def newest_seconds(self, node: str) -> float:
         """Return when the newest sample of a node was measured."""
-        sample = self.table.sample("m", node)
+        sample = self.table.get_newest_sample("m", node)
         assert sample is not None
         return sample.measured_at_seconds
 
     def value(self, node: str, function: Any, quantile: float | None) -> float:
         """Return what rules see of a node."""
         aggregate = metric_windows.WindowAggregate(self.window_seconds, function, quantile)
-        column = self.table.column("m", list(NODES), 0, aggregate)
+        column = self.table.get_metric_column("m", list(NODES), 0, aggregate)
         return float(column.values[NODES.index(node)])
 
 
@@ -128,7 +128,7 @@ async def _has_a_window_at_once(server: prometheus.Prometheus) -> bool:
     """Say whether a scheduler that starts now has the window; not if a scrape comes meanwhile."""
     scheduler = _Scheduler(server.url, "load", "5s", 590.0)
     async with scheduler.running():
-        (stats,) = scheduler.live.stats()
+        (stats,) = scheduler.live.get_metric_stats()
         assert stats.queries == 2
         return _is_equal(scheduler, server, "load{}", late_seconds=2.0)
 

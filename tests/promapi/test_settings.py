@@ -55,7 +55,9 @@ BASIC = settings.BasicAuth("u", password="p")
 )
 def test_settings_that_make_no_sense(options: dict[str, Any], problem: str) -> None:
     """One sentence says what is wrong, without secrets."""
-    found = settings.problem(settings.PrometheusSource(**{"url": "http://h", **options}))
+    found = settings.find_source_problem(
+        settings.PrometheusSource(**{"url": "http://h", **options})
+    )
     assert bool(found) == bool(problem)
     assert problem in found
 
@@ -85,11 +87,11 @@ def test_settings_that_make_no_sense(options: dict[str, Any], problem: str) -> N
 @pytest.mark.parametrize("name", ["", "east="])
 def test_a_password_in_a_url_is_not_shown(url: str, name: str) -> None:
     """Whatever is wrong with the URL besides."""
-    found = settings.problem(settings.PrometheusSource(url))
+    found = settings.find_source_problem(settings.PrometheusSource(url))
     assert found
     assert "hunter2" not in found
     with pytest.raises(errors.UsageError) as caught:
-        settings.from_option(name + url)
+        settings.parse_prometheus_option(name + url)
     assert "hunter2" not in str(caught.value)
 
 
@@ -103,14 +105,14 @@ def test_a_password_in_a_url_is_not_shown(url: str, name: str) -> None:
 )
 def test_an_option_names_a_server(text: str, name: str, address: str) -> None:
     """With the name that metrics give it, or as the one of metrics that give none."""
-    found, source = settings.from_option(text)
+    found, source = settings.parse_prometheus_option(text)
     assert (found, source.address) == (name, address)
 
 
 def test_an_option_that_is_no_url_is_refused() -> None:
     """As every option that makes no sense."""
     with pytest.raises(errors.UsageError, match="--prometheus: `east` is no URL"):
-        settings.from_option("east")
+        settings.parse_prometheus_option("east")
 
 
 @pytest.mark.parametrize(
@@ -119,7 +121,7 @@ def test_an_option_that_is_no_url_is_refused() -> None:
 )
 def test_the_source_of_metrics_that_name_none(names: list[str], expected: str | None) -> None:
     """The only one, or the one called so."""
-    assert settings.default_name(names) == expected
+    assert settings.get_default_source_name(names) == expected
 
 
 def test_the_configuration_of_the_docs_is_one() -> None:

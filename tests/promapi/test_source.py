@@ -34,10 +34,12 @@ class _Hanging:
         """Nothing is open."""
 
 
-def _source(connection: sources.QueryClient, timeout_seconds: float) -> sources.Source:
+def _source(
+    connection: sources.QueryClient, timeout_seconds: float
+) -> sources.PrometheusQuerySource:
     config = settings.PrometheusSource("http://x", timeout_seconds=timeout_seconds)
     around = sources.SourceDependencies(clocks.SystemClock(), random.Random(1))
-    return sources.Source("p", config, connection, around)
+    return sources.PrometheusQuerySource("p", config, connection, around)
 
 
 @asynchronous
@@ -113,13 +115,13 @@ def test_pauses_grow_with_failures_and_end_with_success() -> None:
         clock.advance(0.1)
         found.note_failure(started, None)
         found.note_failure(started, None)
-        pauses.append(found.wait_seconds())
+        pauses.append(found.get_wait_seconds())
         clock.advance(pauses[-1])
     assert found.failures == 8
     for pause, most in zip(pauses, [1, 2, 4, 8, 16, 30, 30, 30], strict=True):
         assert most / 2 <= pause <= most
     found.note_success()
-    assert (found.failures, found.wait_seconds()) == (0, 0.0)
+    assert (found.failures, found.get_wait_seconds()) == (0, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -129,4 +131,4 @@ def test_a_server_may_ask_for_a_longer_pause(asked_for: float, pause: float) -> 
     """Not for a shorter one, and not for ever."""
     found = circuit.CircuitBreaker(clocks.ManualClock(builders.EPOCH), random.Random(1))
     found.note_failure(0.0, asked_for)
-    assert pause / 2 <= found.wait_seconds() <= pause
+    assert pause / 2 <= found.get_wait_seconds() <= pause

@@ -88,12 +88,12 @@ def _keep(world: worlds.World, text: str, windows: dict[str, float]) -> None:
 async def _begin(world: worlds.World) -> None:
     """Let first answers come, and what is done piece by piece after them."""
     await world.time.advance(1)
-    await virtual_time.settle(rounds=50)
+    await virtual_time.run_ready_tasks(rounds=50)
 
 
 def _value(world: worlds.World, function: Any = "min", seconds: float = WINDOW) -> float:
     aggregate = metric_windows.WindowAggregate(seconds, function)
-    return float(world.table.column("cpu", ["n1"], 0, aggregate).values[0])
+    return float(world.table.get_metric_column("cpu", ["n1"], 0, aggregate).values[0])
 
 
 # --- how often --------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ async def test_one_range_query_for_each_metric_with_a_window() -> None:
     lengths = sorted(steps.last_seconds - steps.first_seconds for _, _, steps in ranges)
     assert lengths == pytest.approx([80.0, 320.0]), "the window, and how old its end may be"
     assert {steps.step_seconds for _, _, steps in ranges} == {10.0}
-    assert [stats.queries for stats in world.live.stats()] == [60, 61, 60, 61]
+    assert [stats.queries for stats in world.live.get_metric_stats()] == [60, 61, 60, 61]
 
 
 @asynchronous
@@ -149,7 +149,7 @@ async def test_new_policies_ask_for_what_they_need_more() -> None:
 )
 def test_moments_of_a_range(length: float, step: float, count: int) -> None:
     """They end now; where there would be too many the oldest are given up."""
-    steps = range_answers.steps_until(SERVER_NOW, length, step)
+    steps = range_answers.make_steps_until(SERVER_NOW, length, step)
     assert steps.count == count
     assert steps.last_seconds == SERVER_NOW
     assert steps.first_seconds == SERVER_NOW - (count - 1) * step
@@ -162,7 +162,7 @@ def test_moments_of_a_range(length: float, step: float, count: int) -> None:
 async def test_a_window_is_whole_once_the_first_values_are_there() -> None:
     """The start waits for it, and each scrape is in it once, at its own time on our clock."""
     world, _ = _world()
-    waiting = asyncio.create_task(world.live.wait_asked())
+    waiting = asyncio.create_task(world.live.wait_until_metrics_asked())
     async with running(world):
         await _begin(world)
         assert waiting.done()
@@ -197,7 +197,7 @@ async def test_a_source_that_is_down_at_the_start_is_asked_once_it_answers() -> 
     """Nobody waits for that, and the window is whole nevertheless."""
     world, scrapes = _world()
     world.server.reply = lambda _: failures.QueryError(Cause.UNREACHABLE, "no")
-    waiting = asyncio.create_task(world.live.wait_asked())
+    waiting = asyncio.create_task(world.live.wait_until_metrics_asked())
     async with running(world):
         await world.time.advance(60)
         assert waiting.done()
@@ -216,7 +216,7 @@ async def test_without_an_answer_the_window_fills_as_samples_come(
     """It is told and counted, and neither a second try nor an outage."""
     world, _ = _world()
     world.server.reply_to_range = lambda _: failures.QueryError(cause, "too much")
-    waiting = asyncio.create_task(world.live.wait_asked())
+    waiting = asyncio.create_task(world.live.wait_until_metrics_asked())
     async with running(world):
         await _begin(world)
         assert waiting.done()
@@ -239,7 +239,7 @@ async def test_what_nobody_foresaw_is_survived(caplog: pytest.LogCaptureFixture)
         raise ZeroDivisionError
 
     world.server.reply_to_range = fail
-    waiting = asyncio.create_task(world.live.wait_asked())
+    waiting = asyncio.create_task(world.live.wait_until_metrics_asked())
     async with running(world):
         await _begin(world)
         assert waiting.done()
@@ -291,13 +291,13 @@ def test_no_range_answer_makes_up_a_sample(body: bytes) -> None:
         world, _ = _world()
 
         def reply(steps: range_answers.RangeSteps) -> sample_matrix.SampleMatrix:
-            return range_answers.decode(body, "application/json", steps)
+            return range_answers.decode_range_answer(body, "application/json", steps)
 
         world.server.reply_to_range = reply
         async with running(world):
             await _begin(world)
             aggregate = metric_windows.WindowAggregate(WINDOW, "max")
-            column = world.table.column("cpu", ["n1", "n2"], 0, aggregate)
+            column = world.table.get_metric_column("cpu", ["n1", "n2"], 0, aggregate)
             assert (column.measured_at_seconds <= world.now_seconds).all()
             has_one = column.measured_at_seconds > -math.inf
             assert has_one[0]
@@ -323,7 +323,7 @@ def test_the_difference_of_clocks_is_steady() -> None:
         (1040.0, 460.0, 0.1),
         (1050.0, 468.0, 0.1),
     ]:
-        clock.compare(evaluated, sent, duration)
+        clock.compare_with_server(evaluated, sent, duration)
         found.append(clock.behind_seconds)
     assert found == [600.0, 600.0, 600.0, 605.0, 580.0, 582.0]
 

@@ -218,7 +218,7 @@ class World:
 
     def stats(self) -> status.MetricStats:
         """Return how the only metric is doing."""
-        (found,) = self.live.stats()
+        (found,) = self.live.get_metric_stats()
         return found
 
     async def wait_synced(self) -> None:
@@ -250,7 +250,7 @@ class World:
         """Return node → (value, age in seconds)."""
         found = {}
         for each in self.nodes:
-            sample = self.table.sample(metric, each.name)
+            sample = self.table.get_newest_sample(metric, each.name)
             if sample is not None:
                 age = self.now_seconds - sample.measured_at_seconds
                 found[each.name] = (sample.value, round(age, 3))

@@ -93,7 +93,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.bench.move(event)
         for missed in self.missed.values():
             missed.add(interested)
-        for queued in self.bench.queue._unschedulable.pods():
+        for queued in self.bench.queue._unschedulable.list_pods():
             assert queued.is_gated or interested not in queued.unschedulable_plugins
 
     @rule(name=NAMES)
@@ -108,9 +108,9 @@ class QueueMachine(RuleBasedStateMachine):
         """Time passes: nobody's backoff is over and nobody waits for more than 5.5 minutes."""
         self.bench.advance(seconds)
         now_seconds = self.bench.clock.monotonic_seconds()
-        for queued in self.bench.queue._backoff.pods():
+        for queued in self.bench.queue._backoff.list_pods():
             assert queued.backoff_until_seconds > now_seconds
-        for queued in self.bench.queue._unschedulable.pods():
+        for queued in self.bench.queue._unschedulable.list_pods():
             assert queued.is_gated or now_seconds - queued.timestamp_seconds <= 330.0
 
     @rule()
@@ -119,17 +119,19 @@ class QueueMachine(RuleBasedStateMachine):
         self.bench.queue.set_profiles({"default-scheduler": fakes.FakeProfile()})
         for missed in self.missed.values():
             missed |= {"Fit", "Affinity"}
-        assert all(queued.is_gated for queued in self.bench.queue._unschedulable.pods())
+        assert all(queued.is_gated for queued in self.bench.queue._unschedulable.list_pods())
 
     # --- what holds
 
     @invariant()
     def every_pod_is_in_one_place(self) -> None:
         """Waiting pods are in exactly one queue, pods in flight in none."""
-        found = sorted(queued.info.pod.metadata.name for queued in self.bench.queue.pods())
+        found = sorted(
+            queued.info.pod.metadata.name for queued in self.bench.queue.list_waiting_pods()
+        )
         assert found == sorted(self.waiting)
         assert self.bench.queue.in_flight_count == len(self.in_flight)
-        assert sum(self.bench.queue.pending_pods().values()) == len(self.waiting)
+        assert sum(self.bench.queue.count_pending_pods().values()) == len(self.waiting)
 
     @invariant()
     def gates_hold(self) -> None:

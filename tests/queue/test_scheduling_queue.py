@@ -409,7 +409,7 @@ class TestGates:
         bench = fakes.Bench()
         gated = builders.make_pod("a").gates("wait")
         bench.add(gated)
-        assert bench.queue.pending_pods()["gated"] == 1
+        assert bench.queue.count_pending_pods()["gated"] == 1
         bench.move(fakes.NODE_ADD)
         bench.move(events.FORCE_ACTIVATE)
         bench.advance(1000)
@@ -581,8 +581,8 @@ class TestNominations:
         bench = fakes.Bench()
         bench.add(builders.make_pod("a").gates("wait").nominated("n1"))
         bench.add(builders.make_pod("b").nominated("n1"))
-        assert bench.queue.nominator.node_of(fakes.uid("a")) is None
-        assert bench.queue.nominator.node_of(fakes.uid("b")) == "n1"
+        assert bench.queue.nominator.get_nominated_node(fakes.uid("a")) is None
+        assert bench.queue.nominator.get_nominated_node(fakes.uid("b")) == "n1"
 
 
 class TestTimers:
@@ -627,7 +627,7 @@ class TestChanges:
         for name in places:
             bench.queue.delete(fakes.uid(name))
             assert bench.where(name) == "gone"
-        assert bench.queue.pods() == []
+        assert bench.queue.list_waiting_pods() == []
 
     def test_an_update_of_an_unknown_pod_adds_it(self) -> None:
         """An update may be the first that is heard of a pod."""
@@ -679,7 +679,7 @@ class TestChanges:
         bench.attempt("Fit")
         bench.move(fakes.NODE_ADD)
         bench.add("b")
-        assert bench.queue.pending_pods() == {
+        assert bench.queue.count_pending_pods() == {
             "active": 1,
             "backoff": 1,
             "unschedulable": 0,

@@ -112,7 +112,9 @@ def is_about(policy: checked.CheckedPolicy, binding: objects.Binding) -> bool:
 def amount(amounts: objects.ResourceList, resource: str) -> int:
     """Return an amount: milli of cpu, else whole units."""
     text = amounts.get(resource, 0)
-    return quantity.milli_value(text) if resource == "cpu" else quantity.value(text)
+    return (
+        quantity.parse_milli_units(text) if resource == "cpu" else quantity.parse_whole_units(text)
+    )
 
 
 def number(expr: checked_expr.TypedExpr, world: World, cluster: objects.Cluster) -> float | None:
@@ -184,7 +186,7 @@ def is_out(expr: checked_expr.TypedExpr, world: World) -> bool:
         case checked_expr.ValueWithFallback(value=value, fallback=fallback):
             return is_out(value, world) and is_out(fallback, world)
         case _:
-            return any(is_out(child, world) for child in checked_expr.children(expr))
+            return any(is_out(child, world) for child in checked_expr.list_operands(expr))
 
 
 # --- rules ---------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ class Moment:
         found: dict[str, list[answers.InstantVectorSample]] = {}
         for series in answer.series:
             text = series.labels.get(label, "")
-            nodes = names.find(text) if text else frozenset()
+            nodes = names.find_nodes(text) if text else frozenset()
             if len(nodes) == 1:
                 (node,) = nodes
                 found.setdefault(node, []).append(series)

@@ -94,7 +94,7 @@ def is_out(expr: checked_expr.TypedExpr, place: Place) -> bool:
         case checked_expr.ValueWithFallback(value=value, fallback=fallback):
             return is_out(value, place) and is_out(fallback, place)
         case _:
-            return any(is_out(child, place) for child in checked_expr.children(expr))
+            return any(is_out(child, place) for child in checked_expr.list_operands(expr))
 
 
 def node_resource(kind: str, resource: str, place: Place) -> int:

@@ -83,7 +83,10 @@ def refreshed(judge: policy_pods.Judge, metric: str) -> None:
         if isinstance(rule, checked.RejectRule) and rule.until is not None
     }
     for (when, until), profile in found.items():
-        if metric not in (*checked_expr.metrics_of(when), *checked_expr.metrics_of(until)):
+        if metric not in (
+            *checked_expr.list_read_metrics(when),
+            *checked_expr.list_read_metrics(until),
+        ):
             continue
         held = judge.world.held.setdefault((when, until), set())
         metrics = {each.key: each for each in profile.metrics}

@@ -143,7 +143,10 @@ def qos_class(pod: objects.Pod) -> str:
     """Return the QoS class by the definition of the Kubernetes documentation."""
     asked = [c.resources for c in (*pod.spec.containers, *pod.spec.init_containers)]
     amounts = [
-        (quantity.milli_value(r.requests.get(n, 0)), quantity.milli_value(r.limits.get(n, 0)))
+        (
+            quantity.parse_milli_units(r.requests.get(n, 0)),
+            quantity.parse_milli_units(r.limits.get(n, 0)),
+        )
         for r in asked
         for n in ("cpu", "memory")
     ]

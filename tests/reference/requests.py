@@ -120,7 +120,7 @@ def _is_sidecar(container: objects.Container) -> bool:
 
 
 def _exact(resources: objects.ResourceList) -> Exact:
-    return {name: quantity.parse(str(text)) for name, text in resources.items()}
+    return {name: quantity.parse_quantity(str(text)) for name, text in resources.items()}
 
 
 def _sum(parts: list[Exact]) -> Exact:

@@ -165,7 +165,9 @@ def node_ports(pod: objects.Pod, node: objects.Node, cluster: Cluster) -> Answer
 def allocatable(node: objects.Node, resource: str) -> int:
     """Return what a node offers, in milli-CPU or whole units."""
     text = str(node.status.allocatable.get(resource, 0))
-    return quantity.milli_value(text) if resource == "cpu" else quantity.value(text)
+    return (
+        quantity.parse_milli_units(text) if resource == "cpu" else quantity.parse_whole_units(text)
+    )
 
 
 def used(node: objects.Node, resource: str, cluster: Cluster) -> int:

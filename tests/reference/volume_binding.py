@@ -236,8 +236,8 @@ def find_volumes(claims: list[Claim], node: objects.Node, stored: Stored) -> tup
 def size(item: Volume | Claim) -> float:
     """Return how large a volume is, or a claim wants it to be."""
     if isinstance(item, Volume):
-        return float(quantity.parse(str(item.spec.capacity.get("storage", 0))))
-    return float(quantity.parse(str(item.spec.resources.requests.get("storage", 0))))
+        return float(quantity.parse_quantity(str(item.spec.capacity.get("storage", 0))))
+    return float(quantity.parse_quantity(str(item.spec.resources.requests.get("storage", 0))))
 
 
 def match(claim: Claim, node: objects.Node, taken: set[str], stored: Stored) -> Volume | None:
@@ -304,7 +304,9 @@ def provision_problem(claim: Claim, node: objects.Node, stored: Stored) -> str:
         limit = capacity.maximum_volume_size or capacity.capacity
         if capacity.storage_class_name != claim.class_name or limit is None:
             continue
-        if quantity.value(limit) < quantity.value(claim.spec.resources.requests["storage"]):
+        if quantity.parse_whole_units(limit) < quantity.parse_whole_units(
+            claim.spec.resources.requests["storage"]
+        ):
             continue
         if matches_selector(capacity.node_topology, node.metadata.labels):
             return ""

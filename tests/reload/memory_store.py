@@ -48,11 +48,11 @@ class MemoryStore:
         self.objects[name] = config_maps.ConfigMap(meta, dict(data))
         return self.objects[name]
 
-    async def read(self, namespace: str, name: str) -> config_maps.ConfigMap | None:
+    async def read_config_map(self, namespace: str, name: str) -> config_maps.ConfigMap | None:
         """Return a ConfigMap."""
         return self.objects.get(f"{namespace}/{name}")
 
-    async def create(
+    async def create_config_map(
         self,
         namespace: str,
         name: str,
@@ -66,7 +66,7 @@ class MemoryStore:
         made = self.put(f"{namespace}/{name}", {})
         self.objects[made.name] = msgspec.structs.replace(made, binary_data=dict(binary_data))
 
-    async def annotate(
+    async def annotate_config_map(
         self, config_map: config_maps.ConfigMap, annotations: config_maps.Changes
     ) -> None:
         """Change annotations of this very object."""
@@ -76,7 +76,7 @@ class MemoryStore:
             raise errors.ConflictError(409, "Conflict", "another object")
         self._store(present, annotations=annotations)
 
-    async def change(
+    async def change_config_map(
         self,
         config_map: config_maps.ConfigMap,
         *,

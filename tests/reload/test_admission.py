@@ -51,8 +51,10 @@ def response(
     made = admission.PolicyReviewer(
         configuration or config.Config(), None, chosen or admission.ConfigMapFilter()
     )
-    question = made.parse_request(body)
-    answer = orjson.loads(admission.encode_response(question, made.review(question)))
+    question = made.parse_admission_request(body)
+    answer = orjson.loads(
+        admission.encode_admission_response(question, made.review_policies(question))
+    )
     assert (answer["apiVersion"], answer["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
     found: dict[str, Any] = answer["response"]
     assert found["uid"] == "a-uid"
@@ -255,4 +257,4 @@ def test_what_is_no_review_is_an_error(body: bytes) -> None:
     """And never an admission."""
     made = admission.PolicyReviewer(config.Config(), None, admission.ConfigMapFilter())
     with pytest.raises(admission.ReviewError, match="AdmissionReview"):
-        made.parse_request(body)
+        made.parse_admission_request(body)

@@ -22,7 +22,7 @@ def _key(seconds: int, version_hash: str) -> history.VersionKey:
 
 
 def _add(kept: dict[str, bytes], key: history.VersionKey, value: bytes, keep: int = 3) -> None:
-    changes = history.plan_changes(kept, key, value, keep)
+    changes = history.plan_history_changes(kept, key, value, keep)
     assert changes is not None
     for name, content in changes.items():
         if content is None:
@@ -33,12 +33,12 @@ def _add(kept: dict[str, bytes], key: history.VersionKey, value: bytes, keep: in
 
 def test_a_version_comes_back_as_it_was() -> None:
     """Hash, texts and where they came from; equal versions are equal bytes."""
-    value = history.encode("abc", "configmap prod/policies", TEXTS)
-    kept = history.decode(value)
+    value = history.encode_version("abc", "configmap prod/policies", TEXTS)
+    kept = history.decode_version(value)
     assert kept is not None
     assert kept.sources == TEXTS
     assert (kept.hash, kept.origin) == ("abc", "configmap prod/policies")
-    assert value == history.encode("abc", "configmap prod/policies", TEXTS)
+    assert value == history.encode_version("abc", "configmap prod/policies", TEXTS)
 
 
 @pytest.mark.parametrize(
@@ -46,13 +46,16 @@ def test_a_version_comes_back_as_it_was() -> None:
     [
         pytest.param(b"", id="empty"),
         pytest.param(b"{}", id="not packed"),
-        pytest.param(history.encode("a", "b", TEXTS)[:-9], id="cut"),
+        pytest.param(history.encode_version("a", "b", TEXTS)[:-9], id="cut"),
     ],
 )
 def test_what_somebody_else_has_written_is_passed_over(value: bytes) -> None:
     """Keys and values that are none of ours are no versions, and no errors."""
     assert (
-        history.decode_newest_first({"20260105T120000.000Z-abc.json.gz": value, "note": b"x"}) == []
+        history.decode_versions_newest_first(
+            {"20260105T120000.000Z-abc.json.gz": value, "note": b"x"}
+        )
+        == []
     )
 
 
@@ -65,7 +68,7 @@ def test_what_somebody_else_has_written_is_passed_over(value: bytes) -> None:
 )
 def test_keys_say_time_and_hash(time: datetime.datetime, version_hash: str) -> None:
     """What a key says is what it was made of, to the millisecond; other names are no keys."""
-    key = history.VersionKey.parse(str(history.VersionKey(time, version_hash)))
+    key = history.VersionKey.parse_version_key(str(history.VersionKey(time, version_hash)))
     assert key is not None
     assert key.hash == version_hash
     assert datetime.timedelta() <= time - key.loaded_at < SECOND / 1000
@@ -74,20 +77,20 @@ def test_keys_say_time_and_hash(time: datetime.datetime, version_hash: str) -> N
 @pytest.mark.parametrize("text", ["a.policy", "20260105T120000.000Z-xyz.json.gz", "-.json.gz"])
 def test_names_that_are_no_keys(text: str) -> None:
     """They are left alone."""
-    assert history.VersionKey.parse(text) is None
+    assert history.VersionKey.parse_version_key(text) is None
 
 
 def test_months_beyond_december_are_no_time() -> None:
     """A key that somebody made up does not end the process."""
-    assert history.VersionKey.parse("20261305T120000.000Z-abc.json.gz") is None
+    assert history.VersionKey.parse_version_key("20261305T120000.000Z-abc.json.gz") is None
 
 
 def test_the_newest_are_kept() -> None:
     """A version that is loaded again is the newest again; the oldest one goes."""
     kept: dict[str, bytes] = {"note": b"by hand"}
     for seconds, version_hash in enumerate(("a", "b", "c", "a", "d")):
-        _add(kept, _key(seconds, version_hash), history.encode(version_hash, "", TEXTS))
-    assert [key.hash for key, _ in history.decode_newest_first(kept)] == ["d", "a", "c"]
+        _add(kept, _key(seconds, version_hash), history.encode_version(version_hash, "", TEXTS))
+    assert [key.hash for key, _ in history.decode_versions_newest_first(kept)] == ["d", "a", "c"]
     assert kept["note"] == b"by hand"
 
 
@@ -101,17 +104,17 @@ def test_the_newest_are_kept() -> None:
 def test_what_is_kept_already_is_not_written(key: history.VersionKey) -> None:
     """Restarts, and replicas that take over, change nothing."""
     kept: dict[str, bytes] = {}
-    _add(kept, _key(1, "a"), history.encode("a", "", TEXTS))
-    _add(kept, _key(2, "b"), history.encode("b", "", TEXTS))
-    assert history.plan_changes(kept, key, b"value", keep=3) == {}
+    _add(kept, _key(1, "a"), history.encode_version("a", "", TEXTS))
+    _add(kept, _key(2, "b"), history.encode_version("b", "", TEXTS))
+    assert history.plan_history_changes(kept, key, b"value", keep=3) == {}
 
 
 def test_damaged_versions_take_nobodys_place() -> None:
     """Whatever time they say; one that is put to use again is kept again."""
     kept = {str(_key(1000 + n, f"{n}")): b"damaged" for n in range(3)}
     for seconds, version_hash in enumerate(("a", "1", "a", "c")):
-        _add(kept, _key(seconds, version_hash), history.encode(version_hash, "", TEXTS))
-    assert [key.hash for key, _ in history.decode_newest_first(kept)] == ["c", "a", "1"]
+        _add(kept, _key(seconds, version_hash), history.encode_version(version_hash, "", TEXTS))
+    assert [key.hash for key, _ in history.decode_versions_newest_first(kept)] == ["c", "a", "1"]
     assert len(kept) == 3
 
 
@@ -122,6 +125,9 @@ def test_a_config_map_is_never_too_large() -> None:
     for seconds in range(6):
         _add(kept, _key(seconds, f"{seconds}"), rng.randbytes(300_000), keep=10)
         assert sum(map(len, kept.values())) <= history.MAX_BYTES
-    times = [history.VersionKey.parse(key) for key in kept]
+    times = [history.VersionKey.parse_version_key(key) for key in kept]
     assert sorted(str(key.hash) for key in times if key) == ["3", "4", "5"]
-    assert history.plan_changes(kept, _key(9, "9"), bytes(history.MAX_BYTES + 1), keep=10) is None
+    assert (
+        history.plan_history_changes(kept, _key(9, "9"), bytes(history.MAX_BYTES + 1), keep=10)
+        is None
+    )

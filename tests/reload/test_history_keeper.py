@@ -40,7 +40,7 @@ class Scene:
         """Put a version to use."""
         texts = (source.SourceText("a.policy", version_hash),)
         time = builders.EPOCH + datetime.timedelta(seconds=seconds)
-        self.keeper.add(states.VersionInUse(version_hash, texts, time), "here")
+        self.keeper.add_version(states.VersionInUse(version_hash, texts, time), "here")
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -55,7 +55,7 @@ class Scene:
     def kept(self) -> list[str]:
         """Hashes, newest first."""
         stored = self.store.objects.get(NAME)
-        found = history.decode_newest_first(stored.binary_data if stored else {})
+        found = history.decode_versions_newest_first(stored.binary_data if stored else {})
         return [key.hash for key, _ in found]
 
 
@@ -93,7 +93,7 @@ async def test_a_restart_writes_nothing() -> None:
 async def test_without_texts_there_is_nothing_to_keep() -> None:
     """The default profile needs no history."""
     scene = Scene()
-    scene.keeper.add(states.VersionInUse("", (), builders.EPOCH), "none")
+    scene.keeper.add_version(states.VersionInUse("", (), builders.EPOCH), "none")
     async with scene.running():
         assert scene.store.objects == {}
 

@@ -85,12 +85,12 @@ class Scene:
             self.world.scheduler, metrics, self.world.clock, random.Random(1)
         )
         known = offer(first)
-        start = self.recipe.check(known)
+        start = self.recipe.check_version(known)
         assert isinstance(start, versions.CheckedVersion)
         made = policies.require_profiles(
             policies.make_profiles(start.policy_set, self.handle, start.compiled)
         )
-        self.live.use(start.policy_set, made)
+        self.live.use_version(start.policy_set, made)
         self.state = states.PolicyState(
             "test", states.VersionInUse(start.hash, known.texts, self.world.clock.now())
         )
@@ -118,7 +118,7 @@ class Scene:
         """Offer one after the other and return what was told, once the last one is through."""
         before = len(self.told)
         for each in offers:
-            self.reloads.submit(each)
+            self.reloads.submit_offer(each)
         while self.reloads.is_busy:  # noqa: ASYNC110 - a thread is at work, whose end tells nobody
             await asyncio.sleep(0.001)
         return [told.outcome.value for told in self.told[before:]]
@@ -216,7 +216,7 @@ async def test_a_version_that_lacks_a_right_is_tried_again(monkeypatch: pytest.M
 
     monkeypatch.setattr(scene.live, "_require", require)
     async with scene.running(), asyncio.timeout(60.0):
-        scene.reloads.submit(offer(WEST))
+        scene.reloads.submit_offer(offer(WEST))
         while len(scene.told) < 2:  # noqa: ASYNC110 - a thread is at work, whose end tells nobody
             await asyncio.sleep(0.001)
         assert [told.outcome.value for told in scene.told] == ["refused", "loaded"]
@@ -353,7 +353,7 @@ async def test_a_pod_that_waits_for_permit_keeps_what_was_decided() -> None:
     async with scene.running():
         scene.world.add_pod(builders.make_pod("a").scheduler_name("policysched"))
         await scene.world.settle()
-        node = scene.world.cache.node_of("uid-default-a")
+        node = scene.world.cache.get_node_of_pod("uid-default-a")
         other = WEST if node == "east" else EAST.replace("policy east", "policy only-east")
         assert await scene.take(offer(other)) == ["loaded"]
         assert scene.world.waiting.allow("uid-default-a", permits.name)
@@ -412,17 +412,17 @@ class _SlowMetrics:
     async def run(self, *_: object) -> NoReturn:
         raise AssertionError
 
-    async def wait_asked(self) -> None:
+    async def wait_until_metrics_asked(self) -> None:
         await self.asked.wait()
 
     def set_metrics(self, *_: object) -> None:
         """Ask for these; nothing is known of them yet."""
         self.asked.clear()
 
-    def health(self) -> tuple[status_of_metrics.SourceHealth, ...]:
+    def get_server_health(self) -> tuple[status_of_metrics.SourceHealth, ...]:
         return ()
 
-    def stats(self) -> tuple[status_of_metrics.MetricStats, ...]:
+    def get_metric_stats(self) -> tuple[status_of_metrics.MetricStats, ...]:
         return ()
 
 
@@ -437,7 +437,7 @@ async def test_pods_wait_for_the_metrics_of_a_new_version(
     metrics = _SlowMetrics()
     scene = Scene(metrics)
     async with scene.running():
-        scene.reloads.submit(offer(METRIC, WEST))
+        scene.reloads.submit_offer(offer(METRIC, WEST))
         while not scene.told:  # noqa: ASYNC110 - a thread is at work, whose end tells nobody
             await asyncio.sleep(0.001)
         scene.world.add_pod(builders.make_pod("early").scheduler_name("policysched"))
@@ -460,15 +460,15 @@ async def test_a_version_that_mends_another_does_not_wait_for_its_metrics(
     scene = Scene(metrics)
     async with scene.running(), asyncio.timeout(60.0):
         blind = offer(METRIC, WEST)
-        scene.reloads.submit(blind)
+        scene.reloads.submit_offer(blind)
         while not scene.told:  # noqa: ASYNC110 - a thread is at work, whose end tells nobody
             await asyncio.sleep(0.001)
-        scene.reloads.submit(blind)
+        scene.reloads.submit_offer(blind)
         for _ in range(10):
             await asyncio.sleep(0)
         scene.world.add_pod(builders.make_pod("early").scheduler_name("policysched"))
         assert not scene.world.scheduler.schedule_one()
-        scene.reloads.submit(offer(EAST))
+        scene.reloads.submit_offer(offer(EAST))
         while len(scene.told) < 2:  # noqa: ASYNC110 - likewise
             await asyncio.sleep(0.001)
         metrics.asked.set()

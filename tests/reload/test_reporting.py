@@ -31,7 +31,7 @@ def _metrics(state: states.PolicyState) -> dict[str, float]:
     own = exporter.MetricsExporter()
     registry = prometheus_client.CollectorRegistry()
     own.registry = registry
-    own.add(lambda: reporting.collect_metrics(state))
+    own.add_collector(lambda: reporting.collect_reload_metrics(state))
     text = exposition.generate_latest(registry).decode()
     return {
         sample.name + "".join(f"[{value}]" for value in sample.labels.values()): sample.value
@@ -124,7 +124,7 @@ def test_events(told: states.ReloadEvent, event_type: str, reason: str, note: st
     """They are about the ConfigMap."""
     recorder = kept_events.KeptEvents()
     events = reporting.PolicyEventRecorder(recorder, lambda: config_maps.ConfigMap(META), _state())
-    events.record_event(told)
+    events.record_reload_event(told)
     assert recorder.events == [(event_type, reason, "Reloading", note)]
     assert recorder.about == [
         event_series.InvolvedObject("prod", "policies", "u", "7", "v1", "ConfigMap")
@@ -135,7 +135,7 @@ def test_without_a_config_map_there_is_no_event() -> None:
     """There has never been one."""
     recorder = kept_events.KeptEvents()
     told = states.ReloadEvent(states.OfferOutcome.REFUSED, "")
-    reporting.PolicyEventRecorder(recorder, lambda: None, _state()).record_event(told)
+    reporting.PolicyEventRecorder(recorder, lambda: None, _state()).record_reload_event(told)
     assert recorder.events == []
 
 
@@ -156,7 +156,7 @@ def test_an_event_tells_what_an_author_should_know() -> None:
     recorder = kept_events.KeptEvents()
     state = _state()
     events = reporting.PolicyEventRecorder(recorder, lambda: config_maps.ConfigMap(META), state)
-    state.listeners.append(events.record_event)
+    state.listeners.append(events.record_reload_event)
     state.record_load(states.VersionInUse("11e7", (), builders.EPOCH, ("a:1:1: PS804: old", "b")))
     (event,) = recorder.events
     assert event[3] == "version 11e7 is in use, with a warning: a:1:1: PS804: old (and 1 more)"

@@ -30,7 +30,7 @@ class Scene:
         for seconds, (version_hash, key) in enumerate(((OLD, "old"), (NEW, "new"))):
             time = builders.EPOCH + datetime.timedelta(seconds=seconds)
             texts = (source.SourceText(f"{POLICIES}/{key}.policy", key),)
-            kept[str(history.VersionKey(time, version_hash))] = history.encode(
+            kept[str(history.VersionKey(time, version_hash))] = history.encode_version(
                 version_hash, "", texts
             )
         made = self.store.put(HISTORY, {})
@@ -71,7 +71,7 @@ async def test_what_is_held_back_is_demanded() -> None:
     texts = (source.SourceText("old.policy", "old"),)
     assert scene.annotation(status_annotations.ROLLBACK) == content_hash.hash_texts(texts, {})
     thawed = dict.fromkeys((status_annotations.FREEZE,))
-    await scene.store.annotate(scene.store.objects[POLICIES], thawed)
+    await scene.store.annotate_config_map(scene.store.objects[POLICIES], thawed)
     await scene.back.roll_back(NEW)
     assert scene.annotation(status_annotations.ROLLBACK) is None
 
@@ -161,7 +161,7 @@ async def test_a_status_written_meanwhile_does_not_matter() -> None:
 async def test_an_edit_meanwhile_is_not_overwritten() -> None:
     """Whoever edits at the same time has a say."""
     scene = Scene()
-    really_read = scene.store.read
+    really_read = scene.store.read_config_map
     reads = 0
 
     async def read(namespace: str, name: str) -> object:
@@ -173,7 +173,7 @@ async def test_an_edit_meanwhile_is_not_overwritten() -> None:
                 scene.store.put(POLICIES, {"new.policy": "edited"})
         return found
 
-    scene.store.read = read  # type: ignore[method-assign,assignment]  # a moment in the middle
+    scene.store.read_config_map = read  # type: ignore[method-assign,assignment]  # a moment in the middle
     with pytest.raises(kube_errors.ConflictError):
         await scene.back.roll_back(OLD)
     assert scene.data == {"new.policy": "edited"}

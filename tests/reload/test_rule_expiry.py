@@ -24,7 +24,7 @@ profile two { policies web }
 def test_each_rule_that_expires_has_its_time() -> None:
     """By profile, for shadow policies too; rules without a date have no series."""
     made = policies.from_sources([source.SourceText("test.policy", TEXT)], {})
-    (family,) = rule_expiry.collect_metrics(lambda: made)
+    (family,) = rule_expiry.collect_rule_expiry_metrics(lambda: made)
     found = {(s.labels["profile"], s.labels["rule"]): s.value for s in family.samples}
     noon = datetime.datetime(2026, 6, 30, 12, tzinfo=datetime.UTC).timestamp()
     midnight = datetime.datetime(2026, 7, 1, tzinfo=datetime.UTC).timestamp()
@@ -38,5 +38,7 @@ def test_each_rule_that_expires_has_its_time() -> None:
 def test_without_policies_there_is_nothing() -> None:
     """An empty family is on the page all the same."""
     own = exporter.MetricsExporter()
-    own.add(lambda: rule_expiry.collect_metrics(lambda: policies.load_policy_set((), {})))
+    own.add_collector(
+        lambda: rule_expiry.collect_rule_expiry_metrics(lambda: policies.load_policy_set((), {}))
+    )
     assert b"policysched_rule_expires_timestamp_seconds" in own.make_page().body

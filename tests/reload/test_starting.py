@@ -78,7 +78,7 @@ def _keeping(*texts: str) -> memory_store.MemoryStore:
     for seconds, text in enumerate(texts):
         time = builders.EPOCH + datetime.timedelta(seconds=seconds)
         version_hash = _hash(text)
-        value = history.encode(version_hash, "here", (source.SourceText("a.policy", text),))
+        value = history.encode_version(version_hash, "here", (source.SourceText("a.policy", text),))
         kept[str(history.VersionKey(time, version_hash))] = value
     made = store.put(HISTORY, {})
     store.objects[HISTORY] = msgspec.structs.replace(made, binary_data=kept)
@@ -88,7 +88,7 @@ def _keeping(*texts: str) -> memory_store.MemoryStore:
 @asynchronous
 async def test_a_good_version_is_used() -> None:
     """Nothing is looked up."""
-    start = await _starting().find_remote(Source(GOOD), memory_store.MemoryStore())
+    start = await _starting().find_remote_version(Source(GOOD), memory_store.MemoryStore())
     assert (start.checked.hash, start.refusal) == (_hash(GOOD), None)
 
 
@@ -96,14 +96,16 @@ async def test_a_good_version_is_used() -> None:
 async def test_a_bad_version_ends_the_process() -> None:
     """The error is what `check` shows, though there would be a former version."""
     with pytest.raises(policies.PolicyError, match="error\\[PS"):
-        await _starting().find_remote(Source(BAD), _keeping(GOOD))
+        await _starting().find_remote_version(Source(BAD), _keeping(GOOD))
 
 
 @asynchronous
 async def test_the_last_good_version_serves_where_that_is_wanted() -> None:
     """The newest kept one that is still good; what is refused is remembered."""
     wanted = _starting(on_bad_start="lastGood")
-    start = await wanted.find_remote(Source(BAD), _keeping(OLDER, GOOD, BAD.replace("b@d", "al$o")))
+    start = await wanted.find_remote_version(
+        Source(BAD), _keeping(OLDER, GOOD, BAD.replace("b@d", "al$o"))
+    )
     assert start.checked.hash == _hash(GOOD)
     assert start.refusal is not None
     assert start.refusal.hash == _hash(BAD)
@@ -113,9 +115,11 @@ async def test_the_last_good_version_serves_where_that_is_wanted() -> None:
 async def test_the_last_good_version_is_the_one_that_was_in_use() -> None:
     """A clock that was wrong when another one was kept does not make that one the last."""
     wanted = _starting(on_bad_start="lastGood")
-    start = await wanted.find_remote(Source(BAD, in_use=_hash(OLDER)), _keeping(OLDER, GOOD))
+    start = await wanted.find_remote_version(
+        Source(BAD, in_use=_hash(OLDER)), _keeping(OLDER, GOOD)
+    )
     assert start.checked.hash == _hash(OLDER)
-    start = await wanted.find_remote(Source(BAD, in_use="forgotten"), _keeping(OLDER, GOOD))
+    start = await wanted.find_remote_version(Source(BAD, in_use="forgotten"), _keeping(OLDER, GOOD))
     assert start.checked.hash == _hash(GOOD)
 
 
@@ -126,11 +130,11 @@ async def test_bad_policies_are_told_though_the_kept_ones_cannot_be_read(
     """What ends the process is the second problem, and not the one to be mended first."""
 
     class Forbidding(memory_store.MemoryStore):
-        async def read(self, namespace: str, name: str) -> NoReturn:
+        async def read_config_map(self, namespace: str, name: str) -> NoReturn:
             raise kube_errors.ForbiddenError(403, "Forbidden", f"no {namespace}/{name}")
 
     with pytest.raises(kube_errors.ForbiddenError):
-        await _starting(on_bad_start="lastGood").find_remote(Source(BAD), Forbidding())
+        await _starting(on_bad_start="lastGood").find_remote_version(Source(BAD), Forbidding())
     assert "the policies are refused" in caplog.text
 
 
@@ -141,7 +145,7 @@ async def test_bad_policies_are_told_though_the_kept_ones_cannot_be_read(
 async def test_without_a_last_good_version_it_ends(store: memory_store.MemoryStore) -> None:
     """Scheduling without the policies would be worse than not scheduling."""
     with pytest.raises(policies.PolicyError):
-        await _starting(on_bad_start="lastGood").find_remote(Source(BAD), store)
+        await _starting(on_bad_start="lastGood").find_remote_version(Source(BAD), store)
 
 
 @asynchronous
@@ -150,7 +154,7 @@ async def test_a_config_map_that_is_not_there_ends_the_process() -> None:
     gone = Source("")
     gone.offer = versions.OfferedVersion(problem="there is no configmap prod/policies")
     with pytest.raises(errors.InputError, match="there is no configmap prod/policies"):
-        await _starting().find_remote(gone, memory_store.MemoryStore())
+        await _starting().find_remote_version(gone, memory_store.MemoryStore())
 
 
 @pytest.mark.parametrize(
@@ -175,7 +179,7 @@ async def test_frozen_policies_stay_over_a_restart(
     said: dict[str, str], store: memory_store.MemoryStore, expected: str
 ) -> None:
     """The version that was in use is used, where it is kept; else what is there."""
-    start = await _starting().find_remote(Source(GOOD, is_frozen=True, **said), store)
+    start = await _starting().find_remote_version(Source(GOOD, is_frozen=True, **said), store)
     assert start.checked.hash == _hash(expected)
 
 
@@ -192,13 +196,15 @@ async def test_errors_of_lint_at_the_start(said: dict[str, str], is_used: bool) 
     """They refuse a version like a bad one, but not that which served before the restart."""
     store = memory_store.MemoryStore()
     if is_used:
-        start = await _starting().find_remote(Source(NEVER, **said), store)
+        start = await _starting().find_remote_version(Source(NEVER, **said), store)
         assert start.checked.hash == _hash(NEVER)
         assert any("PS201" in each for each in start.checked.warnings)
         return
     with pytest.raises(policies.PolicyError, match="error\\[PS201\\]"):
-        await _starting().find_remote(Source(NEVER, **said), store)
-    start = await _starting(on_bad_start="lastGood").find_remote(Source(NEVER), _keeping(GOOD))
+        await _starting().find_remote_version(Source(NEVER, **said), store)
+    start = await _starting(on_bad_start="lastGood").find_remote_version(
+        Source(NEVER), _keeping(GOOD)
+    )
     assert (start.checked.hash, start.refusal is not None) == (_hash(GOOD), True)
 
 
@@ -206,7 +212,7 @@ async def test_errors_of_lint_at_the_start(said: dict[str, str], is_used: bool) 
 async def test_a_kept_version_serves_though_a_newer_release_finds_more() -> None:
     """It has served before."""
     wanted = _starting(on_bad_start="lastGood")
-    start = await wanted.find_remote(Source(BAD), _keeping(GOOD, NEVER))
+    start = await wanted.find_remote_version(Source(BAD), _keeping(GOOD, NEVER))
     assert start.checked.hash == _hash(NEVER)
 
 
@@ -219,8 +225,8 @@ async def test_frozen_policies_stay_though_params_are_others_by_now(
     store = _keeping(GOOD)
     kept = store.objects[HISTORY].binary_data
     key = history.VersionKey(builders.EPOCH - datetime.timedelta(days=1), old)
-    kept[str(key)] = history.encode(old, "here", (source.SourceText("a.policy", OLDER),))
-    start = await _starting().find_remote(Source(GOOD, is_frozen=True, in_use=old), store)
+    kept[str(key)] = history.encode_version(old, "here", (source.SourceText("a.policy", OLDER),))
+    start = await _starting().find_remote_version(Source(GOOD, is_frozen=True, in_use=old), store)
     assert start.checked.hash == _hash(OLDER)
     assert f"starting on version {_hash(OLDER)}, its texts with the params of now" in caplog.text
 
@@ -229,29 +235,29 @@ def test_files_with_errors_of_lint_end_the_process(tmp_path: pathlib.Path) -> No
     """Of files nobody knows whether they served before."""
     (tmp_path / "a.policy").write_text(NEVER)
     with pytest.raises(policies.PolicyError, match="error\\[PS201\\]"):
-        _starting(str(tmp_path)).find_local()
+        _starting(str(tmp_path)).find_local_version()
 
 
 def test_files_are_used_without_asking_anybody(tmp_path: pathlib.Path) -> None:
     """A good version is there at once; a bad one ends the process, or has to be looked up."""
     file = tmp_path / "a.policy"
     file.write_text(GOOD)
-    start = _starting(str(file)).find_local()
+    start = _starting(str(file)).find_local_version()
     assert start is not None
     assert start.checked.hash == _hash(GOOD)
     file.write_text(BAD)
     with pytest.raises(policies.PolicyError):
-        _starting(str(file)).find_local()
-    assert _starting(str(file), on_bad_start="lastGood").find_local() is None
+        _starting(str(file)).find_local_version()
+    assert _starting(str(file), on_bad_start="lastGood").find_local_version() is None
 
 
 @asynchronous
 async def test_files_that_are_bad_leave_the_last_good_version(tmp_path: pathlib.Path) -> None:
     """The same goes for files that are gone."""
     wanted = _starting(str(tmp_path), on_bad_start="lastGood")
-    assert wanted.find_local() is None
+    assert wanted.find_local_version() is None
     assert wanted.files is not None
-    start = await wanted.find_remote(wanted.files, _keeping(GOOD))
+    start = await wanted.find_remote_version(wanted.files, _keeping(GOOD))
     assert start.checked.hash == _hash(GOOD)
     assert start.refusal is not None
     assert "has no file" in start.refusal.summary
@@ -260,7 +266,7 @@ async def test_files_that_are_bad_leave_the_last_good_version(tmp_path: pathlib.
 def test_without_policies_there_is_nothing_to_follow() -> None:
     """kube-scheduler's profile does not change."""
     alone = initial_version.InitialVersionFinder(config.PoliciesConfig(), _recipe())
-    start = alone.find_local()
+    start = alone.find_local_version()
     assert start is not None
     assert (start.checked.hash, alone.files) == ("", None)
 
@@ -286,7 +292,7 @@ def test_a_pipe_is_read_once() -> None:
     """A second reading would find nothing, and nothing is a version without rules."""
     with _pipe(GOOD) as path:
         wanted = _starting(path)
-        start = wanted.find_local()
+        start = wanted.find_local_version()
     assert wanted.files is None
     assert start is not None
     assert [text.text for text in start.checked.texts] == [GOOD]
@@ -297,12 +303,12 @@ async def test_a_pipe_with_a_bad_version_leaves_the_last_good_one() -> None:
     """What was read stays known, to be told as refused."""
     with _pipe(BAD) as path:
         wanted = _starting(path, on_bad_start="lastGood")
-        assert wanted.find_local() is None
+        assert wanted.find_local_version() is None
     async with FakeServer() as server, server.client() as api:
-        followed = wanted.make_source(api, random.Random(1))
+        followed = wanted.make_policy_source(api, random.Random(1))
     assert followed is not None
     assert followed.origin == path
-    start = await wanted.find_remote(followed, _keeping(GOOD))
+    start = await wanted.find_remote_version(followed, _keeping(GOOD))
     assert start.checked.hash == _hash(GOOD)
     assert start.refusal is not None
     assert "b@d" in start.refusal.details

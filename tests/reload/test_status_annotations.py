@@ -210,7 +210,7 @@ async def test_what_somebody_takes_away_is_told_again() -> None:
     scene = Scene()
     async with scene.running():
         taken = dict.fromkeys((status_annotations.HASH, status_annotations.STATUS))
-        await scene.store.annotate(scene.store.objects[NAME], taken)
+        await scene.store.annotate_config_map(scene.store.objects[NAME], taken)
         assert scene.told == {}
         scene.watch()
         scene.status.request_rewrite()
@@ -236,7 +236,7 @@ async def test_another_object_of_the_same_name_is_told_too() -> None:
 
 def test_long_errors_are_cut() -> None:
     """Whole characters, and not more than a few KiB."""
-    text = status_annotations.truncate("ä" * 10_000)
+    text = status_annotations.truncate_with_ellipsis("ä" * 10_000)
     assert len(text.encode()) <= status_annotations.MAX_ERRORS_BYTES
     assert text.endswith("ä\n...")
-    assert status_annotations.truncate("short") == "short"
+    assert status_annotations.truncate_with_ellipsis("short") == "short"

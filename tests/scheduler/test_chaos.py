@@ -22,11 +22,11 @@ NODES, PODS = 50, 200
 REFUSES_OURS = objects.Taint(key="theirs", effect="NoSchedule")
 
 
-def _framework(server: api_server.ApiServer, seed: int) -> runtime.Framework:
+def _framework(server: api_server.SimulatedApiServer, seed: int) -> runtime.Framework:
     handle = handles.Handle(server)
     plugins = []
     for default in defaults.DEFAULT_PLUGINS:
-        plugin = registry.create_built_in_registry().create(default.name, None, handle)
+        plugin = registry.create_built_in_registry().create_plugin(default.name, None, handle)
         assert not isinstance(plugin, registry.PluginError)
         plugins.append(plugin)
     prof = profile.Profile(NAME, tuple(plugins), defaults.DEFAULT_WEIGHTS)
@@ -39,7 +39,7 @@ class Chaos:
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
         self.time = virtual_time.VirtualTime(clocks.ManualClock(builders.EPOCH))
-        self.server = api_server.ApiServer(self.time.clock, self.rng, self.time.sleep)
+        self.server = api_server.SimulatedApiServer(self.time.clock, self.rng, self.time.sleep)
         self.scheduler = scheduler.Scheduler(
             {NAME: _framework(self.server, seed)},
             ports.SchedulerPorts(self.server, self.server, self.server, self.time.sleep),
@@ -53,16 +53,16 @@ class Chaos:
 
     def begin(self) -> None:
         """Make the nodes, let the scheduler watch."""
-        for node in (*workload.fleet(NODES), self.foreign_node):
+        for node in (*workload.make_fleet(NODES), self.foreign_node):
             self.server.nodes.create(node)
         events = self.scheduler.events
-        self.server.namespaces.watch(events.namespaces)
-        self.server.nodes.watch(events.nodes)
-        self.server.pods.watch(events.pods)
+        self.server.namespaces.watch_objects(events.namespaces)
+        self.server.nodes.watch_objects(events.nodes)
+        self.server.pods.watch_objects(events.pods)
 
     def arrive(self, count: int) -> None:
         """Create pods."""
-        for pod in self.workload.pods(count):
+        for pod in self.workload.make_pods(count):
             self.server.pods.create(pod)
 
     # --- disturbances
@@ -96,7 +96,7 @@ class Chaos:
 
     def list_again(self) -> None:
         """The watch broke: everything so far is taken from a new list."""
-        self.server.deliver()
+        self.server.deliver_changes()
         self.scheduler.events.pods.replace(list(self.server.pods))
         self.scheduler.events.nodes.replace(list(self.server.nodes))
 
@@ -110,9 +110,9 @@ class Chaos:
             total: collections.Counter[str] = collections.Counter()
             for pod in self.server.pods:
                 if pod.spec.node_name == node.name:
-                    total.update(pod_requests.pod_requests(pod).amounts)
+                    total.update(pod_requests.compute_pod_requests(pod).amounts)
             for resource, requested in total.items():
-                room = pod_requests.amount(resource, node.status.allocatable.get(resource, 0))
+                room = pod_requests.parse_amount(resource, node.status.allocatable.get(resource, 0))
                 assert requested <= room, (node.name, resource)
 
     def assert_books_agree(self) -> None:
@@ -120,11 +120,13 @@ class Chaos:
         cache = self.scheduler.cache
         placed = {pod.metadata.uid: pod.spec.node_name for pod in self.server.pods}
         assert {u: n for u, n in placed.items() if n} == {
-            uid: cache.node_of(uid) for uid in placed if cache.node_of(uid) is not None
+            uid: cache.get_node_of_pod(uid)
+            for uid in placed
+            if cache.get_node_of_pod(uid) is not None
         }
         assert cache.pod_count == sum(bool(name) for name in placed.values())
         assert (cache.assumed_count, self.scheduler.queue.in_flight_count) == (0, 0)
-        waiting = {queued.uid for queued in self.scheduler.queue.pods()}
+        waiting = {queued.uid for queued in self.scheduler.queue.list_waiting_pods()}
         assert waiting == {uid for uid, node_name in placed.items() if not node_name}
 
     def assert_nobody_waits_in_vain(self) -> None:
@@ -159,11 +161,11 @@ def test_every_pod_ends_where_it_should(seed: int) -> None:
                 await chaos.time.advance(chaos.rng.random() / 5)
                 chaos.disturb()
                 if chaos.rng.random() < 0.7:
-                    chaos.server.deliver()
+                    chaos.server.deliver_changes()
             chaos.assert_nobody_is_cramped()
         chaos.server.faults.fail_share = 0.0
         for _ in range(60):
-            chaos.server.deliver()
+            chaos.server.deliver_changes()
             await chaos.time.advance(1.0)
         await chaos.scheduler.stop()
         await running
@@ -189,7 +191,7 @@ def test_lost_answers_bind_nobody_twice() -> None:
         chaos.arrive(100)
         for _ in range(60):
             await chaos.time.advance(0.5)
-            chaos.server.deliver()
+            chaos.server.deliver_changes()
         await chaos.scheduler.stop()
         await running
         assert chaos.server.bind_count == len(chaos.server.pods)

@@ -28,7 +28,7 @@ class Beside:
     def __init__(self, rule: str = "", **nodes: dict[str, str]) -> None:
         self.world = scenes.World(NOW.format(rule=rule), seed=1)
         self.dry_run = dry_run.DryRun(
-            self.world.scheduler.cache, self.world.scheduler.framework, self.world.fake.clock, 5
+            self.world.scheduler.cache, self.world.scheduler.get_framework, self.world.fake.clock, 5
         )
         self.dry_run.is_on = True
         self.world.fake.pods.before_placed = self.dry_run.compare_bound
@@ -45,7 +45,7 @@ class Beside:
 
     def look(self) -> dict[str, Outcome]:
         """Look at the pods that wait."""
-        waiting = self.world.scheduler.queue.pods()
+        waiting = self.world.scheduler.queue.list_waiting_pods()
         for _ in self.dry_run.compare_waiting(each.info for each in waiting):
             pass
         return {each.pod: each.outcome for each in self.dry_run.waiting.values()}
@@ -200,7 +200,7 @@ def test_a_plugin_that_breaks_does_not_stop_the_watch() -> None:
     assert found is not None
     assert found.outcome is Outcome.FAILED
     assert found.why.endswith("failed at Filter: RuntimeError: broken")
-    assert beside.world.scheduler.cache.node_of("uid-default-a") == "n1"
+    assert beside.world.scheduler.cache.get_node_of_pod("uid-default-a") == "n1"
 
 
 def test_only_so_many_differences_are_kept() -> None:

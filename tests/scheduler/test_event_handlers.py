@@ -221,27 +221,27 @@ def test_metrics_are_one_event_a_refresh(world: fakes.World, heard: Heard) -> No
     """All samples of all metrics are taken in at once, then the queue is told."""
     sample = metric_table.Sample(0.5, 1.0)
     world.scheduler.events.refresh_metrics({"cpu": {"n1": sample}, "disk": {}})
-    assert world.cache.metrics.sample("cpu", "n1") == sample
+    assert world.cache.metrics.get_newest_sample("cpu", "n1") == sample
     assert heard.labels == ["MetricUpdate"]
 
 
 def test_older_samples_fill_a_window(world: fakes.World, heard: Heard) -> None:
     """What a range query gives counts like samples that came in time."""
     need = metric_windows.HistoryNeed(600.0, 120.0, 15.0)
-    world.cache.follow_metrics(metric_needs.MetricNeeds({"cpu": need}))
+    world.cache.follow_metric_needs(metric_needs.MetricNeeds({"cpu": need}))
     handlers = world.scheduler.events
     handlers.refresh_metrics({"cpu": {"n1": metric_table.Sample(0.5, 60.0)}})
     times, values = np.array([[30.0], [45.0]]), np.array([[1.0], [0.75]])
     older = metric_windows.OlderSamples(("n1",), times, values)
     handlers.backfill_metrics({"cpu": older, "disk": older})
     window = metric_windows.WindowAggregate(600.0, "avg")
-    assert world.cache.metrics.column("cpu", ["n1"], 0, window).values.tolist() == [0.75]
+    assert world.cache.metrics.get_metric_column("cpu", ["n1"], 0, window).values.tolist() == [0.75]
     assert heard.labels == ["MetricUpdate", "MetricUpdate"]
 
 
 def test_a_look_at_the_time_lets_pods_cease_to_count(world: fakes.World, heard: Heard) -> None:
     """The queue is told, as after a refresh, and hints see the time."""
-    world.cache.follow_metrics(metric_needs.MetricNeeds(placed_seconds=frozenset({60.0})))
+    world.cache.follow_metric_needs(metric_needs.MetricNeeds(placed_seconds=frozenset({60.0})))
     info = pod_shape.PodShapes().make_info(POD.build())
     world.cache.assume_pod(info, "n1")
     recent = world.cache.snapshot().placed.recent
@@ -260,14 +260,14 @@ class TestOwners:
     def test_selectors_come_and_go(self, world: fakes.World, heard: Heard) -> None:
         """What a service selects is known while it is there; the queue is not bothered."""
         sink = world.scheduler.events.owners[owner_selectors.OwnerKind.SERVICE]
-        shape = pod_shape.PodShapes().intern(POD.labels(app="web", tier="x").build())
+        shape = pod_shape.PodShapes().intern_shape(POD.labels(app="web", tier="x").build())
 
         def service(name: str, **selector: str) -> owner_objects.Service:
             meta = objects.ObjectMeta(name=name, namespace="default")
             return owner_objects.Service(meta, owner_objects.ServiceSpec(selector))
 
         def selected() -> dict[str, frozenset[str]]:
-            found = world.cache.owners.selector_for(shape)
+            found = world.cache.owners.get_owner_selector(shape)
             return {r.key: r.values for r in found.requirements}
 
         sink.replace([service("a", app="web"), service("b", tier="x"), service("c", app="db")])

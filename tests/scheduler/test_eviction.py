@@ -73,7 +73,7 @@ class TestVictims:
                 "False", "Unschedulable", "0/1 nodes are available: 1 Too many pods."
             )
             assert world.recorder.conditions == [("default/p", told, "n1")]
-            assert world.queue.nominator.node_of(P) == "n1"
+            assert world.queue.nominator.get_nominated_node(P) == "n1"
 
         fakes.play(scenario())
 
@@ -555,7 +555,9 @@ class TestNominations:
             await world.settle()
             await preempt(world)
             assert world.recorder.nominations == [("default/low", "")]
-            on_node = [info.pod.metadata.name for info in world.queue.nominator.pods_on("n1")]
+            on_node = [
+                info.pod.metadata.name for info in world.queue.nominator.get_nominated_pods("n1")
+            ]
             assert sorted(on_node) == ["equal", "high", "p"]
             assert world.where("low") == "backoff"
 
@@ -565,4 +567,4 @@ class TestNominations:
         """The nomination stands in the pod, so a new process knows it from its first list."""
         world = fakes.World()
         world.pods.replace([builders.make_pod("p").nominated("n1").build()])
-        assert world.queue.nominator.node_of(P) == "n1"
+        assert world.queue.nominator.get_nominated_node(P) == "n1"

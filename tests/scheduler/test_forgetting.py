@@ -29,11 +29,11 @@ _KEPT_BY_PREEMPTION = 2 * 3 * 4
 """A pod and what is known of it, on each of three nodes, for the four shapes that asked last."""
 
 
-def _framework(server: api_server.ApiServer) -> runtime.Framework:
+def _framework(server: api_server.SimulatedApiServer) -> runtime.Framework:
     handle = handles.Handle(server)
     plugins = []
     for default in defaults.DEFAULT_PLUGINS:
-        plugin = registry.create_built_in_registry().create(default.name, None, handle)
+        plugin = registry.create_built_in_registry().create_plugin(default.name, None, handle)
         assert not isinstance(plugin, registry.PluginError)
         plugins.append(plugin)
     prof = profile.Profile(NAME, tuple(plugins), defaults.DEFAULT_WEIGHTS)
@@ -45,15 +45,17 @@ class Scene:
 
     def __init__(self, node_count: int) -> None:
         self.time = virtual_time.VirtualTime(clocks.ManualClock(builders.EPOCH))
-        self.server = api_server.ApiServer(self.time.clock, random.Random(1), self.time.sleep)
+        self.server = api_server.SimulatedApiServer(
+            self.time.clock, random.Random(1), self.time.sleep
+        )
         self.scheduler = scheduler.Scheduler(
             {NAME: _framework(self.server)},
             ports.SchedulerPorts(self.server, self.server, self.server, self.time.sleep),
             self.time.clock,
         )
-        for node in workload.fleet(node_count):
+        for node in workload.make_fleet(node_count):
             self.server.nodes.create(node)
-        self.driver = driver.Driver(self.server, self.scheduler, self.time)
+        self.driver = driver.SimulationDriver(self.server, self.scheduler, self.time)
 
     async def come_and_go(self, make: Callable[[int], builders.PodBuilder], count: int) -> None:
         """Let pods come, one after the other, and go when a few others have come."""
@@ -66,7 +68,7 @@ class Scene:
             await self.driver.run_until_idle()
         for pod in living:
             self._end(pod)
-        await self.driver.advance(600.0)
+        await self.driver.advance_time(600.0)
 
     def _end(self, pod: objects.Pod) -> None:
         name, namespace = pod.metadata.name, pod.metadata.namespace
@@ -139,11 +141,11 @@ def test_nodes_that_are_gone() -> None:
             scene.server.nodes.create(node.taint("seen", str(number)).build())
             if number >= 5:
                 scene.server.nodes.delete(f"n{number - 5}")
-            scene.server.deliver()
+            scene.server.deliver_changes()
         await scene.come_and_go(_spread, 3)
         assert nodes.size <= 16
         assert len(nodes.taint_sets) < 1_000
-        assert len(nodes.label("kubernetes.io/hostname").values) < 2_000
+        assert len(nodes.get_label_column("kubernetes.io/hostname").values) < 2_000
 
     asyncio.run(scenario())
 
@@ -157,10 +159,10 @@ def test_a_pod_waits_for_a_resource_that_no_node_has() -> None:
             pod = builders.make_pod(name).requests({GPU: "1"}).scheduler_name(NAME)
             scene.server.pods.create(pod.build())
         await scene.driver.run_until_idle()
-        assert scene.scheduler.cache.nodes.resource_column(GPU) == columns.ABSENT
+        assert scene.scheduler.cache.nodes.get_resource_column(GPU) == columns.ABSENT
         node = builders.make_node("with-gpu").capacity({GPU: "1", "pods": "10"})
         scene.server.nodes.create(node.build())
-        await scene.driver.advance(60.0)
+        await scene.driver.advance_time(60.0)
         assert sorted(pod.spec.node_name for pod in scene.server.pods) == ["", "with-gpu"]
 
     asyncio.run(scenario())

@@ -129,7 +129,7 @@ class TestRun:
                 world.add_pod(f"p{number}")
             running = asyncio.create_task(world.scheduler.run())
             await until(lambda: len(world.bind.bound) > 0)
-            assert world.queue.pending_pods()["active"] > 0
+            assert world.queue.count_pending_pods()["active"] > 0
             await until(lambda: len(world.bind.bound) == 50)
             await world.scheduler.stop()
             await running
@@ -269,8 +269,8 @@ class TestProfiles:
             other = world.framework((fakes.Sort(), world.bind))
             world.scheduler.set_profiles({"other": other})
             assert (world.where("old"), world.where("new")) == ("gone", "active")
-            assert world.scheduler.serves("other")
-            assert not world.scheduler.serves("default-scheduler")
+            assert world.scheduler.serves_scheduler_name("other")
+            assert not world.scheduler.serves_scheduler_name("default-scheduler")
 
         fakes.play(scenario())
 

@@ -28,7 +28,7 @@ class TestEnds:
             world.add_pod(builders.make_pod(name).priority(priority))
         world.add_pod(builders.make_pod("n").priority(5).nominated("n1"))
         await world.settle()
-        assert world.queue.nominator.node_of("uid-default-n") == "n1"
+        assert world.queue.nominator.get_nominated_node("uid-default-n") == "n1"
         return world
 
     @staticmethod
@@ -84,7 +84,7 @@ class TestEnds:
             assert world.scheduler.schedule_one()
             while world.where("n") != "assumed":
                 assert world.scheduler.schedule_one()
-            assert world.queue.nominator.node_of("uid-default-n") is None
+            assert world.queue.nominator.get_nominated_node("uid-default-n") is None
             world.bind.hold.set()
             await world.settle()
 
@@ -115,7 +115,7 @@ class TestExpectations:
             world.add_pod("a")
             await world.settle()
             assert world.recorder.nominations == expected
-            assert world.queue.nominator.node_of("uid-default-a") is None
+            assert world.queue.nominator.get_nominated_node("uid-default-a") is None
 
         fakes.play(scenario())
 

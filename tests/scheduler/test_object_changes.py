@@ -61,7 +61,7 @@ def test_pod_changes(
     old_info = SHAPES.make_info(POD.node(node_name).build())
     new_info = SHAPES.make_info(new.node(node_name).build())
     expected = [events.ClusterEvent(resource, action) for action in actions]
-    assert object_changes.pod_changes(old_info, new_info) == expected
+    assert object_changes.list_pod_events(old_info, new_info) == expected
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_node_changes(
     old: builders.NodeBuilder, new: builders.NodeBuilder, actions: list[events.ActionType]
 ) -> None:
     """Every kind of change has its event, once."""
-    found = object_changes.node_changes(old.build(), new.build())
+    found = object_changes.list_node_events(old.build(), new.build())
     assert found == [events.ClusterEvent(events.EventResource.NODE, a) for a in actions]
 
 

@@ -29,7 +29,7 @@ PREEMPTED = re.compile(r"Preempted by pod (?P<uid>\S+) on node (?P<node>[\w-]+)"
 def _framework(handle: handles.Handle, seed: int) -> runtime.Framework:
     plugins = []
     for default in defaults.DEFAULT_PLUGINS:
-        plugin = registry.create_built_in_registry().create(default.name, None, handle)
+        plugin = registry.create_built_in_registry().create_plugin(default.name, None, handle)
         assert not isinstance(plugin, registry.PluginError)
         plugins.append(plugin)
     prof = profile.Profile(NAME, tuple(plugins), defaults.DEFAULT_WEIGHTS)
@@ -47,7 +47,7 @@ class Chaos:
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
         self.time = virtual_time.VirtualTime(clocks.ManualClock(builders.EPOCH))
-        self.server = api_server.ApiServer(self.time.clock, self.rng, self.time.sleep)
+        self.server = api_server.SimulatedApiServer(self.time.clock, self.rng, self.time.sleep)
         self.server.terminations.grace_seconds = lambda _pod: self.rng.choice([0.0, 2.0, 20.0])
         self.scheduler = self._new_scheduler(seed)
         self.victims: list[tuple[str, str, str]] = []
@@ -75,13 +75,13 @@ class Chaos:
 
     def _watch(self) -> None:
         events = self.scheduler.events
-        self.server.namespaces.watch(events.namespaces)
-        self.server.nodes.watch(events.nodes)
-        self.server.pods.watch(events.pods)
+        self.server.namespaces.watch_objects(events.namespaces)
+        self.server.nodes.watch_objects(events.nodes)
+        self.server.pods.watch_objects(events.pods)
 
     def restart(self) -> None:
         """Put a new scheduler, which knows nothing, in the place of one that was stopped."""
-        self.server.deliver()
+        self.server.deliver_changes()
         self.scheduler = self._new_scheduler(seed=2)
         self._watch()
 
@@ -132,17 +132,17 @@ class Chaos:
         """Somebody else deletes a pod gracefully."""
         pods = list(self.server.pods)
         if pods:
-            self.server.terminations.begin(self.rng.choice(pods))
+            self.server.terminations.begin_deletion(self.rng.choice(pods))
 
     def list_again(self) -> None:
         """The watch broke: everything so far is taken from a new list."""
-        self.server.deliver()
+        self.server.deliver_changes()
         self.scheduler.events.pods.replace(list(self.server.pods))
 
     async def pass_time(self, seconds: float) -> None:
         """Let time go by and the watch tell everything."""
         for _ in range(max(1, int(seconds * 4))):
-            self.server.deliver()
+            self.server.deliver_changes()
             await self.time.advance(min(seconds, 0.25))
 
     # --- what must hold
@@ -152,7 +152,7 @@ class Chaos:
         used: collections.Counter[str] = collections.Counter()
         for pod in self.server.pods:
             if pod.spec.node_name:
-                used[pod.spec.node_name] += pod_requests.pod_requests(pod).amounts["cpu"]
+                used[pod.spec.node_name] += pod_requests.compute_pod_requests(pod).amounts["cpu"]
         assert all(milli <= CPU_MILLI for milli in used.values()), used
 
     def assert_books_agree(self) -> None:
@@ -160,13 +160,13 @@ class Chaos:
         cache = self.scheduler.cache
         placed = {p.metadata.uid: p.spec.node_name for p in self.server.pods if p.spec.node_name}
         waiting = {p.metadata.uid for p in self.server.pods if not p.spec.node_name}
-        assert placed == {uid: cache.node_of(uid) for uid in placed}
+        assert placed == {uid: cache.get_node_of_pod(uid) for uid in placed}
         assert (cache.pod_count, cache.assumed_count) == (len(placed), 0)
         assert self.scheduler.queue.in_flight_count == 0
-        assert {queued.uid for queued in self.scheduler.queue.pods()} == waiting
+        assert {queued.uid for queued in self.scheduler.queue.list_waiting_pods()} == waiting
         assert not any(self.scheduler.preemptions.is_running(uid) for uid in waiting)
         for pod in self.server.pods:
-            known = self.scheduler.queue.nominator.node_of(pod.metadata.uid) or ""
+            known = self.scheduler.queue.nominator.get_nominated_node(pod.metadata.uid) or ""
             assert pod.status.nominated_node_name == known, pod.key
 
     def assert_no_priority_is_inverted(self) -> None:
@@ -217,7 +217,7 @@ def test_the_important_run_whatever_goes_wrong(seed: int) -> None:
             if chaos.rng.random() < 0.5:
                 chaos.disturb()
             if chaos.rng.random() < 0.7:
-                chaos.server.deliver()
+                chaos.server.deliver_changes()
             chaos.assert_nobody_is_cramped()
             if chaos.rng.random() < 0.04:
                 await chaos.scheduler.stop(grace_seconds=0.0)

@@ -68,7 +68,7 @@ def test_records_say_what_explain_says(seed: int, tmp_path_factory: pytest.TempP
         snap = cache.snapshot()
         result = framework.schedule_pod(info, snap)
         queued = queued_pod.QueuedPodInfo(info, 0.0, attempts=1)
-        record = log.record(queued, framework.profile, result, snap, 0.0)
+        record = log.record_decision(queued, framework.profile, result, snap, 0.0)
         standings += _compare(framework, info, record, cache)
         if result.node_name is not None:
             cache.assume_pod(info, result.node_name)

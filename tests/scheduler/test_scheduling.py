@@ -493,7 +493,7 @@ class TestChangesMeanwhile:
             world.add_pod("a")
             await world.settle()
             world.confirm("a", "n1")
-            assert (world.where("a"), world.queue.pods()) == ("placed", [])
+            assert (world.where("a"), world.queue.list_waiting_pods()) == ("placed", [])
 
         fakes.play(scenario())
 
@@ -511,8 +511,11 @@ class TestChangesMeanwhile:
             world.confirm("a", "n2")
             world.bind.hold.set()
             await world.settle()
-            assert (world.where("a"), world.cache.node_of("uid-default-a")) == ("placed", "n2")
-            assert world.queue.pods() == []
+            assert (world.where("a"), world.cache.get_node_of_pod("uid-default-a")) == (
+                "placed",
+                "n2",
+            )
+            assert world.queue.list_waiting_pods() == []
             assert world.recorder.notes == []
 
         fakes.play(scenario())
@@ -538,7 +541,7 @@ class TestChangesMeanwhile:
             assert world.where("a") == ("placed" if is_bound else "gone")
             assert plugin.calls[-1] == "unreserve"
             assert (len(world.waiting), world.queue.in_flight_count) == (0, 0)
-            assert world.queue.pods() == []
+            assert world.queue.list_waiting_pods() == []
 
         fakes.play(scenario())
 
@@ -554,7 +557,7 @@ class TestChangesMeanwhile:
             assert world.where("a") == "backoff"
             world.confirm("a", "n1")
             assert world.where("a") == "placed"
-            assert world.queue.pods() == []
+            assert world.queue.list_waiting_pods() == []
 
         fakes.play(scenario())
 

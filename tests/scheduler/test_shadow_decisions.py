@@ -63,7 +63,7 @@ class World:
         made = shadow_decisions.ShadowDecisions(
             lambda: candidates, self.fake.pods, self.fake.clock, lambda: self.is_busy
         )
-        self.scheduler.decisions.listeners.append(made.observe)
+        self.scheduler.decisions.listeners.append(made.observe_decision)
         return made
 
     def outcomes(self, policy: str) -> dict[Outcome, int]:
@@ -236,12 +236,12 @@ def test_what_is_counted_is_about_the_policies_in_use() -> None:
     made = shadow_decisions.ShadowDecisions(
         lambda: current[-1], world.fake.pods, world.fake.clock, lambda: False
     )
-    world.scheduler.decisions.listeners.append(made.observe)
+    world.scheduler.decisions.listeners.append(made.observe_decision)
     play(world, web("a"))
     assert made.tallies[NAME, "next"].changed == 1
     world.fake.clock.advance(60)
     current.append(dict(world.profiles.shadows))
-    made.follow()
+    made.follow_candidates()
     assert made.tallies[NAME, "next"].changed == 0
     assert made.tallies[NAME, "next"].since == builders.EPOCH + datetime.timedelta(seconds=60)
 

@@ -131,7 +131,7 @@ class WatchMachine(RuleBasedStateMachine):
     @invariant()
     def queue_and_cache_share_no_pod(self) -> None:
         """A pod waits, or has a place, never both."""
-        for queued in self.world.queue.pods():
+        for queued in self.world.queue.list_waiting_pods():
             assert self.world.cache.get_pod(queued.uid) is None
 
     def teardown(self) -> None:
@@ -146,7 +146,7 @@ class WatchMachine(RuleBasedStateMachine):
             if pod.spec.node_name and not pod.is_terminal:
                 fresh.add_pod(shapes.make_info(pod))
         assert _picture(self.world.cache) == _picture(fresh)
-        waiting = {queued.uid for queued in self.world.queue.pods()}
+        waiting = {queued.uid for queued in self.world.queue.list_waiting_pods()}
         assert waiting == {uid for uid, pod in self.pods.items() if self._should_wait(pod)}
 
     def _should_wait(self, pod: objects.Pod) -> bool:
@@ -159,7 +159,7 @@ class WatchMachine(RuleBasedStateMachine):
 
 def _picture(cache: caches.Cache) -> dict[str, tuple[object, ...]]:
     columns = cache.nodes
-    zone = columns.label("zone")
+    zone = columns.get_label_column("zone")
     return {
         name: (
             bool(columns.is_alive[row]),
@@ -168,7 +168,7 @@ def _picture(cache: caches.Cache) -> dict[str, tuple[object, ...]]:
             int(columns.pod_count[row]),
             np.trim_zeros(columns.requested[row], "b").tolist(),
             columns.nonzero_requested[row].tolist(),
-            sorted(info.uid for info in cache.pods_on(row)),
+            sorted(info.uid for info in cache.get_pods_on_row(row)),
         )
         for name, row in columns.row_of.items()
     }

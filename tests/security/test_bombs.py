@@ -76,4 +76,4 @@ def test_a_kept_version_does_not_unpack_without_end() -> None:
     megabyte = bytes(1024 * 1024)
     bomb = b"".join(packer.compress(megabyte) for _ in range(1024)) + packer.flush()
     assert len(bomb) < config_maps.MAX_BYTES
-    assert history.decode(bomb) is None
+    assert history.decode_version(bomb) is None

@@ -32,8 +32,8 @@ def handlers_come_back() -> Iterator[None]:
 
 def _logged(text: str, form: Literal["text", "json"]) -> str:
     stream = io.StringIO()
-    logs.configure(clocks.ManualClock(builders.EPOCH), "info", stream, form)
-    logging.getLogger("policysched").info("pod %s %s", text, logs.fields(name=text))
+    logs.configure_logging(clocks.ManualClock(builders.EPOCH), "info", stream, form)
+    logging.getLogger("policysched").info("pod %s %s", text, logs.make_log_fields(name=text))
     return stream.getvalue()
 
 
@@ -66,7 +66,7 @@ def test_text_is_one_line_whatever_it_holds(text: str) -> None:
 def test_the_message_of_an_error_forges_no_record() -> None:
     """Lines of a traceback are set in and visible, so that none of them looks like a record."""
     stream = io.StringIO()
-    logs.configure(clocks.ManualClock(builders.EPOCH), "info", stream, "text")
+    logs.configure_logging(clocks.ManualClock(builders.EPOCH), "info", stream, "text")
     logging.getLogger("policysched").error("failed", exc_info=ValueError(_FORGED))
     first, *others = stream.getvalue()[:-1].split("\n")
     assert first.endswith("ERROR policysched: failed")

@@ -12,7 +12,7 @@ from policysched.serving import access, http_server
 from tests import builders
 from tests.kube.asynchronous import asynchronous
 
-PROMETHEUS = reviews.User("prometheus", "1", ("system:authenticated",))
+PROMETHEUS = reviews.AuthenticatedUser("prometheus", "1", ("system:authenticated",))
 
 
 class FakeReviewer:
@@ -29,17 +29,19 @@ class FakeReviewer:
         self.tokens = {"good": PROMETHEUS}
         self.allowed = {("prometheus", "get", "/metrics"), ("alice", "get", "/metrics")}
         self.asked: list[tuple[str, ...]] = []
-        self.users: list[reviews.User] = []
+        self.users: list[reviews.AuthenticatedUser] = []
         self.failure: Exception | None = None
         self.most_at_once = 0
         self._at_once = 0
 
-    async def user_of(self, token: str) -> reviews.User | None:
+    async def find_token_user(self, token: str) -> reviews.AuthenticatedUser | None:
         """Answer."""
         await self._answer("token", token)
         return self.tokens.get(token)
 
-    async def may(self, user: reviews.User, verb: str, path: str) -> bool:
+    async def is_access_allowed(
+        self, user: reviews.AuthenticatedUser, verb: str, path: str
+    ) -> bool:
         """Answer."""
         await self._answer("may", user.name, verb, path)
         self.users.append(user)
@@ -151,7 +153,9 @@ async def test_a_certificate_says_who_asks() -> None:
     door = Door()
     assert await door.status(token="bad", certificate=CERTIFICATE) == 200
     assert door.reviewer.users == [
-        reviews.User("alice", groups=("operators", "monitoring", "system:authenticated"))
+        reviews.AuthenticatedUser(
+            "alice", groups=("operators", "monitoring", "system:authenticated")
+        )
     ]
 
 

@@ -159,7 +159,7 @@ def test_a_certificate_of_our_own_is_good_for_the_names_of_the_machine(
     clock: clocks.ManualClock,
 ) -> None:
     """Who is told to trust it finds it right, by name and by address."""
-    own = certificates.SelfSignedCertificate(certificates.list_own_names("127.0.0.1"), clock)
+    own = certificates.SelfSignedCertificate(certificates.list_own_host_names("127.0.0.1"), clock)
     tls = certificates.CertificateReloader(own, clock)
     pem = ssl.DER_cert_to_PEM_cert(_shown(tls.context()))
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -188,7 +188,7 @@ def test_clients_may_show_a_certificate_of_the_authority(
     tls = certificates.CertificateReloader(folder.pair(), clock)
     first, second = trustme.CA(), trustme.CA()
     for trusted, other in ((first, second), (second, first)):
-        tls.trust(trusted.cert_pem.bytes().decode())
+        tls.trust_client_authority(trusted.cert_pem.bytes().decode())
         _handshake(tls.context(), _anybody())
         _handshake(tls.context(), _signed_by(trusted))
         with pytest.raises(ssl.SSLError):
@@ -207,6 +207,6 @@ def test_an_authority_that_is_no_certificate_changes_nothing(
     """It is told."""
     tls = certificates.CertificateReloader(folder.pair(), clock)
     before = tls.context()
-    tls.trust("no certificate")
+    tls.trust_client_authority("no certificate")
     assert tls.context() is before
     assert "checked as before" in caplog.text

@@ -31,7 +31,7 @@ async def test_pages_show_the_inside_and_no_secret() -> None:
         "/metrics": lambda _: http_server.HttpPage(b""),
     }
     configuration = config_reading.parse_config(CONFIGURATION, "a test")
-    pages = debug_pages.make_pages(configuration, others)
+    pages = debug_pages.make_debug_pages(configuration, others)
     waiting = asyncio.create_task(asyncio.Event().wait(), name="a task that waits")
     await asyncio.sleep(0)
     assert _get(pages, "/debug/").split() == [

@@ -21,7 +21,9 @@ class Pages:
 
     def __init__(self) -> None:
         self.live, self.ready = Switch(), Switch()
-        self._pages = health.HealthChecks({"election": self.live}, {"synced": self.ready}).pages()
+        self._pages = health.HealthChecks(
+            {"election": self.live}, {"synced": self.ready}
+        ).make_pages()
 
     @property
     def paths(self) -> set[str]:

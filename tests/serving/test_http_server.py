@@ -30,7 +30,7 @@ LOOPBACK = addresses.ListenAddress("127.0.0.1", 0)
 )
 def test_an_address_is_a_host_and_a_port(text: str, host: str, port: int) -> None:
     """IP addresses of both kinds, and the name that everybody writes."""
-    assert addresses.parse_address(text) == addresses.ListenAddress(host, port)
+    assert addresses.parse_listen_address(text) == addresses.ListenAddress(host, port)
 
 
 @pytest.mark.parametrize(
@@ -39,13 +39,13 @@ def test_an_address_is_a_host_and_a_port(text: str, host: str, port: int) -> Non
 def test_what_is_no_address_is_refused(text: str) -> None:
     """An empty host would listen everywhere, which nobody should get by a slip."""
     with pytest.raises(errors.UsageError, match="is no address"):
-        addresses.parse_address(text)
+        addresses.parse_listen_address(text)
 
 
 def test_an_address_is_written_as_it_is_read() -> None:
     """IPv6 addresses stand between brackets."""
     for text in ("127.0.0.1:9153", "[::1]:9153"):
-        assert str(addresses.parse_address(text)) == text
+        assert str(addresses.parse_listen_address(text)) == text
 
 
 @contextlib.asynccontextmanager
@@ -405,13 +405,13 @@ def test_an_address_may_do_more_where_it_has_been_quiet() -> None:
     """So many at once, then one for each that has been paid for by time."""
     pace = connections.AddressRateLimiter(per_second=10.0)
     for _ in range(40):
-        assert pace.wait_seconds("a", 100.0) == 0.0
-        pace.count("a", 100.0)
-    assert pace.wait_seconds("a", 100.0) == pytest.approx(0.1)
-    assert pace.wait_seconds("b", 100.0) == 0.0
-    assert pace.wait_seconds("a", 100.1) == pytest.approx(0.0)
+        assert pace.compute_wait_seconds("a", 100.0) == 0.0
+        pace.count_action("a", 100.0)
+    assert pace.compute_wait_seconds("a", 100.0) == pytest.approx(0.1)
+    assert pace.compute_wait_seconds("b", 100.0) == 0.0
+    assert pace.compute_wait_seconds("a", 100.1) == pytest.approx(0.0)
     for number in range(5000):
-        pace.count(f"{number}", 100.2)
+        pace.count_action(f"{number}", 100.2)
     assert len(pace._paid_until) == 1024
 
 

@@ -24,27 +24,29 @@ def clock() -> clocks.ManualClock:
 
 
 @pytest.fixture
-def server(clock: clocks.ManualClock) -> api_server.ApiServer:
+def server(clock: clocks.ManualClock) -> api_server.SimulatedApiServer:
     """Return an API server without objects."""
-    return api_server.ApiServer(clock, random.Random(1))
+    return api_server.SimulatedApiServer(clock, random.Random(1))
 
 
-def _create(server: api_server.ApiServer, builder: builders.PodBuilder) -> pod_shape.PodInfo:
+def _create(
+    server: api_server.SimulatedApiServer, builder: builders.PodBuilder
+) -> pod_shape.PodInfo:
     return SHAPES.make_info(server.pods.create(builder.build()))
 
 
 def _bind(
-    server: api_server.ApiServer, pod: pod_shape.PodInfo, node_name: str = "n1"
+    server: api_server.SimulatedApiServer, pod: pod_shape.PodInfo, node_name: str = "n1"
 ) -> handles.BindError | None:
     return asyncio.run(server.bind(pod, node_name))
 
 
-def _condition(server: api_server.ApiServer, name: str = "a") -> objects.Condition:
+def _condition(server: api_server.SimulatedApiServer, name: str = "a") -> objects.Condition:
     (condition,) = server.pods.get(name, "default").status.conditions
     return condition
 
 
-def test_a_binding_sets_node_and_condition(server: api_server.ApiServer) -> None:
+def test_a_binding_sets_node_and_condition(server: api_server.SimulatedApiServer) -> None:
     """A bound pod has its node and is PodScheduled."""
     info = _create(server, builders.make_pod("a"))
     assert _bind(server, info) is None
@@ -62,7 +64,7 @@ def test_a_binding_sets_node_and_condition(server: api_server.ApiServer) -> None
     ],
 )
 def test_a_pod_that_cannot_be_bound_is_a_conflict(
-    server: api_server.ApiServer, pod: builders.PodBuilder, problem: str
+    server: api_server.SimulatedApiServer, pod: builders.PodBuilder, problem: str
 ) -> None:
     """The binding subresource refuses what a real one refuses."""
     refused = _bind(server, _create(server, pod))
@@ -71,7 +73,7 @@ def test_a_pod_that_cannot_be_bound_is_a_conflict(
     assert server.bind_count == 0
 
 
-def test_the_uid_is_a_precondition(server: api_server.ApiServer) -> None:
+def test_the_uid_is_a_precondition(server: api_server.SimulatedApiServer) -> None:
     """A pod that was deleted and made again is not bound by a decision about the old one."""
     old = _create(server, builders.make_pod("a").uid("old"))
     server.pods.delete("a", "default")
@@ -81,14 +83,14 @@ def test_the_uid_is_a_precondition(server: api_server.ApiServer) -> None:
     assert "uid in the precondition" in refused.message
 
 
-def test_a_deleted_pod_is_not_found(server: api_server.ApiServer) -> None:
+def test_a_deleted_pod_is_not_found(server: api_server.SimulatedApiServer) -> None:
     """Binding what is gone fails, and not because of another scheduler."""
     info = _create(server, builders.make_pod("a"))
     server.pods.delete("a", "default")
     assert _bind(server, info) == handles.BindError('pods "a" not found')
 
 
-def test_planned_failures_come_first(server: api_server.ApiServer) -> None:
+def test_planned_failures_come_first(server: api_server.SimulatedApiServer) -> None:
     """`fail_next` refuses exactly so many bindings and leaves the pods alone."""
     info = _create(server, builders.make_pod("a"))
     server.faults = faults.BindFaults(fail_next=2)
@@ -100,7 +102,7 @@ def test_failures_by_chance_follow_the_seed(clock: clocks.ManualClock) -> None:
     """The same seed refuses the same bindings."""
 
     def refused(seed: int) -> list[bool]:
-        server = api_server.ApiServer(clock, random.Random(seed))
+        server = api_server.SimulatedApiServer(clock, random.Random(seed))
         server.faults = faults.BindFaults(fail_share=0.5)
         infos = [_create(server, builders.make_pod(f"p{n}")) for n in range(20)]
         return [_bind(server, info) is not None for info in infos]
@@ -110,7 +112,7 @@ def test_failures_by_chance_follow_the_seed(clock: clocks.ManualClock) -> None:
     assert not all(refused(3))
 
 
-def test_a_lost_answer_leaves_the_pod_bound(server: api_server.ApiServer) -> None:
+def test_a_lost_answer_leaves_the_pod_bound(server: api_server.SimulatedApiServer) -> None:
     """The scheduler is told of a failure, the cluster has the pod on its node."""
     info = _create(server, builders.make_pod("a"))
     server.faults = faults.BindFaults(lose_answer_share=1.0)
@@ -123,7 +125,7 @@ def test_a_slow_binding_waits_in_virtual_time(clock: clocks.ManualClock) -> None
 
     async def scenario() -> list[str]:
         time = virtual_time.VirtualTime(clock)
-        server = api_server.ApiServer(clock, random.Random(1), time.sleep)
+        server = api_server.SimulatedApiServer(clock, random.Random(1), time.sleep)
         server.faults = faults.BindFaults(delay_seconds=2.0)
         task = asyncio.create_task(server.bind(_create(server, builders.make_pod("a")), "n1"))
         seen = []
@@ -137,7 +139,7 @@ def test_a_slow_binding_waits_in_virtual_time(clock: clocks.ManualClock) -> None
 
 
 def test_a_condition_is_written_once_and_keeps_its_transition_time(
-    server: api_server.ApiServer, clock: clocks.ManualClock
+    server: api_server.SimulatedApiServer, clock: clocks.ManualClock
 ) -> None:
     """Only a change of status moves the transition time; an equal condition changes nothing."""
     info = _create(server, builders.make_pod("a"))
@@ -154,7 +156,7 @@ def test_a_condition_is_written_once_and_keeps_its_transition_time(
     assert server.pods.get("a", "default").metadata.resource_version == "3"
 
 
-def test_a_nomination_is_written_and_taken_back(server: api_server.ApiServer) -> None:
+def test_a_nomination_is_written_and_taken_back(server: api_server.SimulatedApiServer) -> None:
     """None leaves the nominated node alone, the empty name removes it."""
     info = _create(server, builders.make_pod("a"))
     condition = ports.PodCondition("False", "Unschedulable", "no room")
@@ -167,7 +169,7 @@ def test_a_nomination_is_written_and_taken_back(server: api_server.ApiServer) ->
 
 @pytest.mark.parametrize("is_replaced", [False, True], ids=["gone", "replaced"])
 def test_a_condition_of_a_pod_that_is_gone_is_dropped(
-    server: api_server.ApiServer, is_replaced: bool
+    server: api_server.SimulatedApiServer, is_replaced: bool
 ) -> None:
     """Nobody else's pod gets the condition."""
     info = _create(server, builders.make_pod("a").uid("old"))
@@ -178,7 +180,9 @@ def test_a_condition_of_a_pod_that_is_gone_is_dropped(
     assert [pod.status.conditions for pod in server.pods] == ([()] if is_replaced else [])
 
 
-def test_events_are_kept_in_order(server: api_server.ApiServer, clock: clocks.ManualClock) -> None:
+def test_events_are_kept_in_order(
+    server: api_server.SimulatedApiServer, clock: clocks.ManualClock
+) -> None:
     """What the scheduler records can be read back, with its time."""
     info = _create(server, builders.make_pod("a"))
     for reason in ("FailedScheduling", "Scheduled"):
@@ -190,7 +194,7 @@ def test_events_are_kept_in_order(server: api_server.ApiServer, clock: clocks.Ma
     ]
 
 
-def test_statuses_of_other_conditions_stay(server: api_server.ApiServer) -> None:
+def test_statuses_of_other_conditions_stay(server: api_server.SimulatedApiServer) -> None:
     """PodScheduled is replaced, conditions of others are not."""
     ready = objects.Condition(type="Ready", status="False")
     info = _create(server, builders.make_pod("a").status(conditions=(ready,)))

@@ -26,13 +26,13 @@ class Simulation:
     def __init__(self, seed: int = 1) -> None:
         self.time = virtual_time.VirtualTime(clocks.ManualClock(builders.EPOCH))
         rng = random.Random(seed)
-        self.server = api_server.ApiServer(self.time.clock, rng, self.time.sleep)
+        self.server = api_server.SimulatedApiServer(self.time.clock, rng, self.time.sleep)
         self.scheduler = schedulers.Scheduler(
             {NAME: runtime.Framework(_default_profile(self.server), rng=random.Random(seed))},
             ports.SchedulerPorts(self.server, self.server, self.server),
             self.time.clock,
         )
-        self.driver = driver.Driver(self.server, self.scheduler, self.time)
+        self.driver = driver.SimulationDriver(self.server, self.scheduler, self.time)
 
     def add_nodes(self, *nodes: objects.Node) -> None:
         """Create nodes."""
@@ -56,7 +56,7 @@ class Simulation:
 def _default_profile(binder: handles.Binder) -> profile.Profile:
     plugins = registry.create_built_in_registry()
     handle = handles.Handle(binder)
-    made = [plugins.create(p.name, None, handle) for p in defaults.DEFAULT_PLUGINS]
+    made = [plugins.create_plugin(p.name, None, handle) for p in defaults.DEFAULT_PLUGINS]
     assert not any(isinstance(each, registry.PluginError) for each in made)
     return profile.Profile(NAME, tuple(made), defaults.DEFAULT_WEIGHTS)  # type: ignore[arg-type]  # checked in the line above
 
@@ -78,7 +78,7 @@ def test_pods_are_bound_and_the_scheduler_learns_of_it() -> None:
     """The loop schedules what the API server has, and hears of its own bindings by the watch."""
 
     async def play(sim: Simulation) -> None:
-        sim.add_nodes(*workload.fleet(6))
+        sim.add_nodes(*workload.make_fleet(6))
         sim.add_pods(*(_pod(f"p{n}") for n in range(10)))
         await sim.driver.run_until_idle()
 
@@ -92,13 +92,15 @@ def test_the_scheduler_learns_of_storage_and_budgets() -> None:
     """What is created, changed and deleted on the simulated server is what plugins see."""
 
     async def play(sim: Simulation) -> None:
-        claims = sim.server.stored(storage_objects.PersistentVolumeClaim)
+        claims = sim.server.get_storage_collection(storage_objects.PersistentVolumeClaim)
         for name in ("stays", "goes"):
             claims.create(storage_builders.make_claim(name))
         await sim.driver.run_until_idle()
         claims.update(storage_builders.make_claim("stays", volume="v"))
         claims.delete("goes", "default")
-        sim.server.stored(storage_objects.StorageClass).create(storage_builders.make_class("fast"))
+        sim.server.get_storage_collection(storage_objects.StorageClass).create(
+            storage_builders.make_class("fast")
+        )
         sim.server.budgets.create(storage_builders.make_budget("b", allowed=1))
         await sim.driver.run_until_idle()
 
@@ -113,18 +115,18 @@ def test_a_pod_waits_for_the_claims_of_its_ephemeral_volumes() -> None:
     """Claims are made after the pod, and found by its name; another pod's do not help it."""
 
     async def play(sim: Simulation) -> None:
-        sim.add_nodes(*workload.fleet(2))
+        sim.add_nodes(*workload.make_fleet(2))
         pods = (builders.make_pod(name).ephemeral("scratch") for name in "ab")
         sim.add_pods(*(pod.scheduler_name(NAME).build() for pod in pods))
         await sim.driver.run_until_idle()
-        sim.server.stored(storage_objects.PersistentVolume).create(
+        sim.server.get_storage_collection(storage_objects.PersistentVolume).create(
             storage_builders.make_volume("v", phase="Bound")
         )
         claim = storage_builders.make_claim(
             "b-scratch", volume="v", is_bound=True, owner_uid="uid-default-b"
         )
-        sim.server.stored(storage_objects.PersistentVolumeClaim).create(claim)
-        await sim.driver.advance(20)
+        sim.server.get_storage_collection(storage_objects.PersistentVolumeClaim).create(claim)
+        await sim.driver.advance_time(20)
 
     sim = _run(play)
     assert {name: bool(node) for name, node in sim.placements().items()} == {"a": False, "b": True}
@@ -136,8 +138,8 @@ def test_a_mixed_workload_overcommits_no_node() -> None:
     """Whatever mixture arrives, what the pods of a node request fits its allocatable."""
 
     async def play(sim: Simulation) -> None:
-        sim.add_nodes(*workload.fleet(9))
-        sim.add_pods(*workload.SimulatedWorkload(random.Random(3)).pods(120))
+        sim.add_nodes(*workload.make_fleet(9))
+        sim.add_pods(*workload.SimulatedWorkload(random.Random(3)).make_pods(120))
         await sim.driver.run_until_idle()
 
     sim = _run(play)
@@ -146,9 +148,9 @@ def test_a_mixed_workload_overcommits_no_node() -> None:
         on_node = [pod for pod in sim.server.pods if pod.spec.node_name == node.name]
         requested: Counter[str] = Counter()
         for pod in on_node:
-            requested.update(pod_requests.pod_requests(pod).amounts)
+            requested.update(pod_requests.compute_pod_requests(pod).amounts)
         for resource, total in requested.items():
-            assert total <= pod_requests.amount(resource, node.status.allocatable[resource])
+            assert total <= pod_requests.parse_amount(resource, node.status.allocatable[resource])
 
 
 def test_the_same_seed_ends_in_the_same_cluster() -> None:
@@ -156,9 +158,9 @@ def test_the_same_seed_ends_in_the_same_cluster() -> None:
 
     async def play(sim: Simulation) -> None:
         sim.server.faults = faults.BindFaults(fail_share=0.2, delay_seconds=0.5)
-        sim.add_nodes(*workload.fleet(9))
-        sim.add_pods(*workload.SimulatedWorkload(random.Random(3)).pods(40))
-        await sim.driver.advance(60)
+        sim.add_nodes(*workload.make_fleet(9))
+        sim.add_pods(*workload.SimulatedWorkload(random.Random(3)).make_pods(40))
+        await sim.driver.advance_time(60)
 
     first, second, other = _run(play), _run(play), _run(play, seed=2)
     assert list(first.server.pods) == list(second.server.pods)
@@ -171,11 +173,11 @@ def test_a_refused_binding_is_tried_again_after_backoff() -> None:
 
     async def play(sim: Simulation) -> None:
         sim.server.faults = faults.BindFaults(fail_next=1)
-        sim.add_nodes(*workload.fleet(1))
+        sim.add_nodes(*workload.make_fleet(1))
         sim.add_pods(_pod("a"))
-        await sim.driver.step()
+        await sim.driver.schedule_one_step()
         assert sim.placements() == {"a": ""}
-        await sim.driver.advance(15)
+        await sim.driver.advance_time(15)
 
     sim = _run(play)
     assert sim.placements() == {"a": "node-0"}
@@ -187,9 +189,9 @@ def test_a_lost_answer_binds_the_pod_once() -> None:
 
     async def play(sim: Simulation) -> None:
         sim.server.faults = faults.BindFaults(lose_answer_share=1.0)
-        sim.add_nodes(*workload.fleet(1))
+        sim.add_nodes(*workload.make_fleet(1))
         sim.add_pods(_pod("a"))
-        await sim.driver.advance(30)
+        await sim.driver.advance_time(30)
 
     sim = _run(play)
     assert sim.server.bind_count == 1
@@ -203,9 +205,9 @@ def test_pods_are_assumed_while_their_bindings_take_time() -> None:
         sim.server.faults = faults.BindFaults(delay_seconds=3.0)
         sim.add_nodes(workload.make_node("only", "a", workload.GENERAL_8))
         sim.add_pods(_pod("a", cpu="5"), _pod("b", cpu="5"))
-        await sim.driver.advance(1)
+        await sim.driver.advance_time(1)
         assert sim.placements() == {"a": "", "b": ""}
-        await sim.driver.advance(3)
+        await sim.driver.advance_time(3)
 
     sim = _run(play)
     assert sim.placements() == {"a": "only", "b": ""}
@@ -219,10 +221,10 @@ def test_a_pending_pod_is_bound_when_the_change_that_helps_comes() -> None:
     async def play(sim: Simulation) -> None:
         sim.add_nodes(workload.make_node("small", "a", workload.GENERAL_8))
         sim.add_pods(_pod("big", cpu="12"))
-        await sim.driver.advance(5)
+        await sim.driver.advance_time(5)
         assert sim.placements() == {"big": ""}
         sim.add_nodes(workload.make_node("large", "a", workload.MEMORY_16))
-        await sim.driver.advance(2)
+        await sim.driver.advance_time(2)
 
     assert _run(play).placements() == {"big": "large"}
 
@@ -235,7 +237,7 @@ def test_deleting_a_pod_makes_room() -> None:
         sim.add_pods(_pod("a", cpu="8"), _pod("b", cpu="8"))
         await sim.driver.run_until_idle()
         sim.server.pods.delete("a", "default")
-        await sim.driver.advance(2)
+        await sim.driver.advance_time(2)
 
     assert _run(play).placements() == {"b": "only"}
 
@@ -246,7 +248,7 @@ def test_time_goes_by_exactly_as_told(seconds: float) -> None:
 
     async def play(sim: Simulation) -> None:
         sim.add_pods(_pod("waits"))
-        await sim.driver.advance(seconds)
+        await sim.driver.advance_time(seconds)
 
     assert _run(play).time.clock.monotonic_seconds() == seconds
 
@@ -255,12 +257,14 @@ def test_metrics_of_a_simulated_cluster_reach_the_cache() -> None:
     """Samples of the load are what policies would read."""
 
     async def play(sim: Simulation) -> None:
-        sim.add_nodes(*workload.fleet(1))
+        sim.add_nodes(*workload.make_fleet(1))
         sim.add_pods(_pod("a", cpu="4"))
         await sim.driver.run_until_idle()
-        load = node_load.NodeLoad(sim.time.clock, random.Random(1), lag_seconds=0)
-        sim.scheduler.events.refresh_metrics(load.sample(sim.server.nodes, sim.server.pods))
+        load = node_load.SimulatedNodeLoad(sim.time.clock, random.Random(1), lag_seconds=0)
+        sim.scheduler.events.refresh_metrics(
+            load.measure_samples(sim.server.nodes, sim.server.pods)
+        )
 
-    sample = _run(play).scheduler.cache.metrics.sample(node_load.CPU_BUSY, "node-0")
+    sample = _run(play).scheduler.cache.metrics.get_newest_sample(node_load.CPU_BUSY, "node-0")
     assert sample is not None
     assert sample.value > 0.2

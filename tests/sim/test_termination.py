@@ -22,7 +22,9 @@ class World:
 
     def __init__(self) -> None:
         self.time = virtual_time.VirtualTime(clocks.ManualClock(builders.EPOCH))
-        self.server = api_server.ApiServer(self.time.clock, random.Random(1), self.time.sleep)
+        self.server = api_server.SimulatedApiServer(
+            self.time.clock, random.Random(1), self.time.sleep
+        )
         self.server.terminations.grace_seconds = lambda _pod: 30.0
 
     def create(self, pod: builders.PodBuilder) -> pod_shape.PodInfo:

@@ -63,7 +63,7 @@ def test_a_cancelled_sleeper_does_not_stop_the_others() -> None:
         time = virtual_time.VirtualTime(clocks.ManualClock(builders.EPOCH))
         given_up = asyncio.create_task(time.sleep(1.0))
         waiting = asyncio.create_task(time.sleep(2.0))
-        await virtual_time.settle()
+        await virtual_time.run_ready_tasks()
         given_up.cancel()
         await time.advance(3.0)
         return waiting.done() and given_up.cancelled()

@@ -26,7 +26,9 @@ class Simulation:
 
     def __init__(self, bind_timeout_seconds: int = 600, max_bindings_in_flight: int = 128) -> None:
         self.time = virtual_time.VirtualTime(clocks.ManualClock(builders.EPOCH))
-        self.server = api_server.ApiServer(self.time.clock, random.Random(1), self.time.sleep)
+        self.server = api_server.SimulatedApiServer(
+            self.time.clock, random.Random(1), self.time.sleep
+        )
         self.volumes = volumes.SimulatedVolumes(self.server, self.time.sleep)
         self.scheduler = schedulers.Scheduler(
             {NAME: self._framework(bind_timeout_seconds)},
@@ -34,7 +36,7 @@ class Simulation:
             self.time.clock,
             settings=schedulers.SchedulerSettings(max_bindings_in_flight=max_bindings_in_flight),
         )
-        self.driver = driver.Driver(self.server, self.scheduler, self.time)
+        self.driver = driver.SimulationDriver(self.server, self.scheduler, self.time)
         for name in ("n1", "n2", "n3"):
             self.server.nodes.create(builders.make_node(name).capacity(pods=1000).build())
         for provisioner in ("made", storage_objects.NO_PROVISIONER):
@@ -48,7 +50,7 @@ class Simulation:
         for default in defaults.DEFAULT_PLUGINS:
             args = {"bindTimeoutSeconds": bind_timeout_seconds}
             is_ours = default.name == "VolumeBinding"
-            plugin = registry.create_built_in_registry().create(
+            plugin = registry.create_built_in_registry().create_plugin(
                 default.name, args if is_ours else None, handle
             )
             assert not isinstance(plugin, registry.PluginError)
@@ -60,7 +62,7 @@ class Simulation:
 
     def store(self, item: storage_objects.StorageObject) -> None:
         """Create a storage object."""
-        self.server.stored(type(item)).create(item)
+        self.server.get_storage_collection(type(item)).create(item)
 
     def claim(self, name: str, class_name: str = "made") -> None:
         """Create a claim."""
@@ -101,12 +103,12 @@ class Simulation:
     def volume_of(self, name: str) -> storage_objects.PersistentVolume | None:
         """Return the volume of a claim."""
         claim = self.get_claim(name)
-        found = self.server.stored(storage_objects.PersistentVolume)
+        found = self.server.get_storage_collection(storage_objects.PersistentVolume)
         return found.find(claim.spec.volume_name)
 
     def get_claim(self, name: str) -> storage_objects.PersistentVolumeClaim:
         """Return a claim."""
-        found = self.server.stored(storage_objects.PersistentVolumeClaim)
+        found = self.server.get_storage_collection(storage_objects.PersistentVolumeClaim)
         return found.get(name, "default")
 
     def notes(self, pod: str) -> list[str]:
@@ -140,10 +142,10 @@ def test_a_volume_is_made_on_the_node_of_the_pod() -> None:
         sim.volumes.faults.provision_seconds = 30.0
         sim.claim("data")
         sim.pod("web", "data")
-        await sim.driver.advance(20.0)
+        await sim.driver.advance_time(20.0)
         assert sim.node_of("web") == ""
         assert storage_objects.SELECTED_NODE in sim.get_claim("data").metadata.annotations
-        await sim.driver.advance(20.0)
+        await sim.driver.advance_time(20.0)
 
     sim = _run(play)
     node_name = sim.node_of("web")
@@ -162,7 +164,7 @@ def test_a_local_volume_draws_the_pod_to_its_node() -> None:
         sim.local_volume("disk", "n2")
         sim.claim("data", "no-provisioner")
         sim.pod("web", "data")
-        await sim.driver.advance(2.0)
+        await sim.driver.advance_time(2.0)
 
     sim = _run(play)
     volume = sim.volume_of("data")
@@ -188,9 +190,9 @@ def test_a_claim_that_is_bound_at_once_is_waited_for() -> None:
         sim.store(storage_builders.make_class("at-once", provisioner="made", mode="Immediate"))
         sim.claim("data", "at-once")
         sim.pod("web", "data")
-        await sim.driver.advance(30.0)
+        await sim.driver.advance_time(30.0)
         assert sim.node_of("web") == ""
-        await sim.driver.advance(60.0)
+        await sim.driver.advance_time(60.0)
 
     sim = _run(play)
     assert sim.node_of("web")
@@ -205,10 +207,10 @@ def test_pods_race_for_one_volume() -> None:
         for name in ("a", "b", "c"):
             sim.claim(name, "no-provisioner")
             sim.pod(name, name)
-        await sim.driver.advance(5.0)
+        await sim.driver.advance_time(5.0)
         assert sorted(sim.node_of(name) for name in ("a", "b", "c")) == ["", "", "n2"]
         sim.local_volume("disk-2", "n3")
-        await sim.driver.advance(30.0)
+        await sim.driver.advance_time(30.0)
 
     sim = _run(play)
     assert sorted(sim.node_of(name) for name in ("a", "b", "c")) == ["", "n2", "n3"]
@@ -222,7 +224,7 @@ def test_a_provisioner_that_gives_up_lets_the_pod_go() -> None:
         sim.volumes.faults.give_up_next = 1
         sim.claim("data")
         sim.pod("web", "data")
-        await sim.driver.advance(30.0)
+        await sim.driver.advance_time(30.0)
 
     sim = _run(play)
     failed, bound = sim.notes("web")
@@ -241,7 +243,7 @@ def test_what_cannot_be_written_is_given_to_others() -> None:
             sim.claim(name, "no-provisioner")
             sim.pod(name, name, priority=priority)
         sim.volumes.faults.refuse_next = 1
-        await sim.driver.advance(5.0)
+        await sim.driver.advance_time(5.0)
 
     sim = _run(play)
     assert (sim.node_of("first"), sim.node_of("second")) == ("", "n2")
@@ -257,9 +259,9 @@ def test_waiting_has_an_end() -> None:
         sim.claim("data", "no-provisioner")
         sim.volumes.faults.bind_seconds = 25.0
         sim.pod("web", "data")
-        await sim.driver.advance(15.0)
+        await sim.driver.advance_time(15.0)
         assert sim.node_of("web") == ""
-        await sim.driver.advance(30.0)
+        await sim.driver.advance_time(30.0)
 
     sim = _run(play, bind_timeout_seconds=10)
     problem = "binding volumes: context deadline exceeded"
@@ -275,9 +277,9 @@ def test_a_pod_that_is_deleted_while_it_waits() -> None:
         sim.local_volume("disk", "n2")
         sim.claim("data", "no-provisioner")
         sim.pod("web", "data")
-        await sim.driver.advance(5.0)
+        await sim.driver.advance_time(5.0)
         sim.server.pods.delete("web", "default")
-        await sim.driver.advance(5.0)
+        await sim.driver.advance_time(5.0)
 
     sim = _run(play)
     assert sim.scheduler.counters.gone == 1
@@ -294,10 +296,10 @@ def test_pods_that_wait_for_volumes_hold_up_nobody(how_many: int) -> None:
             sim.claim(f"data-{number}")
             sim.pod(f"waits-{number}", f"data-{number}", priority=1)
         sim.pod("plain")
-        await sim.driver.advance(5.0)
+        await sim.driver.advance_time(5.0)
         assert sim.node_of("plain")
         assert not any(sim.node_of(f"waits-{number}") for number in range(how_many))
-        await sim.driver.advance(300.0)
+        await sim.driver.advance_time(300.0)
 
     sim = _run(play, max_bindings_in_flight=1)
     assert all(sim.node_of(f"waits-{number}") for number in range(how_many))
@@ -310,9 +312,9 @@ def test_pods_share_a_claim_that_is_under_way() -> None:
         sim.volumes.faults.provision_seconds = 10.0
         sim.claim("data")
         sim.pod("one", "data")
-        await sim.driver.advance(1.0)
+        await sim.driver.advance_time(1.0)
         sim.pod("two", "data")
-        await sim.driver.advance(30.0)
+        await sim.driver.advance_time(30.0)
 
     sim = _run(play)
     assert sim.node_of("one") == sim.node_of("two") != ""
@@ -337,9 +339,9 @@ def test_nothing_is_lost_whatever_goes_wrong(seed: int) -> None:
             sim.server.faults.fail_next = rng.randrange(2)
             if rng.random() < 0.3:
                 sim.server.pods.delete(names.pop(rng.randrange(len(names))), "default")
-            await sim.driver.advance(4 * rng.random())
+            await sim.driver.advance_time(4 * rng.random())
         sim.volumes.faults = volumes.VolumeFaults()
-        await sim.driver.advance(700.0)
+        await sim.driver.advance_time(700.0)
 
     sim = _run(play, bind_timeout_seconds=10)
     assert sim.assumed_count == 0
@@ -352,10 +354,10 @@ def test_nothing_is_lost_whatever_goes_wrong(seed: int) -> None:
             assert sim.get_claim(name).class_name == "no-provisioner"
     owners = [
         v.spec.claim_ref.uid
-        for v in sim.server.stored(storage_objects.PersistentVolume)
+        for v in sim.server.get_storage_collection(storage_objects.PersistentVolume)
         if v.spec.claim_ref is not None
     ]
     assert len(owners) == len(set(owners))
     if any(not sim.node_of(name) for name in names):
-        found = sim.server.stored(storage_objects.PersistentVolume)
+        found = sim.server.get_storage_collection(storage_objects.PersistentVolume)
         assert all(volume.spec.claim_ref is not None for volume in found)

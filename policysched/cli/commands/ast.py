@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from-json", metavar="FILE", help="print the policy text of a tree; `-` reads stdin"
     )
-    output.add_option(parser)
+    output.add_output_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         return _print_trees(args)
     if args.paths or args.output is not None:
         raise errors.UsageError("--from-json takes no PATH and no -o: it prints policy text")
-    with progress.show_reading("reading the tree", [args.from_json]):
+    with progress.show_reading_progress("reading the tree", [args.from_json]):
         texts = list(_read_texts(args.from_json))
     output.write_source("".join(texts))
     return errors.EXIT_OK
@@ -61,10 +61,10 @@ def run(args: argparse.Namespace) -> int:
 def _print_trees(args: argparse.Namespace) -> int:
     from policysched.lang.interchange import tree_text  # noqa: PLC0415 - `--help` does without Lark
 
-    with progress.show_reading("reading policies", args.paths):
-        texts = policy_texts.read_texts(args.paths)
+    with progress.show_reading_progress("reading policies", args.paths):
+        texts = policy_texts.read_policy_texts(args.paths)
     with progress.show_progress("parsing", len(texts)) as bar:
-        found = [(text, tree_text.encode(text)) for text in bar.track(texts)]
+        found = [(text, tree_text.encode_policy_text(text)) for text in bar.track_items(texts)]
     bad = [(text, each) for text, each in found if each.document is None]
     for text, each in bad:
         _print_problems(text, each)
@@ -72,12 +72,12 @@ def _print_trees(args: argparse.Namespace) -> int:
         return errors.EXIT_WRONG_INPUT
     documents = [each.document for _, each in found]
     if args.output == output.JSON:
-        output.write(output.encode_json({"version": _VERSION, "texts": documents}))
+        output.write_text(output.encode_json({"version": _VERSION, "texts": documents}))
     else:
         from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
 
         lines = (line for each in documents for line in _render_tree(each or {}))
-        output.write("\n".join(rendering.visible(line) for line in lines))
+        output.write_text("\n".join(rendering.make_visible(line) for line in lines))
     return errors.EXIT_OK
 
 
@@ -85,7 +85,9 @@ def _print_problems(text: Any, encoded: tree_text.EncodedText) -> None:  # noqa:
     from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
 
     for finding in encoded.diagnostics:
-        output.write_findings(rendering.render(finding, {text.name: text}) + "\n", sys.stderr)
+        output.write_findings(
+            rendering.render_diagnostic(finding, {text.name: text}) + "\n", sys.stderr
+        )
     if encoded.problem:
         output.print_error(f"`{text.name}` has no tree: {encoded.problem}")
 
@@ -100,7 +102,9 @@ def _render_tree(document: dict[str, Any]) -> Iterator[str]:
 def _render_node(node: dict[str, Any], field: str, indent: str) -> Iterator[str]:
     inner = {name: value for name, value in node.items() if name not in _SHOWN_ELSEWHERE}
     words = {
-        name: shown for name, value in inner.items() if (shown := _format_scalar(value)) is not None
+        name: shown
+        for name, value in inner.items()
+        if (shown := _format_tree_scalar(value)) is not None
     }
     said = " ".join(f"{name}={word}" for name, word in words.items())
     head = f"{field}: {node['kind']}" if field else str(node["kind"])
@@ -122,18 +126,18 @@ def _render_value(value: object, field: str, indent: str) -> Iterator[str]:
             yield from _render_value(each, f"{field}[{number}]", indent)
 
 
-def _format_scalar(value: object) -> str | None:
+def _format_tree_scalar(value: object) -> str | None:
     """Return a value that fits behind its name; None for one that has parts of its own."""
     if isinstance(value, dict) and value["kind"] in ("word", "numeral", "promql"):
         from policysched.lang.syntax import printing  # noqa: PLC0415 - `--help` does without
 
         is_bare = value["kind"] == "numeral" or not (value.get("quoted") or value["kind"] != "word")
         text: str = value["text"]
-        return text if is_bare else printing.quoted(text)
+        return text if is_bare else printing.format_string_literal(text)
     if isinstance(value, str | bool):
         return str(value).lower() if isinstance(value, bool) else value
     if isinstance(value, list):
-        words = [_format_scalar(each) for each in value]
+        words = [_format_tree_scalar(each) for each in value]
         if all(word is not None for word in words):
             return "(" + ", ".join(word or "" for word in words) + ")"
     return None
@@ -150,15 +154,15 @@ def _read_texts(path: str) -> Iterator[str]:
     """
     from policysched.lang.interchange import tree_json, tree_text  # noqa: PLC0415 - `--help` does without Lark
 
-    document = _parse_document(path)
+    document = _parse_tree_document(path)
     try:
         for at, each in enumerate(_extract_texts(document)):
-            yield tree_text.decode(each, f"$.texts[{at}]").text
+            yield tree_text.decode_policy_text(each, f"$.texts[{at}]").text
     except tree_json.TreeError as error:
         raise errors.InputError(f"{_format_path(path)}: {error.path}", str(error)) from error
 
 
-def _parse_document(path: str) -> object:
+def _parse_tree_document(path: str) -> object:
     import orjson  # noqa: PLC0415 - `--help` does without
 
     from policysched.inputs import object_lists  # noqa: PLC0415 - only this form needs it

@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.description = _DESCRIPTION
     parser.epilog = _EPILOG
-    policy_texts.add_paths(parser, is_required=False)
+    policy_texts.add_paths_argument(parser, is_required=False)
     parser.add_argument(
         "--config",
         metavar="FILE",
@@ -49,25 +49,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="value of a param; repeatable",
     )
-    offline_options.add_now(parser)
-    finding_formats.add_option(parser)
+    offline_options.add_now_option(parser)
+    finding_formats.add_format_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Check the texts and print what was found."""
     from policysched.lang.checking import checker  # noqa: PLC0415 - `--help` does without Lark
 
-    offline_options.refuse_empty(args, "config")
-    form = finding_formats.choose_format(args)
-    configuration = check_config.read_configuration(args.config) if args.config else None
+    offline_options.refuse_empty_options(args, "config")
+    form = finding_formats.choose_finding_format(args)
+    configuration = check_config.read_checked_configuration(args.config) if args.config else None
     paths = args.paths or (configuration.policies.paths if configuration else ())
     if not paths:
         return check_config.check_configuration_alone(args, configuration)
-    with progress.show_reading("reading policies", paths):
-        texts = policy_texts.read_texts(paths)
-    params = offline_options.parse_params(args.params or ())
+    with progress.show_reading_progress("reading policies", paths):
+        texts = policy_texts.read_policy_texts(paths)
+    params = offline_options.parse_param_values(args.params or ())
     if configuration is not None:
-        params = check_config.get_params(configuration) | params
+        params = check_config.get_configured_params(configuration) | params
     now = args.now or clocks.SystemClock().now()
     with progress.show_progress("checking policies"):
         plugins = plugin_checks.find_installed_plugins(texts)
@@ -77,11 +77,11 @@ def run(args: argparse.Namespace) -> int:
     if plugins is not None or configuration is not None:
         result = plugin_checks.check_plugin_arguments(result, texts, params, configuration)
     if form == finding_formats.JSON:
-        output.write(output.encode_json(_as_json(texts, result)))
+        output.write_text(output.encode_json(_as_json(texts, result)))
     elif form != finding_formats.FULL:
         _write_findings(result, form)
     else:
-        _print_result(texts, result)
+        _print_check_result(texts, result)
     return errors.EXIT_OK if result.program is not None else errors.EXIT_WRONG_INPUT
 
 
@@ -90,21 +90,21 @@ def _write_findings(result: checker.CheckResult, form: str) -> None:
     from policysched.lint import linter  # noqa: PLC0415 - most runs do without
 
     report = linter.LintResult(result.diagnostics, result.texts, 0)
-    shown = finding_formats.render(report, form)
+    shown = finding_formats.render_finding_report(report, form)
     if shown:
-        finding_formats.write(shown, form)
+        finding_formats.write_finding_report(shown, form)
 
 
-def _print_result(texts: Sequence[source.SourceText], result: checker.CheckResult) -> None:
+def _print_check_result(texts: Sequence[source.SourceText], result: checker.CheckResult) -> None:
     from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
 
     for finding in result.diagnostics[:_MAX_SHOWN]:
-        output.write_findings(rendering.render(finding, result.texts) + "\n", sys.stderr)
+        output.write_findings(rendering.render_diagnostic(finding, result.texts) + "\n", sys.stderr)
     hidden = len(result.diagnostics) - _MAX_SHOWN
     if hidden > 0:
         output.write_report(f"… and {hidden:,} more", sys.stderr)
     if result.diagnostics:
-        output.write_report(rendering.summary(result.diagnostics), sys.stderr)
+        output.write_report(rendering.summarise_findings(result.diagnostics), sys.stderr)
     if result.program is not None:
         program = result.program
         policies = len(program.policies) + len(program.cluster_policies)

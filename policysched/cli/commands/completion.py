@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     script = completion_scripts.BY_SHELL[args.shell](
         describe_commands(main.build_command_parsers())
     )
-    output.write(script.rstrip("\n"))
+    output.write_text(script.rstrip("\n"))
     return errors.EXIT_OK
 
 
@@ -67,23 +67,25 @@ def _describe_command(
                 yield from _describe_command((*path, name), inner)
         elif action.option_strings:
             takes_value = action.nargs != 0
-            given = _find_values(action, path[0]) if takes_value else None
-            told = _get_help(action)
+            given = _find_completion_values(action, path[0]) if takes_value else None
+            told = _get_option_help(action)
             options.append(
                 completion_scripts.CompletionOption(tuple(action.option_strings), told, given)
             )
         else:
-            values = _find_values(action, path[0])
+            values = _find_completion_values(action, path[0])
     yield completion_scripts.CompletionCommand(path, values, tuple(options))
 
 
-def _find_values(action: argparse.Action, command: str) -> completion_scripts.CompletionValues:
+def _find_completion_values(
+    action: argparse.Action, command: str
+) -> completion_scripts.CompletionValues:
     """Return what may stand for the value of an action, as far as that is known."""
     if action.choices is not None:
         return completion_scripts.CompletionValues(words=tuple(map(str, action.choices)))
     kind = str(action.metavar)
     if kind in ("CODE", "CODES"):
-        return completion_scripts.CompletionValues(words=_list_codes())
+        return completion_scripts.CompletionValues(words=_list_diagnostic_codes())
     if kind == "DIR":
         return completion_scripts.CompletionValues(has_folders=True)
     if kind == "PATH":
@@ -96,11 +98,11 @@ def _find_values(action: argparse.Action, command: str) -> completion_scripts.Co
     return completion_scripts.CompletionValues()
 
 
-def _list_codes() -> tuple[str, ...]:
+def _list_diagnostic_codes() -> tuple[str, ...]:
     from policysched.lang.diagnostics import diagnostics  # noqa: PLC0415 - `--help` does without
 
     return tuple(sorted(diagnostics.CODES | diagnostics.LINT_CODES))
 
 
-def _get_help(action: argparse.Action) -> str:
+def _get_option_help(action: argparse.Action) -> str:
     return " ".join(str(action.help or "").replace("%%", "%").split())

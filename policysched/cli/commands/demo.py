@@ -50,10 +50,10 @@ def run(args: argparse.Namespace) -> int:
     screen = console.Console(highlight=False, force_terminal=sys.stdout.isatty())
     speed = None if args.fast or not screen.is_terminal else args.speed
     with tempfile.TemporaryDirectory(prefix="policysched-demo-") as folder:
-        for file in _resources.folder("policies").glob("*.policy"):
+        for file in _resources.find_resource_folder("policies").glob("*.policy"):
             shutil.copy(file, folder)
         stage = embedded_cluster.DemoCluster(pathlib.Path(folder))
-        if screen_view.can_draw(screen) and not args.plain:
+        if screen_view.can_draw_on_screen(screen) and not args.plain:
             _play_on_screen(stage, screen, speed)
         else:
             _play_as_text(stage, speed)
@@ -66,13 +66,13 @@ def _play_on_screen(
     from policysched.cli.demo import screen_view, story  # noqa: PLC0415 - as above
 
     with screen_view.ScreenView(screen, speed) as view:
-        asyncio.run(story.play(stage, view))
+        asyncio.run(story.play_demo_story(stage, view))
 
 
 def _play_as_text(stage: embedded_cluster.DemoCluster, speed: float | None) -> None:
     from policysched.cli.demo import story, text_view  # noqa: PLC0415 - as above
 
-    asyncio.run(story.play(stage, text_view.TextView(speed)))
+    asyncio.run(story.play_demo_story(stage, text_view.TextView(speed)))
 
 
 def _parse_speed(text: str) -> float:

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options and the forms `pod`, `binding` and `rule`."""
-    offline_options.add_options(parser)
-    explain_decisions.add_options(parser)
+    offline_options.add_offline_options(parser)
+    explain_decisions.add_decision_options(parser)
     parser.add_argument("--all", action="store_true", help="explain every pending pod, each alone")
-    _add_nodes(parser)
+    _add_node_options(parser)
     forms = parser.add_subparsers(
         title="forms",
         description="NAMESPACE/NAME alone means `pod NAMESPACE/NAME`",
@@ -41,18 +41,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     pod = forms.add_parser("pod", help="one pod: pending, or as if it were")
     pod.add_argument("pod", metavar="NAMESPACE/NAME")
-    _add_nodes(pod, is_again=True)
-    offline_options.add_options(pod, is_again=True)
-    explain_decisions.add_options(pod, is_again=True)
+    _add_node_options(pod, is_again=True)
+    offline_options.add_offline_options(pod, is_again=True)
+    explain_decisions.add_decision_options(pod, is_again=True)
     binding = forms.add_parser("binding", help="one binding of a Karmada control plane")
-    offline_options.add_options(binding, is_again=True)
+    offline_options.add_offline_options(binding, is_again=True)
     explain_binding.configure(binding)
     rule = forms.add_parser("rule", help="what a diagnostic code means")
     rule.add_argument("code", metavar="CODE", help="such as PS304")
     forms.choices = explain_forms.AnyWordParsers(forms.choices)
 
 
-def _add_nodes(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
+def _add_node_options(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
     """Add the options about nodes of one pod, before or behind its name."""
     parser.add_argument(
         "--node",
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         option = "--node" if args.node else "--all-nodes"
         raise errors.UsageError(f"{option} is about one pod: name it as NAMESPACE/NAME")
     if args.form == "rule":
-        return _explain_rule(args.code)
+        return _print_diagnostic_page(args.code)
     if args.form == "binding":
         return explain_binding.run(args)
     if args.form == "pod" and args.all:
@@ -87,8 +87,8 @@ def run(args: argparse.Namespace) -> int:
         return explain_decisions.run(args)
     from policysched.offline import sessions  # noqa: PLC0415 - `--help` does without NumPy
 
-    with progress.show_reading("reading the input", [args.cluster]):
-        session = sessions.OfflineSession(offline_options.read_inputs(args))
+    with progress.show_reading_progress("reading the input", [args.cluster]):
+        session = sessions.OfflineSession(offline_options.read_offline_inputs(args))
     offline_options.print_session_warnings(session)
     as_json = (args.output or (output.JSON if session.is_lines else output.HUMAN)) == output.JSON
     for decider in offline_options.read_deciders(session, args):
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
             fast_exit.keep_until_exit(decider)
         total = len(decider.cluster.pending) if args.all else None
         with progress.show_progress("explaining pods", total, unless_printing=True) as bar:
-            reports = bar.track(_make_reports(decider, args, as_json=as_json))
+            reports = bar.track_items(_make_reports(decider, args, as_json=as_json))
             _write_reports(reports, args, as_json=as_json, is_lines=session.is_lines)
         offline_options.note_pods_without_profile(decider)
     return errors.EXIT_OK
@@ -113,25 +113,25 @@ def _write_reports(
     if not as_json:
         _write_texts(reports, args)
         return
-    reports = (_limit_to_node(report, _get_node_argument(args)) for report in reports)
+    reports = (_limit_report_to_node(report, _get_node_argument(args)) for report in reports)
     if is_lines:
-        output.write(output.encode_json(list(reports)))
+        output.write_text(output.encode_json(list(reports)))
     else:
         output.write_json_array(reports)
 
 
 def _make_reports(
-    decider: sessions.Decider, args: argparse.Namespace, *, as_json: bool
+    decider: sessions.PodDecider, args: argparse.Namespace, *, as_json: bool
 ) -> Iterator[explain_text.Report]:
     evidence_of = _choose_evidence_nodes(args, as_json=as_json)
     if args.form != "pod":
-        yield from decider.explain_all(evidence_of)
+        yield from decider.explain_pending_pods(evidence_of)
         return
     from policysched.explaining import study  # noqa: PLC0415 - only this form needs it
 
     names = [name for name in decider.cluster.cache.nodes.names if name]
     if args.node is not None and decider.cluster.cache.get_node(args.node) is None:
-        advice = spelling.did_you_mean(args.node, names)
+        advice = spelling.suggest_names(args.node, names)
         raise errors.InputError(f"`{args.node}`", "the cluster has no such node", help=advice)
     yield study.explain_pod(
         decider, args.pod, clocks.SystemClock(), node=args.node, evidence_of=evidence_of
@@ -146,7 +146,7 @@ def _choose_evidence_nodes(args: argparse.Namespace, *, as_json: bool) -> tuple[
     return None if as_json else ()
 
 
-def _limit_to_node(report: explain_text.Report, node: str | None) -> explain_text.Report:
+def _limit_report_to_node(report: explain_text.Report, node: str | None) -> explain_text.Report:
     """Return what the report says about one node; all of it for None."""
     if node is None:
         return report
@@ -163,29 +163,29 @@ def _write_texts(reports: Iterator[explain_text.Report], args: argparse.Namespac
     count = 0
     for report in reports:
         if count:
-            output.write("")
+            output.write_text("")
         output.write_report(_format_report(report, args))
         count += 1
     if not count:
-        output.write("no pods to explain")
+        output.write_text("no pods to explain")
 
 
 def _format_report(report: explain_text.Report, args: argparse.Namespace) -> str:
     if args.form != "pod":
         return explain_text.format_pod_report(report)
     if args.node:
-        return explain_pod_text.format_node_report(report, args.node)
-    return explain_pod_text.format_report(report, all_nodes=args.all_nodes)
+        return explain_pod_text.format_node_explanation(report, args.node)
+    return explain_pod_text.format_pod_explanation(report, all_nodes=args.all_nodes)
 
 
-def _explain_rule(code: str) -> int:
+def _print_diagnostic_page(code: str) -> int:
     """Print the page of a diagnostic."""
     from policysched.lang.diagnostics import code_pages, diagnostics  # noqa: PLC0415 - only this form needs it
 
     name = code.upper()
     known = diagnostics.CODES | diagnostics.LINT_CODES
     if name not in known:
-        advice = spelling.did_you_mean(name, known) or "codes look like PS304"
+        advice = spelling.suggest_names(name, known) or "codes look like PS304"
         raise errors.InputError(f"`{code}`", "is no diagnostic code", help=advice)
     output.write_report(code_pages.read_code_page(name).removeprefix("# "))
     return errors.EXIT_OK

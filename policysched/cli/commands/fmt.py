@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.description = _DESCRIPTION
     parser.epilog = _EPILOG
-    policy_texts.add_paths(parser)
+    policy_texts.add_paths_argument(parser)
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("-w", "--write", action="store_true", help="change the files")
     rewriting.add_comparison_options(mode)
@@ -33,4 +33,4 @@ def run(args: argparse.Namespace) -> int:
     formatting = rewriting.RewriteCommand(
         "fmt", "formatted", formatter.format_text, is_in_place=args.write
     )
-    return rewriting.rewrite_files(formatting, args)
+    return rewriting.rewrite_policy_files(formatting, args)

@@ -56,10 +56,10 @@ def run(args: argparse.Namespace) -> int:
     """Import the input and deliver what comes of it."""
     from policysched.importing import importer  # noqa: PLC0415 - `--help` does without Lark
 
-    with progress.show_reading("importing", args.input):
-        imported = importer.convert(*_read_sources(args))
+    with progress.show_reading_progress("importing", args.input):
+        imported = importer.convert_sources(*_read_import_sources(args))
     if args.output == output.JSON:
-        output.write(output.encode_json(_as_json(imported)))
+        output.write_text(output.encode_json(_as_json(imported)))
     else:
         for finding in imported.findings:
             output.write_report(str(finding), sys.stderr)
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     return errors.EXIT_FINDINGS if imported.warnings else errors.EXIT_OK
 
 
-def _read_sources(
+def _read_import_sources(
     args: argparse.Namespace,
 ) -> tuple[list[inputs.DetectedSource], findings.FindingCollector, str]:
     """Return what is to be imported, what was found on the way, and what it is called."""
@@ -84,10 +84,10 @@ def _read_sources(
             raise errors.UsageError(f"a command line is no {args.kind}; leave out --from")
         if not any(word.startswith("-") for word in words):
             raise errors.UsageError("import takes one FILE; put what belongs together into one")
-        return command_files.sources(words, report), report, "a command line"
+        return command_files.find_command_sources(words, report), report, "a command line"
     (path,) = words
-    text, where = command_files.read(path)
-    return inputs.find(text, where, report, args.kind), report, where
+    text, where = command_files.read_command_text(path)
+    return inputs.detect_sources(text, where, report, args.kind), report, where
 
 
 def _write_files(imported: importer.ImportResult, where: str) -> None:
@@ -107,7 +107,7 @@ def _write_files(imported: importer.ImportResult, where: str) -> None:
         for name, content in files.items():
             with (folder / name).open("x", encoding="utf-8") as file:
                 file.write(content)
-            output.write(f"wrote {folder / name}")
+            output.write_text(f"wrote {folder / name}")
     except FileExistsError as error:
         problem = "is there already"
         raise errors.InputError(str(error.filename), problem, help="name another folder") from error

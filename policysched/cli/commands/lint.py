@@ -43,8 +43,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.description = _DESCRIPTION
     parser.epilog = _EPILOG
-    policy_texts.add_paths(parser)
-    cluster_options.add_options(
+    policy_texts.add_paths_argument(parser)
+    cluster_options.add_cluster_options(
         parser,
         "what `kubectl get nodes,pods,namespaces -A -o json` prints, of a Karmada API server "
         "clusters,resourcebindings, or `-`: rules that begin with PS5 compare policies with it",
@@ -62,7 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="exit with 1 from findings of this severity on (warning)",
     )
     parser.add_argument("--config", metavar="FILE", help="settings, instead of the nearest ones")
-    finding_formats.add_option(parser)
+    finding_formats.add_format_option(parser)
     parser.add_argument("--fix", action="store_true", help="apply safe fixes to the files")
     parser.add_argument("--unsafe-fixes", action="store_true", help="apply unsafe fixes, too")
     parser.add_argument("--diff", action="store_true", help="show what --fix would change")
@@ -73,7 +73,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="value of a param; repeatable",
     )
-    offline_options.add_now(parser)
+    offline_options.add_now_option(parser)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,7 +88,7 @@ class _LintOptions:
     cluster: str | live_cluster.LiveCluster | None
     prometheus: prom_settings.PrometheusSource | None
 
-    def check(self, texts: Sequence[source.SourceText]) -> checker.CheckResult:
+    def check_texts(self, texts: Sequence[source.SourceText]) -> checker.CheckResult:
         """Return what the texts mean, or their errors."""
         from policysched.lang.checking import checker  # noqa: PLC0415 - `--help` does without Lark
 
@@ -113,13 +113,13 @@ def run(args: argparse.Namespace) -> int:
     gc.disable()  # a tenth of a short run goes into looking for garbage in what start-up makes
     try:
         asked = _read_options(args)
-        with progress.show_reading("reading policies", args.paths):
-            files = policy_texts.read_files(args.paths)
+        with progress.show_reading_progress("reading policies", args.paths):
+            files = policy_texts.read_policy_files(args.paths)
         texts = [text for file in files for text in file.texts]
-        known = _LintFacts(_read_cluster(asked, texts), _read_prometheus(asked, texts))
+        known = _LintFacts(_read_cluster(asked, texts), _read_prometheus_facts(asked, texts))
         if args.fix or args.unsafe_fixes or args.diff:
-            return _fix(asked, files, known, args)
-        return _lint(asked, texts, known)
+            return _fix_texts(asked, files, known, args)
+        return _lint_texts(asked, texts, known)
     finally:
         gc.enable()
 
@@ -131,18 +131,18 @@ def _read_options(args: argparse.Namespace) -> _LintOptions:
         UsageError: they make no sense together.
         InputError: the settings cannot be read.
     """
-    offline_options.refuse_empty(args, "config")
-    offline_options.refuse_empty(args, "prometheus")
-    form = finding_formats.choose_format(args)
-    cluster = cluster_options.choose_cluster(args)
+    offline_options.refuse_empty_options(args, "config")
+    offline_options.refuse_empty_options(args, "prometheus")
+    form = finding_formats.choose_finding_format(args)
+    cluster = cluster_options.choose_cluster_source(args)
     if "-" in args.paths and cluster == "-":
         raise errors.UsageError("stdin is either the cluster or policies; name a file for one")
     if "-" in args.paths and _writes_files(args) and form not in finding_formats.FOR_PEOPLE:
         raise errors.UsageError(
             f"fixed policies of stdin are printed, so --format {form} cannot be"
         )
-    chosen, level = _read_settings(args)
-    params = offline_options.parse_params(args.params or ())
+    chosen, level = _choose_lint_settings(args)
+    params = offline_options.parse_param_values(args.params or ())
     now = args.now or clocks.SystemClock().now()
     return _LintOptions(form, chosen, level, params, now, cluster, _read_prometheus_source(args))
 
@@ -159,7 +159,7 @@ def _read_prometheus_source(args: argparse.Namespace) -> prom_settings.Prometheu
     from policysched.offline import lint_prometheus  # noqa: PLC0415 - brings HTTP
 
     file = pathlib.Path(args.config) if args.config else None
-    return lint_prometheus.make_source(
+    return lint_prometheus.make_prometheus_source(
         args.prometheus, lint_settings.read_prometheus_table(file, pathlib.Path.cwd())
     )
 
@@ -177,7 +177,7 @@ def _read_cluster(
     from policysched.offline import lint_cluster  # noqa: PLC0415 - brings NumPy
 
     with progress.show_progress("reading the cluster") as bar:
-        program = asked.check(texts).program
+        program = asked.check_texts(texts).program
         if program is None:
             return None
 
@@ -187,7 +187,7 @@ def _read_cluster(
         return lint_cluster.read_cluster_facts(asked.cluster, program, asked.now, tell)
 
 
-def _read_prometheus(
+def _read_prometheus_facts(
     asked: _LintOptions, texts: Sequence[source.SourceText]
 ) -> prometheus_facts.PrometheusFacts | None:
     """Return what a Prometheus says about the queries, if one is named."""
@@ -201,13 +201,17 @@ def _read_prometheus(
             bar.done, bar.total = done, total
 
         now = clocks.SystemClock().now()  # what the server has by now, whatever --now says
-        found = lint_prometheus.survey_server(asked.prometheus, asked.check(texts), now, tell)
+        found = lint_prometheus.survey_prometheus(
+            asked.prometheus, asked.check_texts(texts), now, tell
+        )
     if found.left_out:
-        output.print_note(f"{found.left_out} metrics were not asked about: there are too many")
+        output.print_note_to_stderr(
+            f"{found.left_out} metrics were not asked about: there are too many"
+        )
     return found.facts
 
 
-def _lint(
+def _lint_texts(
     asked: _LintOptions,
     texts: Sequence[source.SourceText],
     known: _LintFacts,
@@ -217,11 +221,11 @@ def _lint(
     from policysched.lint import linter, settings  # noqa: PLC0415 - `--help` does without
 
     with progress.show_progress("linting policies"):
-        result = asked.check(texts)
-        report = linter.lint(result, asked.chosen, known.cluster, known.prometheus)
-    shown = finding_formats.render(report, asked.form)
+        result = asked.check_texts(texts)
+        report = linter.lint_program(result, asked.chosen, known.cluster, known.prometheus)
+    shown = finding_formats.render_finding_report(report, asked.form)
     if shown:
-        finding_formats.write(shown, asked.form, stream)
+        finding_formats.write_finding_report(shown, asked.form, stream)
     if asked.form in finding_formats.FOR_PEOPLE:
         _write_summary(report, asked.params)
     if result.program is None:
@@ -230,7 +234,7 @@ def _lint(
     return errors.EXIT_FINDINGS if fails else errors.EXIT_OK
 
 
-def _fix(
+def _fix_texts(
     asked: _LintOptions,
     files: Sequence[policy_sources.PolicySourceFile],
     known: _LintFacts,
@@ -252,48 +256,52 @@ def _fix(
         )
     new = {text.name: text.text for text in fixed}
     if args.diff:
-        return max(lint_fixes.print_diff(files, new), _refuse_errors(asked, fixed))
+        return max(lint_fixes.print_fix_diff(files, new), _print_remaining_errors(asked, fixed))
     stream = sys.stderr if any(file.is_stdin for file in files) else None
     texts, exit_code = lint_fixes.write_fixed_files(files, new)
-    return max(exit_code, _lint(asked, texts, known, stream))
+    return max(exit_code, _lint_texts(asked, texts, known, stream))
 
 
-def _refuse_errors(asked: _LintOptions, texts: Sequence[source.SourceText]) -> int:
+def _print_remaining_errors(asked: _LintOptions, texts: Sequence[source.SourceText]) -> int:
     """Print the errors that fixes leave, without which nothing is fixed; return the exit code."""
-    if asked.check(texts).program is not None:
+    if asked.check_texts(texts).program is not None:
         return errors.EXIT_OK
     form = asked.form if asked.form in finding_formats.FOR_PEOPLE else finding_formats.FULL
-    return _lint(dataclasses.replace(asked, form=form), texts, _LintFacts(None, None), sys.stderr)
+    return _lint_texts(
+        dataclasses.replace(asked, form=form), texts, _LintFacts(None, None), sys.stderr
+    )
 
 
-def _read_settings(args: argparse.Namespace) -> tuple[settings.RuleSettings, diagnostics.Severity]:
+def _choose_lint_settings(
+    args: argparse.Namespace,
+) -> tuple[settings.RuleSettings, diagnostics.Severity]:
     """Return what is asked for by options, and what is not by the settings."""
     from policysched.inputs import lint_settings  # noqa: PLC0415 - `--help` does without
     from policysched.lang.diagnostics import diagnostics  # noqa: PLC0415 - as above
 
     if args.config:
-        found = lint_settings.read_settings(pathlib.Path(args.config))
+        found = lint_settings.read_lint_settings(pathlib.Path(args.config))
     else:
-        found = lint_settings.find_settings(pathlib.Path.cwd())
+        found = lint_settings.find_lint_settings(pathlib.Path.cwd())
     chosen, level = found
-    select = _parse_codes(args.select, "--select")
+    select = _parse_lint_codes(args.select, "--select")
     chosen = dataclasses.replace(
         chosen,
         select=select or chosen.select,
-        ignore=(*chosen.ignore, *_parse_codes(args.ignore, "--ignore")),
+        ignore=(*chosen.ignore, *_parse_lint_codes(args.ignore, "--ignore")),
     )
     if args.fail_level:
         level = diagnostics.Severity(args.fail_level)
     return chosen, level or diagnostics.Severity.WARNING
 
 
-def _parse_codes(option: str | None, name: str) -> tuple[str, ...]:
+def _parse_lint_codes(option: str | None, name: str) -> tuple[str, ...]:
     from policysched.inputs import lint_settings  # noqa: PLC0415 - `--help` does without
 
     if option is None:
         return ()
     try:
-        return lint_settings.parse_codes([code.strip() for code in option.split(",")], name)
+        return lint_settings.parse_code_prefixes([code.strip() for code in option.split(",")], name)
     except errors.InputError as error:  # of a file of settings it is that, of an option it is not
         raise errors.UsageError(str(error)) from None
 
@@ -302,10 +310,10 @@ def _write_summary(report: linter.LintResult, params: Mapping[str, str]) -> None
     from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
     from policysched.lint import fixing  # noqa: PLC0415 - as above
 
-    parts = [rendering.summary(report.findings) or "no findings"]
+    parts = [rendering.summarise_findings(report.findings) or "no findings"]
     if report.silenced:
         parts.append(f"{report.silenced} ignored")
-    fixable = fixing.count_safe(list(report.texts.values()), report.findings, params)
+    fixable = fixing.count_safe_fixes(list(report.texts.values()), report.findings, params)
     if fixable:
         parts.append(f"{fixable} fixable by --fix")
     output.write_report(", ".join(parts), sys.stderr)

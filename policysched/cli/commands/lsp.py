@@ -38,5 +38,5 @@ def run(_args: argparse.Namespace) -> int:
         )
     from policysched.language_server import server  # noqa: PLC0415 - pygls is an extra
 
-    was_in_order = server.serve(clocks.SystemClock())
+    was_in_order = server.serve_on_stdio(clocks.SystemClock())
     return errors.EXIT_OK if was_in_order else errors.EXIT_FINDINGS

@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.description = _DESCRIPTION
     parser.epilog = _EPILOG
-    policy_texts.add_paths(parser)
+    policy_texts.add_paths_argument(parser)
     mode = parser.add_mutually_exclusive_group()
     rewriting.add_comparison_options(mode)
 
@@ -30,5 +30,7 @@ def run(args: argparse.Namespace) -> int:
     """Migrate each file."""
     from policysched.lang.formatting import migration  # noqa: PLC0415 - `--help` does without Lark
 
-    migrating = rewriting.RewriteCommand("migrate", "migrated", migration.migrate, is_in_place=True)
-    return rewriting.rewrite_files(migrating, args)
+    migrating = rewriting.RewriteCommand(
+        "migrate", "migrated", migration.migrate_policy_text, is_in_place=True
+    )
+    return rewriting.rewrite_policy_files(migrating, args)

@@ -65,9 +65,9 @@ be left out where the other side names it. Exit code 1 if there is what --fail-o
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.epilog = _EPILOG
-    _add_sides(parser)
-    _add_cluster(parser)
-    plan_sweep.add_options(parser)
+    _add_policy_side_options(parser)
+    _add_cluster_options(parser)
+    plan_sweep.add_sweep_options(parser)
     parser.add_argument(
         "--fail-on",
         choices=tuple(_GRAVITY),
@@ -84,7 +84,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_sides(parser: argparse.ArgumentParser) -> None:
+def _add_policy_side_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what to compare")
     group.add_argument(
         "--from", dest="old", metavar="OLD", action="append", help="the policies as they are"
@@ -103,21 +103,21 @@ def _add_sides(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def _add_cluster(parser: argparse.ArgumentParser) -> None:
+def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what to decide on")
-    cluster_options.add_options(
+    cluster_options.add_cluster_options(
         group,
         "what `kubectl get nodes,pods -A -o json` (or yaml) prints, of a Karmada API server "
         "clusters,resourcebindings,clusterresourcebindings; `-` reads it from stdin",
     )
     group.add_argument("--metrics", metavar="FILE", help="values of metrics, as for `simulate`")
-    offline_options.add_now(group)
+    offline_options.add_now_option(group)
     group.add_argument("--scheduler-name", metavar="N", help="profile that stands for all pods")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the plan, or what a sweep comes to."""
-    varied = plan_sweep.read_axes(args)
+    varied = plan_sweep.read_sweep_axes(args)
     if varied:
         args.old = args.new
     basis, metrics = _read_policy_sides(args)
@@ -134,7 +134,7 @@ def run(args: argparse.Namespace) -> int:
         if dump.plane.clusters and not (dump.cluster.nodes or dump.cluster.pods):
             raise errors.InputError(where, "has no Node and no Pod; --sweep is about pods")
         return plan_sweep.run(args, varied, basis, dump.cluster, where)
-    report = _make_report(basis, dump, where)
+    report = _make_plan_report(basis, dump, where)
     _write_report(report, args.output)
     fail_on = args.fail_on or _UNSCHEDULABLE
     of_bindings = report.get("bindings", {}).get("summary", {})
@@ -160,7 +160,7 @@ def _read_policy_sides(
 
     from policysched.planning import planning, sides, two_sided_cluster  # noqa: PLC0415 - as above
 
-    offline_options.refuse_empty(args, "metrics", "scheduler_name")
+    offline_options.refuse_empty_options(args, "metrics", "scheduler_name")
     for dest, option in (("old", "from"), ("new", "to")):
         if not getattr(args, dest):
             raise errors.UsageError(
@@ -169,17 +169,17 @@ def _read_policy_sides(
     if [*args.old, *args.new, args.cluster].count("-") > 1:
         raise errors.UsageError("stdin is read once; name files for the rest")
     now = args.now or clocks.SystemClock().now()
-    old, new = sides.read_sides(
-        sides.SideOptions("from", args.old, offline_options.parse_params(args.from_params)),
-        sides.SideOptions("to", args.new, offline_options.parse_params(args.to_params)),
-        offline_options.parse_params(args.params),
+    old, new = sides.read_plan_sides(
+        sides.SideOptions("from", args.old, offline_options.parse_param_values(args.from_params)),
+        sides.SideOptions("to", args.new, offline_options.parse_param_values(args.to_params)),
+        offline_options.parse_param_values(args.params),
         args.scheduler_name,
         now,
     )
     basis = two_sided_cluster.PlanInputs(old, new, now, scheduler_name=args.scheduler_name)
     metrics = None
     if args.metrics is not None:
-        metrics = planning.read_metrics(basis, args.metrics)
+        metrics = planning.read_plan_metrics(basis, args.metrics)
         basis = dataclasses.replace(basis, samples=metrics.samples)
     return basis, metrics
 
@@ -188,7 +188,7 @@ def _read_cluster(args: argparse.Namespace) -> tuple[str, dump_file.ObjectDump]:
     """Return what to decide on, and what to call it."""
     from policysched.inputs import dump_file  # noqa: PLC0415 - as above
 
-    named = cluster_options.choose_cluster(args)
+    named = cluster_options.choose_cluster_source(args)
     if named is None:
         raise errors.UsageError(
             "--cluster is missing: a file, or `-` for stdin; --live reads a running cluster"
@@ -196,11 +196,11 @@ def _read_cluster(args: argparse.Namespace) -> tuple[str, dump_file.ObjectDump]:
     if not isinstance(named, str):
         from policysched.inputs import live_cluster  # noqa: PLC0415 - with all that speaks HTTP
 
-        server, found = live_cluster.read(named)
+        server, found = live_cluster.read_live_cluster(named)
         return server, dump_file.ObjectDump(found)
     try:
-        with progress.show_reading("reading the cluster", [named]):
-            places = dump_file.read_all(named).places
+        with progress.show_reading_progress("reading the cluster", [named]):
+            places = dump_file.read_dumps(named).places
             where, dump = next(places)
     except StopIteration:
         raise errors.InputError("<stdin>", "holds no cluster") from None
@@ -209,7 +209,7 @@ def _read_cluster(args: argparse.Namespace) -> tuple[str, dump_file.ObjectDump]:
     return where, dump
 
 
-def _make_report(
+def _make_plan_report(
     basis: two_sided_cluster.PlanInputs, dump: dump_file.ObjectDump, where: str
 ) -> dict[str, Any]:
     from policysched import process  # noqa: PLC0415 - as above
@@ -218,10 +218,10 @@ def _make_report(
     with progress.show_progress("reading") as bar, process.pause_garbage_collection():
 
         def begin(what: str, total: int) -> Callable[[int], None]:
-            bar.begin(what, total)
+            bar.begin_part(what, total)
             return bar.advance
 
-        plan = planning.make_plan(basis, dump.cluster, where, begin)
+        plan = planning.make_policy_change_plan(basis, dump.cluster, where, begin)
         told = report.as_json(plan, basis, where)
         if dump.plane.clusters or dump.plane.bindings:
             told["bindings"] = _make_bindings_report(basis, dump, begin)
@@ -245,8 +245,8 @@ def _write_report(report: dict[str, Any], form: str) -> None:
     from policysched.cli.reports import plan_markdown, plan_text  # noqa: PLC0415 - as above
 
     if form == output.JSON:
-        output.write(output.encode_json(report))
+        output.write_text(output.encode_json(report))
     elif form == _MARKDOWN:
-        output.write(plan_markdown.format_plan(report))
+        output.write_text(plan_markdown.format_plan_markdown(report))
     else:
-        output.write_report(plan_text.format_plan(report))
+        output.write_report(plan_text.format_plan_text(report))

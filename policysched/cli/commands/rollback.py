@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="default: $KUBECONFIG, the pod's service account, or ~/.kube/config",
     )
     parser.add_argument("--context", metavar="NAME", help="context of the kubeconfig")
-    output.add_option(parser)
+    output.add_output_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -64,11 +64,11 @@ def run(args: argparse.Namespace) -> int:
             raise errors.UsageError(f"--{written} is NAMESPACE/NAME, not `{name}`")
     if args.list and (args.hash or args.freeze):
         raise errors.UsageError("--list changes nothing: give no HASH and no --freeze")
-    asyncio.run(_run(args))
+    asyncio.run(_run_rollback(args))
     return errors.EXIT_OK
 
 
-async def _run(args: argparse.Namespace) -> None:
+async def _run_rollback(args: argparse.Namespace) -> None:
     import random  # noqa: PLC0415 - `--help` does without these
 
     from policysched import clock as clocks  # noqa: PLC0415 - as above
@@ -77,20 +77,24 @@ async def _run(args: argparse.Namespace) -> None:
     from policysched.kube.http import client  # noqa: PLC0415 - as above
     from policysched.reload import rollback  # noqa: PLC0415 - as above
 
-    connection = await kubeconfig.load(args.kubeconfig, args.context, clocks.SystemClock())
+    connection = await kubeconfig.load_api_client_config(
+        args.kubeconfig, args.context, clocks.SystemClock()
+    )
     async with client.ApiClient(connection, rng=random.Random()) as api:
         history = args.history or f"{args.policy_configmap}-history"
         back = rollback.Rollback(config_maps.ConfigMaps(api), args.policy_configmap, history)
         if args.list:
-            _print_versions(await back.list_versions(), args)
+            _print_policy_versions(await back.list_versions(), args)
         else:
-            _print_outcome(await back.roll_back(args.hash, freeze=args.freeze), args)
+            _print_rollback_outcome(await back.roll_back(args.hash, freeze=args.freeze), args)
 
 
-def _print_versions(kept: rollback.StoredVersions, args: argparse.Namespace) -> None:
+def _print_policy_versions(kept: rollback.StoredVersions, args: argparse.Namespace) -> None:
     if args.output == output.JSON:
-        output.write(
-            output.encode_json([_render_version(each, kept.current_hash) for each in kept.versions])
+        output.write_text(
+            output.encode_json(
+                [_render_policy_version(each, kept.current_hash) for each in kept.versions]
+            )
         )
         return
     rows = [
@@ -105,7 +109,7 @@ def _print_versions(kept: rollback.StoredVersions, args: argparse.Namespace) -> 
     output.write_report(output.format_table(("version", "loaded at", "keys", ""), rows))
 
 
-def _render_version(version: rollback.Version, in_use: str) -> dict[str, object]:
+def _render_policy_version(version: rollback.Version, in_use: str) -> dict[str, object]:
     key, former = version
     return {
         "hash": key.hash,
@@ -118,11 +122,11 @@ def _render_version(version: rollback.Version, in_use: str) -> dict[str, object]
     }
 
 
-def _print_outcome(done: rollback.RollbackResult, args: argparse.Namespace) -> None:
+def _print_rollback_outcome(done: rollback.RollbackResult, args: argparse.Namespace) -> None:
     key, _ = done.version
     if args.output == output.JSON:
         said = {"hash": key.hash, "isWritten": done.is_written, "isFrozen": done.is_frozen}
-        output.write(output.encode_json(said))
+        output.write_text(output.encode_json(said))
         return
     loaded_at = key.loaded_at.isoformat(timespec="seconds")
     if done.is_written:

@@ -55,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="write nothing: decide the pods that another scheduler serves, and say where it "
         "differs; --scheduler-name default-scheduler for those of kube-scheduler",
     )
-    run_flags.configure(parser)
+    run_flags.add_run_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -69,16 +69,18 @@ def run(args: argparse.Namespace) -> int:
         from policysched.app import scheduler_process  # noqa: PLC0415 - as above
         from policysched.config import config_printing, config_reading  # noqa: PLC0415 - as above
 
-    offline_options.refuse_empty(args, "kubeconfig", "context", "config", "metrics_file")
-    _check_name(args.scheduler_name)
+    offline_options.refuse_empty_options(args, "kubeconfig", "context", "config", "metrics_file")
+    _check_scheduler_name(args.scheduler_name)
     if args.metrics_file and args.prometheus:
         raise errors.UsageError("give either --metrics-file or --prometheus")
-    configuration = config_reading.read_effective_config(args.config, run_flags.read_flags(args))
+    configuration = config_reading.read_effective_config(
+        args.config, run_flags.read_run_flags(args)
+    )
     if args.print_config:
-        output.write(config_printing.as_yaml(configuration).rstrip())
+        output.write_text(config_printing.format_config_yaml(configuration).rstrip())
         return errors.EXIT_OK
     clock = clocks.SystemClock()
-    logs.configure(clock, configuration.logging.level, form=configuration.logging.format)
+    logs.configure_logging(clock, configuration.logging.level, form=configuration.logging.format)
     options = scheduler_process.RunOptions(
         kubeconfig=args.kubeconfig,
         context=args.context,
@@ -91,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
     return errors.EXIT_OK
 
 
-def _check_name(name: str | None) -> None:
+def _check_scheduler_name(name: str | None) -> None:
     """Refuse a name that events and bindings could not bear.
 
     Raises:

@@ -30,46 +30,46 @@ _BYTES = ("memory", "ephemeral-storage")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    offline_options.add_options(parser)
+    offline_options.add_offline_options(parser)
     ties = parser.add_mutually_exclusive_group()
     ties.add_argument(
         "--deterministic",
         action="store_true",
         help="break ties by the smallest node name instead of at random",
     )
-    seeds.add_option(ties, "break ties at random, the same way every time")
+    seeds.add_seed_option(ties, "break ties at random, the same way every time")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the placements."""
     from policysched.offline import sessions, simulating  # noqa: PLC0415 - `--help` does without NumPy
 
-    with progress.show_reading("reading the input", [args.cluster]):
-        session = sessions.OfflineSession(offline_options.read_inputs(args))
+    with progress.show_reading_progress("reading the input", [args.cluster]):
+        session = sessions.OfflineSession(offline_options.read_offline_inputs(args))
     offline_options.print_session_warnings(session)
     offline_options.note_missing_samples(session)
     as_json = (args.output or (output.JSON if session.is_lines else output.HUMAN)) == output.JSON
-    seed = _choose_seed(args)
+    seed = _choose_tie_seed(args)
     rng = None if seed is None else random.Random(seed)
     for decider in offline_options.read_deciders(session, args, rng):
         with progress.show_progress("scheduling pods", len(decider.cluster.pending)) as bar:
-            placements = list(bar.track(decider.simulate()))
+            placements = list(bar.track_items(decider.simulate_placements()))
         deciding = _SimulationInputs(seed, args.policies or [], decider)
         if as_json:
             listed = [simulating.as_json(each) for each in placements]
-            output.write(output.encode_json({"placements": listed, **deciding.as_json()}))
+            output.write_text(output.encode_json({"placements": listed, **deciding.as_json()}))
         else:
             output.write_report(_format_placements(placements, deciding))
         offline_options.note_pods_without_profile(decider)
     return errors.EXIT_OK
 
 
-def _choose_seed(args: argparse.Namespace) -> int | None:
+def _choose_tie_seed(args: argparse.Namespace) -> int | None:
     """Return the seed of ties, a new one if none is given; None if names break ties."""
     if args.deterministic:
         return None
     given: int | None = args.seed
-    return seeds.draw_seed() if given is None else given
+    return seeds.draw_random_seed() if given is None else given
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +83,7 @@ class _SimulationInputs:
 
     seed: int | None
     files: list[str]
-    decider: sessions.Decider
+    decider: sessions.PodDecider
 
     def as_json(self) -> dict[str, object]:
         """Return it in the form of schemas/simulate.schema.json."""
@@ -97,7 +97,7 @@ class _SimulationInputs:
     def format_text(self) -> str:
         """Return it in one line."""
         ties = "by name" if self.seed is None else f"at random, --seed {self.seed} repeats them"
-        decided = offline_options.format_decided_by(
+        decided = offline_options.format_policies_in_force(
             self.files, self.decider.choice.policies, self.decider.policy_set.content_hash
         )
         return f"{decided}; ties are broken {ties}"
@@ -110,12 +110,12 @@ def _format_placements(
     if not placements:
         return "no pods to schedule"
     allocated = [
-        _format_allocation(each) for each in deciding.decider.allocations() if each.requested
+        _format_allocation(each) for each in deciding.decider.list_allocations() if each.requested
     ]
     lines = [
-        _format_table(placements),
+        _format_placement_table(placements),
         "",
-        *_format_summary(placements),
+        *_format_placement_summary(placements),
         *_format_shadow_policies(placements),
     ]
     if allocated:
@@ -124,14 +124,16 @@ def _format_placements(
     return "\n".join([*lines, "", deciding.format_text()])
 
 
-def _format_table(placements: list[simulating.SimulatedPlacement]) -> str:
+def _format_placement_table(placements: list[simulating.SimulatedPlacement]) -> str:
     """Return a row for each pod; with a column of evicted pods if there are any."""
     columns = {
         "POD": [each.pod for each in placements],
         "NODE": [each.node or "-" for each in placements],
         "FEASIBLE": [f"{each.feasible:,}" for each in placements],
         "EVICTS": [_format_evicted_pods(each) for each in placements],
-        "WHY NOT": [_format_reason(each) for each in placements],  # last, for it may be long
+        "WHY NOT": [
+            _format_pending_reason(each) for each in placements
+        ],  # last, for it may be long
     }
     if not any(columns["EVICTS"]):
         del columns["EVICTS"]
@@ -147,7 +149,7 @@ def _format_evicted_pods(placement: simulating.SimulatedPlacement) -> str:
     return f"{', '.join(placement.victims)} from {placement.nominated}"
 
 
-def _format_summary(placements: list[simulating.SimulatedPlacement]) -> list[str]:
+def _format_placement_summary(placements: list[simulating.SimulatedPlacement]) -> list[str]:
     """Return how many pods are placed and evicted, and how many wait for which reasons."""
     placed = sum(each.node is not None for each in placements)
     evicted = sum(len(each.victims) for each in placements)
@@ -155,7 +157,7 @@ def _format_summary(placements: list[simulating.SimulatedPlacement]) -> list[str
     head = f"{placed:,} of {output.format_count(len(placements), 'pod')} placed"
     head += f", {output.format_count(evicted, 'pod')} evicted to make room" if evicted else ""
     return [
-        styles.mark_style(head, styles.GOOD if placed == len(placements) else styles.BAD),
+        styles.mark_text_style(head, styles.GOOD if placed == len(placements) else styles.BAD),
         *(f"  {count:,} pending: {reason}" for reason, count in reasons.most_common()),
     ]
 
@@ -180,19 +182,19 @@ def _format_shadow_policies(placements: list[simulating.SimulatedPlacement]) -> 
     return lines
 
 
-def _format_reason(placement: simulating.SimulatedPlacement) -> str:
+def _format_pending_reason(placement: simulating.SimulatedPlacement) -> str:
     if placement.gate is not None:
         return ", ".join(placement.gate.reasons)
     return placement.message
 
 
 def _format_allocation(each: simulating.ResourceAllocation) -> tuple[str, str, str, str]:
-    requested = _format_amount(each.resource, each.requested)
-    allocatable = _format_amount(each.resource, each.allocatable)
+    requested = _format_resource_amount(each.resource, each.requested)
+    allocatable = _format_resource_amount(each.resource, each.allocatable)
     return each.resource, requested, allocatable, f"{each.requested / each.allocatable:.1%}"
 
 
-def _format_amount(resource: str, number: int) -> str:
+def _format_resource_amount(resource: str, number: int) -> str:
     """Return cores, Gi or pieces."""
     if resource == "cpu":
         return f"{number / 1000:,.1f}"

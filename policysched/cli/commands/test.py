@@ -40,8 +40,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=(_TEXT, _JSON, _JUNIT), help="text (the default), json or junit"
     )
-    output.add_option(parser)
-    _add_coverage(parser)
+    output.add_output_option(parser)
+    _add_coverage_options(parser)
     parser.add_argument(
         "--update", action="store_true", help="write what happens into what tests expect"
     )
@@ -56,13 +56,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=_parse_count,
         help="instead of the tests, try the policies of each file on so many generated clusters",
     )
-    seeds.add_option(parser, "make the same clusters again; --fuzz tells the seed")
+    seeds.add_seed_option(parser, "make the same clusters again; --fuzz tells the seed")
     parser.add_argument(
         "--watch", action="store_true", help="run again whenever a file that was read changes"
     )
 
 
-def _add_coverage(parser: argparse.ArgumentParser) -> None:
+def _add_coverage_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--coverage", action="store_true", help="tell which rules were exercised")
     parser.add_argument(
         "--threshold",
@@ -94,7 +94,7 @@ def _parse_percent(text: str) -> float:
 
 
 def _parse_count(text: str) -> int:
-    count = int64.parse_digits(text)
+    count = int64.parse_unsigned_digits(text)
     if not count:
         problem = f"`{text}` is no number of clusters"
         raise argparse.ArgumentTypeError(problem)
@@ -115,8 +115,8 @@ def run(args: argparse.Namespace) -> int:
     if args.watch and args.update:
         raise errors.UsageError("--watch and --update exclude each other")
     if args.watch:
-        watch(lambda: _run_once(args)[1], args.paths)
-    return _run_once(args)[0]
+        rerun_on_changes(lambda: _run_tests_once(args)[1], args.paths)
+    return _run_tests_once(args)[0]
 
 
 def _choose_format(args: argparse.Namespace) -> str:
@@ -134,12 +134,12 @@ def _choose_format(args: argparse.Namespace) -> str:
     return by_output
 
 
-def _run_once(args: argparse.Namespace) -> tuple[int, set[str]]:
+def _run_tests_once(args: argparse.Namespace) -> tuple[int, set[str]]:
     """Run all tests; return the exit code and the files that were read."""
     from policysched.policytests import running  # noqa: PLC0415 - `--help` does without NumPy
 
     with progress.show_progress("running tests") as bar:
-        done = running.run_suites(
+        done = running.run_test_suites(
             args.paths,
             args.run,
             is_update=args.update,
@@ -147,36 +147,36 @@ def _run_once(args: argparse.Namespace) -> tuple[int, set[str]]:
             tell=lambda _: bar.advance(),
         )
     if args.update:
-        written = _update_files(done)
+        written = _update_test_expectations(done)
         for path in written:
-            output.print_note(f"{path} is updated")
+            output.print_note_to_stderr(f"{path} is updated")
         if written:
-            done = running.run_suites(args.paths, args.run, prometheus_bin=args.prometheus_bin)
-    _print_report(done, args)
-    _write_coverage(done, args)
+            done = running.run_test_suites(args.paths, args.run, prometheus_bin=args.prometheus_bin)
+    _print_test_report(done, args)
+    _write_coverage_report(done, args)
     return done.get_exit_code(args.threshold), done.inputs
 
 
-def _print_report(done: running.PolicyTestRun, args: argparse.Namespace) -> None:
+def _print_test_report(done: running.PolicyTestRun, args: argparse.Namespace) -> None:
     with_coverage = args.coverage or args.threshold is not None
     if args.format == _JSON:
         from policysched.policytests import reporting  # noqa: PLC0415 - only this form needs it
 
-        output.write(output.encode_json(reporting.as_json(done, with_coverage=with_coverage)))
+        output.write_text(output.encode_json(reporting.as_json(done, with_coverage=with_coverage)))
     elif args.format == _JUNIT:
         from policysched.cli.reports import policytest_junit  # noqa: PLC0415 - only this form needs it
 
-        output.choose_width(output.WIDE)
-        output.write(policytest_junit.render_document(done))
+        output.choose_report_width(output.WIDE)
+        output.write_text(policytest_junit.render_junit_document(done))
     else:
-        text = policytest_text.format_run(
+        text = policytest_text.format_test_run(
             done, threshold=args.threshold, with_coverage=with_coverage
         )
         output.write_report(text)
 
 
-def _write_coverage(done: running.PolicyTestRun, args: argparse.Namespace) -> None:
-    from policysched.policytests import coverage_formats  # noqa: PLC0415 - as in `_run_once`
+def _write_coverage_report(done: running.PolicyTestRun, args: argparse.Namespace) -> None:
+    from policysched.policytests import coverage_formats  # noqa: PLC0415 - as in `_run_tests_once`
 
     for path, make in (
         (args.lcov, coverage_formats.render_lcov),
@@ -194,7 +194,7 @@ def _write_file(path: str, text: str) -> None:
         raise errors.InputError(path, f"cannot be written: {error.strerror}") from error
 
 
-def _update_files(done: running.PolicyTestRun) -> list[str]:
+def _update_test_expectations(done: running.PolicyTestRun) -> list[str]:
     """Write what happened into the files; return those that changed."""
     from policysched.cli.policy_files import rewriting  # noqa: PLC0415 - only this option needs it
     from policysched.policytests import updating  # noqa: PLC0415 - as above
@@ -204,16 +204,19 @@ def _update_files(done: running.PolicyTestRun) -> list[str]:
         if result.mismatches:
             by_file.setdefault(result.case.suite.path, []).append(result)
     suites = {path: results[0].case.suite for path, results in by_file.items()}
-    texts = {path: updating.update_text(suites[path], each) for path, each in by_file.items()}
+    texts = {
+        path: updating.update_expectations_text(suites[path], each)
+        for path, each in by_file.items()
+    }
     for path, text in texts.items():
-        rewriting.replace_file(path, suites[path].text, text)
+        rewriting.replace_file_atomically(path, suites[path].text, text)
     return list(by_file)
 
 
 # --- watching ------------------------------------------------------------------------------------
 
 
-def watch(
+def rerun_on_changes(
     run_once: Callable[[], set[str]],
     paths: Iterable[str],
     wait: Callable[[float], None] = time.sleep,
@@ -226,7 +229,7 @@ def watch(
     inputs: set[str] = set()
     while True:
         inputs |= run_once()
-        output.print_note("waiting for changes; Ctrl-C ends it")
+        output.print_note_to_stderr("waiting for changes; Ctrl-C ends it")
         seen = _read_modification_times(inputs, listed)
         while _read_modification_times(inputs, listed) == seen:
             wait(_WATCH_SECONDS)
@@ -234,10 +237,10 @@ def watch(
 
 def _read_modification_times(inputs: set[str], paths: list[str]) -> _Times:
     """Return when each file was last changed, of tests that have come since too."""
-    from policysched.policytests import suite  # noqa: PLC0415 - as in `_run_once`
+    from policysched.policytests import suite  # noqa: PLC0415 - as in `_run_tests_once`
 
     try:
-        files = inputs | set(suite.discover_files(paths))
+        files = inputs | set(suite.discover_test_files(paths))
     except errors.InputError:
         files = inputs
     return {file: _read_modification_time(file) for file in files}

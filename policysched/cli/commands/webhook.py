@@ -81,16 +81,16 @@ def run(args: argparse.Namespace) -> int:
     from policysched.config import addresses, config_reading  # noqa: PLC0415 - as above
     from policysched.reload import admission  # noqa: PLC0415 - as above
 
-    offline_options.refuse_empty(args, "cert_file", "key_file", "config", "scheduler_name")
+    offline_options.refuse_empty_options(args, "cert_file", "key_file", "config", "scheduler_name")
     chosen = admission.ConfigMapFilter(
         _parse_names(args.policy_configmap or ()), _parse_labels(args.label or ())
     )
     flags = [
         config_reading.FieldOverride("--params", ("params", name), value)
-        for name, value in offline_options.parse_params(args.params or ()).items()
+        for name, value in offline_options.parse_param_values(args.params or ()).items()
     ]
     options = webhook.WebhookOptions(
-        address=addresses.parse_address(args.secure_address),
+        address=addresses.parse_listen_address(args.secure_address),
         cert_file=args.cert_file,
         key_file=args.key_file,
         configuration=config_reading.read_effective_config(args.config, flags),
@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
         chosen=chosen,
     )
     clock = clocks.SystemClock()
-    logs.configure(clock, args.log_level, form=args.log_format)
+    logs.configure_logging(clock, args.log_level, form=args.log_format)
 
     async def serve() -> None:
         await webhook.Webhook(options, clock).run()

@@ -52,8 +52,8 @@ class DemoCluster:
         self._folder = folder
         self._time = virtual_time.VirtualTime(clocks.ManualClock(_START))
         rng = random.Random(_SEED)
-        self._server = api_server.ApiServer(self._time.clock, rng, self._time.sleep)
-        self._load = node_load.NodeLoad(self._time.clock, rng)
+        self._server = api_server.SimulatedApiServer(self._time.clock, rng, self._time.sleep)
+        self._load = node_load.SimulatedNodeLoad(self._time.clock, rng)
         self._frameworks: dict[str, runtime.Framework] = {}
         self._before_edit: dict[str, runtime.Framework] = {}
         outside = ports.SchedulerPorts(self._server, self._server, self._server, self._time.sleep)
@@ -64,8 +64,8 @@ class DemoCluster:
         self._samples: node_load.Samples = {}
         for node in showcase.make_nodes():
             self._server.nodes.create(node)
-        showcase.set_background(self._load)
-        self._driver = driver.Driver(self._server, self._scheduler, self._time)
+        showcase.set_background_load(self._load)
+        self._driver = driver.SimulationDriver(self._server, self._scheduler, self._time)
         self._refresh_metrics()
 
     @property
@@ -76,7 +76,7 @@ class DemoCluster:
     def list_nodes(self) -> list[node_state.NodeState]:
         """Return the nodes as they are now."""
         busy = self._samples.get(node_load.CPU_BUSY, {})
-        return node_state.node_states(self._server.nodes, self._server.pods, busy)
+        return node_state.compute_node_states(self._server.nodes, self._server.pods, busy)
 
     def list_pending_pods(self) -> list[str]:
         """Return the names of the pods without a node."""
@@ -126,13 +126,13 @@ class DemoCluster:
 
     async def _run_until_idle(self) -> list[facts.DecisionFacts]:
         """Let everything happen that can, and a little time go by."""
-        await self._driver.advance(2.0)
+        await self._driver.advance_time(2.0)
         self._refresh_metrics()
         decided, self._decided = self._decided, []
         return decided
 
     def _refresh_metrics(self) -> None:
-        self._samples = self._load.sample(self._server.nodes, self._server.pods)
+        self._samples = self._load.measure_samples(self._server.nodes, self._server.pods)
         self._scheduler.events.refresh_metrics(
             {
                 metric.key: self._samples[metric.name]

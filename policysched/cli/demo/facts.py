@@ -101,7 +101,7 @@ def extract_decision_facts(report: Report, profile: str, node: str | None) -> De
     )
 
 
-def select_points_rows(found: DecisionFacts, lines: int) -> list[RulePoints]:
+def select_rule_points_rows(found: DecisionFacts, lines: int) -> list[RulePoints]:
     """Return the rows of a table of points that has so many lines: rules, the rest, the total."""
     rest = []
     if found.same_points:

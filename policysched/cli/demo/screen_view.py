@@ -23,10 +23,10 @@ _WARM, _HOT = 0.6, 0.85
 _FULL, _EMPTY = "█", "░"
 
 
-def can_draw(screen: console.Console) -> bool:
+def can_draw_on_screen(screen: console.Console) -> bool:
     """Return whether there is a terminal with a cursor, with UTF-8 and large enough."""
     is_large_enough = screen.width >= _MIN_WIDTH and screen.height >= _MIN_HEIGHT
-    has_cursor = screen.is_terminal and not terminal.is_plain()
+    has_cursor = screen.is_terminal and not terminal.is_plain_terminal()
     return has_cursor and screen.encoding.lower().startswith("utf") and is_large_enough
 
 
@@ -79,7 +79,9 @@ class ScreenView:
         """Show where a pod went and why."""
         self._placed_last = found.pod.rsplit("/", 1)[-1]
         self._log.append(self._render_log_line(found))
-        self._why = _render_reasons(found) if found.node is None else self._render_points(found)
+        self._why = (
+            _render_exclusion_reasons(found) if found.node is None else self._render_points(found)
+        )
 
     def show_edit(self, file: str, diff: Sequence[str]) -> None:
         """Show the diff."""
@@ -151,7 +153,7 @@ class ScreenView:
                 self._render_bar(state.cpu_share, 8),
                 self._render_bar(state.memory_share, 4),
                 f"{state.gpus_requested}/{state.gpus}" if state.gpus else "-",
-                "-" if state.busy_share is None else _format_share(state.busy_share),
+                "-" if state.busy_share is None else _format_percentage(state.busy_share),
                 self._render_pods(state),
             )
         if self._pending:
@@ -190,7 +192,7 @@ class ScreenView:
         drawn.add_column(found.node or "", justify="right", style="bold green")
         drawn.add_column(f"next: {found.runner_up}", justify="right")
         lines = self._lines_below - (0 if self._is_wide else _LOG_LINES) - _FRAME_LINES
-        for points in facts.select_points_rows(found, lines):
+        for points in facts.select_rule_points_rows(found, lines):
             style = "dim" if points.is_summary else ""
             chosen, runner_up = f"{points.chosen:g}", f"{points.runner_up:g}"
             drawn.add_row(text.Text(points.rule, style), chosen, runner_up)
@@ -199,7 +201,7 @@ class ScreenView:
         return console.Group(drawn, text.Text(f"not: {out}", "dim", no_wrap=True))
 
 
-def _render_reasons(found: facts.DecisionFacts) -> console.RenderableType:
+def _render_exclusion_reasons(found: facts.DecisionFacts) -> console.RenderableType:
     drawn = _make_plain_table("NODES", "right")
     for header in ("WHY NOT", "WHO SAYS SO"):
         drawn.add_column(header, no_wrap=True)
@@ -218,7 +220,7 @@ def _make_plain_table(first: str, justify: console.JustifyMethod) -> table.Table
     return drawn
 
 
-def _format_share(share: float) -> text.Text:
+def _format_percentage(share: float) -> text.Text:
     return text.Text(f"{share:4.0%}", _choose_heat_style(share))
 
 

@@ -99,7 +99,7 @@ CHAPTERS = (
 )
 
 
-async def play(stage: embedded_cluster.DemoCluster, view: DemoView) -> None:
+async def play_demo_story(stage: embedded_cluster.DemoCluster, view: DemoView) -> None:
     """Play all chapters on a fresh stage."""
     for number, chapter in enumerate(CHAPTERS, start=1):
         view.show_chapter(number, chapter.title, chapter.text)
@@ -113,7 +113,7 @@ async def play(stage: embedded_cluster.DemoCluster, view: DemoView) -> None:
         for pod in chapter.pods:
             await _show_decisions(stage, view, await stage.create_pod(pod))
     view.show_cluster(stage.list_nodes(), stage.list_pending_pods())
-    view.show_end(_format_summary(stage))
+    view.show_end(_format_demo_summary(stage))
 
 
 async def _show_decisions(
@@ -125,7 +125,7 @@ async def _show_decisions(
         await view.pause(_PER_POD_SECONDS if found.node else 2 * _PER_THOUGHT_SECONDS)
 
 
-def _format_summary(stage: embedded_cluster.DemoCluster) -> list[str]:
+def _format_demo_summary(stage: embedded_cluster.DemoCluster) -> list[str]:
     reasons = [event.reason for event in stage.events]
     bound = output.format_count(reasons.count("Scheduled"), "pod")
     failed = output.format_count(reasons.count("FailedScheduling"), "failed attempt")

@@ -42,11 +42,11 @@ class TextView:
 
     def show_decision(self, found: facts.DecisionFacts) -> None:
         """Print where a pod went and why."""
-        output.write_report(_format_headline(found))
+        output.write_report(_format_decision_headline(found))
         if found.node is None:
-            output.write_report(_format_reasons(found))
+            output.write_report(_format_exclusion_reasons(found))
         elif found.runner_up is not None:
-            output.write_report(_format_points(found))
+            output.write_report(_format_rule_points(found))
         output.write_report("")
 
     def show_edit(self, file: str, diff: Sequence[str]) -> None:
@@ -96,7 +96,7 @@ def format_node_notes(state: node_state.NodeState) -> list[str]:
     return cordoned + [f"(taint {taint.rsplit('/', 1)[-1]})" for taint in state.taints]
 
 
-def _format_headline(found: facts.DecisionFacts) -> str:
+def _format_decision_headline(found: facts.DecisionFacts) -> str:
     if found.node is None:
         return f"  {found.pod} ({found.profile}) fits nowhere\n    {found.message}"
     choice = f"{found.feasible} of {found.node_count} nodes fit"
@@ -107,16 +107,16 @@ def _format_headline(found: facts.DecisionFacts) -> str:
     return "\n    ".join(parts)
 
 
-def _format_points(found: facts.DecisionFacts) -> str:
+def _format_rule_points(found: facts.DecisionFacts) -> str:
     header = ("POINTS", found.node or "", f"next: {found.runner_up}")
-    shown = facts.select_points_rows(found, len(found.points) + 2)
+    shown = facts.select_rule_points_rows(found, len(found.points) + 2)
     return output.format_table(header, [(p.rule, p.chosen, p.runner_up) for p in shown], _INDENT)
 
 
-def _format_reasons(found: facts.DecisionFacts) -> str:
+def _format_exclusion_reasons(found: facts.DecisionFacts) -> str:
     header = ("NODES", "WHY NOT", "WHO SAYS SO", "WHICH")
     rows = [
-        (len(e.nodes), e.reason, e.rule, spelling.join_names(e.nodes, _SHOWN_NAMES))
+        (len(e.nodes), e.reason, e.rule, spelling.join_some_names(e.nodes, _SHOWN_NAMES))
         for e in found.excluded
     ]
     return output.format_table(header, rows, _INDENT)

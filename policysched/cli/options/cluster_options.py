@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from policysched.inputs import live_cluster
 
 
-def add_options(
+def add_cluster_options(
     group: argparse._ActionsContainer, file_help: str, default: str | None = None
 ) -> None:
     """Add `--cluster`, and the options of a running one; `file_help` tells about the file."""
@@ -38,7 +38,7 @@ def add_options(
     )
 
 
-def choose_cluster(args: argparse.Namespace) -> str | live_cluster.LiveCluster | None:
+def choose_cluster_source(args: argparse.Namespace) -> str | live_cluster.LiveCluster | None:
     """Return the file, `-` for stdin, or the running cluster; None where none is named.
 
     Raises:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from policysched.profiles import cluster_profiles as texts
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_karmada_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     group = parser.add_argument_group("how to decide, as karmada-scheduler is told")
     group.add_argument(
@@ -45,7 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def make_algorithm(
+def make_binding_algorithm(
     args: argparse.Namespace, policies: cluster_policies.ClusterPolicies | None = None
 ) -> algorithms.BindingAlgorithm:
     """Return what decides as the options and cluster policies say.
@@ -59,14 +59,16 @@ def make_algorithm(
     from policysched.karmada.steps import algorithm as algorithms  # noqa: PLC0415 - `--help` does without
     from policysched.karmada.steps import capacity, component_sets  # noqa: PLC0415 - the same
 
-    on = gates.parse(args.feature_gates)
-    plugins = registry.add_entry_points(
+    on = gates.parse_karmada_feature_gates(args.feature_gates)
+    plugins = registry.add_entry_point_plugins(
         registry.make_built_in_factories(with_workload_affinity=on.workload_affinity)
     )
     return algorithms.BindingAlgorithm(
         registry.choose_plugins(plugins, _split_plugins(args.plugins)),
         estimator=functools.partial(
-            component_sets.count_set_rooms if on.component_sets else capacity.count_rooms,
+            component_sets.count_available_sets
+            if on.component_sets
+            else capacity.count_available_replicas,
             with_models=on.resource_models,
         ),
         places_sets=on.component_sets,
@@ -75,7 +77,7 @@ def make_algorithm(
     )
 
 
-def find_warnings(args: argparse.Namespace) -> list[str]:
+def find_plugin_name_warnings(args: argparse.Namespace) -> list[str]:
     """Return what is said of names in `--plugins` that change nothing, as in Karmada.
 
     Raises:
@@ -83,10 +85,12 @@ def find_warnings(args: argparse.Namespace) -> list[str]:
     """
     from policysched.karmada.plugins import registry  # noqa: PLC0415 - `--help` does without
 
-    known = registry.add_entry_points(registry.make_built_in_factories(with_workload_affinity=True))
+    known = registry.add_entry_point_plugins(
+        registry.make_built_in_factories(with_workload_affinity=True)
+    )
     return [
         f"--plugins: there is no plugin `{word.lstrip('-')}`, so `{word}` changes nothing"
-        for word in registry.find_unknown_names(known, _split_plugins(args.plugins))
+        for word in registry.find_unknown_plugins(known, _split_plugins(args.plugins))
     ]
 
 
@@ -94,7 +98,7 @@ def _split_plugins(plugins: str) -> list[str]:
     return [word.strip() for word in plugins.split(",")]
 
 
-def load_policies(args: argparse.Namespace) -> texts.LoadedClusterPolicies:
+def load_cluster_policies(args: argparse.Namespace) -> texts.LoadedClusterPolicies:
     """Return the cluster policies that the options name, at the time that they name.
 
     Raises:
@@ -103,7 +107,7 @@ def load_policies(args: argparse.Namespace) -> texts.LoadedClusterPolicies:
     """
     from policysched.profiles import cluster_profiles as texts  # noqa: PLC0415 - slow
 
-    offline_options.refuse_empty(args, "metrics", "scheduler_name")
+    offline_options.refuse_empty_options(args, "metrics", "scheduler_name")
     if args.cluster == "-" and "-" in (args.policies or ()):
         raise errors.UsageError("stdin is either the cluster or policies; name a file for one")
     if not args.policies:
@@ -114,12 +118,12 @@ def load_policies(args: argparse.Namespace) -> texts.LoadedClusterPolicies:
         texts.ClusterPolicyInputs(
             tuple(args.policies),
             args.now or clocks.SystemClock().now(),
-            offline_options.parse_params(args.params or ()),
+            offline_options.parse_param_values(args.params or ()),
             args.metrics,
             args.scheduler_name,
         )
     )
-    offline_options.print_warnings(loaded.warnings)
+    offline_options.print_finding_warnings(loaded.warnings)
     offline_options.note_metrics_without_samples(loaded.unmeasured, "cluster")
     return loaded
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _MAX_PORT = 65535
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_estimator_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     group = parser.add_argument_group("estimators of member clusters")
     for name, text in (
@@ -40,7 +40,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def read_options(args: argparse.Namespace) -> options.EstimatorOptions | None:
+def read_estimator_options(args: argparse.Namespace) -> options.EstimatorOptions | None:
     """Return what the options say, None where estimators are not asked.
 
     Raises:
@@ -71,7 +71,7 @@ def read_options(args: argparse.Namespace) -> options.EstimatorOptions | None:
     return said
 
 
-def find_warnings(args: argparse.Namespace) -> list[str]:
+def find_estimator_warnings(args: argparse.Namespace) -> list[str]:
     """Return what is said of how estimators are believed."""
     if not args.enable_scheduler_estimator:
         return []
@@ -92,7 +92,7 @@ def find_warnings(args: argparse.Namespace) -> list[str]:
 def _parse_timeout_seconds(text: str) -> float:
     from policysched.config import durations  # noqa: PLC0415 - `--help` does without
 
-    seconds = 0.0 if text == "0" else durations.parse_seconds(text)
+    seconds = 0.0 if text == "0" else durations.parse_duration_seconds(text)
     if seconds is None:
         raise errors.UsageError(
             f"--scheduler-estimator-timeout: `{text}` is not a duration such as `3s` or `500ms`"
@@ -101,7 +101,7 @@ def _parse_timeout_seconds(text: str) -> float:
 
 
 def _parse_port(text: str) -> int:
-    port = int64.parse_digits(text)
+    port = int64.parse_unsigned_digits(text)
     if port is None or port > _MAX_PORT:
         raise errors.UsageError(
             f"--scheduler-estimator-port: `{text}` is not from 0 to {_MAX_PORT}"

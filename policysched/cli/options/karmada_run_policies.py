@@ -16,11 +16,11 @@ _FIELDS = ("policies", "params", "prometheus")
 """What a configuration says to `karmada run`; all else is about pods, or an option here."""
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_policy_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     group = parser.add_argument_group("cluster policies")
-    run_flags.add_followed_policies(group)
-    run_flags.add_prometheus(group)
+    run_flags.add_policy_source_options(group)
+    run_flags.add_prometheus_option(group)
     group.add_argument(
         "--metrics-file",
         metavar="FILE",
@@ -35,7 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_configuration(args: argparse.Namespace) -> config.Config:
+def read_policy_configuration(args: argparse.Namespace) -> config.Config:
     """Return what the options, and the file that they name, say of policies.
 
     Raises:
@@ -44,7 +44,7 @@ def read_configuration(args: argparse.Namespace) -> config.Config:
     """
     from policysched.config import config, config_reading  # noqa: PLC0415 - `--help` does without
 
-    offline_options.refuse_empty(args, "config", "metrics_file")
+    offline_options.refuse_empty_options(args, "config", "metrics_file")
     if args.metrics_file and args.prometheus:
         raise errors.UsageError("give either --metrics-file or --prometheus")
     flags = run_flags.read_policy_flags(args)

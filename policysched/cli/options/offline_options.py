@@ -33,32 +33,32 @@ profile N. Without policies, and for policies without a profile, there is one pr
 """
 
 
-def add_options(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
+def add_offline_options(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
     """Add the options; `is_again` for a form of a command that has them already."""
     parser.epilog = _PROFILES
     group = parser.add_argument_group("what to decide on")
     default = argparse.SUPPRESS if is_again else None
-    cluster_options.add_options(
+    cluster_options.add_cluster_options(
         group,
         "what `kubectl get nodes,pods -A -o json` (or yaml) prints, namespaces, services and "
         "workloads too if wanted; `-` reads it from stdin, or JSON lines, one List a line",
         default,
     )
-    add_policies(group, default)
+    add_policy_options(group, default)
     group.add_argument(
         "--metrics",
         metavar="FILE",
         help="values of metrics, as YAML or JSON: `cpu_busy: {node-1: 91%%, node-2: _}`",
         default=default,
     )
-    add_now(group, default)
+    add_now_option(group, default)
     group.add_argument(
         "--scheduler-name", metavar="N", help="profile that stands for all pods", default=default
     )
-    output.add_option(parser, is_again=is_again)
+    output.add_output_option(parser, is_again=is_again)
 
 
-def add_policies(
+def add_policy_options(
     group: argparse._ActionsContainer,
     default: str | None = None,
 ) -> None:
@@ -80,18 +80,18 @@ def add_policies(
     )
 
 
-def add_now(group: argparse._ActionsContainer, default: str | None = None) -> None:
+def add_now_option(group: argparse._ActionsContainer, default: str | None = None) -> None:
     """Add the option that stands for the clock."""
     group.add_argument(
         "--now",
         metavar="TIME",
-        type=_parse_time,
+        type=_parse_now,
         help="the time that policies go by, such as 2026-03-02T10:00:00+01:00; default: now",
         default=default,
     )
 
 
-def read_inputs(args: argparse.Namespace) -> sessions.OfflineInputs:
+def read_offline_inputs(args: argparse.Namespace) -> sessions.OfflineInputs:
     """Return what the options ask for.
 
     Raises:
@@ -99,12 +99,12 @@ def read_inputs(args: argparse.Namespace) -> sessions.OfflineInputs:
     """
     from policysched.offline import sessions  # noqa: PLC0415 - `--help` does without NumPy
 
-    cluster = cluster_options.choose_cluster(args)
+    cluster = cluster_options.choose_cluster_source(args)
     if cluster is None:
         raise errors.UsageError(
             "--cluster is missing: a file, or `-` for stdin; --live reads a running cluster"
         )
-    refuse_empty(args, "metrics", "scheduler_name")
+    refuse_empty_options(args, "metrics", "scheduler_name")
     if args.cluster == "-" and "-" in (args.policies or ()):
         raise errors.UsageError("stdin is either the cluster or policies; name a file for one")
     if isinstance(cluster, str):
@@ -112,14 +112,14 @@ def read_inputs(args: argparse.Namespace) -> sessions.OfflineInputs:
     return sessions.OfflineInputs(
         cluster=cluster,
         policies=tuple(args.policies or ()),
-        params=parse_params(args.params or ()),
+        params=parse_param_values(args.params or ()),
         metrics=args.metrics,
         now=args.now or clocks.SystemClock().now(),
         scheduler_name=args.scheduler_name,
     )
 
 
-def refuse_empty(args: argparse.Namespace, *names: str) -> None:
+def refuse_empty_options(args: argparse.Namespace, *names: str) -> None:
     """Refuse options with an empty value: it comes from an unset variable, not from a wish.
 
     Raises:
@@ -138,15 +138,17 @@ def _warn_about_large_yaml(cluster: str) -> None:
         except OSError:
             return  # reading it says why
         if megabytes > _MUCH_YAML_MEGABYTES:
-            output.print_note(f"{megabytes:,.0f} MB of YAML; JSON (`-o json`) is read much faster")
+            output.print_note_to_stderr(
+                f"{megabytes:,.0f} MB of YAML; JSON (`-o json`) is read much faster"
+            )
 
 
 def print_session_warnings(session: sessions.OfflineSession) -> None:
     """Tell what was found in the policies and is no error."""
-    print_warnings(session.warnings)
+    print_finding_warnings(session.warnings)
 
 
-def print_warnings(warnings: Sequence[str]) -> None:
+def print_finding_warnings(warnings: Sequence[str]) -> None:
     """Tell rendered findings that are no errors."""
     for warning in warnings:
         output.write_findings(warning, sys.stderr)
@@ -161,7 +163,7 @@ def note_metrics_without_samples(unmeasured: Sequence[str], what: str = "node") 
     """Tell of metrics without any value, by name."""
     if unmeasured:
         names = ", ".join(f"`{name}`" for name in unmeasured)
-        output.print_note(
+        output.print_note_to_stderr(
             f"no {what} has a sample of {names}: rules over them act as in an outage; "
             f"--metrics FILE gives values"
         )
@@ -196,15 +198,15 @@ def warn_about_unknown_names(
     named = frozenset() if metrics is None else metrics.named.get(what, frozenset())
     unknown = sorted(named - set(known))
     if metrics is not None and unknown:
-        advice = spelling.did_you_mean(unknown[0], known)
+        advice = spelling.suggest_names(unknown[0], known)
         first = f"`{unknown[0]}`" + (f" ({advice})" if advice else "")
-        shown = output.join_names([first, *(f"`{name}`" for name in unknown[1:])])
+        shown = output.join_names_briefly([first, *(f"`{name}`" for name in unknown[1:])])
         output.print_warning(f"{metrics.path} names unknown {what}s, which are ignored: {shown}")
 
 
 def read_deciders(
     session: sessions.OfflineSession, args: argparse.Namespace, rng: random.Random | None = None
-) -> Iterator[sessions.Decider]:
+) -> Iterator[sessions.PodDecider]:
     """Yield the decider of each cluster; warn of unknown nodes in --metrics."""
     found = progress.iterate_with_progress(
         session.make_deciders(rng), "reading the cluster", [args.cluster]
@@ -217,26 +219,28 @@ def read_deciders(
     )
 
 
-def note_pods_without_profile(decider: sessions.Decider) -> None:
+def note_pods_without_profile(decider: sessions.PodDecider) -> None:
     """Tell of pods that no profile serves."""
     left_out = decider.choice.left_out
     if left_out:
         names = ", ".join(f"`{name}` ({count:,})" for name, count in sorted(left_out.items()))
-        output.print_note(
+        output.print_note_to_stderr(
             f"{output.format_count(left_out.total(), 'pod')} left out, no profile serves their "
             f"schedulerName: {names}; --scheduler-name selects one profile for all pods"
         )
 
 
-def format_decided_by(files: Sequence[str], policies: Sequence[str], content_hash: str) -> str:
+def format_policies_in_force(
+    files: Sequence[str], policies: Sequence[str], content_hash: str
+) -> str:
     """Return a text that names the policies in force, their files and their hash."""
     if not files:
         return "decided without policies"
-    named = output.join_names(policies) or "no policy in force"
+    named = output.join_names_briefly(policies) or "no policy in force"
     return f"decided by {named} of {', '.join(files)} (hash {content_hash})"
 
 
-def parse_params(given: list[str] | tuple[str, ...]) -> dict[str, str]:
+def parse_param_values(given: list[str] | tuple[str, ...]) -> dict[str, str]:
     """Return `name=value` texts as a mapping; several may stand in one, joined by commas.
 
     Raises:
@@ -253,9 +257,9 @@ def parse_params(given: list[str] | tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def _parse_time(text: str) -> datetime.datetime:
+def _parse_now(text: str) -> datetime.datetime:
     """Return an ISO time; without an offset it is UTC."""
-    time = clocks.parse(text)
+    time = clocks.parse_time(text)
     if time is None:
         problem = f"`{text}` is no time such as 2026-03-02T10:00:00+01:00"
         raise argparse.ArgumentTypeError(problem)

@@ -24,7 +24,7 @@ def parse_boolean(text: str) -> bool:
     Raises:
         argparse.ArgumentTypeError: the text is no boolean.
     """
-    value = booleans.parse(text)
+    value = booleans.parse_boolean(text)
     if value is None:
         raise argparse.ArgumentTypeError(f"`{text}` is neither `true` nor `false`; {booleans.HELP}")
     return value
@@ -52,12 +52,17 @@ class ConfigurationOption:
         return self.name.split()[0].replace("-", "_")
 
     @property
-    def written(self) -> str:
+    def flag_text(self) -> str:
         """The option as people write it."""
         return f"--{self.name.split()[0]}"
 
 
-def _make_option(name: str, path: str, text: str, **parsing: Any) -> ConfigurationOption:  # noqa: ANN401 - whatever argparse takes
+def _make_configuration_option(
+    name: str,
+    path: str,
+    text: str,
+    **parsing: Any,  # noqa: ANN401 - whatever argparse takes
+) -> ConfigurationOption:
     return ConfigurationOption(name, path, text, parsing)
 
 
@@ -69,20 +74,20 @@ SWITCH: dict[str, Any] = {
 }
 OPTIONS: dict[str, list[ConfigurationOption]] = {
     "policies": [
-        _make_option(
+        _make_configuration_option(
             "policy-configmap",
             "policies.configMap",
             "a ConfigMap that is followed, instead of --policies; its keys ending in .policy count",
             metavar="NAMESPACE/NAME",
         ),
-        _make_option(
+        _make_configuration_option(
             "on-bad-start",
             "policies.onBadStart",
             "with bad policies at the start: refuse to start, or go by the last good version kept "
             "in the cluster; default: refuse",
             choices=("refuse", "lastGood"),
         ),
-        _make_option(
+        _make_configuration_option(
             "lint-errors",
             "policies.lintErrors",
             "a version in which `policysched lint` finds errors: refuse it, or warn; "
@@ -91,23 +96,23 @@ OPTIONS: dict[str, list[ConfigurationOption]] = {
         ),
     ],
     "serving": [
-        _make_option(
+        _make_configuration_option(
             "secure-address",
             "serving.secureAddress",
             "where to serve health, metrics and debugging by TLS, such as 0.0.0.0:10259 "
             "(default: nowhere)",
             metavar="HOST:PORT",
         ),
-        _make_option(
+        _make_configuration_option(
             "cert-file tls-cert-file",
             "serving.certFile",
             "PEM certificate; by default one is made at the start",
             metavar="FILE",
         ),
-        _make_option(
+        _make_configuration_option(
             "key-file tls-private-key-file", "serving.keyFile", "PEM key of it", metavar="FILE"
         ),
-        _make_option(
+        _make_configuration_option(
             "metrics-address",
             "serving.metricsAddress",
             "where to serve metrics of its own in the clear, such as 127.0.0.1:9153 "
@@ -116,14 +121,16 @@ OPTIONS: dict[str, list[ConfigurationOption]] = {
         ),
     ],
     "leader election": [
-        _make_option(
+        _make_configuration_option(
             "leader-elect",
             "leaderElection.leaderElect",
             "schedule only while holding a Lease; default: false",
             **SWITCH,
         ),
         *(
-            _make_option(f"leader-elect-{name}", f"leaderElection.{field}", text, metavar=metavar)
+            _make_configuration_option(
+                f"leader-elect-{name}", f"leaderElection.{field}", text, metavar=metavar
+            )
             for name, field, metavar, text in (
                 (
                     *("lease-duration", "leaseDuration", "15s"),
@@ -153,14 +160,14 @@ OPTIONS: dict[str, list[ConfigurationOption]] = {
         ),
     ],
     "requests to the API server": [
-        _make_option(
+        _make_configuration_option(
             "kube-api-qps",
             "clientConnection.qps",
             "limit of requests a second (default: none)",
             metavar="N",
             type=float,
         ),
-        _make_option(
+        _make_configuration_option(
             "kube-api-burst",
             "clientConnection.burst",
             "how many may come at once; default: twice as many as in a second",
@@ -169,8 +176,12 @@ OPTIONS: dict[str, list[ConfigurationOption]] = {
         ),
     ],
     "logs": [
-        _make_option("log-level", "logging.level", "default: info", choices=logs.LEVELS),
-        _make_option("log-format", "logging.format", "default: text", choices=("text", "json")),
+        _make_configuration_option(
+            "log-level", "logging.level", "default: info", choices=logs.LEVELS
+        ),
+        _make_configuration_option(
+            "log-format", "logging.format", "default: text", choices=("text", "json")
+        ),
     ],
 }
 """By group of `--help`."""
@@ -179,12 +190,12 @@ OPTIONS: dict[str, list[ConfigurationOption]] = {
 _OF_POLICIES = "policies"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def add_run_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     for title, options in OPTIONS.items():
         group = parser.add_argument_group(title)
         if title == _OF_POLICIES:
-            offline_options.add_policies(group)
+            offline_options.add_policy_options(group)
         _add_options(group, options)
     parser.add_argument(
         "--feature-gates",
@@ -192,12 +203,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="switches of `features` in the configuration; repeatable, or joined by commas",
     )
-    add_prometheus(parser.add_argument_group("metrics"))
+    add_prometheus_option(parser.add_argument_group("metrics"))
 
 
-def add_followed_policies(group: argparse._ActionsContainer) -> None:
+def add_policy_source_options(group: argparse._ActionsContainer) -> None:
     """Add those options that say which policies are followed, and how."""
-    offline_options.add_policies(group)
+    offline_options.add_policy_options(group)
     _add_options(group, OPTIONS[_OF_POLICIES])
 
 
@@ -207,7 +218,7 @@ def _add_options(group: argparse._ActionsContainer, options: Iterable[Configurat
         group.add_argument(*names, dest=option.dest, help=option.help, **option.parsing)
 
 
-def add_prometheus(group: argparse._ActionsContainer) -> None:
+def add_prometheus_option(group: argparse._ActionsContainer) -> None:
     """Add the option that says where metrics come from."""
     group.add_argument(
         "--prometheus",
@@ -218,7 +229,7 @@ def add_prometheus(group: argparse._ActionsContainer) -> None:
     )
 
 
-def read_flags(args: argparse.Namespace) -> list[config_reading.FieldOverride]:
+def read_run_flags(args: argparse.Namespace) -> list[config_reading.FieldOverride]:
     """Return what the options say.
 
     Raises:
@@ -237,16 +248,16 @@ def read_flags(args: argparse.Namespace) -> list[config_reading.FieldOverride]:
 
 
 def read_policy_flags(args: argparse.Namespace) -> list[config_reading.FieldOverride]:
-    """Return what the options say of policies, their params and their metrics; see `read_flags`."""
+    """Return what the options say of policies, params and metrics; see `read_run_flags`."""
     from policysched.config import config_reading  # noqa: PLC0415 - `--help` does without
     from policysched.promapi import settings  # noqa: PLC0415 - as above
 
     flag = config_reading.FieldOverride
     found = _read_policy_source(args)
-    for name, value in offline_options.parse_params(args.params or ()).items():
+    for name, value in offline_options.parse_param_values(args.params or ()).items():
         found.append(flag("--params", ("params", name), value))
     for text in args.prometheus or ():
-        name, server = settings.from_option(text)
+        name, server = settings.parse_prometheus_option(text)
         found.append(flag("--prometheus", ("prometheus", name), {"url": server.url}))
     return found + _read_options(args, OPTIONS[_OF_POLICIES])
 
@@ -260,10 +271,10 @@ def _read_options(
     for option in options:
         value = getattr(args, option.dest)
         if value == "":
-            raise errors.UsageError(f"{option.written} is empty")
+            raise errors.UsageError(f"{option.flag_text} is empty")
         if value is not None:
             path = tuple(option.path.split("."))
-            found.append(config_reading.FieldOverride(option.written, path, value))
+            found.append(config_reading.FieldOverride(option.flag_text, path, value))
     return found
 
 

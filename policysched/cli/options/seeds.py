@@ -10,19 +10,19 @@ from policysched import int64
 _LARGEST = 2**32 - 1
 
 
-def add_option(parser: argparse._ActionsContainer, help: str) -> None:  # noqa: A002 - argparse's own word
+def add_seed_option(parser: argparse._ActionsContainer, help: str) -> None:  # noqa: A002 - argparse's own word
     """Add the option; left out it is None."""
     parser.add_argument("--seed", metavar="N", type=_parse_seed, help=f"{help} (0 to {_LARGEST})")
 
 
-def draw_seed() -> int:
+def draw_random_seed() -> int:
     """Return a new seed."""
     return random.SystemRandom().randrange(_LARGEST + 1)
 
 
 def _parse_seed(text: str) -> int:
     """Return a seed; Python's generator takes -1 for 1, so no other numbers are allowed."""
-    seed = int64.parse_digits(text)
+    seed = int64.parse_unsigned_digits(text)
     if seed is None or seed > _LARGEST:
         problem = f"`{text}` is not a seed; write a number from 0 to {_LARGEST}"
         raise argparse.ArgumentTypeError(problem)

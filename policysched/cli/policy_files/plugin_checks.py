@@ -21,7 +21,7 @@ def find_installed_plugins(texts: Sequence[source.SourceText]) -> Collection[str
         return None
     from policysched.plugins import registry  # noqa: PLC0415 - only profiles need the plugins
 
-    return registry.create_installed_registry().names()
+    return registry.create_installed_registry().list_plugin_names()
 
 
 def check_plugin_arguments(
@@ -48,13 +48,15 @@ def check_plugin_arguments(
     places = [each.span for each in profiles]
     places += [plugin.span for each in profiles for plugin in each.plugins]
     spans = {str(span): span for span in places if span is not None}
-    found = tuple(_make_diagnostic(each, spans[each.where]) for each in made if each.where in spans)
+    found = tuple(
+        _make_plugin_diagnostic(each, spans[each.where]) for each in made if each.where in spans
+    )
     if len(found) < len(made):
         policies.require_profiles(made)
     return dataclasses.replace(result, program=None, diagnostics=(*found, *result.diagnostics))
 
 
-def _make_diagnostic(
+def _make_plugin_diagnostic(
     fault: plugin_sets.PluginSetFault, span: source.Span
 ) -> diagnostics.Diagnostic:
     from policysched.lang.diagnostics import diagnostics  # noqa: PLC0415 - only faults need it

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from policysched.lang import source
 
 
-def add_paths(parser: argparse.ArgumentParser, *, is_required: bool = True) -> None:
+def add_paths_argument(parser: argparse.ArgumentParser, *, is_required: bool = True) -> None:
     """Add the argument `paths`."""
     parser.add_argument(
         "paths",
@@ -23,8 +23,8 @@ def add_paths(parser: argparse.ArgumentParser, *, is_required: bool = True) -> N
     )
 
 
-def read_texts(paths: Iterable[str]) -> list[source.SourceText]:
-    """Return the texts at `paths`; see `policy_sources.read`.
+def read_policy_texts(paths: Iterable[str]) -> list[source.SourceText]:
+    """Return the texts at `paths`; see `policy_sources.read_policy_texts`.
 
     Raises:
         InputError: a path cannot be read, holds no policy text, or stdin is not UTF-8.
@@ -32,16 +32,16 @@ def read_texts(paths: Iterable[str]) -> list[source.SourceText]:
     """
     from policysched.inputs import policy_sources  # noqa: PLC0415 - `--help` does without
 
-    return policy_sources.read(paths)
+    return policy_sources.read_policy_texts(paths)
 
 
-def read_files(paths: Iterable[str]) -> list[policy_sources.PolicySourceFile]:
-    """Return the files at `paths`; see `read_texts`.
+def read_policy_files(paths: Iterable[str]) -> list[policy_sources.PolicySourceFile]:
+    """Return the files at `paths`; see `read_policy_texts`.
 
     Raises:
-        InputError: as `read_texts`.
-        UsageError: as `read_texts`.
+        InputError: as `read_policy_texts`.
+        UsageError: as `read_policy_texts`.
     """
     from policysched.inputs import policy_sources  # noqa: PLC0415 - `--help` does without
 
-    return policy_sources.read_files(paths)
+    return policy_sources.read_policy_files(paths)

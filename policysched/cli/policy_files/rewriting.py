@@ -64,20 +64,25 @@ def add_comparison_options(mode: argparse._MutuallyExclusiveGroup) -> None:
     mode.add_argument("--diff", action="store_true", help="show what would change")
 
 
-def rewrite_files(rewriting: RewriteCommand, args: argparse.Namespace) -> int:
+def rewrite_policy_files(rewriting: RewriteCommand, args: argparse.Namespace) -> int:
     """Rewrite each file; one that cannot be rewritten does not keep the others from it."""
-    with progress.show_reading("reading policies", args.paths):
-        files = policy_texts.read_files(args.paths)
+    with progress.show_reading_progress("reading policies", args.paths):
+        files = policy_texts.read_policy_files(args.paths)
     with progress.show_progress(f"{rewriting.command}: files", len(files)) as bar:
-        results = [[rewriting.rewrite(text) for text in file.texts] for file in bar.track(files)]
+        results = [
+            [rewriting.rewrite(text) for text in file.texts] for file in bar.track_items(files)
+        ]
     exit_codes = [
-        max(_print_problems(file, outcomes), _output_file(rewriting, file, outcomes, args))
+        max(
+            _print_rewrite_problems(file, outcomes),
+            _output_rewritten_file(rewriting, file, outcomes, args),
+        )
         for file, outcomes in zip(files, results, strict=True)
     ]
     return max(exit_codes, default=errors.EXIT_OK)
 
 
-def _print_problems(
+def _print_rewrite_problems(
     file: policy_sources.PolicySourceFile, outcomes: Sequence[RewriteResult]
 ) -> int:
     """Tell why texts are left as they are."""
@@ -86,19 +91,21 @@ def _print_problems(
     exit_code = errors.EXIT_OK
     for text, outcome in zip(file.texts, outcomes, strict=True):
         for finding in outcome.diagnostics:
-            output.write_findings(rendering.render(finding, {text.name: text}) + "\n", sys.stderr)
+            output.write_findings(
+                rendering.render_diagnostic(finding, {text.name: text}) + "\n", sys.stderr
+            )
         if outcome.text is None:
-            report_unchanged(text.name, outcome.problem or "it has errors")
+            report_unchanged_text(text.name, outcome.problem or "it has errors")
             exit_code = errors.EXIT_WRONG_INPUT
     return exit_code
 
 
-def report_unchanged(name: str, reason: str) -> None:
+def report_unchanged_text(name: str, reason: str) -> None:
     """Tell why a text is left as it is."""
     output.print_error(f"`{name}` is left as it is: {reason}")
 
 
-def _output_file(
+def _output_rewritten_file(
     rewriting: RewriteCommand,
     file: policy_sources.PolicySourceFile,
     outcomes: Sequence[RewriteResult],
@@ -109,12 +116,12 @@ def _output_file(
     new = {text.name: outcome.text for text, outcome in pairs if outcome.text is not None}
     if not new:
         return errors.EXIT_WRONG_INPUT
-    content, is_whole = replace_texts(file, new)
+    content, is_whole = replace_policy_texts(file, new)
     is_changed = content != file.content
     exit_code = errors.EXIT_OK if is_whole else errors.EXIT_WRONG_INPUT
     if args.check:
         if is_changed:
-            output.write(file.name)
+            output.write_text(file.name)
         return max(exit_code, errors.EXIT_FINDINGS if is_changed else errors.EXIT_OK)
     if args.diff:
         output.write_diff(make_unified_diff(file, content, rewriting.done))
@@ -122,12 +129,12 @@ def _output_file(
     if not rewriting.is_in_place or file.is_stdin:
         output.write_source(content)
     elif is_changed:
-        replace_file(file.name, file.content, content)
-        output.write(f"{rewriting.done} {file.name}")
+        replace_file_atomically(file.name, file.content, content)
+        output.write_text(f"{rewriting.done} {file.name}")
     return exit_code
 
 
-def replace_texts(
+def replace_policy_texts(
     file: policy_sources.PolicySourceFile, new: Mapping[str, str]
 ) -> tuple[str, bool]:
     """Return a file with new texts, and whether it has all of them.
@@ -138,7 +145,7 @@ def replace_texts(
         return file.replace_texts(new), True
     except errors.InputError as error:
         if len(file.texts) == 1:
-            report_unchanged(file.name, str(error))
+            report_unchanged_text(file.name, str(error))
             return file.content, False
     able: dict[str, str] = {}
     for text in file.texts:
@@ -146,7 +153,7 @@ def replace_texts(
         try:
             file.replace_texts(one)
         except errors.InputError as error:
-            report_unchanged(text.name, str(error))
+            report_unchanged_text(text.name, str(error))
         else:
             able |= one
     return file.replace_texts(able), False
@@ -166,7 +173,7 @@ def make_unified_diff(file: policy_sources.PolicySourceFile, content: str, how: 
     return [line if line.endswith("\n") else line + unended for line in lines]
 
 
-def replace_file(name: str, before: str, content: str) -> None:
+def replace_file_atomically(name: str, before: str, content: str) -> None:
     """Replace a file at once: whoever reads it meanwhile sees the old or the new text whole.
 
     `before` is what was read, without a byte order mark, which stays.

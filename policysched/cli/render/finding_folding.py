@@ -16,17 +16,19 @@ def fold_findings(text: str, room: int) -> str:
     folded: list[str] = []
     lines = text.split("\n")
     while lines:
-        count = _count_snippet(lines)
-        folded += _fold_snippet(lines[:count], room) if count else _fold_line(lines[0], room)
+        count = _count_snippet_lines(lines)
+        folded += (
+            _fold_snippet(lines[:count], room) if count else _fold_finding_line(lines[0], room)
+        )
         lines = lines[max(count, 1) :]
     return "\n".join(folded)
 
 
-def _fold_line(line: str, room: int) -> list[str]:
+def _fold_finding_line(line: str, room: int) -> list[str]:
     return folding.fold_text(line, room).split("\n")
 
 
-def _count_snippet(lines: Sequence[str]) -> int:
+def _count_snippet_lines(lines: Sequence[str]) -> int:
     """Return how many lines a source line takes that comes first, with its marks; 0 for none."""
     gutter = _GUTTER.match(lines[0])
     if gutter is None or not gutter[0].strip(" |"):
@@ -44,7 +46,7 @@ def _blank_line_number(gutter: str) -> str:
 def _fold_snippet(lines: Sequence[str], room: int) -> list[str]:
     """Return a source line and its marks, both cut at the same columns."""
     shown = [line.expandtabs() for line in lines]
-    if all(folding.count_columns(line) <= room for line in shown):
+    if all(folding.count_text_columns(line) <= room for line in shown):
         return list(lines)
     gutter = _GUTTER.match(shown[0])
     head = gutter[0] if gutter else ""
@@ -52,11 +54,13 @@ def _fold_snippet(lines: Sequence[str], room: int) -> list[str]:
     source, *below = (line[len(head) :] for line in shown)
     marks = [mark for mark in map(_MARK.fullmatch, below) if mark]
     width = max(room - len(head), 1)
-    missing = max((len(mark["signs"]) for mark in marks), default=0) - folding.count_columns(source)
+    missing = max((len(mark["signs"]) for mark in marks), default=0) - folding.count_text_columns(
+        source
+    )
     folded: list[str] = []
     start = 0
     for part in folding.cut_to_columns(source + " " * missing, width):
-        end = start + folding.count_columns(part)
+        end = start + folding.count_text_columns(part)
         folded.append(((blank if start else head) + part).rstrip())
         for mark in marks:
             folded += [blank + line for line in _render_mark_lines(mark, start, end, width)]
@@ -72,6 +76,6 @@ def _render_mark_lines(mark: re.Match[str], start: int, end: int, width: int) ->
     label = mark["label"]
     if not label or len(mark["signs"]) > end:
         return [signs]
-    if len(signs) + 1 + folding.count_columns(label) <= width:
+    if len(signs) + 1 + folding.count_text_columns(label) <= width:
         return [f"{signs} {label}"]
     return [signs, *folding.fold_lines(label, width)]

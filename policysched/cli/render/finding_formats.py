@@ -24,13 +24,13 @@ _HELP = (
 )
 
 
-def add_option(parser: argparse.ArgumentParser) -> None:
+def add_format_option(parser: argparse.ArgumentParser) -> None:
     """Add `--format` and, as every command has it, `-o`."""
     parser.add_argument("--format", choices=FORMATS, metavar="FORMAT", help=_HELP)
-    output.add_option(parser)
+    output.add_output_option(parser)
 
 
-def choose_format(args: argparse.Namespace) -> str:
+def choose_finding_format(args: argparse.Namespace) -> str:
     """Return the format; `-o json` is `--format json`, `-o human` the default.
 
     Raises:
@@ -46,7 +46,7 @@ def choose_format(args: argparse.Namespace) -> str:
     return asked or by_output
 
 
-def render(report: linter.LintResult, form: str) -> str:
+def render_finding_report(report: linter.LintResult, form: str) -> str:
     """Return a report in one of the formats."""
     name = "json_" if form == JSON else form
     module = importlib.import_module(f"policysched.lint.formats.{name}")
@@ -56,9 +56,9 @@ def render(report: linter.LintResult, form: str) -> str:
     return text
 
 
-def write(rendered: str, form: str, stream: TextIO | None = None) -> None:
-    """Print the result of `render`."""
+def write_finding_report(rendered: str, form: str, stream: TextIO | None = None) -> None:
+    """Print the result of `render_finding_report`."""
     if form in FOR_PEOPLE:
         output.write_findings(rendered, stream)
     else:
-        output.write(rendered, stream)
+        output.write_text(rendered, stream)

@@ -13,7 +13,7 @@ _GUTTER = re.compile(r"^( *(?:-->|:::)| *\d* \|| += (?:help|note):)")
 _MARKED = re.compile(r"(?<= \| )(\s*)(\^+.*|-+.*)$")
 
 
-def apply_styles(text: str) -> str:
+def apply_finding_styles(text: str) -> str:
     """Return the text with the styles of findings; other lines stay as they are."""
     lines = []
     severity = styles.BAD
@@ -21,18 +21,18 @@ def apply_styles(text: str) -> str:
         head = _HEAD.match(line)
         if head:
             severity = _SEVERITIES[head[1]]
-            message = styles.mark_style(head[3], styles.HEADING)
-            lines.append(f"{styles.mark_style(head[1] + head[2], severity)}: {message}")
+            message = styles.mark_text_style(head[3], styles.HEADING)
+            lines.append(f"{styles.mark_text_style(head[1] + head[2], severity)}: {message}")
         else:
-            lines.append(_style_line(line, severity))
+            lines.append(_style_finding_line(line, severity))
     return "\n".join(lines)
 
 
-def _style_line(line: str, severity: str) -> str:
+def _style_finding_line(line: str, severity: str) -> str:
     concise = _CONCISE.match(line)
     if concise:
-        word = styles.mark_style(concise[2], _SEVERITIES[concise[3]])
+        word = styles.mark_text_style(concise[2], _SEVERITIES[concise[3]])
         return f"{concise[1]}{word}{line[concise.end(2) :]}"
     if line.lstrip().startswith("|"):
-        line = _MARKED.sub(lambda mark: mark[1] + styles.mark_style(mark[2], severity), line)
-    return _GUTTER.sub(lambda gutter: styles.mark_style(gutter[1], styles.NOTE), line)
+        line = _MARKED.sub(lambda mark: mark[1] + styles.mark_text_style(mark[2], severity), line)
+    return _GUTTER.sub(lambda gutter: styles.mark_text_style(gutter[1], styles.NOTE), line)

@@ -13,9 +13,9 @@ _START = re.compile(r" *(?:- )?")
 _HANGING = 2
 
 
-def count_columns(text: str) -> int:
+def count_text_columns(text: str) -> int:
     """Return how many columns of a terminal a text takes."""
-    return display_width.count_columns(styles.remove_marks(text))
+    return display_width.count_display_columns(styles.remove_style_marks(text))
 
 
 def fold_text(text: str, room: int) -> str:
@@ -24,7 +24,7 @@ def fold_text(text: str, room: int) -> str:
 
 
 def _fold_line(line: str, room: int) -> list[str]:
-    if count_columns(line) <= room:
+    if count_text_columns(line) <= room:
         return [line]
     start = _START.match(line)
     head = start[0] if start else ""
@@ -39,7 +39,7 @@ def fold_lines(text: str, room: int) -> list[str]:
     line = ""
     for word in text.split(" "):
         together = f"{line} {word}" if line else word
-        if count_columns(together) <= room:
+        if count_text_columns(together) <= room:
             line = together
             continue
         if line:
@@ -53,7 +53,7 @@ def _break_word(word: str, room: int) -> list[str]:
     """Return a word in parts that fit, ended behind a sign or before a capital if possible."""
     parts = [""]
     for piece in _split_word(word, room):
-        if count_columns(parts[-1] + piece) <= room:
+        if count_text_columns(parts[-1] + piece) <= room:
             parts[-1] += piece
         else:
             parts.append(piece)
@@ -67,7 +67,7 @@ def _split_word(word: str, room: int) -> Iterator[str]:
 
 def cut_to_columns(text: str, room: int) -> Iterator[str]:
     """Yield a text in parts of at most `room` columns, each but the last as long as possible."""
-    while count_columns(text) > room:
+    while count_text_columns(text) > room:
         count = max(_measure_prefix(text, room), 1)
         yield text[:count]
         text = text[count:]
@@ -78,13 +78,13 @@ def _measure_prefix(text: str, room: int) -> int:
     """Return how many characters from the beginning fit into `room` columns."""
     taken = 0
     for number, character in enumerate(text):
-        taken += count_columns(character)
+        taken += count_text_columns(character)
         if taken > room:
             return number
     return len(text)
 
 
-def measure_longest_piece(text: str) -> int:
+def measure_longest_unbreakable(text: str) -> int:
     """Return the columns of the longest part of a text that folding leaves whole."""
     pieces = (piece for word in text.split(" ") for piece in _PIECE.findall(word))
-    return max(map(count_columns, pieces), default=0)
+    return max(map(count_text_columns, pieces), default=0)

@@ -21,7 +21,7 @@ _is_wide = False
 _indent_columns = 0
 
 
-def add_option(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
+def add_output_option(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
     """Add `-o`; left out it is None, so that a command can choose by its input.
 
     `is_again` is for a form of a command that has the option already.
@@ -36,27 +36,31 @@ def add_option(parser: argparse.ArgumentParser, *, is_again: bool = False) -> No
     )
 
 
-def choose_width(form: str | None) -> None:
+def choose_report_width(form: str | None) -> None:
     """Fold reports to the terminal's width from now on, unless `form` is `wide`."""
     global _is_wide  # noqa: PLW0603 - the tables of a command are made in many places
     _is_wide = form == WIDE
 
 
-def write(text: str, stream: TextIO | None = None) -> None:
+def write_text(text: str, stream: TextIO | None = None) -> None:
     """Print a text and hand it on at once: a reader may wait for each line.
 
     Control characters are written out, as JSON does; styles are colours on a terminal.
     """
     stream = stream or sys.stdout
-    text = control_characters.escape(text)
-    shown = styles.convert_marks_to_colours if terminal.has_colours(stream) else styles.remove_marks
+    text = control_characters.escape_control_characters(text)
+    shown = (
+        styles.convert_styles_to_colours
+        if terminal.supports_colours(stream)
+        else styles.remove_style_marks
+    )
     print(shown(text), file=stream, flush=True)
 
 
 def write_report(text: str, stream: TextIO | None = None) -> None:
     """Print a text for people, its lines folded to the terminal's width."""
     room = _find_width_limit(stream)
-    write(text if room is None else folding.fold_text(text, room), stream)
+    write_text(text if room is None else folding.fold_text(text, room), stream)
 
 
 def write_findings(text: str, stream: TextIO | None = None) -> None:
@@ -69,11 +73,11 @@ def write_findings(text: str, stream: TextIO | None = None) -> None:
         from policysched.cli.render import finding_folding  # noqa: PLC0415 - few runs are at a terminal
 
         text = finding_folding.fold_findings(text, room)
-    if terminal.has_colours(stream or sys.stdout):
+    if terminal.supports_colours(stream or sys.stdout):
         from policysched.cli.render import finding_styles  # noqa: PLC0415 - as above
 
-        text = finding_styles.apply_styles(text)
-    write(text, stream)
+        text = finding_styles.apply_finding_styles(text)
+    write_text(text, stream)
 
 
 def write_source(text: str) -> None:
@@ -87,32 +91,36 @@ def write_source(text: str) -> None:
 
 
 def _escape_source_line(line: str) -> str:
-    return control_characters.escape(line.removesuffix("\r"))
+    return control_characters.escape_control_characters(line.removesuffix("\r"))
 
 
 def write_diff(lines: Sequence[str]) -> None:
     """Print the lines of a unified diff, each with its line end."""
-    if lines and terminal.has_colours(sys.stdout):
+    if lines and terminal.supports_colours(sys.stdout):
         plain = [line.removesuffix("\n").removesuffix("\r") for line in lines]
-        write("\n".join(styles.mark_style(line, _DIFF_STYLES.get(line[:1], "")) for line in plain))
+        write_text(
+            "\n".join(
+                styles.mark_text_style(line, _DIFF_STYLES.get(line[:1], "")) for line in plain
+            )
+        )
     else:
         write_source("".join(lines))
 
 
 def print_error(text: str) -> None:
     """Print an error on stderr, behind the name of the program."""
-    head = styles.mark_style(f"{program.get_program_name()}:", styles.BAD)
+    head = styles.mark_text_style(f"{program.get_program_name()}:", styles.BAD)
     write_findings(f"{head} {program.replace_program_name(text)}", sys.stderr)
 
 
 def print_warning(text: str) -> None:
     """Print a warning on stderr."""
-    _write_to_stderr(styles.mark_style("warning:", styles.WARNING), text)
+    _write_to_stderr(styles.mark_text_style("warning:", styles.WARNING), text)
 
 
-def print_note(text: str) -> None:
+def print_note_to_stderr(text: str) -> None:
     """Print something on the side, on stderr."""
-    _write_to_stderr(styles.mark_style("note:", styles.NOTE), text)
+    _write_to_stderr(styles.mark_text_style("note:", styles.NOTE), text)
 
 
 def _write_to_stderr(kind: str, text: str) -> None:
@@ -131,7 +139,7 @@ def encode_json(value: object) -> str:
 
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         text = text.encode("utf-8", "replace").decode()
-    return control_characters.escape(styles.escape_marks(text))
+    return control_characters.escape_control_characters(styles.escape_style_marks(text))
 
 
 def write_json_array(values: Iterable[object]) -> None:
@@ -140,7 +148,7 @@ def write_json_array(values: Iterable[object]) -> None:
     for value in values:
         print(before, encode_json(value), sep="", end="", flush=True)
         before = ",\n"
-    write("[]" if before == "[" else "]")
+    write_text("[]" if before == "[" else "]")
 
 
 def format_table(
@@ -159,7 +167,7 @@ def format_table(
 @contextlib.contextmanager
 def indent_tables(indent: str) -> Iterator[None]:
     """Leave room for an indent in front of the tables that are made in the block."""
-    global _indent_columns  # noqa: PLW0603 - as in `choose_width`
+    global _indent_columns  # noqa: PLW0603 - as in `choose_report_width`
     _indent_columns += len(indent)
     try:
         yield
@@ -169,13 +177,13 @@ def indent_tables(indent: str) -> Iterator[None]:
 
 def _find_width_limit(stream: TextIO | None = None) -> int | None:
     """Return how many columns reports may take, None for any number."""
-    columns = None if _is_wide else terminal.get_width(stream or sys.stdout)
+    columns = None if _is_wide else terminal.get_terminal_width(stream or sys.stdout)
     return None if columns is None else max(columns - _indent_columns, 1)
 
 
-def join_names(listed: Sequence[str]) -> str:
+def join_names_briefly(listed: Sequence[str]) -> str:
     """Return names joined by commas, many of them cut short."""
-    return spelling.join_names(listed, _MAX_NAMES)
+    return spelling.join_some_names(listed, _MAX_NAMES)
 
 
 def format_count(number: int, noun: str) -> str:

@@ -40,11 +40,11 @@ class ProgressBar:
         """Count steps that are done."""
         self.done += steps
 
-    def begin(self, what: str, total: int | None = None) -> None:
+    def begin_part(self, what: str, total: int | None = None) -> None:
         """Go over to another part of the work."""
         self.what, self.total, self.done = what, total, 0
 
-    def track(self, items: Iterable[_Item]) -> Iterator[_Item]:
+    def track_items(self, items: Iterable[_Item]) -> Iterator[_Item]:
         """Yield the items and count each when the next one is asked for."""
         for item in items:
             yield item
@@ -65,7 +65,7 @@ def show_progress(
         yield bar
         return
     over = threading.Event()
-    thread = threading.Thread(target=_draw, args=(bar, over), name="progress", daemon=True)
+    thread = threading.Thread(target=_draw_when_due, args=(bar, over), name="progress", daemon=True)
     thread.start()
     try:
         yield bar
@@ -74,7 +74,7 @@ def show_progress(
         thread.join()
 
 
-def show_reading(
+def show_reading_progress(
     what: str, paths: Iterable[str] = ()
 ) -> contextlib.AbstractContextManager[ProgressBar]:
     """Show that input is read, but for what somebody types at the same terminal."""
@@ -90,7 +90,7 @@ def iterate_with_progress(
     listed = tuple(paths)
     iterator = iter(items)
     while True:
-        with show_reading(what, listed):
+        with show_reading_progress(what, listed):
             try:
                 item = next(iterator)
             except StopIteration:
@@ -100,12 +100,12 @@ def iterate_with_progress(
 
 def can_show_progress() -> bool:
     """Return whether progress can be shown: somebody looks, and a line can be erased again."""
-    return sys.stderr.isatty() and not terminal.is_plain()
+    return sys.stderr.isatty() and not terminal.is_plain_terminal()
 
 
-def _draw(bar: ProgressBar, over: threading.Event) -> None:
+def _draw_when_due(bar: ProgressBar, over: threading.Event) -> None:
     if over.wait(DELAY_SECONDS):
         return
     from policysched.cli.render import progress_bar  # noqa: PLC0415 - most commands end within a second
 
-    progress_bar.draw(bar, over)
+    progress_bar.draw_progress_bar(bar, over)

@@ -19,14 +19,14 @@ class ProgressState(Protocol):
     done: int
 
 
-class _Console(console.Console):
+class _CursorlessConsole(console.Console):
     """A console that leaves the cursor alone: a process that is killed could not bring it back."""
 
     def show_cursor(self, show: bool = True) -> bool:  # noqa: FBT001, FBT002 - the signature is rich's
         return False
 
 
-class _Bar(progress.BarColumn):
+class _ProgressBarColumn(progress.BarColumn):
     """A bar; nothing where nobody knows the total."""
 
     def render(self, task: progress.Task) -> progress_bar.ProgressBar:
@@ -35,7 +35,7 @@ class _Bar(progress.BarColumn):
         return found
 
 
-class _Count(progress.ProgressColumn):
+class _StepCountColumn(progress.ProgressColumn):
     """`120/3,000`, or `120` where nobody knows the total; empty before the first step."""
 
     def render(self, task: progress.Task) -> str:
@@ -44,9 +44,9 @@ class _Count(progress.ProgressColumn):
         return f"{task.completed:,.0f}/{task.total:,.0f}"
 
 
-def draw(work: ProgressState, over: threading.Event) -> None:
+def draw_progress_bar(work: ProgressState, over: threading.Event) -> None:
     """Draw a bar until it is `over`, then erase it."""
-    with contextlib.suppress(OSError), _make_progress() as drawn:  # a terminal that goes away
+    with contextlib.suppress(OSError), _make_rich_progress() as drawn:  # a terminal that goes away
         task = drawn.add_task(work.what, total=work.total)
         while True:
             if drawn.tasks[0].description != work.what:
@@ -57,13 +57,13 @@ def draw(work: ProgressState, over: threading.Event) -> None:
                 return
 
 
-def _make_progress() -> progress.Progress:
+def _make_rich_progress() -> progress.Progress:
     return progress.Progress(
         progress.TextColumn("{task.description}", markup=False),
-        _Bar(bar_width=30),
-        _Count(),
+        _ProgressBarColumn(bar_width=30),
+        _StepCountColumn(),
         progress.TimeElapsedColumn(),
-        console=_Console(stderr=True, highlight=False),
+        console=_CursorlessConsole(stderr=True, highlight=False),
         auto_refresh=False,
         transient=True,
         redirect_stdout=False,  # it would send stdout to the terminal, wherever it really goes

@@ -1,7 +1,7 @@
 """Styles of texts for people: marks in a text that become colours when it is printed.
 
 Marks are noncharacters of Unicode, which no exchanged text contains. So a text can be built,
-folded and aligned before it is known where it goes; `output.write` shows or drops them.
+folded and aligned before it is known where it goes; `output.write_text` shows or drops them.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ _CODES = {
 _MARKS = re.compile(f"[{''.join(_CODES)}]")
 
 
-def mark_style(text: str, style: str) -> str:
+def mark_text_style(text: str, style: str) -> str:
     """Return a text in a style, "" for none."""
     return f"{style}{text}{_END}" if text and style else text
 
 
-def remove_marks(text: str) -> str:
+def remove_style_marks(text: str) -> str:
     """Return a text without styles."""
     return text if text.isascii() else _MARKS.sub("", text)
 
 
-def convert_marks_to_colours(text: str) -> str:
+def convert_styles_to_colours(text: str) -> str:
     """Return a text with the colours of its styles, for a terminal."""
     return text if text.isascii() else _MARKS.sub(lambda mark: _CODES[mark[0]], text)
 
 
-def escape_marks(text: str) -> str:
+def escape_style_marks(text: str) -> str:
     """Return a JSON text that means the same and has no character that is taken for a mark."""
     return text if text.isascii() else _MARKS.sub(lambda mark: f"\\u{ord(mark[0]):04x}", text)

@@ -26,11 +26,11 @@ def format_table(
     A cell that is too long is folded, so nothing is lost. If the columns would become too narrow
     to read, each row becomes a block of lines `HEADER: cell`.
     """
-    cells = [[control_characters.escape_line(str(cell)) for cell in row] for row in rows]
-    columns = [_Column(title, [row[at] for row in cells]) for at, title in enumerate(header)]
+    cells = [[control_characters.escape_to_one_line(str(cell)) for cell in row] for row in rows]
+    columns = [_TableColumn(title, [row[at] for row in cells]) for at, title in enumerate(header)]
     widths = _compute_widths(columns, None if room is None else room - len(indent))
     if widths is None:
-        return _format_as_blocks(header, cells, indent, room or 0)
+        return _format_rows_as_blocks(header, cells, indent, room or 0)
     lines = []
     if any(header):
         lines += _render_row(header, columns, widths, indent, styles.HEADING)
@@ -40,7 +40,7 @@ def format_table(
     return "\n".join(lines)
 
 
-class _Column:
+class _TableColumn:
     """A column, and the widths that it can have.
 
     Attributes:
@@ -50,22 +50,22 @@ class _Column:
 
     def __init__(self, title: str, cells: Sequence[str]) -> None:
         self._title = title
-        self._longest_cell = max(map(folding.count_columns, cells), default=0)
+        self._longest_cell = max(map(folding.count_text_columns, cells), default=0)
         self.is_number = any(cells) and all(map(_is_number, cells))
-        self.natural = max(folding.count_columns(title), self._longest_cell)
+        self.natural = max(folding.count_text_columns(title), self._longest_cell)
 
     def compute_narrow_width(self, limit: int) -> int:
         """Return the least width, which is above `limit` only for numbers."""
         if not self.is_number:
             return min(self.natural, limit)
-        return max(self._longest_cell, min(folding.measure_longest_piece(self._title), limit))
+        return max(self._longest_cell, min(folding.measure_longest_unbreakable(self._title), limit))
 
 
 def _is_number(cell: str) -> bool:
     return not cell or _NUMBER.fullmatch(cell) is not None
 
 
-def _compute_widths(columns: Sequence[_Column], room: int | None) -> list[int] | None:
+def _compute_widths(columns: Sequence[_TableColumn], room: int | None) -> list[int] | None:
     """Return how wide columns are; None if they cannot be shown side by side."""
     natural = [column.natural for column in columns]
     gaps = len(_GAP) * (len(columns) - 1)
@@ -90,30 +90,34 @@ def _distribute_spare_width(widths: list[int], natural: Sequence[int], spare: in
 
 
 def _render_row(
-    row: Sequence[str], columns: Sequence[_Column], widths: Sequence[int], indent: str, style: str
+    row: Sequence[str],
+    columns: Sequence[_TableColumn],
+    widths: Sequence[int],
+    indent: str,
+    style: str,
 ) -> list[str]:
     """Return the lines of a row: as many as its longest cell has when it is folded."""
     folded = [
-        [cell] if folding.count_columns(cell) <= width else folding.fold_lines(cell, width)
+        [cell] if folding.count_text_columns(cell) <= width else folding.fold_lines(cell, width)
         for cell, width in zip(row, widths, strict=True)
     ]
     lines = []
     for number in range(max(map(len, folded), default=0)):
         padded = [
-            _pad(cell[number] if number < len(cell) else "", width, column)
+            _pad_cell(cell[number] if number < len(cell) else "", width, column)
             for cell, width, column in zip(folded, widths, columns, strict=True)
         ]
         line = _GAP.join(padded).rstrip()
-        lines.append((indent + styles.mark_style(line, style)).rstrip())
+        lines.append((indent + styles.mark_text_style(line, style)).rstrip())
     return lines
 
 
-def _pad(cell: str, width: int, column: _Column) -> str:
-    blanks = " " * (width - folding.count_columns(cell))
+def _pad_cell(cell: str, width: int, column: _TableColumn) -> str:
+    blanks = " " * (width - folding.count_text_columns(cell))
     return blanks + cell if column.is_number else cell + blanks
 
 
-def _format_as_blocks(
+def _format_rows_as_blocks(
     header: Sequence[str], cells: Sequence[Sequence[str]], indent: str, room: int
 ) -> str:
     """Return rows below each other, an empty line between any two; empty cells are left out."""

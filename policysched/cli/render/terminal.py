@@ -10,12 +10,12 @@ from policysched import int64
 _PLAIN = ("dumb", "unknown")
 
 
-def is_plain() -> bool:
+def is_plain_terminal() -> bool:
     """Return whether the terminal can neither show colours nor erase a line."""
     return os.environ.get("TERM", "dumb") in _PLAIN
 
 
-def has_colours(stream: TextIO) -> bool:
+def supports_colours(stream: TextIO) -> bool:
     """Return whether a stream gets colours.
 
     NO_COLOR forbids them. FORCE_COLOR and CLICOLOR_FORCE ask for them anywhere. Otherwise a
@@ -26,17 +26,17 @@ def has_colours(stream: TextIO) -> bool:
         return False
     if any(variable(name, "0") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
         return True
-    return variable("CLICOLOR") != "0" and stream.isatty() and not is_plain()
+    return variable("CLICOLOR") != "0" and stream.isatty() and not is_plain_terminal()
 
 
-def get_width(stream: TextIO) -> int | None:
+def get_terminal_width(stream: TextIO) -> int | None:
     """Return the width of the terminal; None for a pipe, a file and a terminal of unknown width.
 
     COLUMNS takes precedence, as in other programs.
     """
     if not stream.isatty():
         return None
-    wanted = int64.parse_digits(os.environ.get("COLUMNS", ""))
+    wanted = int64.parse_unsigned_digits(os.environ.get("COLUMNS", ""))
     if wanted is not None and wanted > 0:
         return wanted
     try:

@@ -20,16 +20,16 @@ _HASH_LENGTH = 8
 def format_decision(decision: Decision) -> str:
     """Return where a pod went and why, or why it went nowhere."""
     parts = [
-        _format_head(decision),
+        _format_decision_head(decision),
         _INDENT + _format_provenance(decision),
-        _INDENT + _format_times(decision),
+        _INDENT + _format_decision_times(decision),
     ]
     fitting = f"{decision['feasible']:,} of {decision['nodes']:,} nodes fit"
     parts.append(_INDENT + fitting)
     if decision["message"]:
         parts.append(_INDENT + decision["message"])
     if decision["nominatedNode"]:
-        victims = output.join_names(decision["victims"]) or "nobody"
+        victims = output.join_names_briefly(decision["victims"]) or "nobody"
         parts.append(f"{_INDENT}room is made on {decision['nominatedNode']}, of {victims}")
     parts += [_INDENT + seen for seen in decision["evidence"]]
     if decision["rejections"]:
@@ -45,7 +45,7 @@ def format_decision(decision: Decision) -> str:
     return "\n".join(parts)
 
 
-def _format_head(decision: Decision) -> str:
+def _format_decision_head(decision: Decision) -> str:
     results = {
         "scheduled": f"{decision['pod']} scheduled to {decision['node']}",
         "unschedulable": f"{decision['pod']} does not fit",
@@ -57,11 +57,11 @@ def _format_head(decision: Decision) -> str:
 def _format_provenance(decision: Decision) -> str:
     if not decision["policyHash"]:
         return f"profile {decision['profile']}, without policies"
-    named = output.join_names(decision["policies"])
+    named = output.join_names_briefly(decision["policies"])
     return f"profile {decision['profile']}: {named} ({decision['policyHash'][:_HASH_LENGTH]})"
 
 
-def _format_times(decision: Decision) -> str:
+def _format_decision_times(decision: Decision) -> str:
     waited = f"waited {_format_duration(decision['waitedSeconds'])}"
     decided = f"decided in {_format_duration(decision['decidedSeconds'])}"
     if decision["endedSeconds"] is None:
@@ -83,7 +83,7 @@ def _format_rejections(decision: Decision) -> str:
             f"{each['nodes']:,}",
             explain_text.format_rejecting_plugin(each),
             reason,
-            _format_examples(each),
+            _format_rejected_nodes(each),
         )
         for each in decision["rejections"]
         for reason in each["reasons"]
@@ -91,7 +91,7 @@ def _format_rejections(decision: Decision) -> str:
     return output.format_table(("NODES", "REJECTED BY", "REASON", "WHICH"), rows, _INDENT)
 
 
-def _format_examples(rejection: Mapping[str, Any]) -> str:
+def _format_rejected_nodes(rejection: Mapping[str, Any]) -> str:
     shown = ", ".join(rejection["examples"])
     rest = rejection["nodes"] - len(rejection["examples"])
     return f"{shown} and {rest:,} more" if rest else shown
@@ -105,7 +105,7 @@ def _format_winner_and_runner_up(decision: Decision) -> list[str]:
     if others:
         following = others[0]
         lead = (
-            explain_text.format_difference(scores[chosen], scores[following])
+            explain_text.format_points_difference(scores[chosen], scores[following])
             or "equal in all rules"
         )
         total = scores[following]["total"]

@@ -28,26 +28,30 @@ _ADDED = {
 }
 
 
-def format_report(report: Report) -> str:
+def format_binding_report(report: Report) -> str:
     """Return where a binding goes, what every cluster is told, and the steps."""
-    parts = [*_format_result(report), *_format_current_clusters(report), *_format_policies(report)]
+    parts = [
+        *_format_placement_result(report),
+        *_format_current_clusters(report),
+        *_format_selecting_policies(report),
+    ]
     attempts = report["attempts"]
     for attempt in attempts:
         parts += _format_attempt(attempt, is_one_of_many=len(attempts) > 1)
     return "\n".join(parts)
 
 
-def _format_result(report: Report) -> list[str]:
+def _format_placement_result(report: Report) -> list[str]:
     if report["error"]:
-        head = styles.mark_style(f"{report['binding']} goes nowhere", styles.BAD)
+        head = styles.mark_text_style(f"{report['binding']} goes nowhere", styles.BAD)
         return [head, _INDENT + report["error"]]
-    told = format_targets(report["clusters"]) or "no cluster, for it has no replicas"
+    told = format_target_clusters(report["clusters"]) or "no cluster, for it has no replicas"
     via = report["observedAffinity"]
     text = f"{report['binding']} goes to {told}" + (f", by {via}" if via else "")
-    return [styles.mark_style(text, styles.GOOD)]
+    return [styles.mark_text_style(text, styles.GOOD)]
 
 
-def format_targets(found: Sequence[Mapping[str, Any]]) -> str:
+def format_target_clusters(found: Sequence[Mapping[str, Any]]) -> str:
     """Return clusters with their replicas."""
     return ", ".join(
         f"{each['name']}:{each['replicas']:,}" if each["replicas"] else each["name"]
@@ -58,10 +62,10 @@ def format_targets(found: Sequence[Mapping[str, Any]]) -> str:
 def _format_current_clusters(report: Report) -> list[str]:
     if not report["present"]:
         return []
-    return [f"{_INDENT}it is at {format_targets(report['present'])} now"]
+    return [f"{_INDENT}it is at {format_target_clusters(report['present'])} now"]
 
 
-def _format_policies(report: Report) -> list[str]:
+def _format_selecting_policies(report: Report) -> list[str]:
     """Return a line about each policy that is about the binding."""
     lines = []
     for policy in report["policies"]:
@@ -86,15 +90,15 @@ def _format_attempt(attempt: Report, *, is_one_of_many: bool) -> list[str]:
     )
     rejected = {name: verdict for name, verdict in verdicts.items() if not verdict["ok"]}
     if rejected:
-        parts += ["", _format_reasons(rejected)]
+        parts += ["", _format_refusal_reasons(rejected)]
     if attempt["ranking"]:
-        parts += ["", _format_points(attempt["ranking"])]
-    parts += _format_steps(attempt)
-    parts += explain_metrics_text.format_metrics(_convert_to_node_report(attempt))
+        parts += ["", _format_cluster_points(attempt["ranking"])]
+    parts += _format_scheduling_steps(attempt)
+    parts += explain_metrics_text.format_metric_table(_convert_to_node_report(attempt))
     return parts
 
 
-def _format_reasons(rejected: Mapping[str, Any]) -> str:
+def _format_refusal_reasons(rejected: Mapping[str, Any]) -> str:
     which: dict[tuple[str, str, str], list[str]] = {}
     for name, verdict in rejected.items():
         for refusal in verdict["all"]:
@@ -109,7 +113,7 @@ def _format_reasons(rejected: Mapping[str, Any]) -> str:
             f"{len(names):,}",
             who,
             f"{reason}: {measured}" if measured else reason,
-            output.join_names(names),
+            output.join_names_briefly(names),
         )
         for (who, reason, measured), names in sorted(
             which.items(), key=lambda item: (-len(item[1]), item[0])
@@ -118,7 +122,7 @@ def _format_reasons(rejected: Mapping[str, Any]) -> str:
     return output.format_table(("CLUSTERS", "REJECTED BY", "REASON", "WHICH"), rows, _INDENT)
 
 
-def _format_points(ranking: Sequence[Report]) -> str:
+def _format_cluster_points(ranking: Sequence[Report]) -> str:
     """Return points by rule and the room; clusters as columns, the best first."""
     shown = ranking[:_SHOWN_CLUSTERS]
     rows: list[Sequence[object]] = []
@@ -147,10 +151,12 @@ def _format_rule_points(rule: Report) -> str:
     if "unit" not in rule:
         return told
     raw = rule["raw"]
-    return f"{told} (no data)" if raw is None else f"{told} ({_format_number(raw, rule['unit'])})"
+    return (
+        f"{told} (no data)" if raw is None else f"{told} ({_format_raw_score(raw, rule['unit'])})"
+    )
 
 
-def _format_number(raw: float, unit: str) -> str:
+def _format_raw_score(raw: float, unit: str) -> str:
     return amounts.format_amount(raw, _UNITS[unit]) if unit in _UNITS else f"{raw:,.6g}"
 
 
@@ -158,11 +164,11 @@ def _format_available_replicas(room: int) -> str:
     return "not asked" if room == _NO_LIMIT else f"{room:,}"
 
 
-def _format_steps(attempt: Report) -> list[str]:
+def _format_scheduling_steps(attempt: Report) -> list[str]:
     lines = []
     selection, division = attempt["selection"], attempt["division"]
     if selection is not None:
-        names = output.join_names(selection["clusters"])
+        names = output.join_names_briefly(selection["clusters"])
         lines.append(f"{_INDENT}chosen: {names} ({selection['how']})")
     if division is not None:
         replicas = (
@@ -170,19 +176,21 @@ def _format_steps(attempt: Report) -> list[str]:
             if division["replicas"]
             else ""
         )
-        lines.append(f"{_INDENT}divided: {replicas}{division['how']}{_format_weights(division)}")
+        lines.append(
+            f"{_INDENT}divided: {replicas}{division['how']}{_format_division_weights(division)}"
+        )
     if attempt["clusters"]:
-        lines.append(f"{_INDENT}result: {format_targets(attempt['clusters'])}")
+        lines.append(f"{_INDENT}result: {format_target_clusters(attempt['clusters'])}")
     return ["", *lines] if lines else []
 
 
-def _format_weights(division: Report) -> str:
+def _format_division_weights(division: Report) -> str:
     weights = division["weights"]
     if not weights:
         return ""
     scale = 100 if division["by"] == "score" else 1
     shown = [f"{name} {weight / scale:,.6g}" for name, weight in weights.items()]
-    return f": {spelling.join_names(shown, _SHOWN_CLUSTERS)}"
+    return f": {spelling.join_some_names(shown, _SHOWN_CLUSTERS)}"
 
 
 def _convert_to_node_report(attempt: Report) -> Report:

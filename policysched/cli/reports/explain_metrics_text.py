@@ -18,7 +18,7 @@ _ABSENT = {"missing": "no sample", "stale": "stale", "outOfRange": "out of range
 _OK = "ok"
 
 
-def format_metrics(report: Report) -> list[str]:
+def format_metric_table(report: Report) -> list[str]:
     """Return each metric over all nodes, and the rules that an outage takes out."""
     metrics = report.get("metrics", {})
     if not metrics:
@@ -42,7 +42,9 @@ def format_node_metrics(report: Report, node: str) -> list[str]:
     metrics = report.get("metrics", {})
     if not metrics:
         return []
-    rows = [_format_row(name, metric, metric["nodes"][node]) for name, metric in metrics.items()]
+    rows = [
+        _format_metric_row(name, metric, metric["nodes"][node]) for name, metric in metrics.items()
+    ]
     header = ("MEASURED", "VALUE", "SAMPLE", "JUST PLACED")
     return ["", output.format_table(header, rows, _INDENT), *_format_outages(report)]
 
@@ -58,7 +60,7 @@ def _format_outages(report: Report) -> list[str]:
     ]
 
 
-def _format_row(name: str, metric: Report, reading: Reading) -> tuple[str, str, str, str]:
+def _format_metric_row(name: str, metric: Report, reading: Reading) -> tuple[str, str, str, str]:
     unit = _UNITS[metric["unit"]]
     age = reading["ageSeconds"]
     sample = "-" if age is None else f"{amounts.format_age(age)} old"
@@ -69,29 +71,34 @@ def _format_row(name: str, metric: Report, reading: Reading) -> tuple[str, str, 
     return name, value, sample, _format_recent_placements([reading], unit)
 
 
-def _format_ok(metric: Report) -> list[Reading]:
+def _format_valid_share(metric: Report) -> list[Reading]:
     return [each for each in metric["nodes"].values() if each["state"] == _OK]
 
 
 def _format_value_range(metric: Report) -> str:
     unit = _UNITS[metric["unit"]]
-    return _format_range(
+    return _format_number_range(
         [
             amounts.format_amount(v, unit)
-            for v in _find_ends(each["value"] for each in _format_ok(metric))
+            for v in _find_minimum_and_maximum(
+                each["value"] for each in _format_valid_share(metric)
+            )
         ]
     )
 
 
 def _format_age_range(metric: Report) -> str:
     ages = [
-        amounts.format_age(v) for v in _find_ends(each["ageSeconds"] for each in _format_ok(metric))
+        amounts.format_age(v)
+        for v in _find_minimum_and_maximum(
+            each["ageSeconds"] for each in _format_valid_share(metric)
+        )
     ]
-    return f"{_format_range(ages)} old" if ages else "-"
+    return f"{_format_number_range(ages)} old" if ages else "-"
 
 
 def _format_added_load(metric: Report) -> str:
-    return _format_recent_placements(_format_ok(metric), _UNITS[metric["unit"]])
+    return _format_recent_placements(_format_valid_share(metric), _UNITS[metric["unit"]])
 
 
 def _format_recent_placements(readings: Sequence[Reading], unit: units.Unit) -> str:
@@ -109,12 +116,12 @@ def _format_absent_nodes(metric: Report) -> str:
     return ", ".join(told) or "-"
 
 
-def _find_ends(values: Iterable[float]) -> list[float]:
+def _find_minimum_and_maximum(values: Iterable[float]) -> list[float]:
     listed = list(values)
     return [min(listed), max(listed)] if listed else []
 
 
-def _format_range(ends: list[str]) -> str:
+def _format_number_range(ends: list[str]) -> str:
     if not ends:
         return "-"
     low, high = ends

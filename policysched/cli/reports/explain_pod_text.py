@@ -25,37 +25,45 @@ _NEVER_EDITED = frozenset(
 _UNITS = {str(unit): unit for unit in units.NAMES}
 
 
-def format_report(report: Report, *, all_nodes: bool = False) -> str:
+def format_pod_explanation(report: Report, *, all_nodes: bool = False) -> str:
     """Return why each node fits or not, why the best one wins and what would change that.
 
     It is about a page, whatever the size of the cluster; `all_nodes` adds a line about each node.
     """
     nodes: Mapping[str, Any] = report["nodes"]
-    parts = [explain_text.format_head(report)]
+    parts = [explain_text.format_feasible_count(report)]
     parts += _format_current_node(report)
-    parts += explain_text.format_gate(report)
+    parts += explain_text.format_scheduling_gate(report)
     if report["message"]:
         parts.append(_INDENT + report["message"])
     rejected = {name: verdict for name, verdict in nodes.items() if not verdict["ok"]}
     if rejected:
-        parts += ["", explain_text.format_reasons(rejected, None if all_nodes else _MOST_REASONS)]
+        parts += [
+            "",
+            explain_text.format_rejection_table(rejected, None if all_nodes else _MOST_REASONS),
+        ]
     if report["scores"]:
-        parts += ["", *explain_text.format_winner(report), "", _format_points(report["ranking"])]
-        parts += _format_flips(report)
+        parts += [
+            "",
+            *explain_text.format_best_nodes(report),
+            "",
+            _format_points_comparison(report["ranking"]),
+        ]
+        parts += _format_winner_flips(report)
     else:
-        parts += _format_help(report)
-    parts += explain_metrics_text.format_metrics(report)
+        parts += _format_suggested_edits(report)
+    parts += explain_metrics_text.format_metric_table(report)
     parts += explain_text.format_shadow_policies(report)
     if all_nodes:
         parts += ["", _format_every_node(report)]
     return "\n".join(parts)
 
 
-def format_node_report(report: Report, node: str) -> str:
+def format_node_explanation(report: Report, node: str) -> str:
     """Return everything about one pod on one node, and what would let it fit there."""
     parts = [explain_text.format_node_report(report, node), *_format_current_node(report)]
     if not report["nodes"][node]["ok"]:
-        parts += _format_help(report, f"on {node}")
+        parts += _format_suggested_edits(report, f"on {node}")
     return "\n".join(parts)
 
 
@@ -72,7 +80,8 @@ def _format_current_node(report: Report) -> list[str]:
             f"it is on {node}, where it would not be put now: {_format_first_reason(report, node)}"
         )
     elif not placed["best"]:
-        said = f"it is on {node}, where it fits, but it would go to {output.join_names(best)} now"
+        others = output.join_names_briefly(best)
+        said = f"it is on {node}, where it fits, but it would go to {others} now"
     elif len(best) > 1:
         said = f"it is on {node}, and could be put there again: {len(best):,} nodes are as good"
     else:
@@ -88,7 +97,7 @@ def _format_first_reason(report: Report, node: str) -> str:
 # --- why there -----------------------------------------------------------------------------------
 
 
-def _format_points(ranking: Sequence[Report]) -> str:
+def _format_points_comparison(ranking: Sequence[Report]) -> str:
     """Return how the points of the winner and the runner-up came about, side by side."""
     header = ["RULE", "WEIGHT"]
     for each in ranking:
@@ -119,7 +128,7 @@ def _format_raw_score(rule: Report) -> str:
     return f"{raw:,}" if isinstance(raw, int) else f"{raw:,.6g}"
 
 
-def _format_flips(report: Report) -> list[str]:
+def _format_winner_flips(report: Report) -> list[str]:
     """Return the smallest changes that make other nodes win."""
     if len(report["scores"]) == len(report["best"]):
         return []
@@ -133,7 +142,7 @@ def _format_flips(report: Report) -> list[str]:
             ),
         ]
     lines = [
-        f"{_ITEM}{flip['text']}: {output.join_names(flip['winners'])}"
+        f"{_ITEM}{flip['text']}: {output.join_names_briefly(flip['winners'])}"
         for flip in flips[:_MOST_FLIPS]
     ]
     return ["", f"{_INDENT}the smallest changes by which another node would win:", *lines]
@@ -146,7 +155,7 @@ def _describe_missing_flip(report: Report) -> str:
 # --- what would help -----------------------------------------------------------------------------
 
 
-def _format_help(report: Report, where: str = "") -> list[str]:
+def _format_suggested_edits(report: Report, where: str = "") -> list[str]:
     """Return the edits by which the pod would fit, or what stands in the way of all."""
     parts: list[str] = []
     edits = report.get("edits", [])
@@ -154,7 +163,9 @@ def _format_help(report: Report, where: str = "") -> list[str]:
     if edits:
         parts += ["", f"{_INDENT}it would fit{place} by one of these edits alone:"]
         shown = edits[:_MOST_EDITS]
-        parts += [_ITEM + (each["text"] if where else _format_edit(each)) for each in shown]
+        parts += [
+            _ITEM + (each["text"] if where else _format_suggested_edit(each)) for each in shown
+        ]
         rest = len(edits) - _MOST_EDITS
         parts += (
             [f"{_INDENT}and {output.format_count(rest, 'more edit')}: -o json"] if rest > 0 else []
@@ -173,12 +184,12 @@ def _format_help(report: Report, where: str = "") -> list[str]:
     if nearest is not None and not where:
         parts.append(f"{_INDENT}the fewest obstacles are on {_format_nearest_nodes(nearest)}:")
         parts += [
-            f"{_ITEM}{each['by']}: {explain_text.format_reason(each)}"
+            f"{_ITEM}{each['by']}: {explain_text.format_rejection_reason(each)}"
             for each in nearest["obstacles"]
         ]
     preemption = report.get("preemption")
     if preemption is not None:
-        victims = output.join_names(preemption["victims"]) or "nobody"
+        victims = output.join_names_briefly(preemption["victims"]) or "nobody"
         parts += ["", f"{_INDENT}preemption would make room on {preemption['node']}: {victims}"]
     return parts
 
@@ -193,13 +204,13 @@ def _describe_missing_edit(report: Report) -> str:
     return "lets it fit" if report["triedAll"] else "was found in time that lets it fit"
 
 
-def _format_edit(edit: Report) -> str:
+def _format_suggested_edit(edit: Report) -> str:
     nodes: Sequence[str] = edit["nodes"]
     if edit["target"] == "node":
         more = f", and {edit['more']:,} more like it" if edit["more"] else ""
         return f"{edit['text']}: {' or '.join(nodes)}{more}"
     count = output.format_count(len(nodes), "node")
-    return f"{edit['text']}: fits on {count}, {output.join_names(nodes)}"
+    return f"{edit['text']}: fits on {count}, {output.join_names_briefly(nodes)}"
 
 
 # --- every node ----------------------------------------------------------------------------------
@@ -209,13 +220,13 @@ def _format_every_node(report: Report) -> str:
     """Return a line about each node: its points, or everything that rejects it."""
     scores: Mapping[str, Any] = report["scores"]
     rows = [
-        (name, scores[name]["total"] if name in scores else "", _format_verdict(verdict))
+        (name, scores[name]["total"] if name in scores else "", _format_node_verdict(verdict))
         for name, verdict in report["nodes"].items()
     ]
     return output.format_table(("NODE", "POINTS", "REJECTED BY"), rows, _INDENT)
 
 
-def _format_verdict(verdict: Report) -> str:
+def _format_node_verdict(verdict: Report) -> str:
     return "; ".join(
         f"{explain_text.format_rejecting_plugin(each)}: {each['reason']}" for each in verdict["all"]
     )

@@ -22,62 +22,62 @@ _INDENT = "  "
 def format_pod_report(report: Report) -> str:
     """Return why each node fits or not, and the points of the best ones."""
     nodes: Mapping[str, Any] = report["nodes"]
-    parts = [format_head(report)]
-    parts += format_gate(report)
+    parts = [format_feasible_count(report)]
+    parts += format_scheduling_gate(report)
     if report["message"]:
         parts.append(_INDENT + report["message"])
     rejected = {name: verdict for name, verdict in nodes.items() if not verdict["ok"]}
     if rejected:
-        parts += ["", format_reasons(rejected)]
+        parts += ["", format_rejection_table(rejected)]
     if report["scores"]:
         parts += [
             "",
-            *format_winner(report),
+            *format_best_nodes(report),
             "",
             format_score_table(report["scores"], _rank_nodes(report)),
         ]
-    parts += explain_metrics_text.format_metrics(report)
+    parts += explain_metrics_text.format_metric_table(report)
     parts += format_shadow_policies(report)
     return "\n".join(parts)
 
 
-def format_head(report: Report) -> str:
+def format_feasible_count(report: Report) -> str:
     """Return on how many nodes a pod fits."""
     text = f"{report['pod']} fits on {report['feasible']:,} of {len(report['nodes']):,} nodes"
-    return styles.mark_style(text, styles.GOOD if report["feasible"] else styles.BAD)
+    return styles.mark_text_style(text, styles.GOOD if report["feasible"] else styles.BAD)
 
 
 def format_node_report(report: Report, node: str) -> str:
     """Return everything about one pod on one node."""
     verdict = report["nodes"][node]
     if verdict["ok"] and not report["scores"]:
-        head = styles.mark_style(
+        head = styles.mark_text_style(
             f"{report['pod']} would fit on {node}, but is not placed", styles.WARNING
         )
-        return "\n".join([head, *format_gate(report), _INDENT + report["message"]])
+        return "\n".join([head, *format_scheduling_gate(report), _INDENT + report["message"]])
     if verdict["ok"]:
         ranking = _rank_nodes(report)
         rank = ranking.index(node) + 1
         head = f"{report['pod']} fits on {node}: rank {rank:,} of {len(ranking):,} by points"
         shown = [node, *(name for name in ranking if name != node)]
         parts = [
-            styles.mark_style(head, styles.GOOD),
-            *format_gate(report),
+            styles.mark_text_style(head, styles.GOOD),
+            *format_scheduling_gate(report),
             "",
             format_score_table(report["scores"], shown),
         ]
         return "\n".join([*parts, *explain_metrics_text.format_node_metrics(report, node)])
     rows = [
-        (format_rejecting_plugin(failure), failure["code"], format_reason(failure))
+        (format_rejecting_plugin(failure), failure["code"], format_rejection_reason(failure))
         for failure in verdict["all"]
     ]
-    head = styles.mark_style(f"{report['pod']} does not fit on {node}", styles.BAD)
+    head = styles.mark_text_style(f"{report['pod']} does not fit on {node}", styles.BAD)
     table = output.format_table(("REJECTED BY", "CODE", "REASON"), rows, _INDENT)
     measured = explain_metrics_text.format_node_metrics(report, node)
-    return "\n".join([head, *format_gate(report), "", table, *measured])
+    return "\n".join([head, *format_scheduling_gate(report), "", table, *measured])
 
 
-def format_reason(failure: Mapping[str, Any]) -> str:
+def format_rejection_reason(failure: Mapping[str, Any]) -> str:
     """Return the reason with the numbers and names behind it."""
     evidence = failure.get("evidence") or failure.get("measured")
     return f"{failure['reason']}: {evidence}" if evidence else failure["reason"]
@@ -105,7 +105,7 @@ def format_shadow_verdict(verdict: Mapping[str, Any]) -> str:
     }[verdict["outcome"]]
 
 
-def format_gate(report: Report) -> list[str]:
+def format_scheduling_gate(report: Report) -> list[str]:
     """Return what holds a pod back, if anything does."""
     gate = report.get("gated")
     if gate is None:
@@ -117,7 +117,7 @@ def format_gate(report: Report) -> list[str]:
 # --- why not -------------------------------------------------------------------------------------
 
 
-def format_reasons(rejected: Mapping[str, Any], most: int | None = None) -> str:
+def format_rejection_table(rejected: Mapping[str, Any], most: int | None = None) -> str:
     """Return a table of every reason and the nodes that it excludes, the most frequent first.
 
     No more than `most` of them are shown, if that is given.
@@ -127,7 +127,7 @@ def format_reasons(rejected: Mapping[str, Any], most: int | None = None) -> str:
         for failure in verdict["all"]:
             which.setdefault((format_rejecting_plugin(failure), failure["reason"]), []).append(name)
     rows = [
-        (f"{len(names):,}", *key, output.join_names(names))
+        (f"{len(names):,}", *key, output.join_names_briefly(names))
         for key, names in sorted(which.items(), key=lambda item: (-len(item[1]), item[0]))
     ]
     shown = rows if most is None else rows[:most]
@@ -151,26 +151,26 @@ def _rank_nodes(report: Report) -> list[str]:
     return sorted(scores, key=lambda name: (-scores[name]["total"], name))
 
 
-def format_winner(report: Report) -> list[str]:
+def format_best_nodes(report: Report) -> list[str]:
     """Return lines about the best nodes, the runner-up and what makes the difference."""
     best: Sequence[str] = report["best"]
     scores: Mapping[str, Points] = report["scores"]
     total = scores[best[0]]["total"]
     if len(best) > 1:
         head = f"{_INDENT}best: {len(best):,} nodes with {total} points each, one at random"
-        return [f"{head}: {output.join_names(best)}"]
+        return [f"{head}: {output.join_names_briefly(best)}"]
     ranking = _rank_nodes(report)
     if len(ranking) == 1:
         return [f"{_INDENT}best: {best[0]}, the only one that fits"]
     runner_up = ranking[1]
-    lead = format_difference(scores[best[0]], scores[runner_up])
+    lead = format_points_difference(scores[best[0]], scores[runner_up])
     return [
         f"{_INDENT}best: {best[0]} with {total} points",
         f"{_INDENT}runner-up: {runner_up} with {scores[runner_up]['total']} points ({lead})",
     ]
 
 
-def format_difference(winner: Points, other: Points) -> str:
+def format_points_difference(winner: Points, other: Points) -> str:
     """Return what each rule gives another node more or less, the weightiest first."""
     differences = {rule: round(other[rule] - winner[rule], 2) for rule in winner if rule != "total"}
     ordered = sorted(differences.items(), key=lambda item: (-abs(item[1]), item[0]))

@@ -25,29 +25,29 @@ _HEADS = {
 HEADER = ("BINDING", "NOW", "FROM", "TO", "CAUSE")
 
 
-def format_bindings(bindings: Report) -> list[str]:
+def format_binding_changes(bindings: Report) -> list[str]:
     """Return the parts of a text about bindings, without the sentence."""
     parts = []
     if bindings["edits"]:
         rows = [
-            (each["change"], each["name"], plan_words.describe_edit(each, plan_words.WIDTH))
+            (each["change"], each["name"], plan_words.describe_profile_edit(each, plan_words.WIDTH))
             for each in bindings["edits"]
         ]
         table = output.format_table(("", "", ""), rows, "  ")
         parts.append(f"edits of cluster policies\n{table}")
-    for outcome, changed in group_by_outcome(bindings):
-        shown = [_format_row(each) for each in changed[: plan_words.SHOWN]]
+    for outcome, changed in group_bindings_by_outcome(bindings):
+        shown = [_format_binding_row(each) for each in changed[: plan_words.SHOWN]]
         table = output.format_table(HEADER, shown, "  ")
         rest = len(changed) - plan_words.SHOWN
         more = [f"  and {rest:,} more; `-o json` tells all"] if rest > 0 else []
-        title = styles.mark_style(
+        title = styles.mark_text_style(
             format_outcome_head(outcome, len(changed)), plan_words.STYLES.get(outcome, "")
         )
         parts.append("\n".join([title, table, *more]))
     return parts
 
 
-def format_counts(bindings: Report) -> str:
+def format_binding_counts(bindings: Report) -> str:
     """Return what changes for bindings, in numbers."""
     counts = bindings["summary"]
     said = [format_outcome_head(each, counts[each]) for each in _HEADS if counts[each]]
@@ -59,7 +59,7 @@ def format_counts(bindings: Report) -> str:
     return f"{output.format_count(counts['bindings'], 'binding')}: {', '.join(said)}{tail}"
 
 
-def group_by_outcome(bindings: Report) -> list[tuple[str, list[Report]]]:
+def group_bindings_by_outcome(bindings: Report) -> list[tuple[str, list[Report]]]:
     """Return the changes by outcome, the gravest first."""
     changes = bindings["changes"]
     found = ((each, [c for c in changes if c["outcome"] == each]) for each in _HEADS)
@@ -71,12 +71,16 @@ def format_outcome_head(outcome: str, number: int) -> str:
     return f"{number:,} {_HEADS[outcome][number != 1]}"
 
 
-def _format_row(change: Report) -> tuple[str, ...]:
-    return (change["binding"], *format_cells(change), plan_words.describe_cause(change["cause"]))
+def _format_binding_row(change: Report) -> tuple[str, ...]:
+    return (
+        change["binding"],
+        *format_binding_cells(change),
+        plan_words.describe_change_cause(change["cause"]),
+    )
 
 
-def format_cells(change: Report) -> tuple[str, str, str]:
+def format_binding_cells(change: Report) -> tuple[str, str, str]:
     """Return where a binding is, and where it goes by the old and the new policies."""
     places = (change["present"], change["from"]["clusters"], change["to"]["clusters"])
-    now, old, new = (explain_binding_text.format_targets(each) or "-" for each in places)
+    now, old, new = (explain_binding_text.format_target_clusters(each) or "-" for each in places)
     return now, old, new

@@ -29,56 +29,56 @@ _FENCES = re.compile("`+")
 _MAX_CELL = 200
 
 
-def format_plan(report: Report) -> str:
+def format_plan_markdown(report: Report) -> str:
     """Return what a plan says; the lists of pods are folded, and cut short where they are long."""
     counts = report["summary"]
-    sides = f"{_format_code(report['from'])} → {_format_code(report['to'])}"
+    sides = f"{_format_inline_code(report['from'])} → {_format_inline_code(report['to'])}"
     numbers = ". ".join(plan_text.format_all_counts(report))
     blocks = ["## policysched plan", f"{sides}, {numbers}"]
     if "bindings" not in report or any(counts[phase]["pods"] for phase in ("running", "pending")):
-        blocks.append(_format_counts(counts))
+        blocks.append(_format_outcome_counts(counts))
     if report["edits"]:
-        blocks.append(_format_edits(report["edits"]))
+        blocks.append(_format_profile_edits(report["edits"]))
     for key, words in (("rejects", "newly keep"), ("admits", "no longer keep")):
         if report[key]:
             blocks.append(_format_verdicts(report[key], f"Rules that {words} pods off nodes"))
     for outcome in plan_text.LISTED:
         changed = [each for each in report["changes"] if each["outcome"] == outcome]
         if changed:
-            blocks.append(_format_changes(outcome, changed))
+            blocks.append(_format_pod_changes(outcome, changed))
     if "bindings" in report:
-        blocks += _format_bindings(report["bindings"])
-    return _limit_length(blocks)
+        blocks += _format_binding_changes(report["bindings"])
+    return _limit_comment_length(blocks)
 
 
-def _format_bindings(bindings: Report) -> list[str]:
+def _format_binding_changes(bindings: Report) -> list[str]:
     blocks = []
     if bindings["edits"]:
         rows = [
             (
                 each["change"],
-                _format_code(each["name"]),
-                _format_code(plan_words.describe_edit(each, _MAX_CELL)),
+                _format_inline_code(each["name"]),
+                _format_inline_code(plan_words.describe_profile_edit(each, _MAX_CELL)),
                 f"{sum(each['bindings'].values()):,}",
             )
             for each in bindings["edits"][:_ROWS]
         ]
         table = _format_table(("", "what", "how", "bindings"), rows, len(bindings["edits"]))
         blocks.append(f"### Edits of cluster policies\n\n{table}")
-    for outcome, changed in plan_bindings_text.group_by_outcome(bindings):
-        listed = [_format_binding(each) for each in changed[:_ROWS]]
+    for outcome, changed in plan_bindings_text.group_bindings_by_outcome(bindings):
+        listed = [_format_binding_change(each) for each in changed[:_ROWS]]
         head = plan_bindings_text.format_outcome_head(outcome, len(changed))
         table = _format_table(("binding", "now", "from", "to", "cause"), listed, len(changed))
         blocks.append(f"<details><summary>{head}</summary>\n\n{table}\n\n</details>")
     return blocks
 
 
-def _format_binding(change: Report) -> tuple[str, ...]:
-    places = (_format_code(each) for each in plan_bindings_text.format_cells(change))
-    return (_format_code(change["binding"]), *places, _format_cause(change["cause"]))
+def _format_binding_change(change: Report) -> tuple[str, ...]:
+    places = (_format_inline_code(each) for each in plan_bindings_text.format_binding_cells(change))
+    return (_format_inline_code(change["binding"]), *places, _format_change_cause(change["cause"]))
 
 
-def _limit_length(blocks: list[str]) -> str:
+def _limit_comment_length(blocks: list[str]) -> str:
     """Return the blocks that a comment has room for, and how many were left out."""
     shown: list[str] = []
     length = 0
@@ -92,7 +92,7 @@ def _limit_length(blocks: list[str]) -> str:
     return "\n\n".join(shown)
 
 
-def _format_counts(counts: Report) -> str:
+def _format_outcome_counts(counts: Report) -> str:
     phases = ("running", "pending")
     names = {
         head: name
@@ -106,12 +106,12 @@ def _format_counts(counts: Report) -> str:
     return _format_table(("", "pods", *names.values()), rows)
 
 
-def _format_edits(edits: list[Report]) -> str:
+def _format_profile_edits(edits: list[Report]) -> str:
     rows = [
         (
             each["change"],
-            _format_code(each["name"]),
-            _format_code(plan_words.describe_edit(each, _MAX_CELL)),
+            _format_inline_code(each["name"]),
+            _format_inline_code(plan_words.describe_profile_edit(each, _MAX_CELL)),
             *(f"{each['pods'][outcome]:,}" for outcome in ("unschedulable", "moved")),
         )
         for each in edits[:_ROWS]
@@ -123,10 +123,10 @@ def _format_edits(edits: list[Report]) -> str:
 def _format_verdicts(verdicts: list[Report], head: str) -> str:
     rows = [
         (
-            _format_code(plan_text.format_rule_name(each)),
-            _format_code(output.join_names(each["nodes"])),
+            _format_inline_code(plan_text.format_rule_name(each)),
+            _format_inline_code(output.join_names_briefly(each["nodes"])),
             f"{each['pods']:,}",
-            _format_code(each["reason"]),
+            _format_inline_code(each["reason"]),
         )
         for each in verdicts[:_ROWS]
     ]
@@ -135,14 +135,14 @@ def _format_verdicts(verdicts: list[Report], head: str) -> str:
     )
 
 
-def _format_changes(outcome: str, changed: list[Report]) -> str:
+def _format_pod_changes(outcome: str, changed: list[Report]) -> str:
     rows = [
         (
-            _format_code(each["pod"]),
+            _format_inline_code(each["pod"]),
             _format_node(each["node"], "pending"),
-            _format_fate(each["from"]),
-            _format_fate(each["to"]),
-            _format_cause(each["cause"]),
+            _format_pod_fate(each["from"]),
+            _format_pod_fate(each["to"]),
+            _format_change_cause(each["cause"]),
         )
         for each in changed[:_ROWS]
     ]
@@ -159,24 +159,24 @@ def _format_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]], numb
 
 
 def _format_node(name: str | None, otherwise: str = "–") -> str:
-    return otherwise if name is None else _format_code(name)
+    return otherwise if name is None else _format_inline_code(name)
 
 
-def _format_fate(fate: Report) -> str:
+def _format_pod_fate(fate: Report) -> str:
     """Return the node of a pod, and the pods that are evicted for it."""
-    evicted = ", ".join(_format_code(name) for name in fate["victims"])
+    evicted = ", ".join(_format_inline_code(name) for name in fate["victims"])
     return _format_node(fate["node"]) + (f", evicts {evicted}" if evicted else "")
 
 
-def _format_cause(cause: Report | None) -> str:
+def _format_change_cause(cause: Report | None) -> str:
     """Return a cause; what is told of a node stands on its own line."""
     if cause is None:
         return ""
-    said = _format_code(plan_words.describe_cause({**cause, "how": ""}))
-    return f"{said}<br>{_format_code(cause['how'])}" if cause["how"] else said
+    said = _format_inline_code(plan_words.describe_change_cause({**cause, "how": ""}))
+    return f"{said}<br>{_format_inline_code(cause['how'])}" if cause["how"] else said
 
 
-def _format_code(words: str) -> str:
+def _format_inline_code(words: str) -> str:
     """Return text as code, in which nothing is a link, a mention or a tag, also within a table."""
     shown = plan_words.shorten_line(" ".join(words.split()), _MAX_CELL).replace("|", "\\|")
     longest = max((len(run) for run in _FENCES.findall(shown)), default=0)

@@ -32,12 +32,12 @@ LISTED = (
 """Outcomes whose pods are listed."""
 
 
-def format_plan(report: Report) -> str:
+def format_plan_text(report: Report) -> str:
     """Return what a plan says."""
-    parts = [format_summary(report)]
+    parts = [format_plan_summary(report)]
     if report["edits"]:
         rows = [
-            (each["change"], each["name"], plan_words.describe_edit(each, plan_words.WIDTH))
+            (each["change"], each["name"], plan_words.describe_profile_edit(each, plan_words.WIDTH))
             for each in report["edits"]
         ]
         parts.append("edits\n" + output.format_table(("", "", ""), rows, "  "))
@@ -45,16 +45,16 @@ def format_plan(report: Report) -> str:
     for outcome in LISTED:
         changed = [each for each in report["changes"] if each["outcome"] == outcome]
         if changed:
-            parts.append(_format_changes(outcome, changed))
+            parts.append(_format_pod_changes(outcome, changed))
     if "bindings" in report:
-        parts += plan_bindings_text.format_bindings(report["bindings"])
+        parts += plan_bindings_text.format_binding_changes(report["bindings"])
     return "\n\n".join(parts)
 
 
 _VERDICTS = (("rejects", "newly keeps pods off"), ("admits", "no longer keeps pods off"))
 
 
-def format_summary(report: Report) -> str:
+def format_plan_summary(report: Report) -> str:
     """Return one sentence about both sides."""
     return f"{report['from']} → {report['to']}, {'. '.join(format_all_counts(report))}"
 
@@ -64,7 +64,7 @@ def format_all_counts(report: Report) -> list[str]:
     counts, bindings = report["summary"], report.get("bindings")
     has_pods = counts["running"]["pods"] or counts["pending"]["pods"] or counts["unserved"]
     said = [format_pod_counts(report)] if has_pods or bindings is None else []
-    return said if bindings is None else [*said, plan_bindings_text.format_counts(bindings)]
+    return said if bindings is None else [*said, plan_bindings_text.format_binding_counts(bindings)]
 
 
 def format_pod_counts(report: Report) -> str:
@@ -75,7 +75,8 @@ def format_pod_counts(report: Report) -> str:
         f"{counts['pending']['pods']:,} pending"
     )
     said = [
-        f"{number:,} {describe_outcome(each, number)}" for each, number in _format_totals(counts)
+        f"{number:,} {describe_outcome(each, number)}"
+        for each, number in _format_outcome_totals(counts)
     ]
     said = said or ["nothing changes for any pod"]
     lost = counts["nodeLost"]
@@ -94,7 +95,7 @@ def describe_outcome(outcome: str, number: int) -> str:
     return _HEADS[outcome][number != 1]
 
 
-def _format_totals(counts: Report) -> Iterable[tuple[str, int]]:
+def _format_outcome_totals(counts: Report) -> Iterable[tuple[str, int]]:
     for outcome in _HEADS:
         number = counts["running"][outcome] + counts["pending"][outcome]
         if number:
@@ -110,30 +111,30 @@ def format_rule_name(verdict: Report) -> str:
 
 def _format_verdicts(verdicts: list[Report], head: str) -> str:
     lines = [
-        f"  {format_rule_name(each)} {head} {output.join_names(each['nodes'])} "
+        f"  {format_rule_name(each)} {head} {output.join_names_briefly(each['nodes'])} "
         f"({output.format_count(each['pods'], 'pod')}): {each['reason']}"
         for each in verdicts[: plan_words.SHOWN]
     ]
-    return "\n".join(["nodes", *lines, *_format_remainder(len(verdicts))])
+    return "\n".join(["nodes", *lines, *_format_omitted_count(len(verdicts))])
 
 
-def _format_changes(outcome: str, changed: list[Report]) -> str:
+def _format_pod_changes(outcome: str, changed: list[Report]) -> str:
     rows = [
         (
             each["pod"],
             each["phase"] if each["node"] is None else each["node"],
-            plan_words.describe_fate(each["from"]),
-            plan_words.describe_fate(each["to"]),
-            plan_words.describe_cause(each["cause"]),
+            plan_words.describe_pod_fate(each["from"]),
+            plan_words.describe_pod_fate(each["to"]),
+            plan_words.describe_change_cause(each["cause"]),
         )
         for each in changed[: plan_words.SHOWN]
     ]
     head = f"{len(changed):,} {describe_outcome(outcome, len(changed))}"
     table = output.format_table(("POD", "NOW", "FROM", "TO", "CAUSE"), rows, "  ")
-    head = styles.mark_style(head, plan_words.STYLES.get(outcome, ""))
-    return "\n".join([head, table, *_format_remainder(len(changed))])
+    head = styles.mark_text_style(head, plan_words.STYLES.get(outcome, ""))
+    return "\n".join([head, table, *_format_omitted_count(len(changed))])
 
 
-def _format_remainder(number: int) -> list[str]:
+def _format_omitted_count(number: int) -> list[str]:
     rest = number - plan_words.SHOWN
     return [f"  and {rest:,} more; `-o json` tells all"] if rest > 0 else []

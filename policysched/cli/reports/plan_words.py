@@ -24,13 +24,13 @@ _CONTEXT = 2
 """Words that are shown before those that differ."""
 
 
-def describe_edit(edit: Report, width: int) -> str:
+def describe_profile_edit(edit: Report, width: int) -> str:
     """Return what an edit did and in which profiles; what is long is cut."""
     profiles = shorten_line(_describe_profiles(edit.get("profiles", ())), width // 2)
-    return _describe_change(edit, width - len(profiles)) + profiles
+    return _describe_edit_change(edit, width - len(profiles)) + profiles
 
 
-def _describe_change(edit: Report, width: int) -> str:
+def _describe_edit_change(edit: Report, width: int) -> str:
     """Return what an edit did; what is long is cut, but not the words that differ."""
     if edit["note"]:
         note = shorten_line(f"({edit['note']})", width)
@@ -69,7 +69,7 @@ def _find_differing_words(old: str, new: str) -> tuple[str, str]:
     return was, now
 
 
-def describe_cause(cause: Report | None) -> str:
+def describe_change_cause(cause: Report | None) -> str:
     """Return a cause in a few words."""
     if cause is None:
         return ""
@@ -90,7 +90,7 @@ def describe_cause(cause: Report | None) -> str:
     return f"{said}: {cause['how']}" if cause["how"] else said
 
 
-def describe_fate(fate: Report) -> str:
+def describe_pod_fate(fate: Report) -> str:
     """Return the node of a pod, a dash for none, and the pods that are evicted for it."""
     return f"{fate['node'] or '-'}{describe_evictions(fate)}"
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from policysched.policytests import running
 
 
-def render_document(run: running.PolicyTestRun) -> str:
+def render_junit_document(run: running.PolicyTestRun) -> str:
     """Return a testsuite for each file; one that could not be run is a test in error."""
     root = ElementTree.Element("testsuites", _count_results(run.results, len(run.problems)))
     for file, grouped in itertools.groupby(run.results, key=lambda r: r.case.suite.path):
@@ -23,12 +23,12 @@ def render_document(run: running.PolicyTestRun) -> str:
             root, "testsuite", {"name": _remove_invalid_characters(file), **_count_results(results)}
         )
         for result in results:
-            _render_case(suite, result)
+            _render_junit_case(suite, result)
     for file, problem in run.problems.items():
         name = _remove_invalid_characters(file)
         suite = ElementTree.SubElement(root, "testsuite", {"name": name, **_count_results([], 1)})
         case = ElementTree.SubElement(suite, "testcase", {"name": name, "classname": name})
-        _add_problem(case, "error", problem.splitlines()[0], problem)
+        _add_junit_problem(case, "error", problem.splitlines()[0], problem)
     ElementTree.indent(root)
     text = ElementTree.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="utf-8"?>\n{text}'
@@ -44,7 +44,7 @@ def _count_results(results: list[running.CaseResult], further_errors: int = 0) -
     }
 
 
-def _render_case(suite: ElementTree.Element, result: running.CaseResult) -> None:
+def _render_junit_case(suite: ElementTree.Element, result: running.CaseResult) -> None:
     each = result.case
     said = {
         "name": _remove_invalid_characters(each.name),
@@ -58,11 +58,11 @@ def _render_case(suite: ElementTree.Element, result: running.CaseResult) -> None
         )
     elif result.status != "pass":
         kind = "failure" if result.status == "fail" else "error"
-        lines = list(policytest_text.format_details(result))
-        _add_problem(case, kind, " ".join(lines[:2]), "\n".join(lines))
+        lines = list(policytest_text.format_test_details(result))
+        _add_junit_problem(case, kind, " ".join(lines[:2]), "\n".join(lines))
 
 
-def _add_problem(case: ElementTree.Element, kind: str, message: str, text: str) -> None:
+def _add_junit_problem(case: ElementTree.Element, kind: str, message: str, text: str) -> None:
     ElementTree.SubElement(
         case, kind, {"message": _remove_invalid_characters(message)}
     ).text = _remove_invalid_characters(text)
@@ -70,4 +70,4 @@ def _add_problem(case: ElementTree.Element, kind: str, message: str, text: str) 
 
 def _remove_invalid_characters(text: str) -> str:
     """Return a text without signs that XML cannot have."""
-    return control_characters.replace_for_xml(styles.remove_marks(text))
+    return control_characters.replace_non_xml_characters(styles.remove_style_marks(text))

@@ -15,34 +15,40 @@ if TYPE_CHECKING:
 _INDENT = "  "
 
 
-def format_run(run: running.PolicyTestRun, *, threshold: float | None, with_coverage: bool) -> str:
+def format_test_run(
+    run: running.PolicyTestRun, *, threshold: float | None, with_coverage: bool
+) -> str:
     """Return what failed and why, what was exercised, and how many tests passed."""
-    blocks = [format_result(result) for result in run.results if result.status in ("fail", "error")]
-    error = styles.mark_style("ERROR", styles.BAD)
+    blocks = [
+        format_failed_test(result) for result in run.results if result.status in ("fail", "error")
+    ]
+    error = styles.mark_text_style("ERROR", styles.BAD)
     blocks += [f"{error} {file}\n{_indent(problem)}" for file, problem in run.problems.items()]
     if with_coverage:
         blocks.append("\n".join(_format_coverage(run.coverage, threshold)))
     is_fine = run.get_exit_code(threshold) == errors.EXIT_OK
-    blocks.append(styles.mark_style(_format_summary(run), styles.GOOD if is_fine else styles.BAD))
+    blocks.append(
+        styles.mark_text_style(_format_test_summary(run), styles.GOOD if is_fine else styles.BAD)
+    )
     return "\n\n".join(blocks)
 
 
-def format_result(result: running.CaseResult) -> str:
+def format_failed_test(result: running.CaseResult) -> str:
     """Return everything about a test that does not pass."""
     case = result.case
-    status = styles.mark_style(result.status.upper(), styles.BAD)
+    status = styles.mark_text_style(result.status.upper(), styles.BAD)
     head = f"{status} {case.suite.path}:{case.find_line()}: {case.name}"
-    return "\n".join([head, *(f"{_INDENT}{line}".rstrip() for line in format_details(result))])
+    return "\n".join([head, *(f"{_INDENT}{line}".rstrip() for line in format_test_details(result))])
 
 
-def format_details(result: running.CaseResult) -> Iterator[str]:
+def format_test_details(result: running.CaseResult) -> Iterator[str]:
     """Yield the difference between what is expected and what happens, and the evaluation."""
     if result.problem:
         yield from result.problem.splitlines()
     for each in result.mismatches:
         name = ".".join(each.path) or "expect"
-        yield styles.mark_style(f"- {name}: {each.expected}", styles.BAD)
-        yield styles.mark_style(f"+ {name}: {each.actual}", styles.GOOD)
+        yield styles.mark_text_style(f"- {name}: {each.expected}", styles.BAD)
+        yield styles.mark_text_style(f"+ {name}: {each.actual}", styles.GOOD)
     if result.report is not None:
         yield ""
         with output.indent_tables(_INDENT):
@@ -60,7 +66,7 @@ def _format_coverage(found: coverage.PolicyCoverage, threshold: float | None) ->
         yield f"{_INDENT}below the threshold of {threshold:g} %"
 
 
-def _format_summary(run: running.PolicyTestRun) -> str:
+def _format_test_summary(run: running.PolicyTestRun) -> str:
     if not run.results and not run.problems:
         return "no tests: files of tests end in _test.yaml, or are named as they are"
     failed, wrong, skipped = (

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from policysched.lang.checking import checker
 
 
-def read_configuration(path: str) -> config.Config:
+def read_checked_configuration(path: str) -> config.Config:
     """Return the configuration in a file.
 
     Raises:
@@ -24,7 +24,7 @@ def read_configuration(path: str) -> config.Config:
     return config_reading.read_config(path)
 
 
-def get_params(configuration: config.Config) -> dict[str, str]:
+def get_configured_params(configuration: config.Config) -> dict[str, str]:
     """Return what it says of params of policies."""
     return {name: str(value) for name, value in configuration.params.items()}
 
@@ -35,7 +35,7 @@ def apply_lint_gate(
     """Return what a scheduler with this configuration makes of it: errors of lint count, too."""
     from policysched.profiles import lint_gate  # noqa: PLC0415 - `--help` does without
 
-    return lint_gate.choose_judge(configuration.policies.lint_errors)(result)
+    return lint_gate.choose_lint_judge(configuration.policies.lint_errors)(result)
 
 
 def check_configuration_alone(args: argparse.Namespace, configuration: config.Config | None) -> int:
@@ -53,7 +53,7 @@ def check_configuration_alone(args: argparse.Namespace, configuration: config.Co
     policies.check_profiles(policy_set)
     if args.output == output.JSON:
         nothing = {"files": [], "errors": 0, "warnings": 0, "diagnostics": []}
-        output.write(output.encode_json({"ok": True, "hash": None, **nothing}))
+        output.write_text(output.encode_json({"ok": True, "hash": None, **nothing}))
     else:
         profiles = output.format_count(len(policy_set.specs), "profile")
         output.write_report(f"{args.config}: {profiles}, no policies in files")

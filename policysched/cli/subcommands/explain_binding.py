@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all", dest="all_bindings", action="store_true", help="explain every binding, each alone"
     )
-    karmada_options.add_options(parser)
+    karmada_options.add_karmada_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -54,11 +54,11 @@ def run(args: argparse.Namespace) -> int:
         raise errors.UsageError(
             "say which bindings: `binding [NAMESPACE/]NAME`, or `binding --all`"
         )
-    inputs = _read_inputs(args)
-    loaded = karmada_options.load_policies(args)
-    algorithm = karmada_options.make_algorithm(args, loaded.policies)
-    for warning in karmada_options.find_warnings(args):
-        output.print_note(warning)
+    inputs = _read_control_planes(args)
+    loaded = karmada_options.load_cluster_policies(args)
+    algorithm = karmada_options.make_binding_algorithm(args, loaded.policies)
+    for warning in karmada_options.find_plugin_name_warnings(args):
+        output.print_note_to_stderr(warning)
     from policysched.karmada.state import snapshot  # noqa: PLC0415 - as above
     from policysched.offline import binding_explaining  # noqa: PLC0415 - `--help` does without NumPy
 
@@ -75,14 +75,14 @@ def run(args: argparse.Namespace) -> int:
         with progress.show_progress(
             "explaining bindings", len(wanted), unless_printing=True
         ) as bar:
-            reports = bar.track(
+            reports = bar.track_items(
                 binding_explaining.report_binding(algorithm, each, clusters) for each in wanted
             )
             _write_reports(reports, as_json=as_json, is_lines=inputs.is_lines)
     return errors.EXIT_OK
 
 
-def _read_inputs(
+def _read_control_planes(
     args: argparse.Namespace,
 ) -> object_lists.InputLists[control_plane_file.ControlPlane]:
     """Return the control planes that the options name.
@@ -96,16 +96,16 @@ def _read_inputs(
         object_lists,
     )
 
-    named = cluster_options.choose_cluster(args)
+    named = cluster_options.choose_cluster_source(args)
     if named is None:
         raise errors.UsageError(
             "--cluster is missing: a file, or `-` for stdin; --live reads a running control plane"
         )
     if isinstance(named, str):
-        return control_plane_file.read_all(named)
+        return control_plane_file.read_control_planes(named)
     from policysched.inputs import live_control_plane  # noqa: PLC0415 - brings HTTP
 
-    return object_lists.InputLists(iter([live_control_plane.read(named)]))
+    return object_lists.InputLists(iter([live_control_plane.read_live_control_plane(named)]))
 
 
 def _write_reports(
@@ -113,7 +113,7 @@ def _write_reports(
 ) -> None:
     """Print reports as they come; one line for a control plane that was a line."""
     if as_json and is_lines:
-        output.write(output.encode_json(list(reports)))
+        output.write_text(output.encode_json(list(reports)))
     elif as_json:
         output.write_json_array(reports)
     else:
@@ -124,8 +124,8 @@ def _print_texts(reports: Iterator[explain_binding_text.Report]) -> None:
     count = 0
     for report in reports:
         if count:
-            output.write("")
-        output.write_report(explain_binding_text.format_report(report))
+            output.write_text("")
+        output.write_report(explain_binding_text.format_binding_report(report))
         count += 1
     if not count:
-        output.write("no bindings to explain")
+        output.write_text("no bindings to explain")

@@ -19,7 +19,7 @@ _OFFLINE = (*_CLUSTER, "policies", "params", "metrics", "now", "scheduler_name")
 _OF_NODES = ("node", "all_nodes")
 
 
-def add_options(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
+def add_decision_options(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
     """Add the options; `is_again` for a form of a command that has them already."""
     group = parser.add_argument_group("what was decided, in place of --cluster")
     default = argparse.SUPPRESS if is_again else None
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     """
     from policysched.observability import decision_source  # noqa: PLC0415 - as for `explain`
 
-    offline_options.refuse_empty(args, "decisions", *_ACCESS)
+    offline_options.refuse_empty_options(args, "decisions", *_ACCESS)
     _refuse_offline_options(args)
     pod = _parse_pod_key(args.pod) if args.form == "pod" else None
     access = decision_source.DecisionServerCredentials(

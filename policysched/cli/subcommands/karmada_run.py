@@ -68,22 +68,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=_DEFAULT_NAME,
         help=f"whose bindings are scheduled (default: {_DEFAULT_NAME})",
     )
-    karmada_options.add_options(parser)
-    karmada_run_policies.add_options(parser)
-    karmada_run_estimators.add_options(parser)
-    _add_election(parser)
-    _add_rate_limits(parser)
-    _add_addresses(parser)
+    karmada_options.add_karmada_options(parser)
+    karmada_run_policies.add_policy_options(parser)
+    karmada_run_estimators.add_estimator_options(parser)
+    _add_election_options(parser)
+    _add_rate_limit_options(parser)
+    _add_address_options(parser)
     group = parser.add_argument_group("logs")
     group.add_argument("--log-level", choices=logs.LEVELS, default="info", help="default: info")
     group.add_argument(
         "--log-format", choices=("text", "json"), default="text", help="default: text"
     )
     group.add_argument("--v", "-v", metavar="N", type=int, default=0, help="4 and more: debug")
-    _add_ignored(parser)
+    _add_ignored_options(parser)
 
 
-def _add_election(parser: argparse.ArgumentParser) -> None:
+def _add_election_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("leader election")
     group.add_argument(
         "--leader-elect",
@@ -106,7 +106,7 @@ def _add_election(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def _add_rate_limits(parser: argparse.ArgumentParser) -> None:
+def _add_rate_limit_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("limits")
     for name, kind, default, text in (
         ("kube-api-qps", float, 40.0, "requests a second; -1 for no limit"),
@@ -136,7 +136,7 @@ def _add_rate_limits(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_addresses(parser: argparse.ArgumentParser) -> None:
+def _add_address_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("pages", "HOST:PORT, :PORT for all of IPv4, or 0 for nowhere")
     for name, default, text in (
         ("metrics-bind-address", "127.0.0.1:8080", "metrics"),
@@ -147,7 +147,7 @@ def _add_addresses(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def _add_ignored(parser: argparse.ArgumentParser) -> None:
+def _add_ignored_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("of karmada-scheduler, not of use here")
     for name in (*_REMOVED, *_OF_GO):
         group.add_argument(f"--{name}", nargs="?", const="true", help=argparse.SUPPRESS)
@@ -160,19 +160,19 @@ def run(args: argparse.Namespace) -> int:
     from policysched import clock as clocks  # noqa: PLC0415 - as above
     from policysched.app import karmada_process  # noqa: PLC0415 - as above
 
-    offline_options.refuse_empty(args, "kubeconfig", "context", "master")
-    said = read_options(args)
-    algorithm = karmada_options.make_algorithm(args)
+    offline_options.refuse_empty_options(args, "kubeconfig", "context", "master")
+    said = read_karmada_run_options(args)
+    algorithm = karmada_options.make_binding_algorithm(args)
     clock = clocks.SystemClock()
     level = "debug" if args.v >= _DEBUG_VERBOSITY else args.log_level
-    logs.configure(clock, level, form=args.log_format)
-    for warning in find_warnings(args):
+    logs.configure_logging(clock, level, form=args.log_format)
+    for warning in find_ignored_option_warnings(args):
         _log.warning("%s", warning)
     asyncio.run(karmada_process.KarmadaSchedulerProcess(said, algorithm, clock).run())
     return errors.EXIT_OK
 
 
-def read_options(args: argparse.Namespace) -> options.KarmadaSchedulerOptions:
+def read_karmada_run_options(args: argparse.Namespace) -> options.KarmadaSchedulerOptions:
     """Return what the options say.
 
     Raises:
@@ -201,27 +201,27 @@ def read_options(args: argparse.Namespace) -> options.KarmadaSchedulerOptions:
         context=args.context,
         master=args.master,
         scheduler_name=name,
-        election=_read_election(args),
+        election=_read_election_options(args),
         qps=None if args.kube_api_qps < 0 else args.kube_api_qps,
         burst=args.kube_api_burst,
         retry=_read_retry_times(args),
         writes_at_once=args.writes_at_once,
-        metrics_address=_parse_address("--metrics-bind-address", args.metrics_bind_address),
-        health_address=_parse_address(
+        metrics_address=_parse_listen_address("--metrics-bind-address", args.metrics_bind_address),
+        health_address=_parse_listen_address(
             "--health-probe-bind-address", args.health_probe_bind_address
         ),
-        configuration=karmada_run_policies.read_configuration(args),
+        configuration=karmada_run_policies.read_policy_configuration(args),
         metrics_file=args.metrics_file,
-        estimators=karmada_run_estimators.read_options(args),
-        by_priority=gates.parse(args.feature_gates).priorities,
+        estimators=karmada_run_estimators.read_estimator_options(args),
+        by_priority=gates.parse_karmada_feature_gates(args.feature_gates).priorities,
     )
 
 
 def _is_server_url(address: str | None) -> bool:
-    return address is None or server_urls.split(address) is not None
+    return address is None or server_urls.split_server_url(address) is not None
 
 
-def _read_election(args: argparse.Namespace) -> election_config.LeaderElectionConfig:
+def _read_election_options(args: argparse.Namespace) -> election_config.LeaderElectionConfig:
     from policysched.config import election_config, election_faults  # noqa: PLC0415 - `--help` does without
 
     config = election_config.LeaderElectionConfig(
@@ -234,7 +234,7 @@ def _read_election(args: argparse.Namespace) -> election_config.LeaderElectionCo
     )
     if config.leader_elect and not (config.resource_name and config.resource_namespace):
         raise errors.UsageError("the Lease needs a name and a namespace")
-    for _, problem in election_faults.find_problems(config):
+    for _, problem in election_faults.find_election_problems(config):
         raise errors.UsageError(f"leader election: {problem}")
     return config
 
@@ -243,8 +243,8 @@ def _read_retry_times(args: argparse.Namespace) -> work_queue.RetryLimits:
     from policysched.config import durations  # noqa: PLC0415 - `--help` does without
     from policysched.karmada.scheduler import work_queue  # noqa: PLC0415 - as above
 
-    base = durations.parse_seconds(args.rate_limiter_base_delay)
-    longest = durations.parse_seconds(args.rate_limiter_max_delay)
+    base = durations.parse_duration_seconds(args.rate_limiter_base_delay)
+    longest = durations.parse_duration_seconds(args.rate_limiter_max_delay)
     if not base or not longest or base > longest:
         raise errors.UsageError(
             "--rate-limiter-base-delay and --rate-limiter-max-delay are durations such as `5ms` "
@@ -259,18 +259,18 @@ def _read_retry_times(args: argparse.Namespace) -> work_queue.RetryLimits:
     )
 
 
-def _parse_address(option: str, text: str) -> addresses.ListenAddress | None:
+def _parse_listen_address(option: str, text: str) -> addresses.ListenAddress | None:
     from policysched.config import addresses  # noqa: PLC0415 - `--help` does without
 
     if text in ("", _OFF):
         return None
     try:
-        return addresses.parse_address(_ALL_OF_IPV4 + text if text.startswith(":") else text)
+        return addresses.parse_listen_address(_ALL_OF_IPV4 + text if text.startswith(":") else text)
     except errors.UsageError as error:
         raise errors.UsageError(f"{option}: {error}") from error
 
 
-def find_warnings(args: argparse.Namespace) -> list[str]:
+def find_ignored_option_warnings(args: argparse.Namespace) -> list[str]:
     """Return what is said of options that change nothing, or not what they seem to."""
     given = _find_given_options(args)
     said = [
@@ -281,8 +281,8 @@ def find_warnings(args: argparse.Namespace) -> list[str]:
     said += [
         f"--{name} is ignored: it is about the profiler of Go" for name in _OF_GO if name in given
     ]
-    said += karmada_options.find_warnings(args)
-    said += karmada_run_estimators.find_warnings(args)
+    said += karmada_options.find_plugin_name_warnings(args)
+    said += karmada_run_estimators.find_estimator_warnings(args)
     is_second = args.scheduler_name != _DEFAULT_NAME
     if args.leader_elect and is_second and args.leader_elect_resource_name == _DEFAULT_LEASE:
         said.append(

@@ -34,18 +34,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "yaml) prints at the Karmada API server; `-` reads it from stdin, or JSON lines, one List "
         "a line",
     )
-    offline_options.add_policies(group := parser.add_argument_group("cluster policies"))
+    offline_options.add_policy_options(group := parser.add_argument_group("cluster policies"))
     group.add_argument(
         "--metrics",
         metavar="FILE",
         help="values of metrics, as YAML or JSON: `api_errors: {member1: 2%%, member2: _}`",
     )
-    offline_options.add_now(group)
+    offline_options.add_now_option(group)
     group.add_argument(
         "--scheduler-name", metavar="N", help="profile whose cluster policies are in force"
     )
-    karmada_options.add_options(parser)
-    output.add_option(parser)
+    karmada_options.add_karmada_options(parser)
+    output.add_output_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -53,43 +53,47 @@ def run(args: argparse.Namespace) -> int:
     from policysched.inputs import control_plane_file  # noqa: PLC0415 - slow
     from policysched.offline import binding_simulating  # noqa: PLC0415 - slow
 
-    loaded = karmada_options.load_policies(args)
-    algorithm = karmada_options.make_algorithm(args, loaded.policies)
-    for warning in karmada_options.find_warnings(args):
-        output.print_note(warning)
-    inputs = control_plane_file.read_all(args.cluster)
+    loaded = karmada_options.load_cluster_policies(args)
+    algorithm = karmada_options.make_binding_algorithm(args, loaded.policies)
+    for warning in karmada_options.find_plugin_name_warnings(args):
+        output.print_note_to_stderr(warning)
+    inputs = control_plane_file.read_control_planes(args.cluster)
     as_json = (args.output or (output.JSON if inputs.is_lines else output.HUMAN)) == output.JSON
     for plane in karmada_options.read_control_planes(inputs, args, loaded):
         with progress.show_progress("placing bindings", len(plane.bindings)) as bar:
-            outcomes = list(bar.track(binding_simulating.simulate(algorithm, plane)))
+            outcomes = list(bar.track_items(binding_simulating.simulate_bindings(algorithm, plane)))
         if as_json:
-            output.write(output.encode_json([outcome.as_json() for outcome in outcomes]))
+            output.write_text(output.encode_json([outcome.as_json() for outcome in outcomes]))
         else:
             policies = loaded.policies.in_force if loaded.policies else ()
             files = args.policies or ()
-            decided = offline_options.format_decided_by(files, policies, loaded.content_hash)
-            output.write_report(_format_outcomes(outcomes, decided))
+            decided = offline_options.format_policies_in_force(files, policies, loaded.content_hash)
+            output.write_report(_format_binding_outcomes(outcomes, decided))
     return errors.EXIT_OK
 
 
-def _format_outcomes(outcomes: Sequence[binding_simulating.SimulatedBinding], decided: str) -> str:
+def _format_binding_outcomes(
+    outcomes: Sequence[binding_simulating.SimulatedBinding], decided: str
+) -> str:
     """Return a line for each binding, how many are placed, and what decided."""
     if not outcomes:
         return "no bindings to schedule"
     placed = sum(outcome.failure is None for outcome in outcomes)
     summary = f"{placed:,} of {output.format_count(len(outcomes), 'binding')} placed"
     style = styles.GOOD if placed == len(outcomes) else styles.BAD
-    return "\n".join([_format_table(outcomes), "", styles.mark_style(summary, style), "", decided])
+    return "\n".join(
+        [_format_outcome_table(outcomes), "", styles.mark_text_style(summary, style), "", decided]
+    )
 
 
-def _format_table(outcomes: Sequence[binding_simulating.SimulatedBinding]) -> str:
+def _format_outcome_table(outcomes: Sequence[binding_simulating.SimulatedBinding]) -> str:
     """Return a row for each binding; with its term of clusterAffinities if any has some."""
     terms = [each.decision.observed_affinity for each in outcomes]
     columns = {
         "BINDING": [each.binding.key for each in outcomes],
         "CLUSTERS": [_format_targets(each) or "-" for each in outcomes],
         "AFFINITY": [term or "-" for term in terms],
-        "WHY NOT": [_format_reason(each) for each in outcomes],  # last, for it may be long
+        "WHY NOT": [_format_failure_reason(each) for each in outcomes],  # last, for it may be long
     }
     if not any(terms):
         del columns["AFFINITY"]
@@ -104,5 +108,5 @@ def _format_targets(outcome: binding_simulating.SimulatedBinding) -> str:
     )
 
 
-def _format_reason(outcome: binding_simulating.SimulatedBinding) -> str:
+def _format_failure_reason(outcome: binding_simulating.SimulatedBinding) -> str:
     return outcome.failure.text if outcome.failure else ""

@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 _HOW = "fixed"
 
 
-def print_diff(files: Iterable[policy_sources.PolicySourceFile], fixed: Mapping[str, str]) -> int:
+def print_fix_diff(
+    files: Iterable[policy_sources.PolicySourceFile], fixed: Mapping[str, str]
+) -> int:
     """Print the diff of the fixes; return the exit code, 2 if a text cannot be edited."""
     exit_code = errors.EXIT_OK
     for file in files:
-        content, is_whole = rewriting.replace_texts(file, fixed)
+        content, is_whole = rewriting.replace_policy_texts(file, fixed)
         if content != file.content:
             exit_code = max(exit_code, errors.EXIT_FINDINGS)
             output.write_diff(rewriting.make_unified_diff(file, content, _HOW))
@@ -43,13 +45,13 @@ def write_fixed_files(
     texts: list[source.SourceText] = []
     exit_code = errors.EXIT_OK
     for file in files:
-        content, is_whole = rewriting.replace_texts(file, fixed)
+        content, is_whole = rewriting.replace_policy_texts(file, fixed)
         is_changed = content != file.content
         if file.is_stdin:
             output.write_source(content)
         elif is_changed:
-            rewriting.replace_file(file.name, file.content, content)
-            output.print_note(f"fixed {file.name}")
+            rewriting.replace_file_atomically(file.name, file.content, content)
+            output.print_note_to_stderr(f"fixed {file.name}")
         if not is_whole:
             exit_code = errors.EXIT_WRONG_INPUT
         texts += _parse_texts_again(file, content) if is_changed else file.texts
@@ -62,4 +64,4 @@ def _parse_texts_again(
     """Return the texts of a new content: in a manifest they may stand elsewhere now."""
     from policysched.inputs import policy_sources  # noqa: PLC0415 - `--help` does without
 
-    return policy_sources.parse_file(content, file.name).texts
+    return policy_sources.parse_policy_file(content, file.name).texts

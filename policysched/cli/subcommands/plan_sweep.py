@@ -20,7 +20,7 @@ _WRITTEN = "as written"
 _COLUMNS = ("CPU CV", "SPREAD", "MEMORY CV", "SPREAD", "HOT", "PENDING", "BROKEN", "MOVED")
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_sweep_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     group = parser.add_argument_group("what to vary")
     group.add_argument(
@@ -37,12 +37,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="which pods a sweep places: all, as if created again (the default), or those pending",
     )
     group.add_argument(
-        "--hot", type=_parse_share, metavar="SHARE", help="a node is hot from here (80%%)"
+        "--hot", type=_parse_share_of_nodes, metavar="SHARE", help="a node is hot from here (80%%)"
     )
     group.add_argument("--plot", metavar="FILE.svg", help="draw the results of one or two --sweep")
 
 
-def read_axes(args: argparse.Namespace) -> list[axes.SweepAxis]:
+def read_sweep_axes(args: argparse.Namespace) -> list[axes.SweepAxis]:
     """Return what is to be varied, before anything is read; nothing without --sweep.
 
     Raises:
@@ -63,9 +63,9 @@ def read_axes(args: argparse.Namespace) -> list[axes.SweepAxis]:
         if given[option]:
             what = "is about plans, not about --sweep" if args.sweep else "goes with --sweep alone"
             raise errors.UsageError(f"{option} {what}")
-    varied = axes.parse_axes(args.sweep or ())
+    varied = axes.parse_sweep_axes(args.sweep or ())
     if args.plot is not None:
-        plot.check_axes(varied)
+        plot.refuse_undrawable_axes(varied)
     return varied
 
 
@@ -80,7 +80,7 @@ def run(
     from policysched import process  # noqa: PLC0415 - `--help` does without NumPy
     from policysched.planning import axes, plot, sweep  # noqa: PLC0415 - as above
 
-    points = list(axes.generate_points(varied))
+    points = list(axes.generate_sweep_points(varied))
     settings = sweep.SweepSettings(places_all=args.place != _PENDING, hot=args.hot or _HOT)
     sweeping = sweep.SweepSimulation(basis, objects, where, settings)
     with (
@@ -88,26 +88,26 @@ def run(
         process.pause_garbage_collection(),
     ):
         results = list(sweeping.simulate_points(points, bar.advance))
-    report = _make_report(settings, basis, where, varied, results)
+    report = _make_sweep_report(settings, basis, where, varied, results)
     if args.output == output.JSON:
-        output.write(output.encode_json(report))
+        output.write_text(output.encode_json(report))
     elif args.output == _MARKDOWN:
-        output.write(_format_markdown(report))
+        output.write_text(_format_sweep_markdown(report))
     else:
-        output.write_report(_format_text(report))
+        output.write_report(_format_sweep_text(report))
     if args.plot is not None:
-        _write_picture(args.plot, plot.draw_sweep(varied, results))
+        _write_sweep_picture(args.plot, plot.draw_sweep(varied, results))
     return errors.EXIT_OK
 
 
-def _write_picture(path: str, picture: str) -> None:
+def _write_sweep_picture(path: str, picture: str) -> None:
     try:
         pathlib.Path(path).write_text(picture, encoding="utf-8")
     except OSError as error:
         raise errors.InputError(path, f"cannot be written: {error.strerror}") from error
 
 
-def _make_report(
+def _make_sweep_report(
     settings: sweep.SweepSettings,
     basis: two_sided_cluster.PlanInputs,
     where: str,
@@ -121,14 +121,14 @@ def _make_report(
         "place": _ALL if settings.places_all else _PENDING,
         "hot": settings.hot,
         "axes": [{"name": axis.name, "values": list(axis.values)} for axis in varied],
-        "written": _render_result(results[0]),
+        "written": _render_sweep_result(results[0]),
         "points": [
-            {"values": dict(each.point or {}), **_render_result(each)} for each in results[1:]
+            {"values": dict(each.point or {}), **_render_sweep_result(each)} for each in results[1:]
         ],
     }
 
 
-def _render_result(result: sweep.SweepResult) -> dict[str, Any]:
+def _render_sweep_result(result: sweep.SweepResult) -> dict[str, Any]:
     return {
         **{
             name: {
@@ -145,35 +145,35 @@ def _render_result(result: sweep.SweepResult) -> dict[str, Any]:
     }
 
 
-def _format_markdown(report: dict[str, Any]) -> str:
-    header, rows = _make_table(report)
+def _format_sweep_markdown(report: dict[str, Any]) -> str:
+    header, rows = _make_sweep_table(report)
     lines = [header, tuple("---" for _ in header), *rows]
-    return "\n".join("| " + " | ".join(_format_cell(c) for c in line) + " |" for line in lines)
+    return "\n".join("| " + " | ".join(_format_axis_cell(c) for c in line) + " |" for line in lines)
 
 
-def _format_text(report: dict[str, Any]) -> str:
-    return output.format_table(*_make_table(report))
+def _format_sweep_text(report: dict[str, Any]) -> str:
+    return output.format_table(*_make_sweep_table(report))
 
 
-def _make_table(report: dict[str, Any]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def _make_sweep_table(report: dict[str, Any]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the header, and a row for the policies as written and for each combination."""
     names = [axis["name"] for axis in report["axes"]]
     written = (_WRITTEN, *("" for _ in names[1:]))
     rows = [
-        (*written, *_format_cells(report["written"])),
+        (*written, *_format_sweep_cells(report["written"])),
         *(
-            (*(each["values"][name] for name in names), *_format_cells(each))
+            (*(each["values"][name] for name in names), *_format_sweep_cells(each))
             for each in report["points"]
         ),
     ]
     return (*names, *_COLUMNS), rows
 
 
-def _format_cell(words: str) -> str:
+def _format_axis_cell(words: str) -> str:
     return words.replace("|", "\\|")
 
 
-def _format_cells(result: dict[str, Any]) -> tuple[str, ...]:
+def _format_sweep_cells(result: dict[str, Any]) -> tuple[str, ...]:
     return (
         f"{result['cpu']['variation']:.3f}",
         f"{result['cpu']['spread']:.1%}",
@@ -183,7 +183,7 @@ def _format_cells(result: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _parse_share(text: str) -> float:
+def _parse_share_of_nodes(text: str) -> float:
     """Return a share such as 80% or 0.8."""
     try:
         number = float(text.removesuffix("%"))

@@ -25,21 +25,21 @@ def run(args: argparse.Namespace) -> int:
         raise errors.UsageError("--fuzz prints counterexamples as text; it has no other --format")
     if any(getattr(args, each) for each in _OF_TESTS) or args.threshold is not None:
         raise errors.UsageError("--fuzz runs no tests; it goes with --seed alone")
-    seed = seeds.draw_seed() if args.seed is None else args.seed
-    paths = suite.discover_files(args.paths)
+    seed = seeds.draw_random_seed() if args.seed is None else args.seed
+    paths = suite.discover_test_files(args.paths)
     found = []
     with progress.show_progress("generated clusters", len(paths) * args.fuzz) as bar:
         for path in paths:
-            example = fuzzing.fuzz(path, args.fuzz, seed, bar.advance)
+            example = fuzzing.fuzz_policies(path, args.fuzz, seed, bar.advance)
             found += [example] if example is not None else []
     for example in found:
-        output.write(f"FAIL {example.path}: {example.problem}")
+        output.write_text(f"FAIL {example.path}: {example.problem}")
         if example.test:
-            output.write(f"# seed {seed}: {example.problem}\n{example.test}")
+            output.write_text(f"# seed {seed}: {example.problem}\n{example.test}")
     files, clusters = (
         output.format_count(len(paths), "file"),
         output.format_count(args.fuzz, "cluster"),
     )
     tried = f"{files}, {clusters} each"
-    output.write(f"{tried}, seed {seed}: {output.format_count(len(found), 'counterexample')}")
+    output.write_text(f"{tried}, seed {seed}: {output.format_count(len(found), 'counterexample')}")
     return errors.EXIT_FINDINGS if found or not paths else errors.EXIT_OK

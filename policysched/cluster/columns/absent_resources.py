@@ -22,7 +22,7 @@ class AbsentResources:
         """Return how many resources are requested that no node has."""
         return len(self._requested)
 
-    def count(self, row: int, amounts: Mapping[str, int], sign: int) -> None:
+    def count_pod_requests(self, row: int, amounts: Mapping[str, int], sign: int) -> None:
         """Add what a pod requests on a row (1), or take it back (-1)."""
         for name, amount in amounts.items():
             by_row = self._requested.setdefault(name, {})

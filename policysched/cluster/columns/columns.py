@@ -89,7 +89,7 @@ class NodeColumns:
         for name in (pod_requests.CPU, pod_requests.MEMORY, "ephemeral-storage", _NO_NAME):
             self.resources.intern(name)
         self.absent_resources = absent_resources.AbsentResources()
-        self.taint_sets = _new_taint_sets()
+        self.taint_sets = _make_taint_sets()
         self.nodes: list[objects.Node | None] = []
         self.names: list[str] = []
         self.row_of: dict[str, int] = {}
@@ -114,9 +114,9 @@ class NodeColumns:
 
     def set_node(self, node: objects.Node) -> bool:
         """Add or replace a node; return whether anything that scheduling reads changed."""
-        row = self.row_for(node.name)
+        row = self.get_or_add_row(node.name)
         old = self.nodes[row]
-        if old is not None and _reads_equal(old, node):
+        if old is not None and _read_equal_for_scheduling(old, node):
             self.nodes[row] = node
             return False
         self.nodes[row] = node
@@ -127,7 +127,7 @@ class NodeColumns:
         self._set_allocatable(row, node.status.allocatable)
         self._set_labels(row, node.metadata.labels)
         self.images.set_node(row, node.status.images)
-        self.node_changes.touch(row)
+        self.node_changes.note_changed_item(row)
         return True
 
     def remove_node(self, name: str) -> None:
@@ -140,10 +140,10 @@ class NodeColumns:
         self.is_alive[row] = False
         self._set_labels(row, {})
         self.images.set_node(row, ())
-        self.node_changes.touch(row)
-        self._free_if_unused(row)
+        self.node_changes.note_changed_item(row)
+        self._free_row_if_unused(row)
 
-    def row_for(self, name: str) -> int:
+    def get_or_add_row(self, name: str) -> int:
         """Return the row of a node, a new dead one when the name is not known."""
         known = self.row_of.get(name)
         if known is not None:
@@ -151,7 +151,9 @@ class NodeColumns:
         row = self._free_rows.pop() if self._free_rows else self._append_row()
         self.names[row] = name
         self.row_of[name] = row
-        self.node_changes.touch(row)  # what is kept by row must grow, or forget the former node
+        self.node_changes.note_changed_item(
+            row
+        )  # what is kept by row must grow, or forget the former node
         return row
 
     # --- pods -------------------------------------------------------------------------------------
@@ -163,10 +165,10 @@ class NodeColumns:
     def remove_pod(self, row: int, shape: pod_shape.PodShape) -> None:
         """Take back what `add_pod` counted."""
         self._count_pod(row, shape, -1)
-        self._free_if_unused(row)
+        self._free_row_if_unused(row)
 
     def _count_pod(self, row: int, shape: pod_shape.PodShape, sign: int) -> None:
-        vector = self._request_vector(shape)
+        vector = self._get_request_vector(shape)
         change = vector.added if sign > 0 else vector.removed
         # Sums of arrays, other than those of single numbers, overflow without a warning, like Go's.
         requested = self.requested[row]  # a view: writing it back would be a copy of itself
@@ -174,48 +176,48 @@ class NodeColumns:
         nonzero = self.nonzero_requested[row]
         nonzero += change.nonzero
         if vector.absent:
-            self.absent_resources.count(row, vector.absent, sign)
+            self.absent_resources.count_pod_requests(row, vector.absent, sign)
         self.pod_count[row] += sign
         if shape.host_ports:
-            self.ports.count(row, shape.host_ports, sign)
-        self.usage_changes.touch(row)
+            self.ports.count_port_claims(row, shape.host_ports, sign)
+        self.usage_changes.note_changed_item(row)
 
     def add_pods(self, pods: Sequence[tuple[pod_shape.PodInfo, int]]) -> None:
         """Count pods on rows, all in one go."""
-        self._sum_up(pods, 1)
+        self._sum_pod_changes(pods, 1)
         for info, row in pods:
-            absent = self._request_vector(info.shape).absent
+            absent = self._get_request_vector(info.shape).absent
             if absent:
-                self.absent_resources.count(row, absent, 1)
+                self.absent_resources.count_pod_requests(row, absent, 1)
             if info.shape.host_ports:
-                self.ports.count(row, info.shape.host_ports, 1)
+                self.ports.count_port_claims(row, info.shape.host_ports, 1)
 
     def suppose_pods(self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int) -> None:
         """Count pods on rows that are alive once more (1) or once less (-1), all in one go."""
-        self._sum_up(pods, change)
+        self._sum_pod_changes(pods, change)
         for info, row in pods:
             if info.shape.host_ports:
-                self.ports.suppose(row, info.shape.host_ports, change)
+                self.ports.suppose_port_claims(row, info.shape.host_ports, change)
 
     def suppose_requests(self, row: int, resource: str, amount: int) -> None:
         """Suppose that the pods of a row request more of a resource, or less, by `amount`.
 
         Milli-CPU, bytes or pieces. To be undone by supposing the opposite.
         """
-        column = self.resource_column(resource)
+        column = self.get_resource_column(resource)
         self.requested[row, column] += amount
         if column in (CPU, MEMORY):
             self.nonzero_requested[row, column] += amount
-        self.usage_changes.touch(row)
+        self.usage_changes.note_changed_item(row)
 
     def suppose_pod_count(self, row: int, count: int) -> None:
         """Suppose that `count` more pods are on a row that request nothing, fewer below 0."""
         self.pod_count[row] += count
-        self.usage_changes.touch(row)
+        self.usage_changes.note_changed_item(row)
 
-    def _sum_up(self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int) -> None:
+    def _sum_pod_changes(self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int) -> None:
         shapes = {info.shape: None for info, _ in pods}
-        vectors = [self._request_vector(shape) for shape in shapes]
+        vectors = [self._get_request_vector(shape) for shape in shapes]
         changes = [v.added if change > 0 else v.removed for v in vectors]
         number_of = {shape: number for number, shape in enumerate(shapes)}
         numbers = [number_of[info.shape] for info, _ in pods]
@@ -223,9 +225,9 @@ class NodeColumns:
         np.add.at(self.requested, rows, np.array([c.requested for c in changes])[numbers])
         np.add.at(self.nonzero_requested, rows, np.array([c.nonzero for c in changes])[numbers])
         np.add.at(self.pod_count, rows, change)
-        self.usage_changes.touch_all(rows)
+        self.usage_changes.note_changed_items(rows)
 
-    def _request_vector(self, shape: pod_shape.PodShape) -> request_vectors.RequestVector:
+    def _get_request_vector(self, shape: pod_shape.PodShape) -> request_vectors.RequestVector:
         vector = self._request_vectors.get(shape.index)
         if vector is None:
             width = self.requested.shape[1]
@@ -239,12 +241,14 @@ class NodeColumns:
 
     # --- label and resource columns ---------------------------------------------------------------
 
-    def label(self, key: str) -> label_column.LabelColumn:
+    def get_label_column(self, key: str) -> label_column.LabelColumn:
         """Return the column of a label key; built when it is first asked for, then kept current."""
         column = self._labels.get(key)
         if column is None:
             column = label_column.LabelColumn(key, self._capacity)
-            column.fill([None if n is None else n.metadata.labels.get(key) for n in self.nodes])
+            column.fill_label_values(
+                [None if n is None else n.metadata.labels.get(key) for n in self.nodes]
+            )
             self._labels[key] = column
         return column
 
@@ -254,7 +258,7 @@ class NodeColumns:
 
     def _set_labels(self, row: int, labels: dict[str, str]) -> None:
         for key, column in list(self._labels.items()):
-            column.set(row, labels.get(key))
+            column.set_label_value(row, labels.get(key))
             if column.is_bloated(self.size):
                 del self._labels[key]
 
@@ -263,12 +267,12 @@ class NodeColumns:
         self.allowed_pods[row] = 0
         for name, text in allocatable.items():
             if name == _PODS:
-                self.allowed_pods[row] = pod_requests.amount(name, text)
+                self.allowed_pods[row] = pod_requests.parse_amount(name, text)
             elif name != _NO_NAME:
                 column = self._add_resource(name)
-                self.allocatable[row, column] = pod_requests.amount(name, text)
+                self.allocatable[row, column] = pod_requests.parse_amount(name, text)
 
-    def resource_column(self, name: str) -> int:
+    def get_resource_column(self, name: str) -> int:
         """Return the column of a resource, `ABSENT` when no node had it so far.
 
         Who keeps it looks again when there are more `resources`.
@@ -283,24 +287,24 @@ class NodeColumns:
             return known
         column = self.resources.intern(name)
         if column >= self.allocatable.shape[1]:
-            self.allocatable = _widened(self.allocatable)
-            self.requested = _widened(self.requested)
+            self.allocatable = _widen_array(self.allocatable)
+            self.requested = _widen_array(self.requested)
         self._request_vectors.clear()
         for row, amount in self.absent_resources.pop_resource(name).items():
             self.requested[row, column] = amount
-            self.usage_changes.touch(row)
+            self.usage_changes.note_changed_item(row)
         return column
 
     # --- forgetting -------------------------------------------------------------------------------
 
-    def forget_labels(self) -> None:
+    def forget_label_columns(self) -> None:
         """Forget the columns of labels when there are very many; to be called between two cycles.
 
         Values have other numbers then, for which `node_changes` stands.
         """
         if len(self._labels) > _MAX_LABELS:
             self._labels.clear()
-            self.node_changes.touch_all(range(min(self.size, 1)))
+            self.node_changes.note_changed_items(range(min(self.size, 1)))
 
     @property
     def label_count(self) -> int:
@@ -310,7 +314,7 @@ class NodeColumns:
     def _set_taints(self, row: int, taints: tuple[objects.Taint, ...]) -> None:
         self.taint_set_ids[row] = self.taint_sets.intern(taints)
         if len(self.taint_sets) > 2 * self.size + _SLACK_TAINT_SETS:
-            self.taint_sets = _new_taint_sets()
+            self.taint_sets = _make_taint_sets()
             self.taint_set_ids[:] = 0
             for each, node in enumerate(self.nodes):
                 if node is not None:
@@ -320,27 +324,27 @@ class NodeColumns:
 
     def _append_row(self) -> int:
         if self.size == self._capacity:
-            self._grow()
+            self._grow_columns()
         self.nodes.append(None)
         self.names.append("")
         self.size += 1
         return self.size - 1
 
-    def _grow(self) -> None:
+    def _grow_columns(self) -> None:
         capacity = 2 * self._capacity
         for name in _PER_ROW:
-            setattr(self, name, _lengthened(getattr(self, name), capacity))
+            setattr(self, name, _lengthen_array(getattr(self, name), capacity))
         for column in self._labels.values():
             column.grow(capacity)
 
-    def _free_if_unused(self, row: int) -> None:
+    def _free_row_if_unused(self, row: int) -> None:
         if self.nodes[row] is None and self.pod_count[row] == 0:
             del self.row_of[self.names[row]]
             self.names[row] = ""
             self._free_rows.append(row)
 
 
-def _reads_equal(old: objects.Node, new: objects.Node) -> bool:
+def _read_equal_for_scheduling(old: objects.Node, new: objects.Node) -> bool:
     """Whether scheduling reads the same of both (a heartbeat changes only condition times)."""
     return (
         old.spec == new.spec
@@ -350,26 +354,26 @@ def _reads_equal(old: objects.Node, new: objects.Node) -> bool:
         and old.status.images == new.status.images
         and old.status.addresses == new.status.addresses
         and old.status.declared_features == new.status.declared_features
-        and _condition_states(old) == _condition_states(new)
+        and _get_condition_states(old) == _get_condition_states(new)
     )
 
 
-def _condition_states(node: objects.Node) -> list[tuple[str, str]]:
+def _get_condition_states(node: objects.Node) -> list[tuple[str, str]]:
     return [(c.type, c.status) for c in node.status.conditions]
 
 
-def _lengthened(array: npt.NDArray[np.generic], capacity: int) -> npt.NDArray[np.generic]:
+def _lengthen_array(array: npt.NDArray[np.generic], capacity: int) -> npt.NDArray[np.generic]:
     longer = np.zeros((capacity, *array.shape[1:]), array.dtype)
     longer[: len(array)] = array
     return longer
 
 
-def _new_taint_sets() -> interning.Interner[tuple[objects.Taint, ...]]:
+def _make_taint_sets() -> interning.Interner[tuple[objects.Taint, ...]]:
     """Return numbers of which 0 stands for no taints."""
     made: interning.Interner[tuple[objects.Taint, ...]] = interning.Interner()
     made.intern(())
     return made
 
 
-def _widened(array: IntArray) -> IntArray:
+def _widen_array(array: IntArray) -> IntArray:
     return np.pad(array, ((0, 0), (0, array.shape[1])))

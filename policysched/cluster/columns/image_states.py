@@ -28,14 +28,14 @@ class ImageStates:
         self._states: dict[str, ImageState] = {}
         self._names_of: dict[int, frozenset[str]] = {}
 
-    def get(self, name: str) -> ImageState | None:
+    def get_image_state(self, name: str) -> ImageState | None:
         """Return the state of an image name, None when no node has it."""
         return self._states.get(name)
 
     def set_node(self, row: int, images: Sequence[objects.ContainerImage]) -> None:
         """Replace the images of one node."""
         for name in self._names_of.pop(row, frozenset()):
-            self._drop(row, name)
+            self._drop_image_row(row, name)
         names = frozenset(name for image in images for name in image.names)
         for image in images:
             for name in image.names:
@@ -43,7 +43,7 @@ class ImageStates:
         if names:
             self._names_of[row] = names
 
-    def _drop(self, row: int, name: str) -> None:
+    def _drop_image_row(self, row: int, name: str) -> None:
         state = self._states[name]
         state.rows.discard(row)
         if not state.rows:

@@ -31,11 +31,11 @@ class LabelColumn:
         self.values: interning.Interner[str] = interning.Interner()
         self._tables: dict[selectors.Requirement, npt.NDArray[np.bool_]] = {}
 
-    def set(self, row: int, value: str | None) -> None:
+    def set_label_value(self, row: int, value: str | None) -> None:
         """Set the value on one node; None takes the label away."""
         self.ids[row] = _ABSENT if value is None else self.values.intern(value)
 
-    def fill(self, values: Sequence[str | None]) -> None:
+    def fill_label_values(self, values: Sequence[str | None]) -> None:
         """Set the values on the first nodes; so many at once take a fifth of the time."""
         different = dict.fromkeys(values)
         numbers = {v: self.values.intern(v) for v in different if v is not None}
@@ -51,24 +51,24 @@ class LabelColumn:
         """Whether values of long-gone nodes make up most of it, so that a new column is due."""
         return len(self.values) > 2 * size + _SLACK_VALUES
 
-    def mask(
+    def find_matching_rows(
         self, requirement: selectors.Requirement, rows: slice | npt.NDArray[np.intp]
     ) -> npt.NDArray[np.bool_]:
         """Return bool (n,): the rows that satisfy `requirement`, whose key must be this one's."""
         # A requirement depends on the value alone, so it is decided once per distinct value; id -1
         # indexes the last entry of the table, which is the answer for "absent".
-        answers: npt.NDArray[np.bool_] = self._table(requirement)[self.ids[rows]]
+        answers: npt.NDArray[np.bool_] = self._get_match_table(requirement)[self.ids[rows]]
         return answers
 
-    def _table(self, requirement: selectors.Requirement) -> npt.NDArray[np.bool_]:
+    def _get_match_table(self, requirement: selectors.Requirement) -> npt.NDArray[np.bool_]:
         table = self._tables.get(requirement)
         if table is None or len(table) != len(self.values) + 1:
             if len(self._tables) >= _MAX_TABLES:
                 self._tables.clear()
-            table = self._tables[requirement] = self._decide(requirement)
+            table = self._tables[requirement] = self._decide_for_values(requirement)
         return table
 
-    def _decide(self, requirement: selectors.Requirement) -> npt.NDArray[np.bool_]:
+    def _decide_for_values(self, requirement: selectors.Requirement) -> npt.NDArray[np.bool_]:
         answers = [requirement.matches_value(value) for value in self.values.values]
         answers.append(requirement.matches_value(None))
         return np.array(answers, np.bool_)

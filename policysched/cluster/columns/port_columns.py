@@ -30,7 +30,7 @@ class PortColumns:
         """Return how many ports are claimed anywhere."""
         return len(self._columns)
 
-    def count(self, row: int, ports: Iterable[pod_shape.HostPort], change: int) -> None:
+    def count_port_claims(self, row: int, ports: Iterable[pod_shape.HostPort], change: int) -> None:
         """Add `change` (1 or -1) claims of `ports` on one node."""
         for port in ports:
             by_address = self._columns.setdefault((port.protocol, port.port), {})
@@ -41,19 +41,23 @@ class PortColumns:
             if not by_address:
                 del self._columns[port.protocol, port.port]
 
-    def suppose(self, row: int, ports: Iterable[pod_shape.HostPort], change: int) -> None:
+    def suppose_port_claims(
+        self, row: int, ports: Iterable[pod_shape.HostPort], change: int
+    ) -> None:
         """Count for a what-if question.
 
         Of two pods with the same port on a node, kube-scheduler takes the port to be free as soon
         as one is supposed to leave, until one is supposed to come (`framework/types.go`,
         HostPortInfo is a set).
         """
-        self.count(row, ports, change)
+        self.count_port_claims(row, ports, change)
         for port in ports:
             free = self.supposed_free.setdefault((port.ip, port.protocol, port.port), set())
             (free.discard if change > 0 else free.add)(row)
 
-    def conflicts(self, ports: Iterable[pod_shape.HostPort], size: int) -> npt.NDArray[np.bool_]:
+    def find_port_conflicts(
+        self, ports: Iterable[pod_shape.HostPort], size: int
+    ) -> npt.NDArray[np.bool_]:
         """Return bool (N,): the nodes on which one of `ports` is taken.
 
         Source: framework/types.go, HostPortInfo.CheckConflict: equal protocol and port, and equal

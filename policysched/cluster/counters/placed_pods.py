@@ -73,7 +73,9 @@ class PlacedPods:
         self.counts.remove(info, row)
         self.nodes.remove_pod(row, info.shape)
 
-    def suppose(self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int) -> None:
+    def suppose_placed_pods(
+        self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int
+    ) -> None:
         """Let pods be on rows (1) or not (-1), until the opposite is supposed."""
         if not pods:
             return

@@ -55,7 +55,7 @@ class PodQuery(Hashable, Protocol):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class MatchesAllTerms:
+class PodsMatchingAllTerms:
     """Pods that match every one of some affinity terms.
 
     Required affinity counts only pods that match all terms together; anti-affinity and preferred
@@ -82,7 +82,7 @@ class MatchesAllTerms:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class InNamespace:
+class RunningPodsInNamespace:
     """Running pods of one namespace that a selector matches (topology spread)."""
 
     namespace: str
@@ -97,7 +97,7 @@ class InNamespace:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class OnlySupposed:
+class SupposedPodsInNamespace:
     """Pods of one namespace that are supposed to be on a row, less those supposed to have left.
 
     So kube-scheduler counts for a spread constraint with an empty selector: no placed pod counts,
@@ -125,13 +125,14 @@ class TermKind(enum.Enum):
 
 
 @dataclasses.dataclass(slots=True)
-class _Placement:
+class _PlacedShape:
     """The placed pods of one shape, and the columns in which they count.
 
     Attributes:
         columns: those that count pods which are being deleted.
-        spread_columns, live_only_columns: those that do not: of `InNamespace`, and all others.
-        supposed_columns: those of `OnlySupposed`.
+        spread_columns, live_only_columns: those that do not: of `RunningPodsInNamespace`, and all
+            others.
+        supposed_columns: those of `SupposedPodsInNamespace`.
     """
 
     shape: pod_shape.PodShape
@@ -146,21 +147,21 @@ class _Placement:
     def is_empty(self) -> bool:
         return not self.live_rows and not self.terminating_rows
 
-    def shift(self, rows: Sequence[int], change: int, *, is_terminating: bool) -> None:
+    def shift_counts(self, rows: Sequence[int], change: int, *, is_terminating: bool) -> None:
         by_row = self.terminating_rows if is_terminating else self.live_rows
         for row in rows:
             by_row[row] = by_row.get(row, 0) + change
             if by_row[row] == 0:
                 del by_row[row]
 
-    def supposed(self, *, is_terminating: bool) -> list[count_column.CountColumn]:
+    def list_supposed_columns(self, *, is_terminating: bool) -> list[count_column.CountColumn]:
         """Return the columns in which pods count that are supposed to come or go."""
         found = self.columns + self.spread_columns + self.supposed_columns
         return found if is_terminating else found + self.live_only_columns
 
 
 OwnedTerms: TypeAlias = dict[pod_shape.WeightedAffinityTerm, count_column.CountColumn]
-_TermsByLabel = required_labels.RequiredLabels[pod_shape.WeightedAffinityTerm]
+_TermsByLabel = required_labels.ConditionsByRequiredLabel[pod_shape.WeightedAffinityTerm]
 
 
 class PodCounts:
@@ -169,9 +170,9 @@ class PodCounts:
     def __init__(self) -> None:
         """Start with no pod placed."""
         self._namespaces: dict[str, Mapping[str, str]] = {}
-        self._placements: dict[int, _Placement] = {}
+        self._placements: dict[int, _PlacedShape] = {}
         self._queries: OrderedDict[PodQuery, count_column.CountColumn] = OrderedDict()
-        self._queries_by_label = required_labels.RequiredLabels[PodQuery]()
+        self._queries_by_label = required_labels.ConditionsByRequiredLabel[PodQuery]()
         self._owned: dict[TermKind, OwnedTerms] = {kind: {} for kind in TermKind}
         self._owned_by_label = {kind: _TermsByLabel() for kind in TermKind}
         self._owners: Counter[count_column.CountColumn] = Counter()
@@ -187,20 +188,21 @@ class PodCounts:
         placement = self._placements.get(info.shape.index)
         if placement is None:
             placement = self._place_shape(info.shape)
-        self._count(placement, row, 1, is_terminating=info.is_terminating)
+        self._count_pod_change(placement, row, 1, is_terminating=info.is_terminating)
 
     def remove(self, info: pod_shape.PodInfo, row: int) -> None:
         """Take back what `add` counted for the same `info`."""
         placement = self._placements[info.shape.index]
-        self._count(placement, row, -1, is_terminating=info.is_terminating)
+        self._count_pod_change(placement, row, -1, is_terminating=info.is_terminating)
         self._drop_if_empty(placement)
 
     def suppose(self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int) -> None:
         """Count pods on rows once more (1) or once less (-1), until the opposite is supposed.
 
         What nobody owns in between stays, so that coming back costs nothing; see `settle`. Pods
-        that are being deleted count for `InNamespace` here, though they did not before: so do
-        kube-scheduler's extensions of PreFilter (`podtopologyspread/filtering.go`, updateWithPod).
+        that are being deleted count for `RunningPodsInNamespace` here, though they did not before:
+        so do kube-scheduler's extensions of PreFilter (`podtopologyspread/filtering.go`,
+        updateWithPod).
         """
         together: dict[tuple[pod_shape.PodShape, bool], list[int]] = {}
         for info, row in pods:
@@ -209,22 +211,24 @@ class PodCounts:
             placement = self._placements.get(shape.index)
             if placement is None:
                 placement = self._place_shape(shape)
-            placement.shift(rows, change, is_terminating=is_terminating)
-            for column in placement.supposed(is_terminating=is_terminating):
+            placement.shift_counts(rows, change, is_terminating=is_terminating)
+            for column in placement.list_supposed_columns(is_terminating=is_terminating):
                 column.add_to_rows(rows, change)
 
-    def settle(self, shape: pod_shape.PodShape) -> None:
+    def forget_unplaced_shape(self, shape: pod_shape.PodShape) -> None:
         """Forget a shape if no pod of it is placed, now that nothing is supposed any more."""
         placement = self._placements.get(shape.index)
         if placement is not None:
             self._drop_if_empty(placement)
 
-    def _drop_if_empty(self, placement: _Placement) -> None:
+    def _drop_if_empty(self, placement: _PlacedShape) -> None:
         if placement.is_empty:
             del self._placements[placement.shape.index]
-            self._disown_terms(placement.shape)
+            self._remove_owned_terms(placement.shape)
 
-    def _count(self, placement: _Placement, row: int, change: int, *, is_terminating: bool) -> None:
+    def _count_pod_change(
+        self, placement: _PlacedShape, row: int, change: int, *, is_terminating: bool
+    ) -> None:
         by_row = placement.terminating_rows if is_terminating else placement.live_rows
         count = by_row.get(row, 0) + change
         if count:
@@ -239,11 +243,11 @@ class PodCounts:
             for column in placement.live_only_columns:
                 column.add(row, change)
 
-    def _place_shape(self, shape: pod_shape.PodShape) -> _Placement:
-        placement = _Placement(shape, {}, {}, self._own_terms(shape), [], [], [])
-        for column, query in self._queries_by_label.candidates(shape.labels):
+    def _place_shape(self, shape: pod_shape.PodShape) -> _PlacedShape:
+        placement = _PlacedShape(shape, {}, {}, self._add_owned_terms(shape), [], [], [])
+        for column, query in self._queries_by_label.find_candidate_conditions(shape.labels):
             if query.matches(shape, self._namespaces):
-                _columns_for(placement, query).append(column)
+                _list_counting_columns(placement, query).append(column)
         self._placements[shape.index] = placement
         return placement
 
@@ -258,46 +262,46 @@ class PodCounts:
         column = count_column.CountColumn()
         for placement in self._placements.values():
             if query.matches(placement.shape, self._namespaces):
-                _columns_for(placement, query).append(column)
-                _seed(column, placement, query)
+                _list_counting_columns(placement, query).append(column)
+                _count_placed_pods(column, placement, query)
         self._queries[query] = column
         self._queries_by_label.add(column, query, query.selector)
         if len(self._queries) > _MAX_QUERIES:
-            self._forget(next(iter(self._queries)))
+            self._forget_column(next(iter(self._queries)))
         return column
 
-    def _forget(self, query: PodQuery) -> None:
+    def _forget_column(self, query: PodQuery) -> None:
         column = self._queries.pop(query)
         self._queries_by_label.remove(column)
         column.is_current = False
         for placement in self._placements.values():
-            columns = _columns_for(placement, query)
+            columns = _list_counting_columns(placement, query)
             if any(c is column for c in columns):
                 columns.remove(column)
 
     # --- terms of placed pods ---------------------------------------------------------------------
 
-    def owned(self, kind: TermKind) -> OwnedTerms:
+    def get_owned_terms(self, kind: TermKind) -> OwnedTerms:
         """Return, for each distinct term of placed pods, where the pods that carry it are.
 
         Required terms have weight 1.
         """
         return self._owned[kind]
 
-    def acting(
+    def find_acting_terms(
         self, kind: TermKind, shape: pod_shape.PodShape
     ) -> list[tuple[pod_shape.WeightedAffinityTerm, count_column.CountColumn]]:
         """Return those of `owned` that mean pods of `shape`."""
         namespace_labels = self._namespaces.get(shape.namespace, {})
         return [
             (owned, column)
-            for column, owned in self._owned_by_label[kind].candidates(shape.labels)
+            for column, owned in self._owned_by_label[kind].find_candidate_conditions(shape.labels)
             if owned.term.acts_on(shape.namespace, shape.labels, namespace_labels)
         ]
 
-    def _own_terms(self, shape: pod_shape.PodShape) -> list[count_column.CountColumn]:
+    def _add_owned_terms(self, shape: pod_shape.PodShape) -> list[count_column.CountColumn]:
         columns = []
-        for kind, term in _terms_of(shape):
+        for kind, term in _list_acting_terms(shape):
             column = self._owned[kind].get(term)
             if column is None:
                 column = self._owned[kind][term] = count_column.CountColumn()
@@ -307,8 +311,8 @@ class PodCounts:
             columns.append(column)
         return columns
 
-    def _disown_terms(self, shape: pod_shape.PodShape) -> None:
-        for kind, term in _terms_of(shape):
+    def _remove_owned_terms(self, shape: pod_shape.PodShape) -> None:
+        for kind, term in _list_acting_terms(shape):
             column = self._owned[kind][term]
             self._owners[column] -= 1
             if not self._owners[column]:
@@ -332,21 +336,25 @@ class PodCounts:
         else:
             self._namespaces[name] = labels
         for query in [q for q in self._queries if q.reads_namespace_labels]:
-            self._forget(query)
+            self._forget_column(query)
         self.namespaces_generation += 1
 
 
-def _columns_for(placement: _Placement, query: PodQuery) -> list[count_column.CountColumn]:
-    if isinstance(query, OnlySupposed):
+def _list_counting_columns(
+    placement: _PlacedShape, query: PodQuery
+) -> list[count_column.CountColumn]:
+    if isinstance(query, SupposedPodsInNamespace):
         return placement.supposed_columns
     if query.counts_terminating:
         return placement.columns
-    is_spread = isinstance(query, InNamespace)
+    is_spread = isinstance(query, RunningPodsInNamespace)
     return placement.spread_columns if is_spread else placement.live_only_columns
 
 
-def _seed(column: count_column.CountColumn, placement: _Placement, query: PodQuery) -> None:
-    if isinstance(query, OnlySupposed):
+def _count_placed_pods(
+    column: count_column.CountColumn, placement: _PlacedShape, query: PodQuery
+) -> None:
+    if isinstance(query, SupposedPodsInNamespace):
         return
     for row, count in placement.live_rows.items():
         column.add(row, count)
@@ -355,7 +363,7 @@ def _seed(column: count_column.CountColumn, placement: _Placement, query: PodQue
             column.add(row, count)
 
 
-def _terms_of(
+def _list_acting_terms(
     shape: pod_shape.PodShape,
 ) -> list[tuple[TermKind, pod_shape.WeightedAffinityTerm]]:
     """Return the terms with which placed pods of `shape` act on later pods, with repeats."""

@@ -18,7 +18,7 @@ ConditionT = TypeVar("ConditionT")
 _Label: TypeAlias = tuple[str, str]
 
 
-class RequiredLabels(Generic[ConditionT]):
+class ConditionsByRequiredLabel(Generic[ConditionT]):
     """Conditions and the columns that count by them, by one label that each requires."""
 
     def __init__(self) -> None:
@@ -34,8 +34,8 @@ class RequiredLabels(Generic[ConditionT]):
         selector: selectors.Selector,
     ) -> None:
         """Keep a condition that no pod meets unless `selector` selects it."""
-        found = (_labels_of(r) for r in selector.requirements)
-        labels = min(filter(None, found), key=self._crowd, default=())
+        found = (_list_wanted_labels(r) for r in selector.requirements)
+        labels = min(filter(None, found), key=self._count_conditions, default=())
         self._labels[column] = labels
         if not labels:
             self._others[column] = condition
@@ -53,7 +53,7 @@ class RequiredLabels(Generic[ConditionT]):
             if not conditions:
                 del self._by_label[label]
 
-    def candidates(
+    def find_candidate_conditions(
         self, labels: Mapping[str, str]
     ) -> Iterator[tuple[count_column.CountColumn, ConditionT]]:
         """Return all conditions that a pod with these labels may meet, each with its column."""
@@ -63,12 +63,12 @@ class RequiredLabels(Generic[ConditionT]):
             if found is not None:
                 yield from found.items()
 
-    def _crowd(self, labels: tuple[_Label, ...]) -> int:
+    def _count_conditions(self, labels: tuple[_Label, ...]) -> int:
         """Return how many conditions require one of these labels already."""
         return sum(len(self._by_label.get(label, ())) for label in labels)
 
 
-def _labels_of(requirement: selectors.Requirement) -> tuple[_Label, ...]:
+def _list_wanted_labels(requirement: selectors.Requirement) -> tuple[_Label, ...]:
     """Return the labels of which a requirement wants one, none where others will do."""
     if requirement.operator is not selectors.LabelOperator.IN:
         return ()

@@ -22,7 +22,7 @@ class HysteresisState:
         self._generation = 0
         self._columns: dict[str, tuple[tuple[int, int], _Bools]] = {}
 
-    def is_held(self, key: str, names: Sequence[str], nodes_generation: int) -> _Bools:
+    def find_held_nodes(self, key: str, names: Sequence[str], nodes_generation: int) -> _Bools:
         """Return bool (N,): which of the nodes are held.
 
         `nodes_generation` says when the meaning of rows last changed; not to be written to.
@@ -35,14 +35,16 @@ class HysteresisState:
             kept = self._columns[key] = (version, column)
         return kept[1]
 
-    def update(self, key: str, names: Sequence[str], holds: _Bools, lets_go: _Bools) -> None:
+    def update_held_nodes(
+        self, key: str, names: Sequence[str], holds: _Bools, lets_go: _Bools
+    ) -> None:
         """Hold and let go; all (N,). A node that neither names stays as it is."""
         held = self._held.setdefault(key, set())
         held.difference_update(names[row] for row in np.flatnonzero(lets_go).tolist())
         held.update(names[row] for row in np.flatnonzero(holds).tolist())
         self._generation += 1
 
-    def forget(self, name: str) -> None:
+    def forget_node(self, name: str) -> None:
         """Hold a node no longer: it is gone, and another may come under its name."""
         for held in self._held.values():
             held.discard(name)

@@ -79,16 +79,16 @@ class MetricTable:
 
         So do samples from before their node was there: they are of another one of that name.
         """
-        samples = {node: s for node, s in samples.items() if self._is_of(node, s)}
+        samples = {node: s for node, s in samples.items() if self._is_sample_of_node(node, s)}
         self._samples[metric] = {n: s for n, s in samples.items() if math.isfinite(s.value)}
         history = self._histories.get(metric)
         if history is not None:
             history.add(samples)
-        self._changed(metric)
+        self._notify_metric_change(metric)
         if history is None and not self._samples[metric]:
-            self._forget(metric)
+            self._forget_metric(metric)
 
-    def _forget(self, metric: str) -> None:
+    def _forget_metric(self, metric: str) -> None:
         """Keep nothing of a metric without samples: policies that come and go leave no trace."""
         del self._samples[metric], self._refreshes[metric]
         self._columns.pop((metric, None), None)
@@ -98,7 +98,7 @@ class MetricTable:
         """How many metrics something is kept of."""
         return len(self._samples.keys() | self._refreshes.keys())
 
-    def samples_of(self, metric: str) -> Mapping[str, Sample]:
+    def get_newest_samples(self, metric: str) -> Mapping[str, Sample]:
         """Return the newest samples of a metric by node."""
         return self._samples.get(metric, {})
 
@@ -119,7 +119,7 @@ class MetricTable:
             first_seconds = [self._first_seconds.get(name, -math.inf) for name in older.names]
             is_own = older.times >= np.array(first_seconds, np.float64)
             known.add_older(older._replace(times=np.where(is_own, older.times, -np.inf)))
-            self._changed(metric)
+            self._notify_metric_change(metric)
 
     def follow_clock(self, jump_seconds: float) -> None:
         """Take note that the wall clock was set, forward or back.
@@ -138,32 +138,32 @@ class MetricTable:
             }
             self._note_change(metric)
         for history in self._histories.values():
-            history.set_back(-jump_seconds)
+            history.set_times_back(-jump_seconds)
 
-    def begin_node(self, name: str, first_seconds: float) -> None:
+    def begin_node_samples(self, name: str, first_seconds: float) -> None:
         """Let samples of a node count that were measured at `first_seconds` or later.
 
         What is known of former nodes of that name is for `forget_node`.
         """
         self._first_seconds[name] = first_seconds
-        self._drop(name, first_seconds)
+        self._drop_node_samples(name, first_seconds)
 
     def forget_node(self, name: str) -> None:
         """Forget samples and latches of a node that is gone; another may come under its name."""
         self._first_seconds.pop(name, None)
-        self._drop(name, math.inf)
-        self.hysteresis.forget(name)
+        self._drop_node_samples(name, math.inf)
+        self.hysteresis.forget_node(name)
 
-    def set_moment(self, moment: datetime.datetime) -> None:
+    def set_observation_time(self, moment: datetime.datetime) -> None:
         """Note that the age of samples is looked at."""
         self.moment = moment
         self.looks += 1
 
-    def sample(self, metric: str, node: str) -> Sample | None:
+    def get_newest_sample(self, metric: str, node: str) -> Sample | None:
         """Return the newest sample of one node."""
         return self._samples.get(metric, {}).get(node)
 
-    def column(
+    def get_metric_column(
         self,
         metric: str,
         names: list[str],
@@ -180,16 +180,16 @@ class MetricTable:
         kept = self._columns.get(key)
         if kept is None or kept[0] != version:
             if aggregate is None:
-                made = self._build(metric, names)
+                made = self._build_metric_column(metric, names)
             else:
-                made = MetricColumn(*self._histories[metric].values(aggregate, names))
+                made = MetricColumn(*self._histories[metric].aggregate_by_node(aggregate, names))
             kept = self._columns[key] = (version, made)
         return kept[1]
 
-    def _is_of(self, node: str, sample: Sample) -> bool:
+    def _is_sample_of_node(self, node: str, sample: Sample) -> bool:
         return sample.measured_at_seconds >= self._first_seconds.get(node, -math.inf)
 
-    def _drop(self, node: str, before_seconds: float) -> None:
+    def _drop_node_samples(self, node: str, before_seconds: float) -> None:
         """Drop the samples of a node that were measured before a time; nobody is told."""
         for metric, samples in self._samples.items():
             sample = samples.get(node)
@@ -204,12 +204,12 @@ class MetricTable:
         self.generation += 1
         self._refreshes[metric] = self.generation
 
-    def _changed(self, metric: str) -> None:
+    def _notify_metric_change(self, metric: str) -> None:
         self._note_change(metric)
         for listener in self.listeners:
             listener(metric)
 
-    def _build(self, metric: str, names: list[str]) -> MetricColumn:
+    def _build_metric_column(self, metric: str, names: list[str]) -> MetricColumn:
         samples = self._samples.get(metric, {})
         found = [samples.get(name, _NONE) for name in names]
         return MetricColumn(

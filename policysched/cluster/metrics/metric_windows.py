@@ -63,7 +63,7 @@ class HistoryNeed:
     low: float | None = None
     high: float | None = None
 
-    def select_valid(self, times: _Floats, values: _Floats) -> _Bools:
+    def select_valid_samples(self, times: _Floats, values: _Floats) -> _Bools:
         """Return which samples count at all, in the form of the arrays."""
         is_taken: _Bools = np.isfinite(times) & np.isfinite(values)
         if self.low is not None:
@@ -92,7 +92,7 @@ class OlderSamples(NamedTuple):
         return bool(np.isfinite(self.times).any())
 
 
-class _Layer(NamedTuple):
+class _RefreshLayer(NamedTuple):
     """What one refresh brought for the first m of M nodes; time -inf where it brought nothing."""
 
     times: _Floats
@@ -106,31 +106,31 @@ class SampleHistory:
         """Remember what `need` says."""
         self.need = need
         self._index: dict[str, int] = {}
-        self._layers: list[_Layer] = []
+        self._layers: list[_RefreshLayer] = []
         self._newest: _Floats = np.zeros(0)
 
     def add(self, samples: Mapping[str, Sample]) -> None:
         """Take in a refresh; samples that are not newer than those of their node are known."""
         if samples and len(self._index) > _SPARE_NODES + 2 * len(samples):
-            self._compact()
+            self._drop_nodes_without_samples()
         self._add_nodes(samples)
-        layer = self._layer(samples)
+        layer = self._make_layer(samples)
         is_reset = layer.times < self._newest - self.need.max_age_seconds
         is_reset &= np.isfinite(layer.times)
         if is_reset.any():
-            self._forget(is_reset)
+            self._forget_samples(is_reset)
         is_new = layer.times > self._newest
         if not is_new.any():
             return
         self._newest = np.where(is_new, layer.times, self._newest)
         self._layers.append(layer._replace(times=np.where(is_new, layer.times, -np.inf)))
-        self._drop_old()
+        self._drop_old_layers()
 
     def add_older(self, older: OlderSamples) -> None:
         """Take in samples from before those that are known; a scrape that is seen twice is one."""
         self._add_nodes(older.names)
         places = np.array([self._index[name] for name in older.names], np.intp)
-        is_older = self.need.select_valid(older.times, older.values) & (
+        is_older = self.need.select_valid_samples(older.times, older.values) & (
             older.times < self._oldest[places]
         )
         times = np.where(is_older, older.times, -np.inf)
@@ -138,12 +138,12 @@ class SampleHistory:
         times[1:][times[1:] <= known] = -np.inf
         all_times, all_values = _make_empty_arrays(len(times), len(self._newest))
         all_times[:, places], all_values[:, places] = times, older.values
-        layers = [_Layer(*both) for both in zip(all_times, all_values, strict=True)]
+        layers = [_RefreshLayer(*both) for both in zip(all_times, all_values, strict=True)]
         self._layers = [layer for layer in layers if np.isfinite(layer.times).any()] + self._layers
         self._newest = np.maximum(self._newest, all_times.max(axis=0, initial=-np.inf))
-        self._drop_old()
+        self._drop_old_layers()
 
-    def set_back(self, seconds: float) -> None:
+    def set_times_back(self, seconds: float) -> None:
         """Move all times back: the clock was set back by so much."""
         self._newest = self._newest - seconds
         self._layers = [layer._replace(times=layer.times - seconds) for layer in self._layers]
@@ -162,7 +162,7 @@ class SampleHistory:
             self._newest[place] = -np.inf
         return is_dropped
 
-    def values(
+    def aggregate_by_node(
         self, aggregate: WindowAggregate, names: Sequence[str]
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Return for each of N nodes the value and when its newest sample was measured.
@@ -170,7 +170,7 @@ class SampleHistory:
         Both are float64 (N,), the time -inf where there is no sample.
         """
         size = len(self._newest)
-        times, values = self._stacked()
+        times, values = self._stack_layers()
         newest = np.append(self._newest, -np.inf)
         found = aggregate_window(aggregate, values, times > newest - aggregate.seconds)
         places = np.array([self._index.get(name, size) for name in names], np.intp)
@@ -187,7 +187,7 @@ class SampleHistory:
     @property
     def _oldest(self) -> _Floats:
         """Float64 (M,): when the oldest sample of each node was measured, inf for none."""
-        times, _ = self._stacked()
+        times, _ = self._stack_layers()
         oldest: _Floats = np.where(np.isfinite(times), times, np.inf).min(axis=0, initial=np.inf)
         return oldest[:-1]
 
@@ -198,19 +198,21 @@ class SampleHistory:
         new = len(self._index) - len(self._newest)
         self._newest = np.append(self._newest, np.full(new, -np.inf))
 
-    def _layer(self, samples: Mapping[str, Sample]) -> _Layer:
+    def _make_layer(self, samples: Mapping[str, Sample]) -> _RefreshLayer:
         times, values = _make_empty_arrays(len(self._index))
         places = [self._index[name] for name in samples]
         times[places] = [sample.measured_at_seconds for sample in samples.values()]
         values[places] = [sample.value for sample in samples.values()]
-        return _Layer(np.where(self.need.select_valid(times, values), times, -np.inf), values)
+        return _RefreshLayer(
+            np.where(self.need.select_valid_samples(times, values), times, -np.inf), values
+        )
 
-    def _forget(self, is_reset: _Bools) -> None:
+    def _forget_samples(self, is_reset: _Bools) -> None:
         self._newest[is_reset] = -np.inf
         for layer in self._layers:
             layer.times[is_reset[: len(layer.times)]] = -np.inf
 
-    def _drop_old(self) -> None:
+    def _drop_old_layers(self) -> None:
         """Drop the oldest refreshes while no window reaches them."""
         while len(self._layers) > 1:
             times = self._layers[0].times
@@ -219,23 +221,23 @@ class SampleHistory:
                 return
             del self._layers[0]
 
-    def _compact(self) -> None:
+    def _drop_nodes_without_samples(self) -> None:
         """Forget nodes without samples in any refresh that is kept."""
         places = np.flatnonzero(np.isfinite(self._newest))
         self._layers = [self._select_nodes(layer, places) for layer in self._layers]
         is_kept = np.isfinite([layer.times for layer in self._layers]).any(axis=0)
-        self._layers = [_Layer(*(each[is_kept] for each in layer)) for layer in self._layers]
+        self._layers = [_RefreshLayer(*(each[is_kept] for each in layer)) for layer in self._layers]
         places = places[is_kept]
         names = list(self._index)
         self._newest = self._newest[places]
         self._index = {names[place]: number for number, place in enumerate(places.tolist())}
 
-    def _select_nodes(self, layer: _Layer, places: npt.NDArray[np.intp]) -> _Layer:
+    def _select_nodes(self, layer: _RefreshLayer, places: npt.NDArray[np.intp]) -> _RefreshLayer:
         missing = len(self._newest) - len(layer.times)
         times = np.append(layer.times, np.full(missing, -np.inf))
-        return _Layer(times[places], np.append(layer.values, np.zeros(missing))[places])
+        return _RefreshLayer(times[places], np.append(layer.values, np.zeros(missing))[places])
 
-    def _stacked(self) -> tuple[_Floats, _Floats]:
+    def _stack_layers(self) -> tuple[_Floats, _Floats]:
         """Return times and values of all refreshes, (K, M + 1), the last node without any."""
         times, values = _make_empty_arrays(len(self._layers), len(self._newest) + 1)
         for number, layer in enumerate(self._layers):
@@ -268,10 +270,10 @@ def aggregate_window(aggregate: WindowAggregate, values: _Floats, is_in: _Bools)
                 largest: _Floats = np.where(is_in, values, -np.inf).max(axis=0)
                 return largest
             case "quantile":
-                return _quantile(values, is_in, aggregate.quantile or 0.0)
+                return _compute_quantile(values, is_in, aggregate.quantile or 0.0)
 
 
-def _quantile(values: _Floats, is_in: _Bools, quantile: float) -> _Floats:
+def _compute_quantile(values: _Floats, is_in: _Bools, quantile: float) -> _Floats:
     """Return the quantile as PromQL's quantile_over_time has it (promql/quantile.go)."""
     ordered = np.sort(np.where(is_in, values, np.inf), axis=0)
     last = np.maximum(is_in.sum(axis=0) - 1, 0)

@@ -15,7 +15,7 @@ from policysched.cluster.objects import objects, time_text
 from policysched.cluster.pods import pod_shape
 
 
-def scheduled_at_seconds(pod: objects.Pod) -> float:
+def get_scheduled_at_seconds(pod: objects.Pod) -> float:
     """Return when a placed pod was scheduled, in seconds since 1970; -inf if nothing says.
 
     That is when its PodScheduled condition turned true, else `status.startTime`, else its creation.
@@ -26,7 +26,7 @@ def scheduled_at_seconds(pod: objects.Pod) -> float:
         if c.type == "PodScheduled" and c.status == "True"
     )
     said = (next(scheduled, None), pod.status.start_time, pod.metadata.creation_timestamp)
-    return next((time_text.parse_seconds(text) for text in said if text), float("-inf"))
+    return next((time_text.parse_rfc3339_seconds(text) for text in said if text), float("-inf"))
 
 
 class RecentPlacements:
@@ -42,10 +42,10 @@ class RecentPlacements:
         """Whether anybody asks."""
         return bool(self._counting)
 
-    def follow(self, seconds: Collection[float]) -> None:
+    def follow_durations(self, seconds: Collection[float]) -> None:
         """Follow these times and no others, beginning without pods."""
         for counting in self._counting.values():
-            self._changes.touch_all(counting.rows)
+            self._changes.note_changed_items(counting.rows)
         self._counting = {each: _PlacementWindow(each) for each in seconds}
 
     def add(
@@ -61,22 +61,22 @@ class RecentPlacements:
         for counting in self._counting.values():
             counting.remove(info.uid)
 
-    def advance(self, now_seconds: float) -> None:
+    def expire_placements(self, now_seconds: float) -> None:
         """Let pods no longer count whose time is over."""
         for counting in self._counting.values():
-            self._changes.touch_all(counting.expire(now_seconds))
+            self._changes.note_changed_items(counting.expire_placements(now_seconds))
 
-    def set_back(self, seconds: float) -> None:
+    def set_times_back(self, seconds: float) -> None:
         """Let pods count as long as they would have if the clock had not been set back."""
         for counting in self._counting.values():
-            counting.set_back(seconds)
+            counting.set_times_back(seconds)
 
     def next_change_seconds(self) -> float | None:
         """Return when the next pod ceases to count, None if none does."""
         ends = [counting.next_end for counting in self._counting.values()]
         return min((end for end in ends if end is not None), default=None)
 
-    def rows(self, seconds: float) -> Iterable[int]:
+    def get_rows(self, seconds: float) -> Iterable[int]:
         """Return the rows on which pods count for a time."""
         counting = self._counting.get(seconds)
         return counting.rows if counting else ()
@@ -140,7 +140,7 @@ class _PlacementWindow:
             del self._on[row], self._shapes_on[row]
         return row
 
-    def expire(self, now_seconds: float) -> list[int]:
+    def expire_placements(self, now_seconds: float) -> list[int]:
         rows = []
         while self._ends and self._ends[0][0] <= now_seconds:
             end, uid = heapq.heappop(self._ends)
@@ -149,7 +149,7 @@ class _PlacementWindow:
                 rows.append(row)
         return rows
 
-    def set_back(self, seconds: float) -> None:
+    def set_times_back(self, seconds: float) -> None:
         self._ends = [(end - seconds, uid) for end, uid in self._ends]
         self._places = {uid: (row, end - seconds) for uid, (row, end) in self._places.items()}
 

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping
 _MARK = "\0"
 
 
-def key(field: str) -> str:
+def make_field_key(field: str) -> str:
     """Return the key of a field that has one value, "" where it is unset."""
     return f"{_MARK}{field}"
 
 
-def member_key(field: str, value: str) -> str:
+def make_member_key(field: str, value: str) -> str:
     """Return the key of one value of a field that has several; an object that has it has the key.
 
     An object without any has that of the value "".
@@ -25,17 +25,23 @@ def member_key(field: str, value: str) -> str:
     return f"{_MARK}{field}{_MARK}{value}"
 
 
-def members(field: str, known: Iterable[str]) -> frozenset[str]:
+def list_field_members(field: str, known: Iterable[str]) -> frozenset[str]:
     """Return the values of a field that has several, of objects with these keys."""
-    beginning = member_key(field, "")
+    beginning = make_member_key(field, "")
     return frozenset(each.removeprefix(beginning) for each in known if each.startswith(beginning))
 
 
-def labels(
+def make_field_labels(
     own: Mapping[str, str], fields: Mapping[str, str], several: Mapping[str, Iterable[str]]
 ) -> dict[str, str]:
     """Return the labels of an object with its fields: `several` are those with several values."""
     members = [
-        member_key(field, value) for field, values in several.items() for value in values or ("",)
+        make_member_key(field, value)
+        for field, values in several.items()
+        for value in values or ("",)
     ]
-    return {**own, **{key(f): value for f, value in fields.items()}, **dict.fromkeys(members, "")}
+    return {
+        **own,
+        **{make_field_key(f): value for f, value in fields.items()},
+        **dict.fromkeys(members, ""),
+    }

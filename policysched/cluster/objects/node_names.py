@@ -39,7 +39,7 @@ class NodeNames:
         self._aliases: dict[str, set[str]] = {}
         self._short_names: dict[str, set[str]] = {}
         self._found: dict[str, frozenset[str]] = {}
-        self.follow(nodes)
+        self.follow_nodes(nodes)
 
     def __len__(self) -> int:
         """Return how many nodes there are."""
@@ -49,12 +49,12 @@ class NodeNames:
         """Return whether there is a node of this name."""
         return name in self._nodes
 
-    def uid(self, name: str) -> str | None:
+    def get_node_uid(self, name: str) -> str | None:
         """Return the uid of a node: a node that was replaced under its name has another."""
         node = self._nodes.get(name)
         return None if node is None else node.metadata.uid
 
-    def follow(self, nodes: Iterable[objects.Node]) -> None:
+    def follow_nodes(self, nodes: Iterable[objects.Node]) -> None:
         """Take in all nodes that there are now; those that are the same object cost nothing."""
         now = {node.name: node for node in nodes}
         for name, old in list(self._nodes.items()):
@@ -64,16 +64,16 @@ class NodeNames:
             if name not in self._nodes:
                 self._add(node)
 
-    def find(self, text: str) -> frozenset[str]:
+    def find_nodes(self, text: str) -> frozenset[str]:
         """Return the nodes that `text` may mean: none, one, or several, which is ambiguous."""
         found = self._found.get(text)
         if found is None:
             if len(self._found) >= _MAX_REMEMBERED_PER_NODE * (1 + len(self._nodes)):
                 self._found.clear()
-            found = self._found[text] = self._find(text)
+            found = self._found[text] = self._find_uncached(text)
         return found
 
-    def _find(self, text: str) -> frozenset[str]:
+    def _find_uncached(self, text: str) -> frozenset[str]:
         if text in self._nodes:
             return frozenset((text,))
         host = text.strip().lower()
@@ -89,7 +89,7 @@ class NodeNames:
     def _find_by_full_name(self, host: str) -> frozenset[str]:
         if host in self._nodes:
             return frozenset((host,))
-        return frozenset(self._aliases.get(_canonical(host), ()))
+        return frozenset(self._aliases.get(_normalise_host(host), ()))
 
     def _find_by_short_name(self, host: str) -> frozenset[str]:
         """Compare a name with a domain with names without one; two different domains differ."""
@@ -103,31 +103,31 @@ class NodeNames:
     def _add(self, node: objects.Node) -> None:
         self._found.clear()
         self._nodes[node.name] = node
-        for alias in _aliases(node):
+        for alias in _list_node_aliases(node):
             self._aliases.setdefault(alias, set()).add(node.name)
         self._short_names.setdefault(node.name.partition(".")[0], set()).add(node.name)
 
     def _remove(self, name: str) -> None:
         self._found.clear()
         node = self._nodes.pop(name)
-        for alias in _aliases(node):
-            _discard(self._aliases, alias, name)
-        _discard(self._short_names, name.partition(".")[0], name)
+        for alias in _list_node_aliases(node):
+            _discard_node_alias(self._aliases, alias, name)
+        _discard_node_alias(self._short_names, name.partition(".")[0], name)
 
 
-def _aliases(node: objects.Node) -> set[str]:
+def _list_node_aliases(node: objects.Node) -> set[str]:
     found = {a.address for a in node.status.addresses if a.type in _ADDRESS_TYPES}
     found.add(node.metadata.labels.get(HOSTNAME_LABEL, ""))
-    return {_canonical(alias.lower()) for alias in found if alias}
+    return {_normalise_host(alias.lower()) for alias in found if alias}
 
 
-def _discard(index: dict[str, set[str]], key: str, name: str) -> None:
+def _discard_node_alias(index: dict[str, set[str]], key: str, name: str) -> None:
     index[key].discard(name)
     if not index[key]:
         del index[key]
 
 
-def _canonical(host: str) -> str:
+def _normalise_host(host: str) -> str:
     """Return the one spelling of an IPv6 address; anything else as it is."""
     if host.count(":") < _FEWEST_COLONS_OF_IPV6:
         return host

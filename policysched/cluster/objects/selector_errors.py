@@ -44,13 +44,13 @@ def find_label_selector_error(selector: objects.LabelSelector | None) -> str:
     for key, value in selector.match_labels.items():
         errors = list(_find_label_value_errors(key, (value,), "values"))
         if errors:
-            return aggregate(errors)
+            return aggregate_errors(errors)
     for expression in selector.match_expressions:
         if expression.operator not in _POD_OPERATORS:
             return f'"{expression.operator}" is not a valid label selector operator'
         errors = find_requirement_errors(expression)
         if errors:
-            return aggregate(errors)
+            return aggregate_errors(errors)
     return ""
 
 
@@ -62,17 +62,19 @@ def find_node_term_errors(term: objects.NodeSelectorTerm, where: str = "") -> li
         if expression.operator in NODE_OPERATORS:
             errors += find_requirement_errors(expression, path)
         else:
-            errors.append(_unsupported(path, expression.operator, NODE_OPERATORS))
+            errors.append(_format_unsupported_operator(path, expression.operator, NODE_OPERATORS))
     for i, field in enumerate(term.match_fields):
         path = f"{where}.matchFields[{i}]"
         if field.operator not in FIELD_OPERATORS:
-            errors.append(_unsupported(path, field.operator, FIELD_OPERATORS))
+            errors.append(_format_unsupported_operator(path, field.operator, FIELD_OPERATORS))
         elif len(field.values) != 1:
-            errors.append(_invalid(f"{path}.values", field.values, "must have one element"))
+            errors.append(
+                _format_invalid_value(f"{path}.values", field.values, "must have one element")
+            )
     return errors
 
 
-def aggregate(errors: Iterable[str]) -> str:
+def aggregate_errors(errors: Iterable[str]) -> str:
     """Return several errors as Kubernetes tells them: one alone, more in brackets."""
     unique = list(dict.fromkeys(errors))
     return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
@@ -82,17 +84,19 @@ def _find_value_count_errors(operator: str, values: Sequence[str], path: str) ->
     match operator:
         case "In" | "NotIn" if not values:
             detail = "for 'in', 'notin' operators, values set can't be empty"
-            yield _invalid(path, values, detail)
+            yield _format_invalid_value(path, values, detail)
         case "Exists" | "DoesNotExist" if values:
-            yield _invalid(path, values, "values set must be empty for exists and does not exist")
+            yield _format_invalid_value(
+                path, values, "values set must be empty for exists and does not exist"
+            )
         case "Gt" | "Lt":
             if len(values) != 1:
                 detail = "for 'Gt', 'Lt' operators, exactly one value is required"
-                yield _invalid(path, values, detail)
+                yield _format_invalid_value(path, values, detail)
             for i, value in enumerate(values):
-                if int64.parse(value) is None:
+                if int64.parse_int64(value) is None:
                     detail = "for 'Gt', 'Lt' operators, the value must be an integer"
-                    yield _invalid(f"{path}[{i}]", value, detail)
+                    yield _format_invalid_value(f"{path}[{i}]", value, detail)
         case _:
             pass
 
@@ -105,16 +109,16 @@ def _find_label_value_errors(key: str, values: Sequence[str], path: str) -> Iter
         if _VALUE.fullmatch(value) is None:
             problems.append(_NO_VALUE)
         if problems:
-            yield _invalid(f"{path}[{i}][{key}]", value, "; ".join(problems))
+            yield _format_invalid_value(f"{path}[{i}][{key}]", value, "; ".join(problems))
 
 
-def _invalid(path: str, value: str | Sequence[str], detail: str) -> str:
+def _format_invalid_value(path: str, value: str | Sequence[str], detail: str) -> str:
     """Spell an error as `field.Invalid` does; an empty list is Go's nil."""
     bad = value if isinstance(value, str) else (list(value) or None)
     shown = json.dumps(bad, ensure_ascii=False, separators=(",", ":"))
     return f"{path}: Invalid value: {shown}: {detail}"
 
 
-def _unsupported(path: str, operator: str, supported: Sequence[str]) -> str:
+def _format_unsupported_operator(path: str, operator: str, supported: Sequence[str]) -> str:
     known = ", ".join(f'"{name}"' for name in supported)
     return f'{path}.operator: Unsupported value: "{operator}": supported values: {known}'

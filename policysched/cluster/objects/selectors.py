@@ -51,10 +51,10 @@ class Requirement:
             case LabelOperator.DOES_NOT_EXIST:
                 return value is None
             case LabelOperator.GT | LabelOperator.LT:
-                return value is not None and self._compares(value)
+                return value is not None and self._compares_to_threshold(value)
 
-    def _compares(self, value: str) -> bool:
-        actual = int64.parse(value)
+    def _compares_to_threshold(self, value: str) -> bool:
+        actual = int64.parse_int64(value)
         wanted = self.threshold
         if actual is None or wanted is None:
             return False
@@ -65,7 +65,7 @@ class Requirement:
         """The integer that Gt and Lt compare with; None when there is not exactly one."""
         if len(self.values) != 1:
             return None
-        return int64.parse(next(iter(self.values)))
+        return int64.parse_int64(next(iter(self.values)))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -84,9 +84,11 @@ class Selector:
                 return False
         return True
 
-    def and_also(self, *extra: Requirement) -> Selector:
+    def add_requirements(self, *extra: Requirement) -> Selector:
         """Return this selector with further requirements."""
-        return dataclasses.replace(self, requirements=_canonical((*self.requirements, *extra)))
+        return dataclasses.replace(
+            self, requirements=_sort_requirements((*self.requirements, *extra))
+        )
 
 
 EVERYTHING = Selector()
@@ -108,13 +110,15 @@ def from_label_selector(selector: objects.LabelSelector | None) -> Selector:
     requirements = [r for r in (*from_labels, *from_expressions) if r is not None]
     if len(requirements) < len(from_labels) + len(from_expressions):
         return NOTHING
-    return Selector(_canonical(requirements))
+    return Selector(_sort_requirements(requirements))
 
 
 def from_match_labels(labels: Mapping[str, str]) -> Selector:
     """Return the selector for exact `key: value` pairs (`spec.nodeSelector`)."""
     return Selector(
-        _canonical(Requirement(k, LabelOperator.IN, frozenset((v,))) for k, v in labels.items())
+        _sort_requirements(
+            Requirement(k, LabelOperator.IN, frozenset((v,))) for k, v in labels.items()
+        )
     )
 
 
@@ -129,6 +133,6 @@ def from_requirement(requirement: objects.SelectorRequirement) -> Requirement | 
     return Requirement(requirement.key, operator, frozenset(requirement.values))
 
 
-def _canonical(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
+def _sort_requirements(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
     unique = set(requirements)
     return tuple(sorted(unique, key=lambda r: (r.key, r.operator, sorted(r.values))))

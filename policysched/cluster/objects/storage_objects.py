@@ -262,7 +262,7 @@ NAMESPACED = (PersistentVolumeClaim, CSIStorageCapacity)
 """The types whose objects live in namespaces."""
 
 
-def quantities(item: StorageObject) -> Iterator[wire.Quantity]:
+def list_quantities(item: StorageObject) -> Iterator[wire.Quantity]:
     """Return all quantities that an object holds."""
     match item:
         case PersistentVolume():

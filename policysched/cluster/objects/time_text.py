@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 
 
-def parse(text: str) -> datetime.datetime | None:
+def parse_rfc3339(text: str) -> datetime.datetime | None:
     """Return an RFC 3339 time; None for a text that is none."""
     try:
         moment = datetime.datetime.fromisoformat(text)
@@ -14,13 +14,13 @@ def parse(text: str) -> datetime.datetime | None:
     return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
 
 
-def parse_seconds(text: str) -> float:
+def parse_rfc3339_seconds(text: str) -> float:
     """Return an RFC 3339 time in seconds since 1970; -inf for a text that is none."""
-    moment = parse(text)
+    moment = parse_rfc3339(text)
     return float("-inf") if moment is None else moment.timestamp()
 
 
-def find_problem(text: str | None) -> str:
+def find_time_problem(text: str | None) -> str:
     """Return the problem of a time, "" if it is valid."""
-    is_time = text is None or parse(text) is not None
+    is_time = text is None or parse_rfc3339(text) is not None
     return "" if is_time else f"`{text}` is not a time such as `2026-01-31T12:00:00Z`"

@@ -24,17 +24,17 @@ class Disk:
     identity: tuple[str, ...]
     is_read_only: bool
 
-    def conflicts(self, other: Disk) -> bool:
+    def conflicts_with(self, other: Disk) -> bool:
         """Return whether pods that mount the two cannot be on one node."""
         return self.identity == other.identity and not (self.is_read_only and other.is_read_only)
 
 
-def disks_of(volumes: Iterable[objects.Volume]) -> tuple[Disk, ...]:
+def list_pod_disks(volumes: Iterable[objects.Volume]) -> tuple[Disk, ...]:
     """Return the disks among the volumes of a pod, in order."""
-    return tuple(disk for volume in volumes for disk in _disks_of(volume))
+    return tuple(disk for volume in volumes for disk in _list_volume_disks(volume))
 
 
-def _disks_of(volume: objects.Volume) -> Iterator[Disk]:
+def _list_volume_disks(volume: objects.Volume) -> Iterator[Disk]:
     gce, ebs = volume.gce_persistent_disk, volume.aws_elastic_block_store
     if gce is not None:
         yield Disk(("gce", gce.pd_name), gce.read_only)
@@ -55,7 +55,7 @@ class DiskColumns:
         """Start with no disk mounted."""
         self._columns: dict[Disk, count_column.CountColumn] = {}
 
-    def count(self, row: int, disks: Iterable[Disk], change: int) -> None:
+    def count_disk_mounts(self, row: int, disks: Iterable[Disk], change: int) -> None:
         """Add `change` (1 or -1) mounts of `disks` on one node."""
         for disk in disks:
             column = self._columns.setdefault(disk, count_column.CountColumn())
@@ -63,12 +63,12 @@ class DiskColumns:
             if column.total == 0:
                 del self._columns[disk]
 
-    def conflicts(self, disks: Iterable[Disk], size: int) -> npt.NDArray[np.bool_]:
+    def find_disk_conflicts(self, disks: Iterable[Disk], size: int) -> npt.NDArray[np.bool_]:
         """Return bool (N,): the nodes on which a pod mounts one of `disks` so that no other can."""
         taken = np.zeros(size, np.bool_)
         for disk in disks:
             for other in (Disk(disk.identity, mode) for mode in (True, False)):
                 column = self._columns.get(other)
-                if column is not None and disk.conflicts(other):
+                if column is not None and disk.conflicts_with(other):
                     taken |= column.get_counts(size) > 0
         return taken

@@ -27,12 +27,12 @@ class NominatedPods:
 
     def nominate(self, info: pod_shape.PodInfo, node_name: str) -> None:
         """Nominate a pod to a node, and to no other any more."""
-        self.remove(info.uid)
+        self.remove_nomination(info.uid)
         if node_name:
             self._node_of[info.uid] = node_name
             self._pods_on.setdefault(node_name, {})[info.uid] = info
 
-    def update(self, old: pod_shape.PodInfo, new: pod_shape.PodInfo) -> None:
+    def update_nominated_pod(self, old: pod_shape.PodInfo, new: pod_shape.PodInfo) -> None:
         """Follow an update of a waiting pod.
 
         A nomination that only this process knows yet outlives updates that say nothing about one.
@@ -44,7 +44,7 @@ class NominatedPods:
         else:
             self.nominate(new, self._node_of.get(new.uid, ""))
 
-    def remove(self, uid: str) -> str | None:
+    def remove_nomination(self, uid: str) -> str | None:
         """Drop the nomination of a pod, if it has one; return to which node it was."""
         node_name = self._node_of.pop(uid, None)
         if node_name is not None:
@@ -54,11 +54,11 @@ class NominatedPods:
                 del self._pods_on[node_name]
         return node_name
 
-    def node_of(self, uid: str) -> str | None:
+    def get_nominated_node(self, uid: str) -> str | None:
         """Return the node to which a pod is nominated."""
         return self._node_of.get(uid)
 
-    def pods_on(self, node_name: str) -> list[pod_shape.PodInfo]:
+    def get_nominated_pods(self, node_name: str) -> list[pod_shape.PodInfo]:
         """Return the pods nominated to a node, oldest nomination first."""
         return list(self._pods_on.get(node_name, {}).values())
 
@@ -67,7 +67,7 @@ class NominatedPods:
 
         Else a pod that is tried again soon would make room for itself on a second node.
         """
-        node_name = self.node_of(info.uid)
+        node_name = self.get_nominated_node(info.uid)
         if node_name is None or node_name == info.pod.status.nominated_node_name:
             return info
         told = msgspec.structs.replace(info.pod.status, nominated_node_name=node_name)

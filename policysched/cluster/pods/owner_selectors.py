@@ -33,7 +33,7 @@ class OwnerSelectors:
         """Grows with every change."""
         self._selectors: dict[tuple[OwnerKind, str], dict[str, selectors.Selector]] = {}
 
-    def set(
+    def set_selector(
         self, kind: OwnerKind, namespace: str, name: str, selector: selectors.Selector | None
     ) -> None:
         """Keep the selector of one object; None when the object is gone or selects nothing."""
@@ -46,7 +46,7 @@ class OwnerSelectors:
             by_name[name] = selector
         self.generation += 1
 
-    def selector_for(self, shape: pod_shape.PodShape) -> selectors.Selector:
+    def get_owner_selector(self, shape: pod_shape.PodShape) -> selectors.Selector:
         """Return what the services of the pod and its controller select, all of it together.
 
         Without any of these it is the selector of everything. What a ReplicationController says of
@@ -64,4 +64,4 @@ class OwnerSelectors:
                 keys = {r.key for r in own}
                 found = [r for r in found if r.key not in keys]
             found += own
-        return selectors.EVERYTHING.and_also(*found) if found else selectors.EVERYTHING
+        return selectors.EVERYTHING.add_requirements(*found) if found else selectors.EVERYTHING

@@ -59,9 +59,9 @@ class PodResourceRequests:
     scored: Mapping[str, int]
 
 
-def amount(resource: str, text: objects.Quantity) -> int:
+def parse_amount(resource: str, text: objects.Quantity) -> int:
     """Return a quantity of `resource` as int64: milli-CPU for cpu, else whole units."""
-    return quantity.milli_value(text) if resource == CPU else quantity.value(text)
+    return quantity.parse_milli_units(text) if resource == CPU else quantity.parse_whole_units(text)
 
 
 def is_extended_resource(name: str) -> bool:
@@ -81,9 +81,9 @@ def is_scalar_resource(name: str) -> bool:
     )
 
 
-def pod_requests(pod: objects.Pod) -> PodResourceRequests:
+def compute_pod_requests(pod: objects.Pod) -> PodResourceRequests:
     """Return what the pod requests: containers, init containers, pod level and overhead."""
-    pod_level = _pod_level(pod)
+    pod_level = _get_pod_level_requests(pod)
     exact = _sum_with_overhead(pod, {}, pod_level)
     defaults = _DEFAULTS
     if pod_level:
@@ -91,14 +91,14 @@ def pod_requests(pod: objects.Pod) -> PodResourceRequests:
     nonzero = _sum_with_overhead(pod, defaults, pod_level)
     scored = _sum_with_overhead(pod, _DEFAULTS, {})
     return PodResourceRequests(
-        amounts=_rounded(exact),
-        nonzero_cpu_milli=_rounded(nonzero).get(CPU, 0),
-        nonzero_memory_bytes=_rounded(nonzero).get(MEMORY, 0),
-        scored=_rounded(scored),
+        amounts=_round_amounts(exact),
+        nonzero_cpu_milli=_round_amounts(nonzero).get(CPU, 0),
+        nonzero_memory_bytes=_round_amounts(nonzero).get(MEMORY, 0),
+        scored=_round_amounts(scored),
     )
 
 
-def pod_limits(pod: objects.Pod) -> Amounts:
+def compute_pod_limits(pod: objects.Pod) -> Amounts:
     """Return what the pod is limited to; a resource that is not in it has no limit.
 
     Of cpu, memory and ephemeral storage there is a limit only if every container, init containers
@@ -110,110 +110,122 @@ def pod_limits(pod: objects.Pod) -> Amounts:
     """
     total: Amounts = {}
     for container in pod.spec.containers:
-        _add(total, _exact(container.resources.limits))
+        _add_amounts(total, _parse_exact_amounts(container.resources.limits))
     sidecars: Amounts = {}
     peak: Amounts = {}
     for container in pod.spec.init_containers:
-        wanted = _exact(container.resources.limits)
+        wanted = _parse_exact_amounts(container.resources.limits)
         if container.restart_policy == "Always":
-            _add(total, wanted)
-            _add(sidecars, wanted)
-            _raise_to(peak, sidecars)
+            _add_amounts(total, wanted)
+            _add_amounts(sidecars, wanted)
+            _raise_to_floor(peak, sidecars)
         else:
-            _add(wanted, sidecars)
-            _raise_to(peak, wanted)
-    _raise_to(total, peak)
+            _add_amounts(wanted, sidecars)
+            _raise_to_floor(peak, wanted)
+    _raise_to_floor(total, peak)
     for name in _NATIVE:
-        if not all(_exact(c.resources.limits).get(name) for c in _all_containers(pod)):
+        if not all(
+            _parse_exact_amounts(c.resources.limits).get(name) for c in _list_all_containers(pod)
+        ):
             total.pop(name, None)
     if pod.spec.resources is not None:
-        total.update(_supported(_exact(pod.spec.resources.limits)))
-    _add(total, {r: v for r, v in _exact(pod.spec.overhead).items() if r in total})
-    return _rounded(total)
+        total.update(_select_supported_amounts(_parse_exact_amounts(pod.spec.resources.limits)))
+    _add_amounts(
+        total, {r: v for r, v in _parse_exact_amounts(pod.spec.overhead).items() if r in total}
+    )
+    return _round_amounts(total)
 
 
-def limit(limits: Amounts, resource: str) -> int | None:
+def get_resource_limit(limits: Amounts, resource: str) -> int | None:
     """Return what `limits` of a pod say of a resource; None for no limit."""
     return limits.get(resource, None if resource in (*_NATIVE, "pods") else 0)
 
 
-def _all_containers(pod: objects.Pod) -> Iterator[objects.Container]:
+def _list_all_containers(pod: objects.Pod) -> Iterator[objects.Container]:
     yield from pod.spec.init_containers
     yield from pod.spec.containers
 
 
-def resized(pod: objects.Pod) -> list[tuple[str, Amounts]]:
+def compute_resized_requests(pod: objects.Pod) -> list[tuple[str, Amounts]]:
     """Return what a running pod holds where that differs from its spec (in-place resize).
 
     The pairs name a container, or "" for the pod level, and amounts in billionths. Most running
     pods hold exactly what their spec says, whatever their status repeats.
     """
-    if pod.status.resources is None and all(s.resources is None for s in _statuses(pod)):
+    if pod.status.resources is None and all(
+        s.resources is None for s in _get_container_statuses(pod)
+    ):
         return []
     requested = [
-        (c.name, _exact(c.resources.requests), _container_requests(pod, c))
-        for c in (*pod.spec.containers, *_sidecars(pod))
+        (c.name, _parse_exact_amounts(c.resources.requests), _compute_container_requests(pod, c))
+        for c in (*pod.spec.containers, *_list_sidecars(pod))
     ]
     if pod.spec.resources is not None:
-        requested.append(("", _supported(_exact(pod.spec.resources.requests)), _pod_level(pod)))
+        requested.append(
+            (
+                "",
+                _select_supported_amounts(_parse_exact_amounts(pod.spec.resources.requests)),
+                _get_pod_level_requests(pod),
+            )
+        )
     return [(name, held) for name, spec, held in requested if held != spec]
 
 
 def _sum_with_overhead(
     pod: objects.Pod, defaults: Mapping[str, int], pod_level: Mapping[str, int]
 ) -> Amounts:
-    total = _containers(pod, defaults)
+    total = _sum_container_requests(pod, defaults)
     total.update(pod_level)
-    _add(total, _exact(pod.spec.overhead))
+    _add_amounts(total, _parse_exact_amounts(pod.spec.overhead))
     return total
 
 
-def _containers(pod: objects.Pod, defaults: Mapping[str, int]) -> Amounts:
+def _sum_container_requests(pod: objects.Pod, defaults: Mapping[str, int]) -> Amounts:
     """Return the larger of what containers need together and what starting up needs at its peak."""
     total: Amounts = {}
     for container in pod.spec.containers:
-        _add(total, dict(defaults) | _container_requests(pod, container))
+        _add_amounts(total, dict(defaults) | _compute_container_requests(pod, container))
     sidecars: Amounts = {}
     peak: Amounts = {}
     for container in pod.spec.init_containers:
         if container.restart_policy == "Always":
-            wanted = dict(defaults) | _container_requests(pod, container)
-            _add(total, wanted)
-            _add(sidecars, wanted)
-            _raise_to(peak, sidecars)
+            wanted = dict(defaults) | _compute_container_requests(pod, container)
+            _add_amounts(total, wanted)
+            _add_amounts(sidecars, wanted)
+            _raise_to_floor(peak, sidecars)
         else:
-            wanted = dict(defaults) | _exact(container.resources.requests)
-            _add(wanted, sidecars)
-            _raise_to(peak, wanted)
-    _raise_to(total, peak)
+            wanted = dict(defaults) | _parse_exact_amounts(container.resources.requests)
+            _add_amounts(wanted, sidecars)
+            _raise_to_floor(peak, wanted)
+    _raise_to_floor(total, peak)
     return total
 
 
 # --- in-place resize -----------------------------------------------------------------------------
 
 
-def _container_requests(pod: objects.Pod, container: objects.Container) -> Amounts:
+def _compute_container_requests(pod: objects.Pod, container: objects.Container) -> Amounts:
     """Return what a container holds, given what its status says was granted."""
-    spec = _exact(container.resources.requests)
-    held = next((s for s in _statuses(pod) if s.name == container.name), None)
+    spec = _parse_exact_amounts(container.resources.requests)
+    held = next((s for s in _get_container_statuses(pod) if s.name == container.name), None)
     if held is None or held.resources is None:
         return spec
-    return _held(pod, spec, held.resources.requests, held.allocated_resources)
+    return _compute_held_amounts(pod, spec, held.resources.requests, held.allocated_resources)
 
 
-def _pod_level(pod: objects.Pod) -> Amounts:
+def _get_pod_level_requests(pod: objects.Pod) -> Amounts:
     """Return the pod-level requests; these replace the sums of cpu, memory and huge pages."""
     if pod.spec.resources is None:
         return {}
-    spec = _exact(pod.spec.resources.requests)
+    spec = _parse_exact_amounts(pod.spec.resources.requests)
     granted = pod.status.resources
     if granted is None:
-        return _supported(spec)
-    held = _held(pod, spec, granted.requests, pod.status.allocated_resources)
-    return {name: held.get(name, 0) for name in _supported(spec)}
+        return _select_supported_amounts(spec)
+    held = _compute_held_amounts(pod, spec, granted.requests, pod.status.allocated_resources)
+    return {name: held.get(name, 0) for name in _select_supported_amounts(spec)}
 
 
-def _held(
+def _compute_held_amounts(
     pod: objects.Pod,
     spec: Amounts,
     actuated: objects.ResourceList,
@@ -224,8 +236,8 @@ def _held(
     Source: `resource/helpers.go`, determineEffectiveRequests.
     """
     total = {} if _is_resize_infeasible(pod) else dict(spec)
-    _raise_to(total, _exact(actuated))
-    _raise_to(total, _exact(allocated))
+    _raise_to_floor(total, _parse_exact_amounts(actuated))
+    _raise_to_floor(total, _parse_exact_amounts(allocated))
     return total
 
 
@@ -234,19 +246,19 @@ def _is_resize_infeasible(pod: objects.Pod) -> bool:
     return next((c.reason == "Infeasible" for c in pending), False)
 
 
-def _statuses(pod: objects.Pod) -> Iterator[objects.ContainerStatus]:
+def _get_container_statuses(pod: objects.Pod) -> Iterator[objects.ContainerStatus]:
     yield from pod.status.init_container_statuses
     yield from pod.status.container_statuses
 
 
-def _sidecars(pod: objects.Pod) -> Iterable[objects.Container]:
+def _list_sidecars(pod: objects.Pod) -> Iterable[objects.Container]:
     return (c for c in pod.spec.init_containers if c.restart_policy == "Always")
 
 
 # --- amounts in billionths -----------------------------------------------------------------------
 
 
-def _supported(amounts: Amounts) -> Amounts:
+def _select_supported_amounts(amounts: Amounts) -> Amounts:
     return {
         name: value
         for name, value in amounts.items()
@@ -254,17 +266,17 @@ def _supported(amounts: Amounts) -> Amounts:
     }
 
 
-def _exact(resources: objects.ResourceList) -> Amounts:
-    return {name: _nano(str(text)) for name, text in resources.items()}
+def _parse_exact_amounts(resources: objects.ResourceList) -> Amounts:
+    return {name: _parse_nano_units(str(text)) for name, text in resources.items()}
 
 
 @functools.lru_cache(maxsize=65536)
-def _nano(text: str) -> int:
-    exact = quantity.parse(text)
+def _parse_nano_units(text: str) -> int:
+    exact = quantity.parse_quantity(text)
     return -(-exact.numerator * _NANO // exact.denominator)
 
 
-def _rounded(amounts: Amounts) -> Amounts:
+def _round_amounts(amounts: Amounts) -> Amounts:
     return {
         name: min(int64.MAX, -(-value // (_NANO_OF_MILLI if name == CPU else _NANO)))
         for name, value in amounts.items()
@@ -272,11 +284,11 @@ def _rounded(amounts: Amounts) -> Amounts:
     }
 
 
-def _add(total: Amounts, more: Mapping[str, int]) -> None:
+def _add_amounts(total: Amounts, more: Mapping[str, int]) -> None:
     for name, value in more.items():
         total[name] = total.get(name, 0) + value
 
 
-def _raise_to(total: Amounts, floor: Mapping[str, int]) -> None:
+def _raise_to_floor(total: Amounts, floor: Mapping[str, int]) -> None:
     for name, value in floor.items():
         total[name] = max(total.get(name, 0), value)

@@ -135,10 +135,10 @@ class PodShape:
         self.namespace = pod.metadata.namespace
         self.labels = pod.metadata.labels
         self.annotations = annotations
-        self.owner = _controller(pod)
+        self.owner = _find_controller(pod)
         self.spec = pod.spec
-        self.requests = pod_requests.pod_requests(pod)
-        self.has_volumes = any(_is_storage(v) for v in pod.spec.volumes)
+        self.requests = pod_requests.compute_pod_requests(pod)
+        self.has_volumes = any(_is_storage_volume(v) for v in pod.spec.volumes)
         self._pod_name = pod.metadata.name  # read only where the shape is of this pod alone
 
     @functools.cached_property
@@ -149,8 +149,8 @@ class PodShape:
 
     @functools.cached_property
     def limits(self) -> pod_requests.Amounts:
-        """What pods are limited to, see `pod_requests.pod_limits`."""
-        return pod_requests.pod_limits(objects.Pod(objects.ObjectMeta(), self.spec))
+        """What pods are limited to, see `pod_requests.compute_pod_limits`."""
+        return pod_requests.compute_pod_limits(objects.Pod(objects.ObjectMeta(), self.spec))
 
     @property
     def priority(self) -> int:
@@ -171,7 +171,9 @@ class PodShape:
         required = affinity.required_during_scheduling_ignored_during_execution
         if required is None:
             return None
-        return tuple(node_term(t) for t in required.node_selector_terms if not _is_empty(t))
+        return tuple(
+            make_node_term(t) for t in required.node_selector_terms if not _is_empty_term(t)
+        )
 
     @functools.cached_property
     def preferred_node_terms(self) -> tuple[tuple[NodeTerm, int], ...]:
@@ -179,26 +181,26 @@ class PodShape:
         affinity = self._affinity.node_affinity
         preferred = affinity and affinity.preferred_during_scheduling_ignored_during_execution
         return tuple(
-            (node_term(p.preference), p.weight)
+            (make_node_term(p.preference), p.weight)
             for p in preferred or ()
-            if p.weight and not _is_empty(p.preference)
+            if p.weight and not _is_empty_term(p.preference)
         )
 
     @functools.cached_property
     def affinity_terms(self) -> tuple[AffinityTerm, ...]:
         """Required pod affinity."""
-        return self._required_terms(self._affinity.pod_affinity)
+        return self._make_required_terms(self._affinity.pod_affinity)
 
     @functools.cached_property
     def anti_affinity_terms(self) -> tuple[AffinityTerm, ...]:
         """Required pod anti-affinity."""
-        return self._required_terms(self._affinity.pod_anti_affinity)
+        return self._make_required_terms(self._affinity.pod_anti_affinity)
 
     @functools.cached_property
     def preferred_terms(self) -> tuple[WeightedAffinityTerm, ...]:
         """Preferred pod affinity (positive weights) and anti-affinity (negative weights)."""
-        attract = self._preferred_terms(self._affinity.pod_affinity, 1)
-        repel = self._preferred_terms(self._affinity.pod_anti_affinity, -1)
+        attract = self._make_preferred_terms(self._affinity.pod_affinity, 1)
+        repel = self._make_preferred_terms(self._affinity.pod_anti_affinity, -1)
         return attract + repel
 
     @functools.cached_property
@@ -218,25 +220,25 @@ class PodShape:
         containers = (*self.spec.init_containers, *self.spec.containers)
         volumes = (v.image for v in self.spec.volumes if v.image is not None)
         names = (*(c.image for c in containers), *(v.reference for v in volumes))
-        return tuple(normalized_image_name(name) for name in names)
+        return tuple(normalise_image_name(name) for name in names)
 
     @functools.cached_property
     def claims(self) -> tuple[ClaimUse, ...]:
         """The claims that its volumes are, in their order, with repeats."""
-        uses = (self._claim_use(volume) for volume in self.spec.volumes)
+        uses = (self._make_claim_use(volume) for volume in self.spec.volumes)
         return tuple(use for use in uses if use is not None)
 
     @functools.cached_property
     def disks(self) -> tuple[legacy_disks.Disk, ...]:
         """The disks that it mounts without a claim."""
-        return legacy_disks.disks_of(self.spec.volumes)
+        return legacy_disks.list_pod_disks(self.spec.volumes)
 
     @functools.cached_property
     def workload(self) -> str:
         """What `sameWorkload` compares: the controller's uid, else the pod-template-hash."""
         return self.owner.uid if self.owner else self.labels.get(_POD_HASH_LABEL, "")
 
-    def _claim_use(self, volume: objects.Volume) -> ClaimUse | None:
+    def _make_claim_use(self, volume: objects.Volume) -> ClaimUse | None:
         claim = volume.persistent_volume_claim
         if claim is not None:
             return ClaimUse(volume.name, claim.claim_name, claim.read_only)
@@ -247,31 +249,33 @@ class PodShape:
     @property
     def own_name(self) -> str:
         """The pod's name where the shape is of this pod alone, else ""."""
-        return self._pod_name if _is_single(self.spec) else ""
+        return self._pod_name if _depends_on_own_name(self.spec) else ""
 
     @property
     def _affinity(self) -> objects.Affinity:
         return self.spec.affinity or objects.Affinity()
 
-    def _required_terms(self, affinity: objects.PodAffinity | None) -> tuple[AffinityTerm, ...]:
+    def _make_required_terms(
+        self, affinity: objects.PodAffinity | None
+    ) -> tuple[AffinityTerm, ...]:
         if affinity is None:
             return ()
         terms = affinity.required_during_scheduling_ignored_during_execution
-        if not all(map(_is_readable, terms)):
+        if not all(map(_has_readable_selectors, terms)):
             return ()
-        return tuple(affinity_term(t, self.namespace) for t in terms)
+        return tuple(make_affinity_term(t, self.namespace) for t in terms)
 
-    def _preferred_terms(
+    def _make_preferred_terms(
         self, affinity: objects.PodAffinity | None, sign: int
     ) -> tuple[WeightedAffinityTerm, ...]:
         if affinity is None:
             return ()
         weighted = affinity.preferred_during_scheduling_ignored_during_execution
-        if not all(_is_readable(w.pod_affinity_term) for w in weighted):
+        if not all(_has_readable_selectors(w.pod_affinity_term) for w in weighted):
             return ()
         return tuple(
             WeightedAffinityTerm(
-                affinity_term(w.pod_affinity_term, self.namespace), sign * w.weight
+                make_affinity_term(w.pod_affinity_term, self.namespace), sign * w.weight
             )
             for w in weighted
         )
@@ -322,7 +326,7 @@ class PodShapes:
         self._limit = limit
         self._encoder = msgspec.json.Encoder(order="sorted")
 
-    def read_annotations(self, keys: frozenset[str]) -> frozenset[str]:
+    def choose_read_annotations(self, keys: frozenset[str]) -> frozenset[str]:
         """Go by the annotations with these keys from now on.
 
         Returns:
@@ -334,42 +338,42 @@ class PodShapes:
 
     def make_info(self, pod: objects.Pod) -> PodInfo:
         """Return `pod` with its shape."""
-        return PodInfo(pod, self.intern(pod))
+        return PodInfo(pod, self.intern_shape(pod))
 
-    def intern(self, pod: objects.Pod) -> PodShape:
+    def intern_shape(self, pod: objects.Pod) -> PodShape:
         """Return the shape of `pod`, the same object for all equal pods."""
-        annotations = self._read_annotations(pod)
-        signature = self._signature(pod, annotations)
+        annotations = self._select_read_annotations(pod)
+        signature = self._compute_signature(pod, annotations)
         shape = self._recent.get(signature)
         if shape is not None:
             self._recent.move_to_end(signature)
             return shape
         shape = self._in_use.get(signature)
         if shape is None:
-            shape = PodShape(_without_node(pod), annotations, next(_INDEXES))
+            shape = PodShape(_drop_node_name(pod), annotations, next(_INDEXES))
             self._in_use[signature] = shape
         self._recent[signature] = shape
         if len(self._recent) > self._limit:
             self._recent.popitem(last=False)
         return shape
 
-    def _read_annotations(self, pod: objects.Pod) -> dict[str, str]:
+    def _select_read_annotations(self, pod: objects.Pod) -> dict[str, str]:
         if not self._annotation_keys:
             return {}
         return {k: v for k, v in pod.metadata.annotations.items() if k in self._annotation_keys}
 
-    def _signature(self, pod: objects.Pod, annotations: dict[str, str]) -> bytes:
-        spec = shared_spec(pod.spec)
+    def _compute_signature(self, pod: objects.Pod, annotations: dict[str, str]) -> bytes:
+        spec = make_shared_spec(pod.spec)
         meta = pod.metadata
-        owner = _controller(pod)
-        held = pod_requests.resized(pod)
-        single = (meta.name, meta.uid) if _is_single(spec) else None
+        owner = _find_controller(pod)
+        held = pod_requests.compute_resized_requests(pod)
+        single = (meta.name, meta.uid) if _depends_on_own_name(spec) else None
         return self._encoder.encode(
             (meta.namespace, meta.labels, annotations, owner, spec, held, single)
         )
 
 
-def shared_spec(spec: objects.PodSpec) -> objects.PodSpec:
+def make_shared_spec(spec: objects.PodSpec) -> objects.PodSpec:
     """Return the spec without what differs between pods of one workload and nobody reads.
 
     Volumes of other kinds than those decoded go: every pod of a service account has a
@@ -381,16 +385,16 @@ def shared_spec(spec: objects.PodSpec) -> objects.PodSpec:
     return msgspec.structs.replace(spec, node_name="", volumes=volumes)
 
 
-def _is_single(spec: objects.PodSpec) -> bool:
+def _depends_on_own_name(spec: objects.PodSpec) -> bool:
     """Whether what scheduling reads depends on the pod's own name and uid."""
     return bool(spec.volumes) and any(v.ephemeral is not None for v in spec.volumes)
 
 
-def _is_storage(volume: objects.Volume) -> bool:
+def _is_storage_volume(volume: objects.Volume) -> bool:
     return volume != objects.Volume(name=volume.name, image=volume.image)
 
 
-def affinity_term(term: objects.PodAffinityTerm, namespace: str) -> AffinityTerm:
+def make_affinity_term(term: objects.PodAffinityTerm, namespace: str) -> AffinityTerm:
     """Return the canonical term; without namespaces and selector it means the pod's own namespace.
 
     Source: `pkg/scheduler/framework/types.go`, getNamespacesFromPodAffinityTerm.
@@ -406,7 +410,7 @@ def affinity_term(term: objects.PodAffinityTerm, namespace: str) -> AffinityTerm
     )
 
 
-def _is_readable(term: objects.PodAffinityTerm) -> bool:
+def _has_readable_selectors(term: objects.PodAffinityTerm) -> bool:
     """Whether Kubernetes can read both selectors; else no term of the same kind counts.
 
     Source: `k8s.io/kube-scheduler/framework`, GetAffinityTerms.
@@ -415,7 +419,7 @@ def _is_readable(term: objects.PodAffinityTerm) -> bool:
     return not any(selector_errors.find_label_selector_error(s) for s in selected)
 
 
-def node_term(term: objects.NodeSelectorTerm) -> NodeTerm:
+def make_node_term(term: objects.NodeSelectorTerm) -> NodeTerm:
     """Return the canonical node selector term; an unknown operator makes it match nothing."""
     labels = objects.LabelSelector(match_expressions=term.match_expressions)
     fields = [selectors.from_requirement(f) for f in term.match_fields]
@@ -425,7 +429,7 @@ def node_term(term: objects.NodeSelectorTerm) -> NodeTerm:
     return NodeTerm(selectors.from_label_selector(labels), known)
 
 
-def normalized_image_name(name: str) -> str:
+def normalise_image_name(name: str) -> str:
     """Return the image name with `:latest` added when it has neither tag nor digest.
 
     Source: plugins/imagelocality/image_locality.go, normalizedImageName.
@@ -433,13 +437,13 @@ def normalized_image_name(name: str) -> str:
     return name if name.rfind(":") > name.rfind("/") else name + ":latest"
 
 
-def _is_empty(term: objects.NodeSelectorTerm) -> bool:
+def _is_empty_term(term: objects.NodeSelectorTerm) -> bool:
     return not term.match_expressions and not term.match_fields
 
 
-def _controller(pod: objects.Pod) -> objects.OwnerReference | None:
+def _find_controller(pod: objects.Pod) -> objects.OwnerReference | None:
     return next((o for o in pod.metadata.owner_references if o.controller), None)
 
 
-def _without_node(pod: objects.Pod) -> objects.Pod:
+def _drop_node_name(pod: objects.Pod) -> objects.Pod:
     return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, node_name=""))

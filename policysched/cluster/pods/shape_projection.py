@@ -16,7 +16,7 @@ _ENCODER = msgspec.json.Encoder(order="sorted")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Projection:
+class ShapeProjection:
     """What is read of an incoming pod besides its namespace, spec and requests.
 
     Attributes:
@@ -27,7 +27,7 @@ class Projection:
     label_keys: frozenset[str] = frozenset()
     reads_workload: bool = False
 
-    def key(self, shape: pod_shape.PodShape) -> bytes:
+    def make_projection_key(self, shape: pod_shape.PodShape) -> bytes:
         """Return what is equal for shapes that differ in nothing that is read.
 
         Annotations are as few as shapes have; of the owner the kind is read.
@@ -39,7 +39,7 @@ class Projection:
                 shape.annotations,
                 shape.owner.kind if shape.owner else None,
                 shape.workload if self.reads_workload else "",
-                pod_shape.shared_spec(shape.spec),
+                pod_shape.make_shared_spec(shape.spec),
                 shape.requests,
                 shape.own_name,
             )

@@ -54,19 +54,19 @@ class AssumedObjects(Generic[ObjectT]):
     def get(self, name: str, namespace: str = "") -> ObjectT | None:
         """Return an object as it is assumed to be, None when there is none of that name."""
         told = self._store.get(name, namespace)
-        return None if told is None else self._newest(told)
+        return None if told is None else self._get_newest_object(told)
 
     def list_group(self, key: str) -> Sequence[ObjectT]:
         """Return the objects of one group of the store, as they are assumed to be."""
         told = self._store.list_group(key)
-        return [self._newest(item) for item in told] if self._assumed else told
+        return [self._get_newest_object(item) for item in told] if self._assumed else told
 
     @property
     def cursor(self) -> tuple[int, int]:
         """What `changed_since` takes."""
         return self._store.changes.generation, self._changes.generation
 
-    def changed_since(self, moment: tuple[int, int]) -> set[tuple[str, str]] | None:
+    def list_changes_since(self, moment: tuple[int, int]) -> set[tuple[str, str]] | None:
         """Return (namespace, name) of what was told or assumed since; None when unknown by now."""
         told, assumed = (
             self._store.changes.list_changes_since(moment[0]),
@@ -77,25 +77,25 @@ class AssumedObjects(Generic[ObjectT]):
     def assume(self, item: ObjectT) -> None:
         """Take an object for `item`, until it is restored or the API server tells of a change."""
         self._forget_outdated()
-        self._assumed[_key(item)] = item
-        self._changes.touch(_key(item))
+        self._assumed[_make_object_key(item)] = item
+        self._changes.note_changed_item(_make_object_key(item))
 
     def restore(self, item: ObjectT) -> None:
         """Give up what is assumed about the version that `item` has, if anything is."""
-        assumed = self._assumed.get(_key(item))
-        if assumed is not None and _same_version(assumed, item):
-            del self._assumed[_key(item)]
-            self._changes.touch(_key(item))
+        assumed = self._assumed.get(_make_object_key(item))
+        if assumed is not None and _have_same_version(assumed, item):
+            del self._assumed[_make_object_key(item)]
+            self._changes.note_changed_item(_make_object_key(item))
 
-    def _newest(self, told: ObjectT) -> ObjectT:
-        assumed = self._assumed.get(_key(told))
-        return told if assumed is None or not _same_version(assumed, told) else assumed
+    def _get_newest_object(self, told: ObjectT) -> ObjectT:
+        assumed = self._assumed.get(_make_object_key(told))
+        return told if assumed is None or not _have_same_version(assumed, told) else assumed
 
     def _forget_outdated(self) -> None:
         for key, assumed in list(self._assumed.items()):
             namespace, name = key
             told = self._store.get(name, namespace)
-            if told is None or not _same_version(assumed, told):
+            if told is None or not _have_same_version(assumed, told):
                 del self._assumed[key]
 
 
@@ -117,11 +117,11 @@ class AssumedVolumes:
         self.claims = AssumedObjects(claims)
 
 
-def _key(item: ObjectT) -> tuple[str, str]:
+def _make_object_key(item: ObjectT) -> tuple[str, str]:
     return item.metadata.namespace, item.metadata.name
 
 
-def _same_version(one: ObjectT, other: ObjectT) -> bool:
+def _have_same_version(one: ObjectT, other: ObjectT) -> bool:
     return (one.metadata.resource_version, one.metadata.uid) == (
         other.metadata.resource_version,
         other.metadata.uid,

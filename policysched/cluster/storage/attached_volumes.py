@@ -34,7 +34,7 @@ _WATCHED: tuple[type[storage_objects.StorageObject], ...] = (
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Row:
+class _NodeVolumeCounts:
     """What was counted for one node.
 
     Attributes:
@@ -54,7 +54,7 @@ class _Row:
     counted_from: frozenset[csi_volumes.Dependency] = frozenset()
 
 
-_EMPTY = _Row()
+_EMPTY = _NodeVolumeCounts()
 
 
 class AttachedVolumes:
@@ -69,7 +69,7 @@ class AttachedVolumes:
         self.stored = stored
         self.problems: dict[int, str] = {}
         self._nodes = nodes
-        self._rows: list[_Row] = []
+        self._rows: list[_NodeVolumeCounts] = []
         self._has_csi_node = count_column.CountColumn()
         self._limited_drivers = count_column.CountColumn()
         self._limits = _ColumnsByDriver()
@@ -94,7 +94,7 @@ class AttachedVolumes:
         """Return bool (N,): the nodes with a limit for any driver."""
         return self._limited_drivers.get_counts(self._nodes.size) > 0
 
-    def would_exceed(
+    def find_exceeding_nodes(
         self, driver: str, volumes: Iterable[csi_migration.CSIVolumeIdentity]
     ) -> columns.BoolArray:
         """Return bool (N,): the nodes for which `volumes`, all of `driver`, are too many.
@@ -106,7 +106,7 @@ class AttachedVolumes:
         new = frozenset(volumes)
         added = np.full(size, len(new), np.int64)
         for volume in new:
-            added[list(self._holders.rows(volume))] -= 1
+            added[list(self._holders.get_rows(volume))] -= 1
         limit = self._limits.get_counts(driver, size)
         after = self._counts.get_counts(driver, size) + added
         return (limit > 0) & (added > 0) & (after >= limit)
@@ -116,11 +116,11 @@ class AttachedVolumes:
     def refresh(self) -> None:
         """Count the rows for which something changed since the last time."""
         self._rows.extend([_EMPTY] * (self._nodes.size - len(self._rows)))
-        stale = self._stale_rows()
+        stale = self._find_stale_rows()
         for row in range(self._nodes.size) if stale is None else sorted(stale):
-            self._set(row, self._count(row))
+            self._set_row_counts(row, self._count_row_volumes(row))
 
-    def _stale_rows(self) -> set[int] | None:
+    def _find_stale_rows(self) -> set[int] | None:
         """Return the rows to be counted, None for all."""
         row_news = [follower.read_changes() for follower in self._row_news]
         object_news = {
@@ -131,13 +131,13 @@ class AttachedVolumes:
         stale = {row for rows in row_news for row in rows or ()}
         for kind, keys in object_news.items():
             for key in keys or ():
-                stale.update(self._rows_about(kind, key))
+                stale.update(self._find_rows_about_object(kind, key))
         return stale
 
-    def _rows_about(
+    def _find_rows_about_object(
         self, kind: type[storage_objects.StorageObject], key: tuple[str, str]
     ) -> Iterator[int]:
-        yield from self._dependents.rows((kind, key))
+        yield from self._dependents.get_rows((kind, key))
         node_name = ""
         if kind is storage_objects.CSINode:
             node_name = key[1]
@@ -148,7 +148,7 @@ class AttachedVolumes:
         if row is not None:
             yield row
 
-    def _count(self, row: int) -> _Row:
+    def _count_row_volumes(self, row: int) -> _NodeVolumeCounts:
         name = self._nodes.names[row]
         csi_node = self.stored.csi_nodes.get(name)
         if csi_node is None:
@@ -159,13 +159,13 @@ class AttachedVolumes:
             if driver.allocatable is not None and driver.allocatable.count is not None
         }
         if not limits:
-            return _Row(has_csi_node=True)
+            return _NodeVolumeCounts(has_csi_node=True)
         lookup = csi_volumes.RecordingLookup(self.stored)
-        held, problem = self._held(row, lookup)
-        counts = Counter(v.driver for v in held | self._attached(name, lookup))
-        return _Row(True, limits, counts, held, problem, frozenset(lookup.looked_for))
+        held, problem = self._find_pod_volumes(row, lookup)
+        counts = Counter(v.driver for v in held | self._find_attached_volumes(name, lookup))
+        return _NodeVolumeCounts(True, limits, counts, held, problem, frozenset(lookup.looked_for))
 
-    def _held(
+    def _find_pod_volumes(
         self, row: int, lookup: csi_volumes.RecordingLookup
     ) -> tuple[frozenset[csi_migration.CSIVolumeIdentity], str]:
         """Return the volumes of the row's pods, and the first problem with them."""
@@ -178,36 +178,36 @@ class AttachedVolumes:
                     return frozenset(held), found.text
         return frozenset(held), ""
 
-    def _attached(
+    def _find_attached_volumes(
         self, node_name: str, lookup: csi_volumes.RecordingLookup
     ) -> set[csi_migration.CSIVolumeIdentity]:
         """Return the volumes that attachments to the node name."""
         attached = set()
         for attachment in self.stored.attachments.list_group(node_name):
-            lookup.note(attachment)
+            lookup.note_object(attachment)
             spec = attachment.spec
             if not spec.attacher or spec.source.persistent_volume_name is None:
                 continue
-            volume = lookup.volume(spec.source.persistent_volume_name)
+            volume = lookup.find_volume(spec.source.persistent_volume_name)
             if volume is not None and volume.spec.csi is not None:
                 handle = volume.spec.csi.volume_handle
                 attached.add(csi_migration.CSIVolumeIdentity(spec.attacher, handle))
         return attached
 
-    def _set(self, row: int, new: _Row) -> None:
+    def _set_row_counts(self, row: int, new: _NodeVolumeCounts) -> None:
         old, self._rows[row] = self._rows[row], new
         self._has_csi_node.add(row, new.has_csi_node - old.has_csi_node)
         self._limited_drivers.add(row, len(new.limits) - len(old.limits))
-        self._limits.change(row, _limits_plus_one(old), _limits_plus_one(new))
-        self._counts.change(row, old.counts, new.counts)
-        self._holders.change(row, old.held, new.held)
-        self._dependents.change(row, old.counted_from, new.counted_from)
+        self._limits.change_row_counts(row, _encode_limits(old), _encode_limits(new))
+        self._counts.change_row_counts(row, old.counts, new.counts)
+        self._holders.change_row_keys(row, old.held, new.held)
+        self._dependents.change_row_keys(row, old.counted_from, new.counted_from)
         self.problems.pop(row, None)
         if new.problem:
             self.problems[row] = new.problem
 
 
-def _limits_plus_one(row: _Row) -> dict[str, int]:
+def _encode_limits(row: _NodeVolumeCounts) -> dict[str, int]:
     """Return limits so that 0 is left for "none"."""
     return {driver: limit + 1 for driver, limit in row.limits.items()}
 
@@ -223,7 +223,7 @@ class _ColumnsByDriver:
         column = self._columns.get(driver)
         return np.zeros(size, np.int64) if column is None else column.get_counts(size)
 
-    def change(self, row: int, old: Mapping[str, int], new: Mapping[str, int]) -> None:
+    def change_row_counts(self, row: int, old: Mapping[str, int], new: Mapping[str, int]) -> None:
         """Put the numbers of `new` in the place of those of `old`."""
         for driver in {*old, *new}:
             column = self._columns.setdefault(driver, count_column.CountColumn())
@@ -238,11 +238,11 @@ class _RowIndex(Generic[KeyT]):
     def __init__(self) -> None:
         self._rows: dict[KeyT, set[int]] = {}
 
-    def rows(self, key: KeyT) -> Iterable[int]:
+    def get_rows(self, key: KeyT) -> Iterable[int]:
         """Return the rows that have `key`; not to be kept."""
         return self._rows.get(key, ())
 
-    def change(self, row: int, old: frozenset[KeyT], new: frozenset[KeyT]) -> None:
+    def change_row_keys(self, row: int, old: frozenset[KeyT], new: frozenset[KeyT]) -> None:
         """Note that a row has `new` where it had `old`."""
         for key in new - old:
             self._rows.setdefault(key, set()).add(row)

@@ -62,7 +62,9 @@ class UntranslatableVolume:
     problem: str
 
 
-def plugin_of(source: objects.Volume | storage_objects.PersistentVolumeSpec) -> str | None:
+def find_in_tree_plugin(
+    source: objects.Volume | storage_objects.PersistentVolumeSpec,
+) -> str | None:
     """Return the in-tree plugin of a volume that has a CSI driver by now, None for others."""
     for field, plugin in _PLUGIN_OF.items():
         if getattr(source, field) is not None:
@@ -70,13 +72,15 @@ def plugin_of(source: objects.Volume | storage_objects.PersistentVolumeSpec) -> 
     return None
 
 
-def inline_volume(volume: objects.Volume) -> CSIVolumeIdentity | UntranslatableVolume | None:
+def translate_inline_volume(
+    volume: objects.Volume,
+) -> CSIVolumeIdentity | UntranslatableVolume | None:
     """Return what a volume of a pod is attached as; None when it is not counted."""
-    plugin = plugin_of(volume)
+    plugin = find_in_tree_plugin(volume)
     if plugin not in COUNTED:
         return None
     disk = volume.gce_persistent_disk
-    handle = _gce_handle(disk.pd_name, "") if disk is not None else _handle(volume)
+    handle = _make_gce_handle(disk.pd_name, "") if disk is not None else _make_volume_handle(volume)
     return (
         handle
         if isinstance(handle, UntranslatableVolume)
@@ -84,18 +88,18 @@ def inline_volume(volume: objects.Volume) -> CSIVolumeIdentity | UntranslatableV
     )
 
 
-def persistent_volume(
+def translate_persistent_volume(
     volume: storage_objects.PersistentVolume,
 ) -> CSIVolumeIdentity | UntranslatableVolume | None:
     """Return what an in-tree PersistentVolume is attached as; None when it is not counted."""
-    plugin = plugin_of(volume.spec)
+    plugin = find_in_tree_plugin(volume.spec)
     if plugin not in COUNTED:
         return None
     disk, labels = volume.spec.gce_persistent_disk, volume.metadata.labels
     if disk is not None:
-        handle = _gce_handle(disk.pd_name, labels.get(_BETA_ZONE) or labels.get(_ZONE, ""))
+        handle = _make_gce_handle(disk.pd_name, labels.get(_BETA_ZONE) or labels.get(_ZONE, ""))
     else:
-        handle = _handle(volume.spec)
+        handle = _make_volume_handle(volume.spec)
     return (
         handle
         if isinstance(handle, UntranslatableVolume)
@@ -103,20 +107,20 @@ def persistent_volume(
     )
 
 
-def _handle(
+def _make_volume_handle(
     source: objects.Volume | storage_objects.PersistentVolumeSpec,
 ) -> str | UntranslatableVolume:
     """Return the handle where it depends on the source alone."""
     if source.aws_elastic_block_store is not None:
-        return _ebs_handle(source.aws_elastic_block_store.volume_id)
+        return _make_ebs_handle(source.aws_elastic_block_store.volume_id)
     if source.azure_disk is not None:
-        return _azure_handle(source.azure_disk)
+        return _make_azure_handle(source.azure_disk)
     if source.cinder is not None:
         return source.cinder.volume_id
     return source.portworx_volume.volume_id if source.portworx_volume is not None else ""
 
 
-def _gce_handle(name: str, zone_label: str) -> str | UntranslatableVolume:
+def _make_gce_handle(name: str, zone_label: str) -> str | UntranslatableVolume:
     """Return the handle of a disk in a zone, of one that is in several, or of unknown whereabouts.
 
     Source: `gce_pd.go`, TranslateInTreePVToCSI.
@@ -124,13 +128,13 @@ def _gce_handle(name: str, zone_label: str) -> str | UntranslatableVolume:
     zones = zone_label.split(_ZONE_SEPARATOR)
     if len(zones) == 1:
         return f"projects/{_UNKNOWN}/zones/{zone_label or _UNKNOWN}/disks/{name}"
-    region = _gce_region(zones)
+    region = _find_gce_region(zones)
     if isinstance(region, UntranslatableVolume):
         return UntranslatableVolume(f"failed to get region from zones: {region.problem}")
     return f"projects/{_UNKNOWN}/regions/{region}/disks/{name}"
 
 
-def _gce_region(zones: list[str]) -> str | UntranslatableVolume:
+def _find_gce_region(zones: list[str]) -> str | UntranslatableVolume:
     """Return the region that all of the zones are in; `us-east1-b` is in `us-east1`."""
     regions = set()
     for zone in zones:
@@ -147,7 +151,7 @@ def _gce_region(zones: list[str]) -> str | UntranslatableVolume:
     return regions.pop()
 
 
-def _ebs_handle(volume_id: str) -> str | UntranslatableVolume:
+def _make_ebs_handle(volume_id: str) -> str | UntranslatableVolume:
     """Return the volume of `aws://zone/vol-1`, or what is not such an address as it is."""
     if not volume_id.startswith(_EBS_SCHEME):
         return volume_id
@@ -158,7 +162,7 @@ def _ebs_handle(volume_id: str) -> str | UntranslatableVolume:
     return UntranslatableVolume(f"failed to translate Kubernetes ID to EBS Volume ID {problem}")
 
 
-def _azure_handle(disk: volume_sources.AzureDisk) -> str | UntranslatableVolume:
+def _make_azure_handle(disk: volume_sources.AzureDisk) -> str | UntranslatableVolume:
     if disk.kind is not None and disk.kind.lower() != "managed":
         return UntranslatableVolume(f"kind({disk.kind}) is not supported in csi migration")
     return disk.disk_uri

@@ -27,22 +27,22 @@ class RecordingLookup:
         self._stored = stored
         self.looked_for: set[Dependency] = set()
 
-    def claim(self, namespace: str, name: str) -> storage_objects.PersistentVolumeClaim | None:
+    def find_claim(self, namespace: str, name: str) -> storage_objects.PersistentVolumeClaim | None:
         """Return a claim."""
         self.looked_for.add((storage_objects.PersistentVolumeClaim, (namespace, name)))
         return self._stored.claims.get(name, namespace)
 
-    def volume(self, name: str) -> storage_objects.PersistentVolume | None:
+    def find_volume(self, name: str) -> storage_objects.PersistentVolume | None:
         """Return a PersistentVolume."""
         self.looked_for.add((storage_objects.PersistentVolume, ("", name)))
         return self._stored.volumes.get(name)
 
-    def storage_class(self, name: str) -> storage_objects.StorageClass | None:
+    def find_storage_class(self, name: str) -> storage_objects.StorageClass | None:
         """Return a StorageClass."""
         self.looked_for.add((storage_objects.StorageClass, ("", name)))
         return self._stored.classes.get(name)
 
-    def note(self, item: storage_objects.StorageObject) -> None:
+    def note_object(self, item: storage_objects.StorageObject) -> None:
         """Note an object that was found in another way."""
         self.looked_for.add((type(item), (item.metadata.namespace, item.metadata.name)))
 
@@ -75,7 +75,7 @@ def resolve_volumes(
 def _resolve_inline(
     volume: objects.Volume,
 ) -> csi_migration.CSIVolumeIdentity | UnresolvedVolume | None:
-    found = csi_migration.inline_volume(volume)
+    found = csi_migration.translate_inline_volume(volume)
     if isinstance(found, csi_migration.UntranslatableVolume):
         return UnresolvedVolume(
             f"converting volume({volume.name}) from inline to csi: {found.problem}"
@@ -89,7 +89,7 @@ def _resolve_claim_use(
     name, namespace = use.claim_name, pod.shape.namespace
     if not name:
         return UnresolvedVolume("PersistentVolumeClaim had no name")
-    claim = lookup.claim(namespace, name)
+    claim = lookup.find_claim(namespace, name)
     if claim is None:
         missing = f'persistentvolumeclaim "{name}" not found'
         return UnresolvedVolume(
@@ -105,7 +105,7 @@ def _resolve_claim(
     claim: storage_objects.PersistentVolumeClaim, lookup: RecordingLookup, *, has_csi_node: bool
 ) -> csi_migration.CSIVolumeIdentity | None:
     name = claim.spec.volume_name
-    volume = lookup.volume(name) if name else None
+    volume = lookup.find_volume(name) if name else None
     if volume is None:
         return _resolve_unprovisioned(claim, lookup, has_csi_node=has_csi_node)
     found = _resolve_persistent_volume(volume, has_csi_node=has_csi_node)
@@ -118,7 +118,7 @@ def _resolve_persistent_volume(
     csi = volume.spec.csi
     if csi is not None:
         return csi_migration.CSIVolumeIdentity(csi.driver, csi.volume_handle)
-    found = csi_migration.persistent_volume(volume) if has_csi_node else None
+    found = csi_migration.translate_persistent_volume(volume) if has_csi_node else None
     return None if isinstance(found, csi_migration.UntranslatableVolume) else found
 
 
@@ -126,7 +126,7 @@ def _resolve_unprovisioned(
     claim: storage_objects.PersistentVolumeClaim, lookup: RecordingLookup, *, has_csi_node: bool
 ) -> csi_migration.CSIVolumeIdentity | None:
     """Return the volume that a claim will get, so far as its class says by which driver."""
-    found = lookup.storage_class(claim.class_name) if claim.class_name else None
+    found = lookup.find_storage_class(claim.class_name) if claim.class_name else None
     if found is None:
         return None
     driver = found.provisioner

@@ -53,7 +53,7 @@ class ObjectStore(Generic[ObjectT]):
 
     def set(self, item: ObjectT) -> ObjectT | None:
         """Add or replace an object; return what was there before."""
-        key = _key(item)
+        key = _make_object_key(item)
         old = self._objects.get(key)
         self._objects[key] = item
         if self._group_of is not None:
@@ -61,7 +61,7 @@ class ObjectStore(Generic[ObjectT]):
             if old is not None and self._group_of(old) != group:
                 self._leave_group(key, old)
             self._groups.setdefault(group, {})[key] = item
-        self.changes.touch(key)
+        self.changes.note_changed_item(key)
         return old
 
     def remove(self, name: str, namespace: str = "") -> ObjectT | None:
@@ -70,7 +70,7 @@ class ObjectStore(Generic[ObjectT]):
         old = self._objects.pop(key, None)
         if old is not None:
             self._leave_group(key, old)
-            self.changes.touch(key)
+            self.changes.note_changed_item(key)
         return old
 
     def _leave_group(self, key: tuple[str, str], item: ObjectT) -> None:
@@ -131,5 +131,5 @@ class Storage:
         return self._stores[kind]
 
 
-def _key(item: storage_objects.StorageObject) -> tuple[str, str]:
+def _make_object_key(item: storage_objects.StorageObject) -> tuple[str, str]:
     return item.metadata.namespace, item.metadata.name

@@ -40,11 +40,11 @@ class VolumePods:
         """Return the pods with volumes on a row."""
         return self._on_row.get(row, {}).values()
 
-    def holds(self, row: int, uid: str) -> bool:
+    def has_pod_on_row(self, row: int, uid: str) -> bool:
         """Return whether the pod with this uid is on a row, and has volumes."""
         return uid in self._on_row.get(row, {})
 
-    def uses(self, namespace: str, claim_name: str) -> Mapping[int, int]:
+    def count_claim_uses(self, namespace: str, claim_name: str) -> Mapping[int, int]:
         """Return row → how many volumes of placed pods name the claim, ephemeral ones left out.
 
         A pod that names a claim twice counts twice; rows may be dead, of nodes that are not known:
@@ -53,7 +53,7 @@ class VolumePods:
         """
         return self._uses.get(claim_name, {}).get(namespace, {})
 
-    def uses_anywhere(self, claim_name: str) -> Collection[Mapping[int, int]]:
+    def count_claim_uses_anywhere(self, claim_name: str) -> Collection[Mapping[int, int]]:
         """Return the same for the claims of that name in all namespaces."""
         return self._uses.get(claim_name, {}).values()
 
@@ -62,9 +62,9 @@ class VolumePods:
         if not info.shape.has_volumes:
             return
         self._on_row.setdefault(row, {})[info.uid] = info
-        self.disks.count(row, info.shape.disks, 1)
-        self.changes.touch(row)
-        for name in _named_claims(info.shape):
+        self.disks.count_disk_mounts(row, info.shape.disks, 1)
+        self.changes.note_changed_item(row)
+        for name in _list_named_claims(info.shape):
             by_row = self._uses.setdefault(name, {}).setdefault(info.shape.namespace, {})
             by_row[row] = by_row.get(row, 0) + 1
 
@@ -81,9 +81,9 @@ class VolumePods:
         del pods[info.uid]
         if not pods:
             del self._on_row[row]
-        self.disks.count(row, info.shape.disks, -1)
-        self.changes.touch(row)
-        for name in _named_claims(info.shape):
+        self.disks.count_disk_mounts(row, info.shape.disks, -1)
+        self.changes.note_changed_item(row)
+        for name in _list_named_claims(info.shape):
             self._remove_use(name, info.shape.namespace, row)
 
     def reorder(self, row: int, infos: Collection[pod_shape.PodInfo]) -> None:
@@ -104,5 +104,5 @@ class VolumePods:
             del self._uses[claim_name]
 
 
-def _named_claims(shape: pod_shape.PodShape) -> list[str]:
+def _list_named_claims(shape: pod_shape.PodShape) -> list[str]:
     return [use.claim_name for use in shape.claims if not use.is_ephemeral]

@@ -32,7 +32,9 @@ class Hysteresis:
     ) -> None:
         """Hold from `when` on `until` the other; neither reads the incoming pod."""
         self.hysteresis_key = repr((when, until, lower.queries(when), lower.queries(until)))
-        self.metrics = frozenset((*checked_expr.metrics_of(when), *checked_expr.metrics_of(until)))
+        self.metrics = frozenset(
+            (*checked_expr.list_read_metrics(when), *checked_expr.list_read_metrics(until))
+        )
         measured = lower.measured()
         self._when = measured.condition(when)
         self._until = measured.condition(until)
@@ -41,7 +43,9 @@ class Hysteresis:
         """Return bool (n,): the nodes that are held."""
         snap = nodes.snapshot
         generation = snap.nodes.node_changes.generation
-        held = snap.metrics.hysteresis.is_held(self.hysteresis_key, snap.nodes.names, generation)
+        held = snap.metrics.hysteresis.find_held_nodes(
+            self.hysteresis_key, snap.nodes.names, generation
+        )
         return held[nodes.rows]
 
     def refreshed(self, snap: snapshot.Snapshot) -> None:
@@ -53,7 +57,7 @@ class Hysteresis:
         holds = column.on_each(physical.evaluate(self._when, batch).is_true, snap.size)
         ends = column.on_each(physical.evaluate(self._until, batch).is_true, snap.size)
         alive = snap.is_alive
-        snap.metrics.hysteresis.update(
+        snap.metrics.hysteresis.update_held_nodes(
             self.hysteresis_key, snap.nodes.names, holds & alive, ends & ~holds & alive
         )
 

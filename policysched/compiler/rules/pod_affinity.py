@@ -154,7 +154,7 @@ class RequiredPodAffinity(base.PolicyRule):
     ) -> str:
         """Return the domain in which no pod of the set runs, or the label that lacks."""
         del state, pod
-        place = node_facts.label_text(node_facts.node_at(node), self.topology_key)
+        place = node_facts.format_node_label(node_facts.get_only_node(node), self.topology_key)
         is_outside = bool(self.term.lacks_label(node)[0])
         own = self._lacks_label if is_outside else self._rejected
         if reason not in own.reasons:
@@ -231,8 +231,12 @@ class _RejectingOccupied(base.PolicyRule):
             return ""
         row = int(node.row_numbers[0])
         query = self.query(pod.shape)
-        pods = node_facts.counted_in_domain(snap, query, self.topology_key, row)
-        return f"{node_facts.join_names(pods)} (topologyKey {self.topology_key})" if pods else ""
+        pods = node_facts.list_counted_pods_in_domain(snap, query, self.topology_key, row)
+        return (
+            f"{node_facts.join_names_briefly(pods)} (topologyKey {self.topology_key})"
+            if pods
+            else ""
+        )
 
     @abc.abstractmethod
     def query(self, shape: pod_shape.PodShape) -> pod_counts.PodQuery:

@@ -18,7 +18,7 @@ _MOST_NAMESPACES = 3
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Correction:
+class _TermCorrection:
     """A word of a term that may be meant otherwise."""
 
     text: str
@@ -36,35 +36,35 @@ class _PlacedPodVocabulary:
         self.words = vocabularies.LabelVocabulary(placed)
         self.namespaces = sorted({pod.metadata.namespace for pod in placed})
 
-    def correct_label(self, key: str, value: str) -> Iterator[tuple[_Correction, str, str]]:
+    def correct_label(self, key: str, value: str) -> Iterator[tuple[_TermCorrection, str, str]]:
         """Yield corrections of a label, with its key and value then."""
         for near in self.words.find_similar_keys(key):
             text = f"label {key}: did you mean {near}? no pod has the label {key}"
-            yield _Correction(text, key, near, edit.CORRECTS), near, value
+            yield _TermCorrection(text, key, near, edit.CORRECTS), near, value
         for other in self.words.find_other_values(key, value):
             if self.words.is_similar(key, value, other):
                 text = f"label {key}={value}: did you mean {other}? no pod has {key}={value}"
-                yield _Correction(text, value, other, edit.CORRECTS), key, other
+                yield _TermCorrection(text, value, other, edit.CORRECTS), key, other
 
-    def correct_namespace(self, name: str) -> Iterator[_Correction]:
+    def correct_namespace(self, name: str) -> Iterator[_TermCorrection]:
         """Yield corrections of the name of a namespace that has no pods."""
         for near in (
-            edit.find_similar_names(name, self.namespaces) if name not in self.namespaces else ()
+            edit.find_similar_words(name, self.namespaces) if name not in self.namespaces else ()
         ):
             text = f"namespace {name}: did you mean {near}? {name} has no pods"
-            yield _Correction(text, name, near, edit.CORRECTS)
+            yield _TermCorrection(text, name, near, edit.CORRECTS)
 
-    def find_other_namespaces(self, labels: Mapping[str, str]) -> Iterator[_Correction]:
+    def find_other_namespaces(self, labels: Mapping[str, str]) -> Iterator[_TermCorrection]:
         """Yield namespaces that have pods with the labels."""
         having = {name for name, each in self._labels if labels.items() <= each.items()}
         for name in sorted(having)[:_MOST_NAMESPACES]:
-            yield _Correction(f"look in namespace {name}", None, name, edit.ADJUSTS_POD)
+            yield _TermCorrection(f"look in namespace {name}", None, name, edit.ADJUSTS_POD)
 
 
 # --- terms of the pod ----------------------------------------------------------------------------
 
 
-def correct_term(
+def correct_affinity_term(
     tried: trials.PodTrials, term: objects.PodAffinityTerm
 ) -> Iterator[tuple[edit.SuggestedEdit, objects.PodAffinityTerm]]:
     """Yield corrections of a required term of the pod, and the term as it would be."""
@@ -81,14 +81,14 @@ def correct_term(
             yield _make_pod_edit(said), structs.replace(term, namespaces=several)
     for near in selector_edits.build_label_vocabulary(tried).find_similar_keys(term.topology_key):
         text = f"topologyKey {term.topology_key}: did you mean {near}? no node has that label"
-        correction = _Correction(text, term.topology_key, near, edit.CORRECTS)
+        correction = _TermCorrection(text, term.topology_key, near, edit.CORRECTS)
         yield _make_pod_edit(correction), structs.replace(term, topology_key=near)
     if not term.namespaces and term.namespace_selector is None:
         for said in pods.find_other_namespaces(selector.match_labels):
             yield _make_pod_edit(said), structs.replace(term, namespaces=(said.after,))
 
 
-def _make_pod_edit(said: _Correction) -> edit.SuggestedEdit:
+def _make_pod_edit(said: _TermCorrection) -> edit.SuggestedEdit:
     text = f"required podAffinity: {said.text}"
     what = "spec.affinity.podAffinity"
     return edit.SuggestedEdit(
@@ -99,7 +99,7 @@ def _make_pod_edit(said: _Correction) -> edit.SuggestedEdit:
 # --- rules ---------------------------------------------------------------------------------------
 
 
-def correct_rule(
+def correct_affinity_rule(
     tried: trials.PodTrials, rule: checked.PodAffinityRule
 ) -> Iterator[edit.SuggestedEdit]:
     """Yield the corrections of a required podAffinity rule by which the pod fits."""
@@ -118,7 +118,7 @@ def correct_rule(
 
 def _correct_pod_set(
     known: _PlacedPodVocabulary, pods: checked_selector.PodSelection
-) -> Iterator[tuple[_Correction, checked_selector.PodSelection]]:
+) -> Iterator[tuple[_TermCorrection, checked_selector.PodSelection]]:
     labels: dict[str, str] = {}
     whole = checked_selector.EVERYTHING if pods.selector is None else pods.selector
     for each in checked_selector.walk_requirements(whole):
@@ -129,7 +129,7 @@ def _correct_pod_set(
             for said, key, other in known.correct_label(each.key, value):
                 values = tuple(sorted({*each.values, other}))
                 new = dataclasses.replace(each, key=key, values=values)
-                selector = pod_requirements.replace_requirement(whole, each, new)
+                selector = pod_requirements.replace_selector_requirement(whole, each, new)
                 yield said, dataclasses.replace(pods, selector=selector)
     if pods.namespaces is None:
         for said in known.find_other_namespaces(labels):

@@ -36,7 +36,7 @@ class _FreeableResource:
     missing: int
 
 
-def find_edits(
+def find_free_resource_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[edit.SuggestedEdit]:
     """Yield for each resource the least amount that lets the pod fit once it is free."""
@@ -49,7 +49,7 @@ def find_edits(
         rooms = _list_freeable_resources(tried, nodes, resource)
         least = _find_smallest_release(tried, resource, rooms)
         if least is not None:
-            yield from _make_edits(tried, resource, rooms, *least)
+            yield from _make_release_edits(tried, resource, rooms, *least)
 
 
 def _list_freeable_resources(
@@ -62,7 +62,7 @@ def _list_freeable_resources(
         wanted, sizes, used = 1, columns.allowed_pods[rows], columns.pod_count[rows]
     else:
         wanted = tried.info.shape.requests.amounts.get(resource, 0)
-        at = columns.resource_column(resource)
+        at = columns.get_resource_column(resource)
         sizes, used = columns.allocatable[rows, at], columns.requested[rows, at]
     found = defaultdict[int, list[_FreeableResource]](list)
     for node, size, taken in zip(nodes, sizes.tolist(), used.tolist(), strict=True):
@@ -78,13 +78,15 @@ def _find_smallest_release(
     """Return the nodes with the least missing amount, and that amount."""
     best: tuple[int, int] | None = None
     for missing in sorted(rooms)[:_MOST_SIZES]:
-        amount = _find_amount(tried, resource, rooms[missing][0], None if best is None else best[1])
+        amount = _find_amount_to_free(
+            tried, resource, rooms[missing][0], None if best is None else best[1]
+        )
         if amount is not None:
             best = (missing, amount)
     return best
 
 
-def _find_amount(
+def _find_amount_to_free(
     tried: trials.PodTrials, resource: str, room: _FreeableResource, less_than: int | None
 ) -> int | None:
     """Return the amount to free on a node; None if no amount below `less_than` is enough."""
@@ -98,11 +100,11 @@ def _find_amount(
 
     if room.missing > 0 and fits(room.missing):
         return room.missing
-    step = amount_search.get_search_step(resource, most)
-    return amount_search.find_nearest(fits, room.missing, [most], step)
+    step = amount_search.get_amount_search_step(resource, most)
+    return amount_search.find_nearest_fitting_amount(fits, room.missing, [most], step)
 
 
-def _make_edits(
+def _make_release_edits(
     tried: trials.PodTrials,
     resource: str,
     rooms: dict[int, list[_FreeableResource]],
@@ -118,4 +120,4 @@ def _make_edits(
     said = edit.SuggestedEdit(
         "node", "free", resource, None, text, f"free {what} on a node", edit.CHANGES_NODE
     )
-    yield from node_edits.try_edit(tried, said, alike, freed)
+    yield from node_edits.try_node_edit(tried, said, alike, freed)

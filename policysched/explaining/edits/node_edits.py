@@ -29,16 +29,16 @@ Supposing = Callable[[str], AbstractContextManager[None]]
 """Supposes the edit of the node with a name."""
 
 
-def find_edits(
+def find_node_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[edit.SuggestedEdit]:
     """Yield the single edits of single nodes by which the pod fits there."""
-    yield from _uncordon(tried, known)
-    yield from _untaint(tried, known)
-    yield from _add_labels(tried, known)
+    yield from _try_uncordoning(tried, known)
+    yield from _try_untainting(tried, known)
+    yield from _try_adding_labels(tried, known)
 
 
-def try_edit(
+def try_node_edit(
     tried: trials.PodTrials, said: edit.SuggestedEdit, nodes: Sequence[str], suppose: Supposing
 ) -> Iterator[edit.SuggestedEdit]:
     """Yield the edit with the nodes on which it lets the pod fit, if there are any."""
@@ -59,7 +59,7 @@ def _make_node_edit(
     return edit.SuggestedEdit("node", kind, what, before, after, text, edit.CHANGES_NODE)
 
 
-def _uncordon(
+def _try_uncordoning(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[edit.SuggestedEdit]:
     """Uncordon nodes; the taint that says the same goes with it."""
@@ -76,10 +76,10 @@ def _uncordon(
         return tried.suppose_nodes([structs.replace(node, spec=spec)])
 
     said = _make_node_edit("uncordon", "spec.unschedulable", "true", None, "uncordon a node")
-    yield from try_edit(tried, said, cordoned, uncordoned)
+    yield from try_node_edit(tried, said, cordoned, uncordoned)
 
 
-def _untaint(
+def _try_untainting(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[edit.SuggestedEdit]:
     """Remove the only taint that the pod does not tolerate."""
@@ -90,7 +90,7 @@ def _untaint(
         if len(repelling) == 1 and repelling[0].key != _CORDON_TAINT:
             having[repelling[0]].append(name)
     for taint, nodes in having.items():
-        yield from _remove_taint(tried, nodes, taint)
+        yield from _try_removing_taint(tried, nodes, taint)
 
 
 def try_removing_taints(
@@ -103,10 +103,10 @@ def try_removing_taints(
             if taint.key == key:
                 having[taint].append(name)
     for taint, tainted in having.items():
-        yield from _remove_taint(tried, tainted, taint)
+        yield from _try_removing_taint(tried, tainted, taint)
 
 
-def _remove_taint(
+def _try_removing_taint(
     tried: trials.PodTrials, nodes: Sequence[str], taint: objects.Taint
 ) -> Iterator[edit.SuggestedEdit]:
     def without(name: str) -> AbstractContextManager[None]:
@@ -119,16 +119,16 @@ def _remove_taint(
     said = _make_node_edit(
         "taint", "spec.taints", written, None, f"remove the taint {written} of a node"
     )
-    yield from try_edit(tried, said, nodes, without)
+    yield from try_node_edit(tried, said, nodes, without)
 
 
-def _add_labels(
+def _try_adding_labels(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[edit.SuggestedEdit]:
     """Add a label that the pod's node selection or its topologies ask for."""
     alone = known.find_nodes_to_edit(names.NODE_AFFINITY)
     for key, value in list(dict.fromkeys(_list_required_labels(tried.info.pod)))[:_MOST_LABELS]:
-        yield from try_label(tried, alone, key, value)
+        yield from try_label_change(tried, alone, key, value)
     for key in _collect_topology_keys(tried.info.pod):
         yield from try_joining_domain(
             tried, known.find_nodes_rejected_only_by(names.INTER_POD_AFFINITY), key
@@ -144,10 +144,10 @@ def try_joining_domain(
         for value in selector_edits.build_label_vocabulary(tried).list_common_values(key)[
             :_MOST_VALUES
         ]:
-            yield from try_label(tried, outside, key, value)
+            yield from try_label_change(tried, outside, key, value)
 
 
-def try_label(
+def try_label_change(
     tried: trials.PodTrials, alone: Sequence[str], key: str, value: str | None
 ) -> Iterator[edit.SuggestedEdit]:
     """Yield the edits that help of a label of one of the nodes `alone`; None removes it."""
@@ -165,7 +165,7 @@ def try_label(
     if written is not None:
         text = f"add the label {written} to a node"
         said = _make_node_edit("label", "metadata.labels", None, written, text)
-        yield from try_edit(tried, said, without, relabelled)
+        yield from try_node_edit(tried, said, without, relabelled)
     if key.rpartition("/")[0] in _OF_KUBELETS:
         return
     for before in sorted(set(having) - {value}, key=str)[:_MOST_VALUES]:
@@ -173,10 +173,10 @@ def try_label(
         if value is None:
             text = f"remove the label {key}={before} of a node"
         said = _make_node_edit("label", "metadata.labels", f"{key}={before}", written, text)
-        yield from try_edit(tried, said, having[before], relabelled)
+        yield from try_node_edit(tried, said, having[before], relabelled)
 
 
-def choose_satisfying_value(operator: str, values: Sequence[str]) -> str | None:
+def choose_satisfying_label_value(operator: str, values: Sequence[str]) -> str | None:
     """Return a value of a label that satisfies a requirement, None if it must not be there."""
     match operator:
         case "In" if values:
@@ -189,11 +189,13 @@ def choose_satisfying_value(operator: str, values: Sequence[str]) -> str | None:
             return None
 
 
-def list_values_to_try(operator: str, values: Sequence[str]) -> list[str | None]:
+def list_label_values_to_try(operator: str, values: Sequence[str]) -> list[str | None]:
     """Return values of a label of which one satisfies a requirement and another does not."""
     present = ["true"] if operator == "DoesNotExist" else []
     return list(
-        dict.fromkeys((choose_satisfying_value(operator, values), *values[:1], *present, None))
+        dict.fromkeys(
+            (choose_satisfying_label_value(operator, values), *values[:1], *present, None)
+        )
     )
 
 
@@ -214,4 +216,4 @@ def _list_required_labels(pod: objects.Pod) -> Iterator[tuple[str, str | None]]:
     required = affinity and affinity.required_during_scheduling_ignored_during_execution
     for term in required.node_selector_terms if required else ():
         for each in term.match_expressions:
-            yield each.key, choose_satisfying_value(each.operator, each.values)
+            yield each.key, choose_satisfying_label_value(each.operator, each.values)

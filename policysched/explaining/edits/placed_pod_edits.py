@@ -18,11 +18,11 @@ _MOST_PODS = 20
 """How many pods are tried; those of the nodes themselves come first."""
 
 
-def find_edits(
+def find_placed_pod_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[edit.SuggestedEdit]:
     """Yield the single placed pods without which the pod fits."""
-    for info, node in _list_candidates(
+    for info, node in _list_pods_to_remove(
         tried, _find_blocked_nodes(tried, known)[: node_edits.MOST_NODES]
     ):
         if tried.is_over:
@@ -49,7 +49,7 @@ def _find_blocked_nodes(tried: trials.PodTrials, known: rejections.PodRejections
     return [node for node in nodes if known.by_node[node] & whom]
 
 
-def _list_candidates(
+def _list_pods_to_remove(
     tried: trials.PodTrials, nodes: list[str]
 ) -> list[tuple[pod_shape.PodInfo, str]]:
     """Return pods with their nodes: those of `nodes`, then others, which may share a domain."""

@@ -28,11 +28,11 @@ class ProposedPodEdit:
     pod: objects.Pod
 
 
-def find_edits(
+def find_pod_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[edit.SuggestedEdit]:
     """Yield the single edits of the pod by which it fits."""
-    yield from request_edits.find_edits(tried, known)
+    yield from request_edits.find_request_edits(tried, known)
     if known.may_resolve(names.POD_TOPOLOGY_SPREAD):
         yield from _relax_spread_constraints(tried)
     for plugin, propose in _PROPOSING.items():
@@ -46,7 +46,7 @@ def find_edits(
                 yield proposal.said.add_nodes(nodes)
 
 
-def replace_spec(pod: objects.Pod, **changes: object) -> objects.Pod:
+def replace_pod_spec(pod: objects.Pod, **changes: object) -> objects.Pod:
     """Return a pod with another spec."""
     return structs.replace(pod, spec=structs.replace(pod.spec, **changes))
 
@@ -60,21 +60,21 @@ def _propose_node_selection(
     del known
     pod = tried.info.pod
     words = selector_edits.build_label_vocabulary(tried)
-    for said, selector in selector_edits.edit_node_selector(pod.spec.node_selector, words):
-        yield ProposedPodEdit(said, replace_spec(pod, node_selector=selector))
+    for said, selector in selector_edits.list_node_selector_edits(pod.spec.node_selector, words):
+        yield ProposedPodEdit(said, replace_pod_spec(pod, node_selector=selector))
     affinity = pod.spec.affinity or objects.Affinity()
     node_affinity = affinity.node_affinity or objects.NodeAffinity()
     required = node_affinity.required_during_scheduling_ignored_during_execution
     if required is None:
         return
-    for said, other in selector_edits.edit_required_affinity(
+    for said, other in selector_edits.list_required_affinity_edits(
         required, words, selector_edits.list_node_names(tried)
     ):
         changed = structs.replace(
             node_affinity, required_during_scheduling_ignored_during_execution=other
         )
         edited = structs.replace(affinity, node_affinity=changed)
-        yield ProposedPodEdit(said, replace_spec(pod, affinity=edited))
+        yield ProposedPodEdit(said, replace_pod_spec(pod, affinity=edited))
 
 
 # --- taints --------------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ def _propose_tolerations(
             edit.ADJUSTS_POD,
         )
         more = (*pod.spec.tolerations, added)
-        yield ProposedPodEdit(said, replace_spec(pod, tolerations=more))
+        yield ProposedPodEdit(said, replace_pod_spec(pod, tolerations=more))
     yield from _propose_wide_tolerations(pod, several)
 
 
@@ -122,7 +122,7 @@ def _propose_wide_tolerations(
             "pod", "toleration", "spec.tolerations", None, written, text, edit.DROPS_OF_POD
         )
         added = (*pod.spec.tolerations, objects.Toleration(key, "Exists", "", ""))
-        yield ProposedPodEdit(said, replace_spec(pod, tolerations=added))
+        yield ProposedPodEdit(said, replace_pod_spec(pod, tolerations=added))
 
 
 # --- ports, affinity, spread ---------------------------------------------------------------------
@@ -142,7 +142,9 @@ def _propose_host_ports(
                 if not port.host_port:
                     continue
                 others = tuple(each for each in container.ports if each != port)
-                changed = _replace_item(containers, at, structs.replace(container, ports=others))
+                changed = _replace_tuple_item(
+                    containers, at, structs.replace(container, ports=others)
+                )
                 said = _make_drop_edit(
                     "hostPort",
                     f"container {container.name}",
@@ -150,10 +152,12 @@ def _propose_host_ports(
                     f"drop host port {port.host_port}/{port.protocol} of container "
                     f"{container.name}",
                 )
-                yield ProposedPodEdit(said, replace_spec(pod, **{field: changed}))
+                yield ProposedPodEdit(said, replace_pod_spec(pod, **{field: changed}))
 
 
-def _replace_item(items: Sequence[objects.Container], at: int, item: objects.Container) -> object:
+def _replace_tuple_item(
+    items: Sequence[objects.Container], at: int, item: objects.Container
+) -> object:
     return (*items[:at], item, *items[at + 1 :])
 
 
@@ -177,18 +181,18 @@ def _propose_pod_affinity(
                 ),
             )
             for corrected, other in (
-                affinity_edits.correct_term(tried, term) if field == "pod_affinity" else ()
+                affinity_edits.correct_affinity_term(tried, term) if field == "pod_affinity" else ()
             ):
                 several = (*terms[:at], other, *terms[at + 1 :])
                 near = structs.replace(
                     held, required_during_scheduling_ignored_during_execution=several
                 )
                 edited = structs.replace(affinity, **{field: near})
-                yield ProposedPodEdit(corrected, replace_spec(pod, affinity=edited))
+                yield ProposedPodEdit(corrected, replace_pod_spec(pod, affinity=edited))
             place = f"required {written} term {at + 1} (topologyKey {term.topology_key})"
             said = _make_drop_edit(written, f"spec.affinity.{written}", place, f"drop the {place}")
             edited = structs.replace(affinity, **{field: left})
-            yield ProposedPodEdit(said, replace_spec(pod, affinity=edited))
+            yield ProposedPodEdit(said, replace_pod_spec(pod, affinity=edited))
 
     if any(
         inter_pod_affinity.REASON_EXISTING in answer.reasons
@@ -229,7 +233,7 @@ def _relax_spread_constraints(tried: trials.PodTrials) -> Iterator[edit.Suggeste
         ) -> tuple[str, ...]:
             other = structs.replace(constraint, **fields)
             several = (*constraints[:at], other, *constraints[at + 1 :])
-            edited = replace_spec(pod, topology_spread_constraints=several)
+            edited = replace_pod_spec(pod, topology_spread_constraints=several)
             return () if tried.is_over else tried.find_feasible_nodes(edited)
 
         what = f"spec.topologySpreadConstraints[{at}] ({constraint.topology_key})"
@@ -251,7 +255,9 @@ def _relax_spread_constraint(
     what: str,
     fits: spread_edits.Fits,
 ) -> Iterator[edit.SuggestedEdit]:
-    found = [(each, edit.ADJUSTS_POD) for each in spread_edits.find_relaxations(constraint, fits)]
+    found = [
+        (each, edit.ADJUSTS_POD) for each in spread_edits.find_spread_relaxations(constraint, fits)
+    ]
     for key in constraint.match_label_keys:
         others = tuple(each for each in constraint.match_label_keys if each != key)
         without = ("matchLabelKeys", key, "", fits({"match_label_keys": others}))

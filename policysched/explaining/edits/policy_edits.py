@@ -19,7 +19,7 @@ from policysched.lang.checked import checked
 from policysched.plugins import names
 
 
-def find_edits(
+def find_policy_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[edit.SuggestedEdit]:
     """Yield the single edits of policies by which the pod fits."""
@@ -28,7 +28,7 @@ def find_edits(
         return
     profile = tried.framework.profile.scheduler_name
     for name in sorted(known.list_rejecting_plugins()):
-        rule = _find_rule(program, name, profile)
+        rule = _find_checked_rule(program, name, profile)
         if rule is None or not known.may_resolve(name) or tried.is_over:
             continue
         yield from _relax_rule(tried, known, rule)
@@ -47,7 +47,9 @@ def find_edits(
             yield said.add_nodes(nodes)
 
 
-def _find_rule(program: checked.CheckedProgram, name: str, profile: str) -> checked.Rule | None:
+def _find_checked_rule(
+    program: checked.CheckedProgram, name: str, profile: str
+) -> checked.Rule | None:
     """Return a rule in the form that it has in a profile, or in another if it has none there."""
     profiles = sorted(program.profiles, key=lambda each: each.name != profile)
     every = (rule for each in profiles for policy in each.policies for rule in policy.rules)
@@ -59,13 +61,13 @@ def _relax_rule(
 ) -> Iterator[edit.SuggestedEdit]:
     match rule:
         case checked.RejectRule(until=None):
-            yield from threshold_edits.find_edits(tried, known, rule)
+            yield from threshold_edits.find_threshold_edits(tried, known, rule)
             alone = known.find_nodes_to_edit(rule.head.name)
-            yield from rule_node_edits.find_edits(tried, rule, alone)
+            yield from rule_node_edits.find_rule_node_edits(tried, rule, alone)
             yield from rule_node_edits.find_label_number_edits(tried, rule, alone)
         case checked.NodeAffinityRule(weight=None):
             alone = known.find_nodes_to_edit(rule.head.name, names.NODE_AFFINITY)
-            yield from rule_node_edits.find_edits(tried, rule, alone)
+            yield from rule_node_edits.find_rule_node_edits(tried, rule, alone)
         case checked.TopologySpreadRule(when_unsatisfiable="DoNotSchedule"):
             yield from _relax_spread_rule(tried, rule)
             yield from _correct_topology_key(tried, rule)
@@ -75,7 +77,7 @@ def _relax_rule(
             nodes = known.find_nodes_rejected_only_by(rule.head.name)
             yield from node_edits.try_joining_domain(tried, nodes, rule.topology_key)
             yield from _correct_topology_key(tried, rule)
-            yield from affinity_edits.correct_rule(tried, rule)
+            yield from affinity_edits.correct_affinity_rule(tried, rule)
         case _:
             pass
 
@@ -89,7 +91,7 @@ def _relax_spread_rule(
     def fits(fields: Mapping[str, object]) -> tuple[str, ...]:
         return rule_trials.find_nodes_with_rule(tried, rule, dataclasses.replace(rule, **fields))  # type: ignore[arg-type]  # fields of the rule by name
 
-    for each in spread_edits.find_relaxations(rule, fits):
+    for each in spread_edits.find_spread_relaxations(rule, fits):
         if not tried.is_over:
             text = f"{each.field} from {each.before} to {each.after}"
             said = (each.before, each.after, text, edit.RELAXES_RULE)

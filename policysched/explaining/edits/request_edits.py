@@ -63,7 +63,7 @@ class _ContainerAmount:
         return self._resources.requests if kind == "requests" else self._resources.limits
 
     @property
-    def written(self) -> str | None:
+    def written_amount(self) -> str | None:
         """The amount as the pod has it, None for nothing."""
         found = self._get_amounts(self.kind).get(self.resource)
         return None if found is None else str(found)
@@ -71,10 +71,10 @@ class _ContainerAmount:
     @property
     def amount(self) -> int:
         """Milli-CPU, bytes or pieces."""
-        return pod_requests.amount(self.resource, self.written or 0)
+        return pod_requests.parse_amount(self.resource, self.written_amount or 0)
 
     @property
-    def present(self) -> int:
+    def search_start(self) -> int:
         """The amount from which the search begins: no limit is more than any limit."""
         return self.amount or (_UNLIMITED if self.kind == "limits" else 0)
 
@@ -82,9 +82,9 @@ class _ContainerAmount:
         """Return whether the request does not exceed the limit with another amount."""
         if self.kind == "requests":
             limit = self._get_amounts("limits").get(self.resource)
-            return limit is None or amount <= pod_requests.amount(self.resource, limit)
+            return limit is None or amount <= pod_requests.parse_amount(self.resource, limit)
         request = self._get_amounts("requests").get(self.resource, 0)
-        return amount >= max(1, pod_requests.amount(self.resource, request))
+        return amount >= max(1, pod_requests.parse_amount(self.resource, request))
 
     @property
     def owner(self) -> str:
@@ -129,24 +129,26 @@ class _RejectingRuleReads:
 
     def list_resources(self) -> list[str]:
         """Return the resources that the rules read."""
-        every = (each for compare in self.compares for each in checked_expr.walk(compare))
+        every = (
+            each for compare in self.compares for each in checked_expr.walk_expressions(compare)
+        )
         reader = _READERS[self.kind]
         read = (each.resource for each in every if isinstance(each, reader))
         return list(dict.fromkeys([*read, *(n.resource for n in self.numbers if n.resource)]))
 
 
-def find_edits(
+def find_request_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[edit.SuggestedEdit]:
     """Yield for each resource the nearest request, and limit, with which the pod fits."""
     for kind in _READERS:
-        found = _find_readings(tried, known, kind)
+        found = _find_rules_reading_amounts(tried, known, kind)
         asked = tried.info.shape.requests.amounts if kind == "requests" else ()
         for resource in dict.fromkeys((*asked, *found.list_resources())) if found.nodes else ():
-            yield from _find_edits(tried, found, resource)
+            yield from _find_container_edits(tried, found, resource)
 
 
-def _find_readings(
+def _find_rules_reading_amounts(
     tried: trials.PodTrials, known: rejections.PodRejections, kind: _Kind
 ) -> _RejectingRuleReads:
     rules = known.find_rules_reading(_READERS[kind])
@@ -158,7 +160,7 @@ def _find_readings(
             and each.resource is not None
             and each.amount == kind
         ]
-        for name, requirements in pod_requirements.find_by_rule(tried, known).items()
+        for name, requirements in pod_requirements.find_requirements_by_rule(tried, known).items()
     }
     whom = {rule.head.name for rule in rules} | {name for name, has in numbers.items() if has}
     fit = {names.NODE_RESOURCES_FIT} if kind == "requests" else set[str]()
@@ -166,14 +168,14 @@ def _find_readings(
     compares = (
         each
         for rule in rules
-        for each in checked_expr.walk(rule.condition.source)
+        for each in checked_expr.walk_expressions(rule.condition.source)
         if isinstance(each, checked_expr.Compare) and checked_expr.reads_pod(each)
     )
     every = tuple(dict.fromkeys(each for has in numbers.values() for each in has))
     return _RejectingRuleReads(kind, tuple(compares), every, nodes)
 
 
-def _find_edits(
+def _find_container_edits(
     tried: trials.PodTrials, found: _RejectingRuleReads, resource: str
 ) -> Iterator[edit.SuggestedEdit]:
     """Yield the edits of single containers, the one with the largest amount first."""
@@ -193,11 +195,13 @@ def _find_edits(
             ]
         others = wanted - asked.amount
         proposals = [0, *(max(0, total - others) for total in totals)]
-        probes = amount_search.list_probes(resource, wanted) if found.reads(resource) else []
-        amount = _find_amount(tried, asked, proposals, [each - others for each in probes])
+        probes = (
+            amount_search.list_amounts_to_probe(resource, wanted) if found.reads(resource) else []
+        )
+        amount = _find_fitting_amount(tried, asked, proposals, [each - others for each in probes])
         if amount is not None:
             totals.append(others + amount)
-            yield _make_edit(asked, amount).add_nodes(
+            yield _make_request_edit(asked, amount).add_nodes(
                 tried.find_feasible_nodes(asked.set_amount(amount))
             )
 
@@ -206,13 +210,13 @@ def _compute_pod_total(shape: pod_shape.PodShape, kind: _Kind, resource: str) ->
     """Return the request of the whole pod, or its limit; None for no limit."""
     if kind == "requests":
         return shape.requests.amounts.get(resource, 0)
-    return pod_requests.limit(shape.limits, resource)
+    return pod_requests.get_resource_limit(shape.limits, resource)
 
 
 def _list_editable_amounts(pod: objects.Pod, kind: _Kind, resource: str) -> list[_ContainerAmount]:
     """Return the amounts that may be edited, the largest first; one of 0 if there is none."""
     of_pod = _ContainerAmount(pod, kind, "resources", 0, resource)
-    if of_pod.written is not None:
+    if of_pod.written_amount is not None:
         return [of_pod]
     every = [
         _ContainerAmount(pod, kind, field, at, resource)
@@ -225,7 +229,7 @@ def _list_editable_amounts(pod: objects.Pod, kind: _Kind, resource: str) -> list
     return sorted(holding, key=lambda each: -each.amount)
 
 
-def _find_amount(
+def _find_fitting_amount(
     tried: trials.PodTrials,
     asked: _ContainerAmount,
     proposals: Sequence[int],
@@ -238,15 +242,17 @@ def _find_amount(
             and bool(tried.find_feasible_nodes(asked.set_amount(amount)))
         )
 
-    step = amount_search.get_search_step(asked.resource, max(asked.amount, *proposals))
-    amount = amount_search.find_nearest(fits, asked.present, proposals, step, probes)
+    step = amount_search.get_amount_search_step(asked.resource, max(asked.amount, *proposals))
+    amount = amount_search.find_nearest_fitting_amount(
+        fits, asked.search_start, proposals, step, probes
+    )
     return None if tried.is_over else amount
 
 
-def _make_edit(asked: _ContainerAmount, amount: int) -> edit.SuggestedEdit:
-    before, after = asked.written, amounts.format_quantity(asked.resource, amount)
+def _make_request_edit(asked: _ContainerAmount, amount: int) -> edit.SuggestedEdit:
+    before, after = asked.written_amount, amounts.format_quantity(asked.resource, amount)
     noun = asked.kind.removesuffix("s")
-    verb = "lower" if amount < asked.present else "raise"
+    verb = "lower" if amount < asked.search_start else "raise"
     if asked.kind == "limits" and before is None:
         verb = "set"
     change = f"of {asked.owner}" + (f" from {before}" if before is not None else "")
@@ -262,7 +268,7 @@ def _list_free_amounts(tried: trials.PodTrials, nodes: list[str], resource: str)
     """Return the free amounts of a resource on the nodes, the largest first."""
     columns = tried.decider.cluster.cache.nodes
     rows = np.array([columns.row_of[name] for name in nodes], np.intp)
-    at = columns.resource_column(resource)
+    at = columns.get_resource_column(resource)
     free = np.unique(columns.allocatable[rows, at] - columns.requested[rows, at])
     return [int(amount) for amount in free[free > 0][::-1]]
 
@@ -278,10 +284,10 @@ def _find_threshold_totals(
     bases = [start, start // 2 if start > 1 else _OTHER_AMOUNT]
     if asked.kind == "requests":
         bases[0] = asked.amount
-    step = amount_search.get_search_step(asked.resource, max(bases))
+    step = amount_search.get_amount_search_step(asked.resource, max(bases))
     turns: set[float] = {each.value for each in found.numbers if each.resource == asked.resource}
     for compare in found.compares:
-        turns.update(_find_crossings(tried, found, asked, compare, bases))
+        turns.update(_find_comparison_crossings(tried, found, asked, compare, bases))
     several: set[int] = set()
     for turn in turns:
         several.update((math.floor(turn) - step, math.floor(turn), math.ceil(turn)))
@@ -289,7 +295,7 @@ def _find_threshold_totals(
     return sorted(several, reverse=True)
 
 
-def _find_crossings(
+def _find_comparison_crossings(
     tried: trials.PodTrials,
     found: _RejectingRuleReads,
     asked: _ContainerAmount,
@@ -303,13 +309,15 @@ def _find_crossings(
     here, there = (_compute_pod_total(shape, asked.kind, asked.resource) for shape in shapes)
     if here is None or there is None or here == there:
         return
-    before, after = (_compute_difference(tried, compare, found.nodes, shape) for shape in shapes)
+    before, after = (
+        _compute_side_difference(tried, compare, found.nodes, shape) for shape in shapes
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         roots = here - before * (there - here) / (after - before)
     yield from np.unique(roots[np.abs(roots) < _LARGEST]).tolist()
 
 
-def _compute_difference(
+def _compute_side_difference(
     tried: trials.PodTrials,
     compare: checked_expr.Compare,
     nodes: list[str],

@@ -20,7 +20,7 @@ _NodeRule = checked.RejectRule | checked.NodeAffinityRule
 _Requirement = checked_selector.Requirement
 
 
-def find_edits(
+def find_rule_node_edits(
     tried: trials.PodTrials, rule: _NodeRule, alone: Sequence[str]
 ) -> Iterator[edit.SuggestedEdit]:
     """Yield corrections of a rule, and labels and taints of the nodes `alone`."""
@@ -28,13 +28,13 @@ def find_edits(
     for each in dict.fromkeys(_list_requirements(rule)):
         for said, corrected in _correct_requirement(tried, rule, each, words):
             nodes = rule_trials.find_nodes_with_rule(
-                tried, rule, _replace_requirement(rule, each, corrected)
+                tried, rule, _replace_rule_requirement(rule, each, corrected)
             )
             if nodes:
                 yield said.add_nodes(nodes)
         if isinstance(each, checked_selector.LabelRequirement):
-            yield from _replace_bound(tried, rule, each, words)
-        yield from _edit_nodes(tried, alone, each)
+            yield from _replace_requirement_bound(tried, rule, each, words)
+        yield from _edit_labels_and_taints(tried, alone, each)
 
 
 def find_label_number_edits(
@@ -42,16 +42,16 @@ def find_label_number_edits(
 ) -> Iterator[edit.SuggestedEdit]:
     """Yield values of labels that a condition reads as numbers, and their removal."""
     nodes = list(alone)
-    for compare in checked_expr.walk(rule.condition) if nodes else ():
+    for compare in checked_expr.walk_expressions(rule.condition) if nodes else ():
         if not isinstance(compare, checked_expr.Compare):
             continue
-        for each in checked_expr.walk(compare):
+        for each in checked_expr.walk_expressions(compare):
             if isinstance(each, checked_expr.NodeLabelNumber):
                 turns = threshold_edits.find_crossing_values(tried, compare, each, nodes)
-                yield from _try_numbers(tried, nodes, each.key, turns)
+                yield from _try_label_numbers(tried, nodes, each.key, turns)
 
 
-def _try_numbers(
+def _try_label_numbers(
     tried: trials.PodTrials, nodes: Sequence[str], key: str, turns: Sequence[float]
 ) -> Iterator[edit.SuggestedEdit]:
     """Yield the nearest whole number as the value of a label that helps, and no label."""
@@ -61,11 +61,11 @@ def _try_numbers(
     wholes = {n for turn in nearest for n in (math.floor(turn), math.ceil(turn))}
     values = {n + more for n in wholes for more in (-1, 0, 1)}
     for value in sorted(values, key=lambda value: (abs(value - before), value)):
-        found = list(node_edits.try_label(tried, nodes, key, str(value)))
+        found = list(node_edits.try_label_change(tried, nodes, key, str(value)))
         if found:
             yield from found
             break
-    yield from node_edits.try_label(tried, nodes, key, None)
+    yield from node_edits.try_label_change(tried, nodes, key, None)
 
 
 def _list_requirements(rule: _NodeRule) -> Iterator[_Requirement]:
@@ -73,19 +73,19 @@ def _list_requirements(rule: _NodeRule) -> Iterator[_Requirement]:
     if isinstance(rule, checked.NodeAffinityRule):
         yield from checked_selector.walk_requirements(rule.selector)
         return
-    for each in checked_expr.walk(rule.condition):
+    for each in checked_expr.walk_expressions(rule.condition):
         if isinstance(each, checked_expr.NodeMatch):
             yield from checked_selector.walk_requirements(each.selector)
 
 
-def _edit_nodes(
+def _edit_labels_and_taints(
     tried: trials.PodTrials, alone: Sequence[str], each: _Requirement
 ) -> Iterator[edit.SuggestedEdit]:
     """Yield labels and taints of nodes by which a rule rejects them no more."""
     match each:
         case checked_selector.LabelRequirement(key=key, operator=operator, values=values):
-            for value in node_edits.list_values_to_try(operator, values):
-                yield from node_edits.try_label(tried, alone, key, value)
+            for value in node_edits.list_label_values_to_try(operator, values):
+                yield from node_edits.try_label_change(tried, alone, key, value)
         case checked_selector.TaintRequirement(pattern=pattern):
             yield from node_edits.try_removing_taints(tried, alone, pattern.key)
         case _:
@@ -105,23 +105,25 @@ def _correct_requirement(
     match each:
         case checked_selector.LabelRequirement(key=key):
             for near in words.find_similar_keys(key):
-                said = _make_correction(rule, f"label {key}", key, near, "no node has that label")
+                said = _make_requirement_edit(
+                    rule, f"label {key}", key, near, "no node has that label"
+                )
                 yield said, dataclasses.replace(each, key=near)
-            yield from _replace_values(rule, each, words)
+            yield from _correct_requirement_values(rule, each, words)
         case checked_selector.FieldRequirement(field="nodeName", values=values):
             known = selector_edits.list_node_names(tried)
             for value in (value for value in values if value not in known):
-                for near in edit.find_similar_names(value, known):
+                for near in edit.find_similar_words(value, known):
                     fact = "no node has that name"
-                    said = _make_correction(rule, f"nodeName {value}", value, near, fact)
+                    said = _make_requirement_edit(rule, f"nodeName {value}", value, near, fact)
                     yield said, dataclasses.replace(each, values=tuple(sorted({*values, near})))
         case checked_selector.TaintRequirement(pattern=pattern):
             keys = _collect_taint_keys(tried)
             for near in (
-                edit.find_similar_names(pattern.key, keys) if pattern.key not in keys else ()
+                edit.find_similar_words(pattern.key, keys) if pattern.key not in keys else ()
             ):
                 fact = "no node has that taint"
-                said = _make_correction(rule, f"taint {pattern.key}", pattern.key, near, fact)
+                said = _make_requirement_edit(rule, f"taint {pattern.key}", pattern.key, near, fact)
                 yield (
                     said,
                     dataclasses.replace(each, pattern=dataclasses.replace(pattern, key=near)),
@@ -130,25 +132,25 @@ def _correct_requirement(
             pass
 
 
-def _replace_values(
+def _correct_requirement_values(
     rule: _NodeRule, each: checked_selector.LabelRequirement, words: vocabularies.LabelVocabulary
 ) -> Iterator[tuple[edit.SuggestedEdit, _Requirement]]:
     for value in each.values if each.operator == "In" else ():
         for other in words.find_other_values(each.key, value):
             if words.is_similar(each.key, value, other):
                 place = f"label {each.key}={value}"
-                said = _make_correction(rule, place, value, other, "no node has that value")
+                said = _make_requirement_edit(rule, place, value, other, "no node has that value")
                 yield said, dataclasses.replace(each, values=tuple(sorted({*each.values, other})))
 
 
-def _make_correction(
+def _make_requirement_edit(
     rule: _NodeRule, place: str, before: str, after: str, fact: str
 ) -> edit.SuggestedEdit:
     text = f"{place}: did you mean {after}? {fact}"
     return rule_trials.make_rule_edit(rule, "selector", before, after, text, edit.CORRECTS)
 
 
-def _replace_bound(
+def _replace_requirement_bound(
     tried: trials.PodTrials,
     rule: _NodeRule,
     each: checked_selector.LabelRequirement,
@@ -161,7 +163,7 @@ def _replace_bound(
     for bound in selector_edits.find_nearest_bounds(each.operator, int(before), words, each.key):
         other = dataclasses.replace(each, values=(str(bound),))
         nodes = rule_trials.find_nodes_with_rule(
-            tried, rule, _replace_requirement(rule, each, other)
+            tried, rule, _replace_rule_requirement(rule, each, other)
         )
         if nodes:
             text = f"label {each.key} {each.operator} {before}: compare with {bound}"
@@ -179,17 +181,19 @@ def _collect_taint_keys(tried: trials.PodTrials) -> frozenset[str]:
 # --- rules with another requirement --------------------------------------------------------------
 
 
-def _replace_requirement(rule: _NodeRule, old: _Requirement, new: _Requirement) -> checked.Rule:
+def _replace_rule_requirement(
+    rule: _NodeRule, old: _Requirement, new: _Requirement
+) -> checked.Rule:
     if isinstance(rule, checked.NodeAffinityRule):
         return dataclasses.replace(
-            rule, selector=pod_requirements.replace_requirement(rule.selector, old, new)
+            rule, selector=pod_requirements.replace_selector_requirement(rule.selector, old, new)
         )
 
     def with_selector(each: checked_expr.TypedExpr) -> checked_expr.TypedExpr:
         if not isinstance(each, checked_expr.NodeMatch):
             return each
         return dataclasses.replace(
-            each, selector=pod_requirements.replace_requirement(each.selector, old, new)
+            each, selector=pod_requirements.replace_selector_requirement(each.selector, old, new)
         )
 
     return dataclasses.replace(rule, condition=tree.bottom_up(rule.condition, with_selector))

@@ -24,11 +24,11 @@ _HIGHEST_PRIORITY = 1_000_000_000
 _Pair = checked_selector.LabelRequirement | checked_selector.AnnotationRequirement
 
 
-def find_edits(
+def find_rule_pod_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[edit.SuggestedEdit]:
     """Yield the single edits of what rules read of the pod by which it fits."""
-    by_rule = pod_requirements.find_by_rule(tried, known)
+    by_rule = pod_requirements.find_requirements_by_rule(tried, known)
     read = dict.fromkeys(
         each
         for name, requirements in by_rule.items()
@@ -36,13 +36,13 @@ def find_edits(
         for each in requirements
     )
     pairs = [each for each in read if isinstance(each, _Pair)]
-    for change in dict.fromkeys(_list_changes(tried.info.pod, pairs[:_MOST_KEYS])):
+    for change in dict.fromkeys(_list_metadata_changes(tried.info.pod, pairs[:_MOST_KEYS])):
         nodes = () if tried.is_over else tried.find_feasible_nodes(change.apply_to(tried.info.pod))
         if nodes:
             yield change.make_edit(tried.info.pod).add_nodes(nodes)
     numbers = (each for each in read if isinstance(each, checked_selector.NumberRequirement))
     turns = {each.value for each in numbers if each.resource is None}
-    yield from _try_priorities(tried, turns | set(_find_rule_crossings(tried, known)))
+    yield from _try_priorities(tried, turns | set(_find_rule_priority_crossings(tried, known)))
 
 
 # --- labels and annotations ----------------------------------------------------------------------
@@ -87,11 +87,11 @@ class _MetadataChange:
         return edit.SuggestedEdit("pod", self.noun, what, before, self.value, text, effort)
 
 
-def _list_changes(pod: objects.Pod, pairs: list[_Pair]) -> Iterator[_MetadataChange]:
+def _list_metadata_changes(pod: objects.Pod, pairs: list[_Pair]) -> Iterator[_MetadataChange]:
     for each in pairs:
         is_label = isinstance(each, checked_selector.LabelRequirement)
         noun: Literal["label", "annotation"] = "label" if is_label else "annotation"
-        for value in node_edits.list_values_to_try(each.operator, each.values):
+        for value in node_edits.list_label_values_to_try(each.operator, each.values):
             change = _MetadataChange(noun, each.key, value)
             if change.get_value(pod) != value:
                 yield change
@@ -100,18 +100,18 @@ def _list_changes(pod: objects.Pod, pairs: list[_Pair]) -> Iterator[_MetadataCha
 # --- priority ------------------------------------------------------------------------------------
 
 
-def _find_rule_crossings(
+def _find_rule_priority_crossings(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[float]:
     """Yield the priorities at which comparisons of conditions change, by their slope."""
     for rule in known.find_rules_reading(checked_expr.PodPriority):
         nodes = known.find_nodes_rejected_only_by(rule.head.name)
-        for compare in checked_expr.walk(rule.condition.source):
+        for compare in checked_expr.walk_expressions(rule.condition.source):
             if isinstance(compare, checked_expr.Compare):
-                yield from _find_crossings(tried, compare, nodes)
+                yield from _find_priority_crossings(tried, compare, nodes)
 
 
-def _find_crossings(
+def _find_priority_crossings(
     tried: trials.PodTrials, compare: checked_expr.Compare, nodes: list[str]
 ) -> Iterator[float]:
     shapes = [

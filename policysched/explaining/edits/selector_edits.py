@@ -28,7 +28,7 @@ def list_node_names(tried: trials.PodTrials) -> frozenset[str]:
     return frozenset(node.name for node in nodes if node is not None)
 
 
-def edit_node_selector(
+def list_node_selector_edits(
     selector: dict[str, str], words: vocabularies.LabelVocabulary
 ) -> Iterator[tuple[edit.SuggestedEdit, dict[str, str]]]:
     """Yield edits of one label each, and the selector as it would be."""
@@ -40,13 +40,13 @@ def edit_node_selector(
             said = edit.SuggestedEdit("pod", "nodeSelector", what, key, near, text, edit.CORRECTS)
             yield said, {**others, near: value}
         for other in words.find_other_values(key, value):
-            yield _replace_value(words, key, value, other), {**others, key: other}
+            yield _make_value_edit(words, key, value, other), {**others, key: other}
         text = f"drop {key}={value} from the nodeSelector"
         said = edit.SuggestedEdit("pod", "nodeSelector", what, value, None, text, edit.DROPS_OF_POD)
         yield said, others
 
 
-def _replace_value(
+def _make_value_edit(
     words: vocabularies.LabelVocabulary, key: str, value: str, other: str
 ) -> edit.SuggestedEdit:
     what = f"spec.nodeSelector[{key}]"
@@ -57,7 +57,7 @@ def _replace_value(
     return edit.SuggestedEdit("pod", "nodeSelector", what, value, other, text, edit.ADJUSTS_POD)
 
 
-def edit_required_affinity(
+def list_required_affinity_edits(
     required: objects.NodeSelector, words: vocabularies.LabelVocabulary, known: Collection[str]
 ) -> Iterator[tuple[edit.SuggestedEdit, objects.NodeSelector | None]]:
     """Yield edits of one requirement each, and the affinity as it would be; None for without.
@@ -66,11 +66,11 @@ def edit_required_affinity(
     """
     for at, term in enumerate(required.node_selector_terms):
         for said, expressions in _edit_expressions(term.match_expressions, words):
-            yield said, _replace_term(required, at, match_expressions=expressions)
-        for said, fields in _correct_names(term.match_fields, known):
-            yield said, _replace_term(required, at, match_fields=fields)
-        for field, left in _drop_each(term.match_fields):
-            yield _make_drop_edit(field), _replace_term(required, at, match_fields=left)
+            yield said, _replace_affinity_term(required, at, match_expressions=expressions)
+        for said, fields in _correct_node_names(term.match_fields, known):
+            yield said, _replace_affinity_term(required, at, match_fields=fields)
+        for field, left in _drop_each_expression(term.match_fields):
+            yield _make_drop_edit(field), _replace_affinity_term(required, at, match_fields=left)
 
 
 def _edit_expressions(
@@ -80,14 +80,14 @@ def _edit_expressions(
         if each.operator in ("In", "Exists", "Gt", "Lt"):
             for said, other in _correct_expression(each, words):
                 yield said, (*expressions[:at], other, *expressions[at + 1 :])
-    for each, left in _drop_each(expressions):
+    for each, left in _drop_each_expression(expressions):
         yield _make_drop_edit(each), left
 
 
 def _correct_expression(
     each: objects.SelectorRequirement, words: vocabularies.LabelVocabulary
 ) -> Iterator[tuple[edit.SuggestedEdit, objects.SelectorRequirement]]:
-    written = format_expression(each)
+    written = format_label_expression(each)
     for near in words.find_similar_keys(each.key):
         text = f"node affinity {written}: did you mean {near}? no node has the label {each.key}"
         said = edit.SuggestedEdit(
@@ -95,7 +95,7 @@ def _correct_expression(
         )
         yield said, structs.replace(each, key=near)
     if each.operator in ("Gt", "Lt"):
-        yield from _replace_bound(each, words)
+        yield from _replace_expression_bound(each, words)
     if each.operator != "In":
         return
     offered = dict.fromkeys(
@@ -108,12 +108,18 @@ def _correct_expression(
         text = f"node affinity {written}: {hint} {other}" + ("?" if is_similar else "")
         effort = edit.CORRECTS if is_similar else edit.ADJUSTS_POD
         said = edit.SuggestedEdit(
-            "pod", "nodeAffinity", _NODE_AFFINITY, written, format_expression(after), text, effort
+            "pod",
+            "nodeAffinity",
+            _NODE_AFFINITY,
+            written,
+            format_label_expression(after),
+            text,
+            effort,
         )
         yield said, after
 
 
-def _replace_bound(
+def _replace_expression_bound(
     each: objects.SelectorRequirement, words: vocabularies.LabelVocabulary
 ) -> Iterator[tuple[edit.SuggestedEdit, objects.SelectorRequirement]]:
     """Yield the bounds that the values of nodes satisfy just so, the nearest first."""
@@ -126,7 +132,7 @@ def _replace_bound(
     looser = [bound for bound in bounds if (bound - before) * step > 0]
     for bound in sorted(looser, key=lambda bound: abs(bound - before))[:_MOST_BOUNDS]:
         after = structs.replace(each, values=(str(bound),))
-        was, now = format_expression(each), format_expression(after)
+        was, now = format_label_expression(each), format_label_expression(after)
         text = f"node affinity {was}: compare with {bound}"
         yield (
             edit.SuggestedEdit(
@@ -136,17 +142,17 @@ def _replace_bound(
         )
 
 
-def _correct_names(
+def _correct_node_names(
     fields: Sequence[objects.SelectorRequirement], known: Collection[str]
 ) -> Iterator[tuple[edit.SuggestedEdit, tuple[objects.SelectorRequirement, ...]]]:
     for at, each in enumerate(fields):
         unknown = [v for v in each.values if v not in known] if each.operator == "In" else []
         for before, near in (
-            (v, near) for v in unknown for near in edit.find_similar_names(v, known)
+            (v, near) for v in unknown for near in edit.find_similar_words(v, known)
         ):
             values = tuple(near if v == before else v for v in each.values)
             other = structs.replace(each, values=values)
-            was, now = format_expression(each), format_expression(other)
+            was, now = format_label_expression(each), format_label_expression(other)
             text = f"node affinity {was}: did you mean {near}? no node is called {before}"
             said = edit.SuggestedEdit(
                 "pod", "nodeAffinity", _NODE_AFFINITY, was, now, text, edit.CORRECTS
@@ -164,7 +170,7 @@ def find_nearest_bounds(
     return sorted(bounds, key=lambda bound: (abs(bound - before), bound))[:_MOST_BOUNDS]
 
 
-def _drop_each(
+def _drop_each_expression(
     expressions: Sequence[objects.SelectorRequirement],
 ) -> Iterator[tuple[objects.SelectorRequirement, tuple[objects.SelectorRequirement, ...]]]:
     for at, each in enumerate(expressions):
@@ -172,19 +178,19 @@ def _drop_each(
 
 
 def _make_drop_edit(each: objects.SelectorRequirement) -> edit.SuggestedEdit:
-    written = format_expression(each)
+    written = format_label_expression(each)
     text = f"drop {written} from the required node affinity"
     return edit.SuggestedEdit(
         "pod", "nodeAffinity", _NODE_AFFINITY, written, None, text, edit.DROPS_OF_POD
     )
 
 
-def format_expression(each: objects.SelectorRequirement) -> str:
+def format_label_expression(each: objects.SelectorRequirement) -> str:
     """Return a requirement as a person would write it."""
     return f"{each.key} {each.operator}" + (f" ({', '.join(each.values)})" if each.values else "")
 
 
-def _replace_term(
+def _replace_affinity_term(
     required: objects.NodeSelector, at: int, **changes: object
 ) -> objects.NodeSelector | None:
     """Return the affinity with another term; a term without anything left would match no node."""

@@ -50,17 +50,19 @@ class SpreadRelaxation:
     nodes: tuple[str, ...]
 
 
-def find_relaxations(spread: EffectiveSpreadConstraint, fits: Fits) -> Iterator[SpreadRelaxation]:
+def find_spread_relaxations(
+    spread: EffectiveSpreadConstraint, fits: Fits
+) -> Iterator[SpreadRelaxation]:
     """Yield single fields that let the pod fit: policies, and the nearest numbers."""
-    yield from _relax_number(fits, "maxSkew", "max_skew", spread.max_skew, 1, _MOST_SKEW)
+    yield from _relax_spread_number(fits, "maxSkew", "max_skew", spread.max_skew, 1, _MOST_SKEW)
     least = spread.min_domains or 1
-    yield from _relax_number(fits, "minDomains", "min_domains", least, -1, least - 1)
+    yield from _relax_spread_number(fits, "minDomains", "min_domains", least, -1, least - 1)
     affinity, taints = spread.node_affinity_policy or _HONOR, spread.node_taints_policy or _IGNORE
-    yield from _toggle_policy(fits, "nodeAffinityPolicy", "node_affinity_policy", affinity)
-    yield from _toggle_policy(fits, "nodeTaintsPolicy", "node_taints_policy", taints)
+    yield from _toggle_node_policy(fits, "nodeAffinityPolicy", "node_affinity_policy", affinity)
+    yield from _toggle_node_policy(fits, "nodeTaintsPolicy", "node_taints_policy", taints)
 
 
-def _relax_number(
+def _relax_spread_number(
     fits: Fits, field: str, name: str, before: int, sign: int, most: int
 ) -> Iterator[SpreadRelaxation]:
     steps = search.find_fewest_steps(lambda count: bool(fits({name: before + sign * count})), most)
@@ -71,7 +73,9 @@ def _relax_number(
             yield SpreadRelaxation(field, str(before), str(after), nodes)
 
 
-def _toggle_policy(fits: Fits, field: str, name: str, before: str) -> Iterator[SpreadRelaxation]:
+def _toggle_node_policy(
+    fits: Fits, field: str, name: str, before: str
+) -> Iterator[SpreadRelaxation]:
     after = _IGNORE if before == _HONOR else _HONOR
     nodes = fits({name: after})
     if nodes:

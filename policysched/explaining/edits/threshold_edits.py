@@ -44,7 +44,7 @@ class _Threshold:
 
     def get_step(self, value: float) -> float:
         """Return the distance of numbers of three digits around a value; of counts 1 at least."""
-        step = amounts_text.get_written_step(value, self.constant.unit)
+        step = amounts_text.get_third_digit_step(value, self.constant.unit)
         is_count = self.is_term and value.is_integer() and self.constant.value.is_integer()
         return max(step, 1.0) if is_count and not self.constant.unit.is_ratio else step
 
@@ -73,16 +73,18 @@ class _Threshold:
         )
 
 
-def find_edits(
+def find_threshold_edits(
     tried: trials.PodTrials, known: rejections.PodRejections, rule: checked.RejectRule
 ) -> Iterator[edit.SuggestedEdit]:
     """Yield the nearest threshold for each constant of a condition, if one lets the pod fit."""
     nodes = known.find_nodes_rejected_only_by(rule.head.name)
-    for compare in checked_expr.walk(rule.condition):
+    for compare in checked_expr.walk_expressions(rule.condition):
         if not isinstance(compare, checked_expr.Compare) or compare.comparator in ("=", "!="):
             continue
         for constant in _collect_written_constants(compare):
-            is_term = any(_is_term(side, constant) for side in (compare.left, compare.right))
+            is_term = any(
+                _is_constant_term(side, constant) for side in (compare.left, compare.right)
+            )
             values = find_crossing_values(tried, compare, constant, nodes)
             yield from _relax_threshold(tried, _Threshold(rule, constant, is_term), values)
 
@@ -151,13 +153,13 @@ def _move_closer(
 
 def _round_to_written(value: float, unit: units.Unit) -> float:
     """Return the number that is read if a value is written out."""
-    scale = amounts_text.get_scale(value, unit)
+    scale = amounts_text.get_unit_scale(value, unit)
     return float(f"{value / scale:.9g}") * scale
 
 
 def _collect_written_constants(expr: checked_expr.TypedExpr) -> Iterator[checked_expr.Const]:
     """Yield the constants of the text; those of conversions share the place of their parent."""
-    for child in checked_expr.children(expr):
+    for child in checked_expr.list_operands(expr):
         if isinstance(child, checked_expr.Const):
             if child.span != expr.span:
                 yield child
@@ -165,10 +167,10 @@ def _collect_written_constants(expr: checked_expr.TypedExpr) -> Iterator[checked
             yield from _collect_written_constants(child)
 
 
-def _is_term(expr: checked_expr.TypedExpr, constant: checked_expr.Const) -> bool:
+def _is_constant_term(expr: checked_expr.TypedExpr, constant: checked_expr.Const) -> bool:
     match expr:
         case checked_expr.ArithmeticOperation(operator="+" | "-", left=left, right=right):
-            return _is_term(left, constant) or _is_term(right, constant)
+            return _is_constant_term(left, constant) or _is_constant_term(right, constant)
         case _:
             return expr is constant
 

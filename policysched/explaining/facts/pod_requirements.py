@@ -10,7 +10,7 @@ from policysched.explaining.facts import rejections
 from policysched.lang.checked import checked, checked_expr, checked_selector
 
 
-def find_by_rule(
+def find_requirements_by_rule(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> dict[str, tuple[checked_selector.Requirement, ...]]:
     """Return for each rule in the way its requirements on the pod, if it has any.
@@ -42,7 +42,7 @@ def find_by_rule(
     return {name: tuple(several) for name, several in found.items() if several}
 
 
-def replace_requirement(
+def replace_selector_requirement(
     selector: checked_selector.Selector,
     old: checked_selector.Requirement,
     new: checked_selector.Requirement,
@@ -53,10 +53,12 @@ def replace_requirement(
             checked_selector.SelectorConjunction(operands=operands)
             | checked_selector.SelectorDisjunction(operands=operands)
         ):
-            several = tuple(replace_requirement(each, old, new) for each in operands)
+            several = tuple(replace_selector_requirement(each, old, new) for each in operands)
             return dataclasses.replace(selector, operands=several)
         case checked_selector.SelectorNegation(operand=operand):
-            return dataclasses.replace(selector, operand=replace_requirement(operand, old, new))
+            return dataclasses.replace(
+                selector, operand=replace_selector_requirement(operand, old, new)
+            )
         case _:
             return new if selector == old else selector
 
@@ -68,7 +70,7 @@ def _collect_selectors(
         # Placed pods repel the pods of the set.
         yield policy.scope.where if rule.pods.selector is None else rule.pods.selector
     for expr in checked.list_expressions(rule):
-        for each in checked_expr.walk(expr):
+        for each in checked_expr.walk_expressions(expr):
             if isinstance(each, checked_expr.PodMatch):
                 yield each.selector
 

@@ -91,7 +91,11 @@ class PodRejections:
         self, kind: type[checked_expr.NodeResource | checked_expr.PodRequests]
     ) -> list[str]:
         """Return the resources that the `reject` rules in the way read by expressions of a kind."""
-        every = (each for rule in self.rejects for each in checked_expr.walk(rule.condition.source))
+        every = (
+            each
+            for rule in self.rejects
+            for each in checked_expr.walk_expressions(rule.condition.source)
+        )
         return list(dict.fromkeys(each.resource for each in every if isinstance(each, kind)))
 
     def find_nodes_to_edit(self, *whom: str) -> list[str]:
@@ -118,5 +122,7 @@ def _select_rules_reading(
     return [
         rule
         for rule in rules
-        if any(isinstance(each, kinds) for each in checked_expr.walk(rule.condition.source))
+        if any(
+            isinstance(each, kinds) for each in checked_expr.walk_expressions(rule.condition.source)
+        )
     ]

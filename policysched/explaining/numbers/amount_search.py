@@ -13,13 +13,13 @@ _MOST_PROPOSALS = 16
 _MOST_DOUBLINGS = 3
 
 
-def get_search_step(resource: str, amount: int) -> int:
+def get_amount_search_step(resource: str, amount: int) -> int:
     """Return how finely an amount is searched: of bytes whole mebibytes, which people write."""
     is_large = units.find_resource_unit(resource) == units.BYTES and amount >= _MEBIBYTE
     return _MEBIBYTE if is_large else 1
 
 
-def list_probes(resource: str, present: int) -> list[int]:
+def list_amounts_to_probe(resource: str, present: int) -> list[int]:
     """Return whole cores, gibibytes or pieces near an amount, and its halves and doubles.
 
     They are asked about if the answer may change more than once, such as by `floor`.
@@ -33,7 +33,7 @@ def list_probes(resource: str, present: int) -> list[int]:
     return [amount for amount in (*wholes, *scaled) if amount >= 0]
 
 
-def find_nearest(
+def find_nearest_fitting_amount(
     fits: Callable[[int], bool],
     present: int,
     proposals: Iterable[int],
@@ -57,7 +57,7 @@ def find_nearest(
     for sign in (-1, 1):
         side = _select_nearest_and_last(_select_one_side(rounded, present, sign))
         amounts = _select_one_side({*side, *probed}, present, sign)
-        amount = _find_on_side(fits, present, amounts, step)
+        amount = _find_fitting_on_side(fits, present, amounts, step)
         if amount is not None:
             found.append(amount)
     return min(found, key=lambda amount: abs(amount - present), default=None)
@@ -74,7 +74,7 @@ def _select_nearest_and_last(amounts: list[int]) -> list[int]:
     return amounts if len(amounts) <= _MOST_PROPOSALS else [*amounts[:_MOST_PROPOSALS], amounts[-1]]
 
 
-def _find_on_side(
+def _find_fitting_on_side(
     fits: Callable[[int], bool], present: int, amounts: list[int], step: int
 ) -> int | None:
     refused = present
@@ -87,13 +87,13 @@ def _find_on_side(
 
 def _bisect_to_step(fits: Callable[[int], bool], fitting: int, refused: int, step: int) -> int:
     """Halve the distance between an amount that fits and one that does not, to one step."""
-    found = _bisect(fits, fitting, refused, step)
+    found = _bisect_amounts(fits, fitting, refused, step)
     if found < step:  # less than a mebibyte, so that bytes count
-        return _bisect(fits, found, min(refused, step), 1)
+        return _bisect_amounts(fits, found, min(refused, step), 1)
     return found
 
 
-def _bisect(fits: Callable[[int], bool], fitting: int, refused: int, step: int) -> int:
+def _bisect_amounts(fits: Callable[[int], bool], fitting: int, refused: int, step: int) -> int:
     sign = 1 if refused > fitting else -1
     low, high = 0, -(-abs(refused - fitting) // step)
     while high - low > 1:

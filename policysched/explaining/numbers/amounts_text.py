@@ -10,7 +10,7 @@ _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DIGITS = 9
 
 
-def format_exactly(value: float, unit: units.Unit) -> str:
+def format_exact_amount(value: float, unit: units.Unit) -> str:
     """Return a value in the scale of a query (a ratio 0..1, whole cores) with its unit."""
     if unit.is_dimensionless:
         return f"{_format_briefly(100 * value)}%" if unit.is_ratio else _format_briefly(value)
@@ -29,21 +29,21 @@ def format_exactly(value: float, unit: units.Unit) -> str:
 
 def format_canonical_value(value: float, unit: units.Unit) -> str:
     """Return a value in the scale of checked policies: the same but for cores, as thousandths."""
-    return f"{_format_briefly(value)}m" if unit == units.CORES else format_exactly(value, unit)
+    return f"{_format_briefly(value)}m" if unit == units.CORES else format_exact_amount(value, unit)
 
 
-def get_scale(value: float, unit: units.Unit) -> float:
+def get_unit_scale(value: float, unit: units.Unit) -> float:
     """Return what the number that is written stands for, once."""
     if unit.is_dimensionless:
         return 0.01 if unit.is_ratio else 1.0
     return float(1024 ** _get_decimal_place(value)) if unit == units.BYTES else 1.0
 
 
-def get_written_step(value: float, unit: units.Unit) -> float:
+def get_third_digit_step(value: float, unit: units.Unit) -> float:
     """Return the unit of the third digit of a value as it is written."""
-    written = abs(value) / get_scale(value, unit)
+    written = abs(value) / get_unit_scale(value, unit)
     place = math.floor(math.log10(written)) if written else 0
-    return float(10.0 ** (place - 2)) * get_scale(value, unit)
+    return float(10.0 ** (place - 2)) * get_unit_scale(value, unit)
 
 
 def _get_decimal_place(value: float) -> int:

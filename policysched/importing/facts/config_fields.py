@@ -12,7 +12,7 @@ from policysched.config import config_reading
 ADVICE = "policysched works without it; docs/import.md says what becomes of each field"
 
 
-def refusal(fields: dict[str, Any]) -> str | None:
+def find_fields_refusal(fields: dict[str, Any]) -> str | None:
     """Return why fields cannot be set, None if they can.
 
     The configuration's own schema and reader decide, so that a field that policysched comes to

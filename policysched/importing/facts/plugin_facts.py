@@ -82,22 +82,22 @@ _SCORES = (
 )
 
 
-def score_weights(version: str) -> dict[str, int]:
+def get_default_score_weights(version: str) -> dict[str, int]:
     """Return the default weights of score plugins in a version; v1beta3 raised three of them."""
     newest = {name: defaults.DEFAULT_WEIGHTS[name] for name in _SCORES}
     return newest | _OLD_WEIGHTS if version in ("v1beta1", "v1beta2") else newest
 
 
-def default_plugins(version: str) -> dict[str, int]:
+def get_default_plugins(version: str) -> dict[str, int]:
     """Return what is enabled without a word, with its weight, as the version called it."""
-    found = dict.fromkeys(POINTS, 1) | score_weights(version)
+    found = dict.fromkeys(POINTS, 1) | get_default_score_weights(version)
     if version == "v1beta1":
         found |= {"NodeResourcesLeastAllocated": 1, "NodePreferAvoidPods": 10000}
         found |= dict.fromkeys(IN_TREE_LIMITS[:3], 1)
     return found
 
 
-def points(name: str, version: str) -> frozenset[str]:
+def get_extension_points(name: str, version: str) -> frozenset[str]:
     """Return the extension points of a plugin in a version; empty for one that is not known."""
     if name == names.NODE_RESOURCES_FIT and version == "v1beta1":
         return frozenset({"preFilter", "filter"})
@@ -112,6 +112,6 @@ def points(name: str, version: str) -> frozenset[str]:
     return frozenset({"filter", "preFilter", "score"}) if name in GONE else frozenset()
 
 
-def is_scorer(name: str) -> bool:
+def is_scoring_plugin(name: str) -> bool:
     """Return whether a built-in plugin's points can differ between nodes."""
     return name in _SCORES

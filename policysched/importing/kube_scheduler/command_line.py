@@ -66,7 +66,7 @@ def is_kube_scheduler(words: Sequence[str]) -> bool:
     return PROGRAM in bases or bases == [_MULTI_CALL, "scheduler"]
 
 
-def files(found: Sequence[flags.CommandLineFlag]) -> ReferencedFiles:
+def list_referenced_files(found: Sequence[flags.CommandLineFlag]) -> ReferencedFiles:
     """Return what the command line refers to."""
     names = [flag.value for flag in found if flag.name == "scheduler-name"]
     return ReferencedFiles(
@@ -76,7 +76,7 @@ def files(found: Sequence[flags.CommandLineFlag]) -> ReferencedFiles:
     )
 
 
-def read(
+def import_command_line(
     found: Sequence[flags.CommandLineFlag],
     at: findings.ValueLocation,
     made: import_draft.ImportDraft,
@@ -91,18 +91,18 @@ def read(
         made: the outcome.
         has_files: whether the profile comes from a file that is imported too.
     """
-    names = files(found).scheduler_name
+    names = list_referenced_files(found).scheduler_name
     for name, fields in _GROUPS.items():
-        group = _group(found, fields)
+        group = _collect_flag_group(found, fields)
         if name not in _OVERRIDES_FILE:
             in_file = made.config.get(name, {})
             group = {field: given for field, given in group.items() if field not in in_file}
         made.set_config_group(name, group)
     serving.add_serving_flags(found, made)
     for flag in found:
-        _flag(flag, made)
-    provider = _last(found, "algorithm-provider")
-    hard_weight = _last(found, _HARD_WEIGHT)
+        _import_flag(flag, made)
+    provider = _get_last_flag(found, "algorithm-provider")
+    hard_weight = _get_last_flag(found, _HARD_WEIGHT)
     if has_files:
         for ignored in (provider, hard_weight):
             if ignored is not None:
@@ -111,19 +111,21 @@ def read(
         return
     version = "v1beta1" if provider or hard_weight else "v1"
     plan = profile_plan.ProfilePlan(names, version, at)
-    _provide(plan, provider, made)
+    _apply_algorithm_provider(plan, provider, made)
     if hard_weight is not None:
         affinity = plan.choices["InterPodAffinity"]
-        affinity.args = {"hardPodAffinityWeight": _number(hard_weight.value)}
+        affinity.args = {"hardPodAffinityWeight": _parse_bounded_number(hard_weight.value)}
         affinity.comment = f"{hard_weight.at.comment} --{hard_weight.name}"
     made.add_plan(plan)
 
 
-def _last(found: Sequence[flags.CommandLineFlag], name: str) -> flags.CommandLineFlag | None:
+def _get_last_flag(
+    found: Sequence[flags.CommandLineFlag], name: str
+) -> flags.CommandLineFlag | None:
     return next((flag for flag in reversed(found) if flag.name == name), None)
 
 
-def _provide(
+def _apply_algorithm_provider(
     plan: profile_plan.ProfilePlan,
     provider: flags.CommandLineFlag | None,
     made: import_draft.ImportDraft,
@@ -141,7 +143,7 @@ def _provide(
         fit.comment = f"{provider.at.comment} --algorithm-provider {provider.value}"
 
 
-def _group(
+def _collect_flag_group(
     found: Sequence[flags.CommandLineFlag], fields: Mapping[str, str]
 ) -> dict[str, tuple[findings.ValueLocation, object]]:
     """Return what flags say about a group of the configuration."""
@@ -149,22 +151,24 @@ def _group(
     for flag in found:
         field = fields.get(flag.name)
         if field is not None:
-            value = flag.is_on if flag.name in flags.SWITCHES else _number(flag.value)
+            value = flag.is_on if flag.name in flags.SWITCHES else _parse_bounded_number(flag.value)
             group[field] = (flag.at, value)
     return group
 
 
-def _flag(flag: flags.CommandLineFlag, made: import_draft.ImportDraft) -> None:
+def _import_flag(flag: flags.CommandLineFlag, made: import_draft.ImportDraft) -> None:
     report = made.report
     match flag.name:
         case "kubeconfig":
             made.run_options["--kubeconfig"] = flag.value
         case "feature-gates":
-            feature_gates.read(flag.value, flag.at, made)
+            feature_gates.import_feature_gates(flag.value, flag.at, made)
         case name if name in _OWN_LEASE:
             kube_scheduler_config.report_own_lease(f"--{name}={flag.value}", flag.at, report)
         case "pod-max-in-unschedulable-pods-duration":
-            made.set_config_field("podMaxInUnschedulablePodsSeconds", flag.at, _seconds(flag.value))
+            made.set_config_field(
+                "podMaxInUnschedulablePodsSeconds", flag.at, _parse_go_duration(flag.value)
+            )
         case "master":
             problem = f"`--master {flag.value}` cannot be given"
             report.warn(flag.at, problem, "name the server in a kubeconfig")
@@ -172,9 +176,9 @@ def _flag(flag: flags.CommandLineFlag, made: import_draft.ImportDraft) -> None:
             name in group for group in _GROUPS.values()
         ):
             pass
-        case name if _begins(name, _LOGGING):
+        case name if _begins_with_any(name, _LOGGING):
             report.note(flag.at, f"`--{name}` is left out", "see `policysched run --log-level`")
-        case name if _begins(name, _SERVING):
+        case name if _begins_with_any(name, _SERVING):
             report.note(flag.at, f"`--{name}` is left out", _OPERATIONS)
         case name:
             problem = f"`--{name}` has no counterpart"
@@ -190,22 +194,22 @@ _KNOWN = frozenset(
 )
 
 
-def _begins(name: str, known: Sequence[str]) -> bool:
+def _begins_with_any(name: str, known: Sequence[str]) -> bool:
     return any(name == each or name.startswith(f"{each}-") for each in known)
 
 
-def _number(text: str) -> int | float | str:
+def _parse_bounded_number(text: str) -> int | float | str:
     """Return a number of bounded size, the text if it is none."""
-    found = flag_values.number(text)
+    found = flag_values.parse_go_number(text)
     return text if found is None else found
 
 
-def _seconds(text: str) -> float | str:
+def _parse_go_duration(text: str) -> float | str:
     """Return the seconds of a Go duration of one or more parts, the text if it is none."""
-    found = durations.parse_seconds(text)
+    found = durations.parse_duration_seconds(text)
     return text if found is None else found
 
 
-def report_unread(flag: flags.CommandLineFlag, report: findings.FindingCollector) -> None:
+def report_unread_file(flag: flags.CommandLineFlag, report: findings.FindingCollector) -> None:
     """Tell of a file or ConfigMap that is named and not part of the input."""
     report.warn(flag.at, f"`--{flag.name}` names `{flag.value}`, which is not read", _NAMES_FILE)

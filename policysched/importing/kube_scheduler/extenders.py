@@ -10,7 +10,7 @@ _ADVICE = "write as a policy what it decides, or as a plugin in Python"
 _TAS_ADVICE = "import its TASPolicy objects, they say what it decides"
 
 
-def read(given: fields.StrictFields, report: findings.FindingCollector) -> list[str]:
+def import_extenders(given: fields.StrictFields, report: findings.FindingCollector) -> list[str]:
     """Report each extender, and return the resources that only extenders know about.
 
     Pods request these resources although no node has them, so NodeResourcesFit has to overlook
@@ -20,31 +20,31 @@ def read(given: fields.StrictFields, report: findings.FindingCollector) -> list[
         InputError: the address of an extender is not the URL of a server.
     """
     ignored: list[str] = []
-    for extender in given.objects("extenders"):
-        url = _address(extender)
+    for extender in given.read_objects("extenders"):
+        url = _format_extender_url(extender)
         verbs = [
             verb.removesuffix("Verb")
             for verb in ("filterVerb", "prioritizeVerb", "preemptVerb", "bindVerb")
             if extender.read_value(verb)
         ]
-        for resource in extender.objects("managedResources"):
-            name = resource.text("name")
-            if resource.flag("ignoredByScheduler", default=False):
+        for resource in extender.read_objects("managedResources"):
+            name = resource.read_text("name")
+            if resource.read_boolean("ignoredByScheduler", default=False):
                 ignored.append(name)
-            resource.skip("name")
-        extender.plain()  # told as a whole
+            resource.skip_fields("name")
+        extender.read_all_values()  # told as a whole
         does = f" ({', '.join(verbs)})" if verbs else ""
         advice = _TAS_ADVICE if "tas-service" in url or "telemetry" in url else _ADVICE
         report.warn(extender.place, f"the extender {url}{does} cannot be asked", advice)
     return list(dict.fromkeys(ignored))
 
 
-def _address(extender: fields.StrictFields) -> str:
+def _format_extender_url(extender: fields.StrictFields) -> str:
     """Return the URL of an extender for messages, without a password."""
-    url = extender.text("urlPrefix")
+    url = extender.read_text("urlPrefix")
     if not url:
         return "without an address"
-    if server_urls.split(url) is None:
+    if server_urls.split_server_url(url) is None:
         place = extender.locate_field("urlPrefix")
         wanted = "the URL of a server, `http[s]://HOST[:PORT][/PATH]`"
         problem = f"`{place.name}` must be {wanted}, not {server_urls.quote_url(url)}"

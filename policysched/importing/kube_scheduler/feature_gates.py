@@ -37,7 +37,9 @@ _NO_MATTER = frozenset({"SchedulerAsyncAPICalls"})
 _ADVICE = "make sure that no pod depends on it"
 
 
-def read(text: str, at: findings.ValueLocation, made: import_draft.ImportDraft) -> None:
+def import_feature_gates(
+    text: str, at: findings.ValueLocation, made: import_draft.ImportDraft
+) -> None:
     """Set switches, and report other gates whose value differs from the behaviour of policysched.
 
     Raises:
@@ -48,7 +50,7 @@ def read(text: str, at: findings.ValueLocation, made: import_draft.ImportDraft) 
         name, _, value = (part.strip() for part in entry.strip().strip('"').partition("="))
         if not name and not value:
             continue
-        is_on = booleans.parse(value)
+        is_on = booleans.parse_boolean(value)
         if is_on is None:
             problem = f"the feature gate `{name}={value}` is neither `true` nor `false`"
             raise errors.InputError(f"{at.where}:{at.line}", problem, help=booleans.HELP)

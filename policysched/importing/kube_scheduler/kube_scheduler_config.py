@@ -19,30 +19,32 @@ _SCORES_ALL = "policysched always considers and scores every node; expect the be
 _AT_ONCE = "policysched computes all nodes at once"
 
 
-def read(given: fields.StrictFields, made: import_draft.ImportDraft) -> None:
+def import_kube_scheduler_config(
+    given: fields.StrictFields, made: import_draft.ImportDraft
+) -> None:
     """Add the profiles and the configuration.
 
     Raises:
         InputError: the version is none of `plugin_facts.VERSIONS`, or a field has a wrong type.
     """
-    version = _version(given)
-    ignored = extenders.read(given, made.report)
-    percentage = given.whole("percentageOfNodesToScore")
-    _note_percentage(given, percentage)
-    profiles = given.objects("profiles")
+    version = _parse_config_version(given)
+    ignored = extenders.import_extenders(given, made.report)
+    percentage = given.read_integer("percentageOfNodesToScore")
+    _note_percentage_of_nodes(given, percentage)
+    profiles = given.read_objects("profiles")
     for profile in profiles:
-        _profile(profile, version, ignored, made)
+        _import_profile(profile, version, ignored, made)
     if not profiles:
         plan = profile_plan.ProfilePlan(DEFAULT_NAME, version, given.place)
-        _plugins(plan, None, ignored, made)
+        _import_plugins(plan, None, ignored, made)
         made.add_plan(plan)
-    _configuration(given, made)
-    given.finish()
+    _import_configuration(given, made)
+    given.report_unread_fields()
 
 
-def _version(given: fields.StrictFields) -> str:
-    api_version = given.text("apiVersion")
-    given.skip("kind")
+def _parse_config_version(given: fields.StrictFields) -> str:
+    api_version = given.read_text("apiVersion")
+    given.skip_fields("kind")
     version = api_version.removeprefix(GROUP)
     if version not in plugin_facts.VERSIONS:
         where = f"{given.place.where}:{given.locate_field('apiVersion').line}"
@@ -55,40 +57,42 @@ def _version(given: fields.StrictFields) -> str:
 # ---------------------------------------------------------------------------- profiles
 
 
-def _profile(
+def _import_profile(
     profile: fields.StrictFields, version: str, ignored: list[str], made: import_draft.ImportDraft
 ) -> None:
-    name = profile.text("schedulerName", DEFAULT_NAME)
-    _note_percentage(profile, profile.whole("percentageOfNodesToScore"))
+    name = profile.read_text("schedulerName", DEFAULT_NAME)
+    _note_percentage_of_nodes(profile, profile.read_integer("percentageOfNodesToScore"))
     plan = profile_plan.ProfilePlan(name, version, profile.place)
-    _plugins(plan, profile, ignored, made)
+    _import_plugins(plan, profile, ignored, made)
     made.add_plan(plan)
 
 
-def _plugins(
+def _import_plugins(
     plan: profile_plan.ProfilePlan,
     profile: fields.StrictFields | None,
     ignored: list[str],
     made: import_draft.ImportDraft,
 ) -> None:
-    args = plugin_arguments.read(profile, plan.version) if profile is not None else {}
-    given = profile.object("plugins") if profile is not None else None
-    points = plugin_points.resolve(given, plan.version)
+    args = (
+        plugin_arguments.read_plugin_arguments(profile, plan.version) if profile is not None else {}
+    )
+    given = profile.read_object("plugins") if profile is not None else None
+    points = plugin_points.resolve_enabled_plugins(given, plan.version)
     for name in plugin_facts.DECIDES:
-        _choose(plan, name, points, made)
+        _set_plugin_choice(plan, name, points, made)
     for name, settings in args.items():
         if name in plan.choices:
             plan.choices[name].args = dict(settings.value)
             plan.choices[name].comment = plan.choices[name].comment or settings.place.comment
             plan.choices[name].args_at = settings.place
-    _resource_scores(plan, points, args)
+    _import_resource_scores(plan, points, args)
     _add_out_of_tree_plugins(plan, points, args, made)
     _report_removed_plugins(points, made)
     if ignored:
         plan.ignore_resources(ignored, "resources of extenders")
 
 
-def _choose(
+def _set_plugin_choice(
     plan: profile_plan.ProfilePlan,
     name: str,
     points: plugin_points.PluginPoints,
@@ -102,19 +106,21 @@ def _choose(
     deciding = enabled & wanted
     choice = plan.choices[name]
     if name in points.places or deciding != wanted:
-        choice.comment, choice.at = points.comment(name), points.place(name, plan.at)
+        choice.comment, choice.at = points.get_comment(name), points.get_location(name, plan.at)
     choice.weight = points.weights["score"].get(name, choice.weight)
     choice.is_on = bool(deciding)
     choice.scores = "score" in deciding or "score" not in wanted
     if name in ("PrioritySort", "DefaultBinder") and not choice.is_on:
-        _keep(plan, name, points, made)
+        _keep_default_plugin(plan, name, points, made)
     elif deciding and wanted - deciding - {"score"}:
         _report_partial_plugin(plan, name, points, made)
     prepares = "preFilter" in plugin_facts.POINTS[name] and name in _NEED_PRE_FILTER
     if prepares and "filter" in enabled and "preFilter" not in enabled:
         problem = f"`{name}` filters without its preFilter, at which kube-scheduler fails pods"
         made.report.warn(
-            points.place(name, plan.at), problem, "here the plugin is whole; disable it if unwanted"
+            points.get_location(name, plan.at),
+            problem,
+            "here the plugin is whole; disable it if unwanted",
         )
 
 
@@ -123,7 +129,7 @@ _NEED_PRE_FILTER = frozenset({"NodePorts", "NodeResourcesFit", "PodTopologySprea
 }
 
 
-def _keep(
+def _keep_default_plugin(
     plan: profile_plan.ProfilePlan,
     name: str,
     points: plugin_points.PluginPoints,
@@ -131,7 +137,9 @@ def _keep(
 ) -> None:
     plan.choices[name].is_on = True
     problem = f"`{name}` is disabled, but every profile needs it; it stays on"
-    made.report.warn(points.place(name, plan.at), problem, "install a plugin that takes its place")
+    made.report.warn(
+        points.get_location(name, plan.at), problem, "install a plugin that takes its place"
+    )
 
 
 def _report_partial_plugin(
@@ -143,10 +151,10 @@ def _report_partial_plugin(
     missing = sorted(plugin_facts.DECIDES[name] - points.find_points(name) - {"score"})
     problem = f"`{name}` is on without {' and '.join(missing)}; here it is on as a whole"
     advice = f"write `disable {name}` if what it filters is not wanted either"
-    made.report.warn(points.place(name, plan.at), problem, advice)
+    made.report.warn(points.get_location(name, plan.at), problem, advice)
 
 
-def _resource_scores(
+def _import_resource_scores(
     plan: profile_plan.ProfilePlan,
     points: plugin_points.PluginPoints,
     args: dict[str, plugin_arguments.PluginArguments],
@@ -155,9 +163,9 @@ def _resource_scores(
         profile_plan.ResourceStrategyScore(
             plugin_facts.RESOURCE_STRATEGIES[name],
             weight,
-            points.comment(name),
-            plugin_arguments.convert_to_strategy(args.get(name)),
-            points.place(name, plan.at),
+            points.get_comment(name),
+            plugin_arguments.convert_to_scoring_strategy(args.get(name)),
+            points.get_location(name, plan.at),
         )
         for name, weight in points.weights["score"].items()
         if name in plugin_facts.RESOURCE_STRATEGIES
@@ -174,7 +182,7 @@ def _add_out_of_tree_plugins(
     made: import_draft.ImportDraft,
 ) -> None:
     """Add plugins of other packages that are installed here, and tell of those that are not."""
-    installed = registry.create_installed_registry().names()
+    installed = registry.create_installed_registry().list_plugin_names()
     for name, place in points.out_of_tree.items():
         if name in installed:
             weight = points.weights["score"].get(name, 1)
@@ -215,27 +223,29 @@ def _report_removed_plugins(
 # ---------------------------------------------------------------------------- everything else
 
 
-def _note_percentage(given: fields.StrictFields, percentage: int | None) -> None:
+def _note_percentage_of_nodes(given: fields.StrictFields, percentage: int | None) -> None:
     if percentage is not None and percentage != _ALL_NODES:
         problem = f"`percentageOfNodesToScore: {percentage}` has no counterpart"
         given.report.note(given.locate_field("percentageOfNodesToScore"), problem, _SCORES_ALL)
 
 
-def _configuration(given: fields.StrictFields, made: import_draft.ImportDraft) -> None:
+def _import_configuration(given: fields.StrictFields, made: import_draft.ImportDraft) -> None:
     backoffs = {
-        name: (given.locate_field(name), given.whole(name))
+        name: (given.locate_field(name), given.read_integer(name))
         for name in ("podInitialBackoffSeconds", "podMaxBackoffSeconds")
     }
     made.set_config_fields({name: said for name, said in backoffs.items() if said[1] is not None})
     if "parallelism" in given:
-        problem = f"`parallelism: {given.whole('parallelism')}` has no counterpart"
+        problem = f"`parallelism: {given.read_integer('parallelism')}` has no counterpart"
         given.report.note(given.locate_field("parallelism"), problem, _AT_ONCE)
     for name in ("leaderElection", "clientConnection"):
-        inner = given.object(name)
+        inner = given.read_object(name)
         if inner is not None:
             _set_group_fields(name, inner, made)
     serving.add_serving_fields(given, made)
-    if "delayCacheUntilActive" in given and given.flag("delayCacheUntilActive", default=False):
+    if "delayCacheUntilActive" in given and given.read_boolean(
+        "delayCacheUntilActive", default=False
+    ):
         problem = "`delayCacheUntilActive: true` has no counterpart"
         given.report.warn(
             given.locate_field("delayCacheUntilActive"),
@@ -249,8 +259,10 @@ def _set_group_fields(
 ) -> None:
     """Pass on the fields of a group that the configuration has too."""
     group: dict[str, tuple[findings.ValueLocation, Any]] = {}
-    for key in inner.keys():  # noqa: SIM118 - Fields is no mapping
-        value: Any = inner.flag(key, default=False) if key in _BOOLEANS else inner.read_value(key)
+    for key in inner.list_keys():
+        value: Any = (
+            inner.read_boolean(key, default=False) if key in _BOOLEANS else inner.read_value(key)
+        )
         at = inner.locate_field(key)
         if (name, key) == ("clientConnection", "kubeconfig"):
             if value:

@@ -19,7 +19,7 @@ _ALWAYS_ALL = "policysched always knows every reason"
 
 
 @dataclasses.dataclass(slots=True)
-class _Reading:
+class _LegacyPolicyReading:
     """What a Policy asks for.
 
     Attributes:
@@ -39,80 +39,88 @@ class _Reading:
     )
 
 
-def read(given: fields.StrictFields, made: import_draft.ImportDraft, scheduler_name: str) -> None:
+def import_legacy_policy(
+    given: fields.StrictFields, made: import_draft.ImportDraft, scheduler_name: str
+) -> None:
     """Add a profile of this name, and a policy for what no plugin does.
 
     Raises:
         InputError: a field has the wrong type.
     """
-    given.skip("kind", "apiVersion")
+    given.skip_fields("kind", "apiVersion")
     plan = profile_plan.ProfilePlan(scheduler_name, "v1beta1", given.place)
-    reading = _Reading(plan, made)
-    _predicates(given, reading)
-    _priorities(given, reading)
-    _choose(reading)
-    hard_weight = given.whole("hardPodAffinitySymmetricWeight")
+    reading = _LegacyPolicyReading(plan, made)
+    _import_predicates(given, reading)
+    _import_priorities(given, reading)
+    _set_plugin_choices(reading)
+    hard_weight = given.read_integer("hardPodAffinitySymmetricWeight")
     affinity = plan.choices["InterPodAffinity"]
     if hard_weight is not None and affinity.is_on:
         affinity.args = {"hardPodAffinityWeight": hard_weight}
         affinity.args_at = given.locate_field("hardPodAffinitySymmetricWeight")
         affinity.comment = affinity.args_at.comment
-    ignored = extenders.read(given, made.report)
+    ignored = extenders.import_extenders(given, made.report)
     if ignored:
         plan.ignore_resources(ignored, "resources of extenders")
-    if given.flag("alwaysCheckAllPredicates", default=False):
+    if given.read_boolean("alwaysCheckAllPredicates", default=False):
         at = given.locate_field("alwaysCheckAllPredicates")
         made.report.note(at, "`alwaysCheckAllPredicates` changes nothing", _ALWAYS_ALL)
-    given.finish()
+    given.report_unread_fields()
     made.add_plan(plan)
 
 
 # ---------------------------------------------------------------------------- predicates
 
 
-def _predicates(given: fields.StrictFields, reading: _Reading) -> None:
+def _import_predicates(given: fields.StrictFields, reading: _LegacyPolicyReading) -> None:
     for plugin in legacy_facts.MANDATORY:
         reading.filters[plugin] = ""
     if "predicates" not in given:
         for name in legacy_facts.DEFAULT_PREDICATES:
             reading.filters |= dict.fromkeys(legacy_facts.PREDICATES[name], "")
-    for predicate in given.objects("predicates"):
-        _predicate(predicate, reading)
+    for predicate in given.read_objects("predicates"):
+        _import_predicate(predicate, reading)
 
 
-def _predicate(predicate: fields.StrictFields, reading: _Reading) -> None:
-    name = predicate.text("name")
-    argument = predicate.object("argument")
+def _import_predicate(predicate: fields.StrictFields, reading: _LegacyPolicyReading) -> None:
+    name = predicate.read_text("name")
+    argument = predicate.read_object("argument")
     plugins = legacy_facts.PREDICATES.get(name)
     if argument is not None:
-        _custom_predicate(name, argument, reading)
+        _import_custom_predicate(name, argument, reading)
     elif plugins is not None:
         for plugin in plugins:
             reading.filters[plugin] = f"{predicate.place.comment} {name}"
     else:
-        _unknown("predicate", name, predicate.place, tuple(legacy_facts.PREDICATES), reading)
+        _report_unknown_name(
+            "predicate", name, predicate.place, tuple(legacy_facts.PREDICATES), reading
+        )
 
 
-def _custom_predicate(name: str, argument: fields.StrictFields, reading: _Reading) -> None:
-    presence = argument.object("labelsPresence")
+def _import_custom_predicate(
+    name: str, argument: fields.StrictFields, reading: _LegacyPolicyReading
+) -> None:
+    presence = argument.read_object("labelsPresence")
     if presence is not None:
-        labels = presence.texts("labels")
-        operator: Any = "Exists" if presence.flag("presence", default=False) else "DoesNotExist"
+        labels = presence.read_texts("labels")
+        operator: Any = (
+            "Exists" if presence.read_boolean("presence", default=False) else "DoesNotExist"
+        )
         if labels:
             node = syntax.NodeAffinity(
                 policy_text.SPAN,
                 "required",
                 policy_text.join_by_and(
-                    [policy_text.requirement(each, operator) for each in labels]
+                    [policy_text.make_label_requirement(each, operator) for each in labels]
                 ),
                 (),
             )
             comment = f"{presence.place.comment}, {name}"
             rule = profile_plan.ReplacementRule(node, comment, at=presence.place)
             reading.plan.rules.append(rule)
-    affinity = argument.object("serviceAffinity")
+    affinity = argument.read_object("serviceAffinity")
     if affinity is not None:
-        labels = affinity.texts("labels")
+        labels = affinity.read_texts("labels")
         problem = f"`{name}` keeps the pods of a service on equal {', '.join(labels)}"
         reading.made.report.warn(affinity.place, problem, plugin_facts.GONE["ServiceAffinity"])
 
@@ -120,28 +128,32 @@ def _custom_predicate(name: str, argument: fields.StrictFields, reading: _Readin
 # ---------------------------------------------------------------------------- priorities
 
 
-def _priorities(given: fields.StrictFields, reading: _Reading) -> None:
+def _import_priorities(given: fields.StrictFields, reading: _LegacyPolicyReading) -> None:
     if "priorities" not in given:
         for name, weight in legacy_facts.DEFAULT_PRIORITIES.items():
-            _known_priority(name, weight, "", given.place, reading)
-    for priority in given.objects("priorities"):
-        name = priority.text("name")
-        weight = priority.whole("weight") or 0
-        argument = priority.object("argument")
+            _import_known_priority(name, weight, "", given.place, reading)
+    for priority in given.read_objects("priorities"):
+        name = priority.read_text("name")
+        weight = priority.read_integer("weight") or 0
+        argument = priority.read_object("argument")
         comment = f"{priority.place.comment} {name}"
         if weight <= 0:
             problem = f"`{name}` has the weight {weight}, which kube-scheduler refuses"
             reading.made.report.warn(priority.place, problem, "leave it out or give it a weight")
             if argument is not None:
-                argument.plain()
+                argument.read_all_values()
         elif argument is not None:
-            _custom_priority(name, weight, argument, priority.place, reading)
-        elif not _known_priority(name, weight, comment, priority.place, reading):
-            _other_priority(name, priority.place, weight, reading)
+            _import_custom_priority(name, weight, argument, priority.place, reading)
+        elif not _import_known_priority(name, weight, comment, priority.place, reading):
+            _import_other_priority(name, priority.place, weight, reading)
 
 
-def _known_priority(
-    name: str, weight: int, comment: str, place: findings.ValueLocation, reading: _Reading
+def _import_known_priority(
+    name: str,
+    weight: int,
+    comment: str,
+    place: findings.ValueLocation,
+    reading: _LegacyPolicyReading,
 ) -> bool:
     if name in legacy_facts.STRATEGIES:
         strategy = legacy_facts.STRATEGIES[name]
@@ -164,8 +176,8 @@ _RATIO_DEFAULT = {
 """Without arguments it prefers empty nodes (`requested_to_capacity_ratio.go` of 1.17)."""
 
 
-def _other_priority(
-    name: str, place: findings.ValueLocation, weight: int, reading: _Reading
+def _import_other_priority(
+    name: str, place: findings.ValueLocation, weight: int, reading: _LegacyPolicyReading
 ) -> None:
     report = reading.made.report
     if name == legacy_facts.CONSTANT:
@@ -185,43 +197,53 @@ def _other_priority(
             *legacy_facts.STRATEGIES,
             *legacy_facts.SELECTOR_SPREAD,
         )
-        _unknown("priority", name, place, known, reading)
+        _report_unknown_name("priority", name, place, known, reading)
 
 
-def _custom_priority(
+def _import_custom_priority(
     name: str,
     weight: int,
     argument: fields.StrictFields,
     place: findings.ValueLocation,
-    reading: _Reading,
+    reading: _LegacyPolicyReading,
 ) -> None:
-    preference = argument.object("labelPreference")
+    preference = argument.read_object("labelPreference")
     if preference is not None:
-        label = preference.text("label")
-        operator: Any = "Exists" if preference.flag("presence", default=False) else "DoesNotExist"
-        test = syntax_expr.NodeTest(policy_text.SPAN, policy_text.requirement(label, operator))
+        label = preference.read_text("label")
+        operator: Any = (
+            "Exists" if preference.read_boolean("presence", default=False) else "DoesNotExist"
+        )
+        test = syntax_expr.NodeTest(
+            policy_text.SPAN, policy_text.make_label_requirement(label, operator)
+        )
         comment = f"{preference.place.comment}, {name}"
         node = syntax.Score(policy_text.SPAN, test, ())
         reading.plan.rules.append(profile_plan.ReplacementRule(node, comment, weight, place))
-    spread = argument.object("serviceAntiAffinity")
+    spread = argument.read_object("serviceAntiAffinity")
     if spread is not None:
-        problem = f"`{name}` spreads the pods of a service by `{spread.text('label')}`"
+        problem = f"`{name}` spreads the pods of a service by `{spread.read_text('label')}`"
         reading.made.report.warn(spread.place, problem, plugin_facts.GONE["ServiceAntiAffinity"])
-    ratio = argument.object("requestedToCapacityRatioArguments")
+    ratio = argument.read_object("requestedToCapacityRatioArguments")
     if ratio is not None:
-        _ratio(ratio, weight, place, reading)
+        _import_capacity_ratio(ratio, weight, place, reading)
 
 
-def _ratio(
-    ratio: fields.StrictFields, weight: int, place: findings.ValueLocation, reading: _Reading
+def _import_capacity_ratio(
+    ratio: fields.StrictFields,
+    weight: int,
+    place: findings.ValueLocation,
+    reading: _LegacyPolicyReading,
 ) -> None:
     shape = [
-        {"utilization": point.whole("utilization") or 0, "score": point.whole("score") or 0}
-        for point in ratio.objects("shape")
+        {
+            "utilization": point.read_integer("utilization") or 0,
+            "score": point.read_integer("score") or 0,
+        }
+        for point in ratio.read_objects("shape")
     ]
     resources = [
-        {"name": each.text("name"), "weight": each.whole("weight") or 1}
-        for each in ratio.objects("resources")
+        {"name": each.read_text("name"), "weight": each.read_integer("weight") or 1}
+        for each in ratio.read_objects("resources")
     ]
     args: dict[str, Any] = {"resources": resources} if resources else {}
     args |= {"requestedToCapacityRatio": {"shape": shape}}
@@ -232,21 +254,21 @@ def _ratio(
     )
 
 
-def _unknown(
+def _report_unknown_name(
     kind: str,
     name: str,
     place: findings.ValueLocation,
     known: tuple[str, ...],
-    reading: _Reading,
+    reading: _LegacyPolicyReading,
 ) -> None:
-    advice = spelling.did_you_mean(name, known) or "write a rule that does what it did"
+    advice = spelling.suggest_names(name, known) or "write a rule that does what it did"
     reading.made.report.warn(place, f"the {kind} `{name}` is not known", advice)
 
 
 # ---------------------------------------------------------------------------- plugins
 
 
-def _choose(reading: _Reading) -> None:
+def _set_plugin_choices(reading: _LegacyPolicyReading) -> None:
     """Switch each plugin to what predicates and priorities ask for."""
     for name, decides in plugin_facts.DECIDES.items():
         if name not in _COVERED:
@@ -268,7 +290,7 @@ def _choose(reading: _Reading) -> None:
     profile_plan.add_resource_scores(reading.plan, reading.resource_scores, replaces_fit=True)
 
 
-def _report_filter(name: str, place: findings.ValueLocation, reading: _Reading) -> None:
+def _report_filter(name: str, place: findings.ValueLocation, reading: _LegacyPolicyReading) -> None:
     problem = f"`{name}` only scores here; policysched's filters too"
     advice = f"write `disable {name}` if pods must go where it does not let them"
     reading.made.report.warn(place, problem, advice)

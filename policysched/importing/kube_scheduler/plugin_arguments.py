@@ -44,29 +44,29 @@ class PluginArguments:
         return self.name in plugin_facts.RESOURCE_STRATEGIES
 
 
-def read(profile: fields.StrictFields, version: str) -> dict[str, PluginArguments]:
+def read_plugin_arguments(profile: fields.StrictFields, version: str) -> dict[str, PluginArguments]:
     """Return the arguments by plugin.
 
     Raises:
         InputError: a field has the wrong type, or a number that no policy can write.
     """
     found = {}
-    for entry in profile.objects("pluginConfig"):
-        name = entry.text("name")
-        args = entry.object("args")
+    for entry in profile.read_objects("pluginConfig"):
+        name = entry.read_text("name")
+        args = entry.read_object("args")
         if args is None:
             continue
-        args.skip("apiVersion", "kind")
+        args.skip_fields("apiVersion", "kind")
         known = _KNOWN.get(name)
         value = (
             {key: args.read_value(key) for key in known if key in args}
             if known is not None
-            else dict(args.plain())
+            else dict(args.read_all_values())
         )
-        args.finish(_NOT_HERE, _ADVICE)
+        args.report_unread_fields(_NOT_HERE, _ADVICE)
         _refuse_long_numbers(value, args.place)
         if value:
-            found[name] = PluginArguments(name, args.place, _adapted(name, value, version))
+            found[name] = PluginArguments(name, args.place, _adapt_to_version(name, value, version))
     return found
 
 
@@ -78,12 +78,12 @@ def _refuse_long_numbers(value: plain_yaml.Value, place: findings.ValueLocation)
             _refuse_long_numbers(inner, place.locate_child(key))
         return
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if is_number and len(policy_text.number_text(value)) > numerals.MAX_DIGITS:
+    if is_number and len(policy_text.format_number(value)) > numerals.MAX_DIGITS:
         problem = f"`{place.name}` has more than {numerals.MAX_DIGITS} digits"
         raise errors.InputError(f"{place.where}:{place.line}", problem)
 
 
-def convert_to_strategy(given: PluginArguments | None) -> dict[str, Any]:
+def convert_to_scoring_strategy(given: PluginArguments | None) -> dict[str, Any]:
     """Return the arguments of a former plugin as part of a `scoringStrategy`."""
     if given is None:
         return {}
@@ -94,7 +94,7 @@ def convert_to_strategy(given: PluginArguments | None) -> dict[str, Any]:
     return value
 
 
-def _adapted(name: str, value: dict[str, Any], version: str) -> dict[str, Any]:
+def _adapt_to_version(name: str, value: dict[str, Any], version: str) -> dict[str, Any]:
     """Say what a version took for granted: constraints alone meant a list of them in v1beta1."""
     is_old_list = version == "v1beta1" and value.get("defaultConstraints")
     if name == "PodTopologySpread" and is_old_list:

@@ -34,7 +34,7 @@ FLAGS = frozenset({*_FIELDS, *_CACHES, _BIND, _PORT, _OLD_BIND, _OLD_PORT, _PATH
 _Group = dict[str, tuple[findings.ValueLocation, Any]]
 
 
-def address(host: str, port: str) -> str:
+def format_serving_address(host: str, port: str) -> str:
     """Return an address as policysched writes it, "" for port 0, which means nowhere."""
     if port == "0":
         return ""
@@ -59,33 +59,39 @@ def add_serving_flags(
         if given:
             host = by_name[bind].value if bind in by_name else _ANY_HOST
             number = by_name[port].value if port in by_name else default
-            _put(group, field, given[0].at, address(host, number))
+            _set_serving_field(group, field, given[0].at, format_serving_address(host, number))
     for name, field in _FIELDS.items():
         if name in by_name:
-            _put(group, field, by_name[name].at, by_name[name].value)
+            _set_serving_field(group, field, by_name[name].at, by_name[name].value)
     for name, inner in _CACHES.items():
         if name in by_name:
-            _put_into(group, inner, "cacheSeconds", by_name[name], _seconds(by_name[name].value))
+            _set_group_field(
+                group,
+                inner,
+                "cacheSeconds",
+                by_name[name],
+                _parse_cache_seconds(by_name[name].value),
+            )
     if _PATHS in by_name:
         paths = [path for path in by_name[_PATHS].value.split(",") if path]
-        _put_into(group, "authorization", "alwaysAllowPaths", by_name[_PATHS], paths)
+        _set_group_field(group, "authorization", "alwaysAllowPaths", by_name[_PATHS], paths)
     made.set_config_group("serving", group)
     if _LOG_FORMAT in by_name:
         flag = by_name[_LOG_FORMAT]
         made.set_config_group("logging", {"format": (flag.at, flag.value)})
 
 
-def _seconds(text: str) -> float | str:
-    found = durations.parse_seconds(text)
+def _parse_cache_seconds(text: str) -> float | str:
+    found = durations.parse_duration_seconds(text)
     return text if found is None else found
 
 
-def _put(group: _Group, field: str, at: findings.ValueLocation, value: str) -> None:
+def _set_serving_field(group: _Group, field: str, at: findings.ValueLocation, value: str) -> None:
     if value:
         group[field] = (at, value)
 
 
-def _put_into(
+def _set_group_field(
     group: _Group, name: str, field: str, flag: flags.CommandLineFlag, value: object
 ) -> None:
     _, inner = group.get(name, (flag.at, {}))
@@ -103,16 +109,21 @@ def add_serving_fields(given: fields.StrictFields, made: import_draft.ImportDraf
         if group:
             problem = f"`{name}: {value}` is left out"
             advice = "one address serves health and metrics"
-            if group["metricsAddress"][1] != address(_host(host), port):
+            if group["metricsAddress"][1] != format_serving_address(_parse_host(host), port):
                 given.report.note(given.locate_field(name), problem, advice)
             continue
-        _put(group, "metricsAddress", given.locate_field(name), address(_host(host), port))
+        _set_serving_field(
+            group,
+            "metricsAddress",
+            given.locate_field(name),
+            format_serving_address(_parse_host(host), port),
+        )
     made.set_config_group("serving", group)
     for name in ("enableProfiling", "enableContentionProfiling"):
         if name in given:
-            is_on = given.flag(name, default=False)
+            is_on = given.read_boolean(name, default=False)
             given.report.note(given.locate_field(name), f"`{name}: {is_on}` is left out", _SERVING)
 
 
-def _host(text: str) -> str:
+def _parse_host(text: str) -> str:
     return text.strip("[]") or _ANY_HOST

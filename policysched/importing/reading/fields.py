@@ -34,7 +34,7 @@ class StrictFields:
         self.place = place
         self.report = report
         if not isinstance(value, Mapping):
-            raise self._wrong(place, "a mapping")
+            raise self._make_type_error(place, "a mapping")
         self._value = value
         self._taken: set[str] = set()
         self._inner: list[StrictFields] = []
@@ -54,100 +54,102 @@ class StrictFields:
         self._taken.add(key)
         return self._value.get(key)
 
-    def skip(self, *keys: str) -> None:
+    def skip_fields(self, *keys: str) -> None:
         """Leave fields that say nothing about scheduling."""
         self._taken.update(keys)
 
-    def text(self, key: str, default: str = "") -> str:
+    def read_text(self, key: str, default: str = "") -> str:
         """Return a field that is text.
 
         Raises:
             InputError: it is something else.
         """
-        return self._typed(key, str, "text", default)
+        return self._read_typed_value(key, str, "text", default)
 
-    def flag(self, key: str, *, default: bool) -> bool:
+    def read_boolean(self, key: str, *, default: bool) -> bool:
         """Return a field that is true or false; see `text`."""
-        return self._typed(key, bool, "true or false", default)
+        return self._read_typed_value(key, bool, "true or false", default)
 
-    def whole(self, key: str) -> int | None:
+    def read_integer(self, key: str) -> int | None:
         """Return a field that is a whole number; see `text`."""
         value = self.read_value(key)
         if value is None:
             return None
         if not isinstance(value, int) or isinstance(value, bool):
-            raise self._wrong(self.locate_field(key), "a whole number")
-        if not int64.fits(value):
-            raise self._wrong(self.locate_field(key), "a number of at most 64 bits")
+            raise self._make_type_error(self.locate_field(key), "a whole number")
+        if not int64.fits_int64(value):
+            raise self._make_type_error(self.locate_field(key), "a number of at most 64 bits")
         return value
 
-    def items(self, key: str) -> list[tuple[plain_yaml.Value, findings.ValueLocation]]:
+    def read_items(self, key: str) -> list[tuple[plain_yaml.Value, findings.ValueLocation]]:
         """Return the elements of a list with their places; see `text`."""
-        listed: list[plain_yaml.Value] = self._typed(key, list, "a list", [])
+        listed: list[plain_yaml.Value] = self._read_typed_value(key, list, "a list", [])
         return [
             (value, self.locate_field(key).locate_child(index))
             for index, value in enumerate(listed)
         ]
 
-    def texts(self, key: str) -> list[str]:
-        """Return a list of texts; see `text`."""
-        found = self.items(key)
+    def read_texts(self, key: str) -> list[str]:
+        """Return a list of texts; see `read_text`."""
+        found = self.read_items(key)
         for value, place in found:
             if not isinstance(value, str):
-                raise self._wrong(place, "text")
+                raise self._make_type_error(place, "text")
         return [value for value, _ in found]
 
-    def objects(self, key: str) -> list[StrictFields]:
+    def read_objects(self, key: str) -> list[StrictFields]:
         """Return a list of mappings; see `text`."""
-        return [self._child(value, place) for value, place in self.items(key)]
+        return [self._make_child(value, place) for value, place in self.read_items(key)]
 
-    def object(self, key: str) -> StrictFields | None:
+    def read_object(self, key: str) -> StrictFields | None:
         """Return a field that is a mapping, None if it is not there; see `text`."""
         value = self.read_value(key)
-        return None if value is None else self._child(value, self.locate_field(key))
+        return None if value is None else self._make_child(value, self.locate_field(key))
 
-    def labels(self, key: str) -> dict[str, str]:
+    def read_labels(self, key: str) -> dict[str, str]:
         """Return a mapping of texts; see `text`."""
-        found = self.object(key)
-        return {} if found is None else {name: found.text(name) for name in found.keys()}  # noqa: SIM118 - Fields is no mapping
+        found = self.read_object(key)
+        return {} if found is None else {name: found.read_text(name) for name in found.list_keys()}
 
-    def keys(self) -> list[str]:
+    def list_keys(self) -> list[str]:
         """Return the names of all fields that are not null."""
         return [key for key, value in self._value.items() if value is not None]
 
-    def plain(self) -> Mapping[str, plain_yaml.Value]:
+    def read_all_values(self) -> Mapping[str, plain_yaml.Value]:
         """Return everything at once, to be passed on as it is."""
         self._taken.update(self._value)
         return self._value
 
     # ------------------------------------------------------------------------ what is left
 
-    def finish(
+    def report_unread_fields(
         self, problem: str = "is not known", advice: str = "see whether it is misspelt"
     ) -> None:
         """Report every field that nobody took, here and in what was read from here."""
-        for key in self.keys():
+        for key in self.list_keys():
             if key not in self._taken:
                 self._taken.add(key)  # told once
                 self.report.warn(
                     self.locate_field(key), f"`{self.locate_field(key).name}` {problem}", advice
                 )
         for inner in self._inner:
-            inner.finish(problem, advice)
+            inner.report_unread_fields(problem, advice)
 
-    def _child(self, value: plain_yaml.Value, place: findings.ValueLocation) -> StrictFields:
+    def _make_child(self, value: plain_yaml.Value, place: findings.ValueLocation) -> StrictFields:
         inner = StrictFields(value, place, self.report)
         self._inner.append(inner)
         return inner
 
-    def _typed(self, key: str, kind: type[_T], wanted: str, default: _T) -> _T:
+    def _read_typed_value(self, key: str, kind: type[_T], wanted: str, default: _T) -> _T:
         value = self.read_value(key)
         if value is None:
             return default
         if not isinstance(value, kind):
-            raise self._wrong(self.locate_field(key), wanted)
+            raise self._make_type_error(self.locate_field(key), wanted)
         return value
 
-    def _wrong(self, place: findings.ValueLocation, wanted: str) -> findings.MalformedFieldError:
+    def _make_type_error(
+        self, place: findings.ValueLocation, wanted: str
+    ) -> findings.MalformedFieldError:
         name = f"`{place.name}`" if place.path else "it"
         return findings.MalformedFieldError(place, f"{name} must be {wanted}")

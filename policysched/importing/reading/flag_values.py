@@ -42,9 +42,9 @@ class FlagType:
     help: str
 
 
-def number(text: str) -> int | float | None:
+def parse_go_number(text: str) -> int | float | None:
     """Return a finite number of bounded size as Go reads it, or None."""
-    found = _whole(text)
+    found = _is_whole_number(text)
     if found is not None:
         return found
     if len(text) > _MAX_TEXT or not _DECIMAL.fullmatch(text):
@@ -53,16 +53,16 @@ def number(text: str) -> int | float | None:
     return decimal if abs(decimal) <= _MAX_FLOAT32 else None
 
 
-def _whole(text: str) -> int | None:
+def _is_whole_number(text: str) -> int | None:
     if not _WHOLE.fullmatch(text):
         return None
     found = int(text, 16 if "x" in text.lower() else 10)
-    return found if int64.fits(found) else None
+    return found if int64.fits_int64(found) else None
 
 
-def _is_within(least: int, most: int) -> Callable[[str], bool]:
+def _make_range_check(least: int, most: int) -> Callable[[str], bool]:
     def is_within(text: str) -> bool:
-        found = _whole(text)
+        found = _is_whole_number(text)
         return found is not None and least <= found <= most
 
     return is_within
@@ -76,13 +76,15 @@ def _is_address(text: str) -> bool:
     return True
 
 
-_AMOUNT = FlagType("a number", lambda text: number(text) is not None, "write a number such as 50")
+_AMOUNT = FlagType(
+    "a number", lambda text: parse_go_number(text) is not None, "write a number such as 50"
+)
 _COUNT = FlagType(
     "a whole number",
-    _is_within(-_MAX_INT32 - 1, _MAX_INT32),
+    _make_range_check(-_MAX_INT32 - 1, _MAX_INT32),
     "write digits without a decimal point or exponent, such as 100",
 )
-_PORT = FlagType("a port", _is_within(0, _MAX_PORT), f"write a number from 0 to {_MAX_PORT}")
+_PORT = FlagType("a port", _make_range_check(0, _MAX_PORT), f"write a number from 0 to {_MAX_PORT}")
 _DURATION_TYPE = FlagType(
     "a duration",
     lambda text: _DURATION.fullmatch(text) is not None,
@@ -90,7 +92,7 @@ _DURATION_TYPE = FlagType(
 )
 _ADDRESS = FlagType("an IP address", _is_address, "write an address such as 0.0.0.0 or ::")
 _FORMAT = FlagType("a format of logs", _FORMATS.__contains__, f"write {' or '.join(_FORMATS)}")
-_HARD_WEIGHT = FlagType("a weight", _is_within(0, 100), "write a number from 0 to 100")
+_HARD_WEIGHT = FlagType("a weight", _make_range_check(0, 100), "write a number from 0 to 100")
 
 TYPES: Final[Mapping[str, FlagType]] = {
     "kube-api-qps": _AMOUNT,

@@ -34,10 +34,12 @@ class CommandLineFlag:
     @property
     def is_on(self) -> bool | None:
         """The value of a boolean flag; None if it is no boolean."""
-        return booleans.parse(self.value)
+        return booleans.parse_boolean(self.value)
 
 
-def read(words: Sequence[tuple[str, findings.ValueLocation]]) -> list[CommandLineFlag]:
+def parse_command_line_flags(
+    words: Sequence[tuple[str, findings.ValueLocation]],
+) -> list[CommandLineFlag]:
     """Return the flags among the words of a command line, what comes before them apart.
 
     Raises:
@@ -53,13 +55,13 @@ def read(words: Sequence[tuple[str, findings.ValueLocation]]) -> list[CommandLin
         if not equals and name not in SWITCHES and rest and not rest[0][0].startswith("-"):
             value = rest.pop(0)[0]
         flag = CommandLineFlag(name, value if equals or value else "true", at)
-        _check_boolean(flag, text, rest)
-        _check_type(flag)
+        _check_boolean_flag(flag, text, rest)
+        _check_flag_type(flag)
         found.append(flag)
     return found
 
 
-def _check_boolean(
+def _check_boolean_flag(
     flag: CommandLineFlag, text: str, following: Sequence[tuple[str, findings.ValueLocation]]
 ) -> None:
     """Refuse a boolean flag that kube-scheduler does not start with."""
@@ -70,14 +72,14 @@ def _check_boolean(
         raise errors.InputError(
             where, f"`{text}` is neither `true` nor `false`", help=booleans.HELP
         )
-    if "=" not in text and following and booleans.parse(following[0][0]) is not None:
+    if "=" not in text and following and booleans.parse_boolean(following[0][0]) is not None:
         problem = (
             f"`{text} {following[0][0]}` is `{text}` and an argument: a boolean flag needs `=`"
         )
         raise errors.InputError(where, problem, help=f"write `{text}={following[0][0]}`")
 
 
-def _check_type(flag: CommandLineFlag) -> None:
+def _check_flag_type(flag: CommandLineFlag) -> None:
     """Refuse a flag of another type that kube-scheduler does not start with."""
     wanted = flag_values.TYPES.get(flag.name)
     if wanted is None or wanted.takes(flag.value):

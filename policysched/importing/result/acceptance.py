@@ -43,7 +43,7 @@ class _Refusal(NamedTuple):
     option: str = ""
 
 
-def keep_accepted(
+def keep_accepted_items(
     items: Sequence[policy_text.Item], report: findings.FindingCollector
 ) -> list[policy_text.Item]:
     """Return the items of a policy, and warn of those left out.
@@ -55,12 +55,12 @@ def keep_accepted(
     kept = list(items)
     while refusals := _find_refusals(kept):
         for each in refusals:
-            _warn(kept[each.item], each, report)
-        kept = _without(kept, refusals)
+            _warn_of_refusal(kept[each.item], each, report)
+        kept = _drop_refused_parts(kept, refusals)
     return kept
 
 
-def _argument_error(item: policy_text.Item, refusal: _Refusal) -> errors.InputError:
+def _make_argument_error(item: policy_text.Item, refusal: _Refusal) -> errors.InputError:
     """Return the error for arguments of a plugin; kube-scheduler would not start with them."""
     at = item.at
     if isinstance(item, policy_text.CommentedBlock) and refusal.statement is not None:
@@ -69,7 +69,9 @@ def _argument_error(item: policy_text.Item, refusal: _Refusal) -> errors.InputEr
     return errors.InputError(f"{at.where}:{at.line}", problem)
 
 
-def _warn(item: policy_text.Item, refusal: _Refusal, report: findings.FindingCollector) -> None:
+def _warn_of_refusal(
+    item: policy_text.Item, refusal: _Refusal, report: findings.FindingCollector
+) -> None:
     at, advice = item.at, _LEFT_OUT
     if isinstance(item, policy_text.CommentedBlock) and refusal.statement is not None:
         statement = item.statements[refusal.statement]
@@ -95,22 +97,22 @@ def _find_leaf(at: findings.ValueLocation, word: str, option: str) -> findings.V
                 value = value[key]
             case _:
                 return None
-    paths = [path for path, text in _leaves(value, ()) if text == word]
+    paths = [path for path, text in _iterate_leaves(value, ()) if text == word]
     in_option = [path for path in paths if option in path]
     return next((at.locate_child(*path) for path in (*in_option, *paths)), None)
 
 
-def _leaves(
+def _iterate_leaves(
     value: plain_yaml.Value, path: plain_yaml.Path
 ) -> Iterator[tuple[plain_yaml.Path, str]]:
     match value:
         case Mapping():
             for key, inner in value.items():
                 yield (*path, key), str(key)
-                yield from _leaves(inner, (*path, key))
+                yield from _iterate_leaves(inner, (*path, key))
         case list():
             for number, inner in enumerate(value):
-                yield from _leaves(inner, (*path, number))
+                yield from _iterate_leaves(inner, (*path, number))
         case _:
             yield path, str(value)
 
@@ -118,7 +120,7 @@ def _leaves(
 # ---------------------------------------------------------------------------- leaving out
 
 
-def _without(
+def _drop_refused_parts(
     items: Sequence[policy_text.Item], refusals: Sequence[_Refusal]
 ) -> list[policy_text.Item]:
     """Return the items without refused parts, and without policies that then have no rule."""
@@ -126,15 +128,15 @@ def _without(
     kept: list[policy_text.Item] = []
     dropped: set[str] = set()
     for number, item in enumerate(items):
-        left = _left_of(item, number, gone)
+        left = _drop_refused_statements(item, number, gone)
         if left is not None:
             kept.append(left)
         elif isinstance(item, policy_text.CommentedBlock):
             dropped.add(item.name)
-    return [_without_names(each, dropped) for each in kept]
+    return [_drop_policy_names(each, dropped) for each in kept]
 
 
-def _left_of(
+def _drop_refused_statements(
     item: policy_text.Item, number: int, gone: set[tuple[int, int | None]]
 ) -> policy_text.Item | None:
     if (number, None) in gone:
@@ -149,7 +151,7 @@ def _left_of(
     return dataclasses.replace(item, statements=left) if is_needed else None
 
 
-def _without_names(item: policy_text.Item, dropped: set[str]) -> policy_text.Item:
+def _drop_policy_names(item: policy_text.Item, dropped: set[str]) -> policy_text.Item:
     """Return a profile that no longer lists policies that are gone."""
     if not isinstance(item, policy_text.CommentedBlock) or not dropped:
         return item
@@ -170,9 +172,9 @@ def _without_names(item: policy_text.Item, dropped: set[str]) -> policy_text.Ite
 
 def _find_refusals(items: Sequence[policy_text.Item]) -> list[_Refusal]:
     try:
-        text = policy_text.render((), items)
+        text = policy_text.render_policy_text((), items)
     except ValueError:
-        unreadable = list(_find_unreadable(items))
+        unreadable = list(_find_unreadable_statements(items))
         if not unreadable:
             raise
         return unreadable
@@ -180,43 +182,43 @@ def _find_refusals(items: Sequence[policy_text.Item]) -> list[_Refusal]:
     try:
         policy_set = policies.from_sources([checked], {})
     except policies.PolicyError as error:
-        located = _Located(items, error.result)
+        located = _StatementLocator(items, error.result)
         return [
-            located.refusal(each.span, each.message, checked.slice(each.span))
+            located.make_refusal_at_span(each.span, each.message, checked.slice(each.span))
             for each in error.result.diagnostics
             if each.severity is diagnostics.Severity.ERROR
         ]
     made = policies.make_profiles(policy_set, handles.Handle())
     if not isinstance(made, list):
         return []
-    refusal = _Located(items, checker.check([checked])).refusal_of_fault(made[0])
-    raise _argument_error(items[refusal.item], refusal)
+    refusal = _StatementLocator(items, checker.check([checked])).make_refusal_of_fault(made[0])
+    raise _make_argument_error(items[refusal.item], refusal)
 
 
-def _find_unreadable(items: Sequence[policy_text.Item]) -> Iterator[_Refusal]:
+def _find_unreadable_statements(items: Sequence[policy_text.Item]) -> Iterator[_Refusal]:
     """Yield the statements whose trees make no text that reads as they do."""
     for number, item in enumerate(items):
         if not isinstance(item, policy_text.CommentedBlock):
-            if not _is_readable(item):
+            if not _is_readable_item(item):
                 yield _Refusal(number, None, _UNREADABLE)
             continue
-        if not _is_readable(dataclasses.replace(item, statements=())):
+        if not _is_readable_item(dataclasses.replace(item, statements=())):
             yield _Refusal(number, None, _UNREADABLE)
             continue
         for n, each in enumerate(item.statements):
-            if not _is_readable(dataclasses.replace(item, statements=(each,))):
+            if not _is_readable_item(dataclasses.replace(item, statements=(each,))):
                 yield _Refusal(number, n, _UNREADABLE)
 
 
-def _is_readable(item: policy_text.Item) -> bool:
+def _is_readable_item(item: policy_text.Item) -> bool:
     try:
-        policy_text.render((), [item])
+        policy_text.render_policy_text((), [item])
     except ValueError:
         return False
     return True
 
 
-class _Located:
+class _StatementLocator:
     """Finds the statement that a place in the text is in."""
 
     def __init__(self, items: Sequence[policy_text.Item], result: checker.CheckResult) -> None:
@@ -238,29 +240,31 @@ class _Located:
             if isinstance(node, syntax.Profile):
                 self._spans.append((number, None, node.name.span))
 
-    def refusal(self, span: source.Span, problem: str, word: str) -> _Refusal:
+    def make_refusal_at_span(self, span: source.Span, problem: str, word: str) -> _Refusal:
         """Return the error at a span, in the innermost statement or item."""
         for item, statement, around in self._spans:
             if around.start <= span.start < around.end:
-                return _Refusal(item, statement, problem, _unquoted(word), self._option(span))
-        raise self._unplaced(problem)
+                return _Refusal(
+                    item, statement, problem, _unquote_word(word), self._find_option(span)
+                )
+        raise self._make_unplaced_refusal(problem)
 
-    def refusal_of_fault(self, fault: plugin_sets.PluginSetFault) -> _Refusal:
+    def make_refusal_of_fault(self, fault: plugin_sets.PluginSetFault) -> _Refusal:
         """Return the error of a plugin, which names its place as text."""
         for item, statement, around in self._spans:
             if str(around) == fault.where:
                 return _Refusal(item, statement, fault.problem)
-        raise self._unplaced(str(fault))
+        raise self._make_unplaced_refusal(str(fault))
 
-    def _option(self, span: source.Span) -> str:
+    def _find_option(self, span: source.Span) -> str:
         inside = (name for around, name in self._options if around.start <= span.start < around.end)
         return next(inside, "")
 
-    def _unplaced(self, problem: str) -> errors.InputError:
+    def _make_unplaced_refusal(self, problem: str) -> errors.InputError:
         return errors.InputError(self._where, f"cannot be converted to a policy: {problem}")
 
 
-def _unquoted(word: str) -> str:
+def _unquote_word(word: str) -> str:
     try:
         text = json.loads(word) if word.startswith('"') else word
     except ValueError:

@@ -93,7 +93,7 @@ class MalformedFieldError(errors.InputError):
         self.at = at
 
 
-def place(where: str, value: Any) -> ValueLocation:  # noqa: ANN401 - any YAML value
+def make_lineless_location(where: str, value: Any) -> ValueLocation:  # noqa: ANN401 - any YAML value
     """Return the place of a value that has no lines of its own."""
     return ValueLocation(where, plain_yaml.YamlDocument(value, {}))
 
@@ -123,5 +123,5 @@ class FindingCollector:
         return any(each.severity is FindingSeverity.WARNING for each in self._found)
 
     def _add(self, severity: FindingSeverity, at: ValueLocation, problem: str, advice: str) -> None:
-        text = control_characters.blank_line(problem)
+        text = control_characters.blank_control_characters(problem)
         self._found[ImportFinding(severity, at.where, at.line, text, advice)] = None

@@ -53,7 +53,7 @@ class ImportDraft:
             return
         self.plans[plan.name] = plan
 
-    def items(self, at: findings.ValueLocation) -> list[policy_text.Item]:
+    def list_policy_items(self, at: findings.ValueLocation) -> list[policy_text.Item]:
         """Return everything that stands in the policy text.
 
         Where there are profiles, or one is needed for `ignored_resources`, all policies act in
@@ -69,7 +69,7 @@ class ImportDraft:
         for plan in self.plans.values():
             if self.ignored_resources:
                 plan.ignore_resources(self.ignored_resources, "no node has this resource")
-            blocks += plan.blocks(acting, self.names, self.report)
+            blocks += plan.make_blocks(acting, self.names, self.report)
         return [*self.metrics.values(), *self.policies, *blocks]
 
     def set_config_field(self, name: str, at: findings.ValueLocation, value: object) -> None:
@@ -78,7 +78,7 @@ class ImportDraft:
 
     def set_config_fields(self, given: Mapping[str, Offered]) -> None:
         """Set fields of the configuration, and tell of those that it does not take."""
-        fitting, problems = _fit(given, lambda fields: fields)
+        fitting, problems = _select_fitting_fields(given, lambda fields: fields)
         self.config |= fitting
         for name, problem in problems.items():
             at, value = given[name]
@@ -88,7 +88,7 @@ class ImportDraft:
     def set_config_group(self, name: str, group: Mapping[str, Offered]) -> None:
         """Add fields to a group of the configuration, and note which it does not take."""
         known = self.config.get(name, {})
-        fitting, problems = _fit(group, lambda fields: {name: known | fields})
+        fitting, problems = _select_fitting_fields(group, lambda fields: {name: known | fields})
         if fitting:
             self.config[name] = known | fitting
         for key, problem in problems.items():
@@ -102,7 +102,7 @@ class ImportDraft:
         self.config["leaderElection"] = {"leaderElect": True} | said
 
 
-def _fit(
+def _select_fitting_fields(
     given: Mapping[str, Offered], whole: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the fields that fit together, in the order of the input, and why others do not.
@@ -117,14 +117,18 @@ def _fit(
     """
     values = {name: value for name, (_, value) in given.items()}
     without_one = [{k: v for k, v in values.items() if k != name} for name in values]
-    together = (each for each in (values, *without_one) if not config_fields.refusal(whole(each)))
+    together = (
+        each
+        for each in (values, *without_one)
+        if not config_fields.find_fields_refusal(whole(each))
+    )
     fitting = dict(next(together, {}))
     problems: dict[str, str] = {}
     is_growing = True
     while is_growing:
         is_growing = False
         for name in [each for each in values if each not in fitting]:
-            problem = config_fields.refusal(whole(fitting | {name: values[name]}))
+            problem = config_fields.find_fields_refusal(whole(fitting | {name: values[name]}))
             if problem is None:
                 fitting[name] = values[name]
                 problems.pop(name, None)

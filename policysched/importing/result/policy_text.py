@@ -37,31 +37,31 @@ _CONSTANTS = ("true", "false", "null")
 # ---------------------------------------------------------------------------- words
 
 
-def word(text: str) -> syntax_expr.Value:
+def make_word(text: str) -> syntax_expr.Value:
     """Return a word, between quotes where it could be read as something else."""
     is_taken = text in _TAKEN or foreign_fields.resembles_field(text)
     is_plain = _WORD.fullmatch(text) is not None and not is_taken
     return syntax_expr.Value(SPAN, text, quoted=not is_plain)
 
 
-def keyword(text: str) -> syntax_expr.Value:
+def make_keyword(text: str) -> syntax_expr.Value:
     """Return a word of the language, or a name that is known to be one."""
     return syntax_expr.Value(SPAN, text)
 
 
-def string(text: str) -> syntax_expr.Value:
+def make_string(text: str) -> syntax_expr.Value:
     """Return a text between quotes."""
-    return syntax_expr.Value(SPAN, control_characters.blank_line(text), quoted=True)
+    return syntax_expr.Value(SPAN, control_characters.blank_control_characters(text), quoted=True)
 
 
-def numeral(text: object) -> syntax_expr.Numeral:
+def make_numeral(text: object) -> syntax_expr.Numeral:
     """Return a number as it is to be written."""
     return syntax_expr.Numeral(SPAN, str(text))
 
 
-def number(text: object) -> syntax_expr.Number:
+def make_number_expression(text: object) -> syntax_expr.Number:
     """Return a number as an expression."""
-    return syntax_expr.Number(SPAN, numeral(text))
+    return syntax_expr.Number(SPAN, make_numeral(text))
 
 
 class UniqueNames:
@@ -70,7 +70,7 @@ class UniqueNames:
     def __init__(self) -> None:
         self._given: set[str] = set()
 
-    def reserve(self, wanted: str, fallback: str = "imported") -> str:
+    def reserve_name(self, wanted: str, fallback: str = "imported") -> str:
         """Return a DNS label like `wanted` that nobody else has."""
         base = _NOT_IN_NAMES.sub("-", wanted.lower()).strip("-")[:_MAX_NAME].strip("-") or fallback
         name, number_ = base, 1
@@ -85,29 +85,29 @@ class UniqueNames:
 # ---------------------------------------------------------------------------- selectors
 
 
-def requirement(
+def make_label_requirement(
     key: str, operator: syntax_expr.Operator, values: Sequence[str] = ()
 ) -> syntax_expr.Requirement:
     """Return a requirement on a label; `In` and `NotIn` of one value become `=` and `!=`."""
-    return _requirement(word(key), operator, values)
+    return _make_requirement(make_word(key), operator, values)
 
 
-def field_requirement(
+def make_field_requirement(
     name: str, operator: syntax_expr.Operator, values: Sequence[str] = ()
 ) -> syntax_expr.Requirement:
     """Return a requirement on a reserved field such as `nodeName`."""
-    return _requirement(keyword(name), operator, values)
+    return _make_requirement(make_keyword(name), operator, values)
 
 
-def _requirement(
+def _make_requirement(
     subject: syntax_expr.Value, operator: syntax_expr.Operator, values: Sequence[str]
 ) -> syntax_expr.Requirement:
     if len(values) == 1 and operator in ("In", "NotIn"):
         operator = "=" if operator == "In" else "!="
     if operator in ("Gt", "Lt"):
-        written = tuple(keyword(value) for value in values)
+        written = tuple(make_keyword(value) for value in values)
     else:
-        written = tuple(word(value) for value in values)
+        written = tuple(make_word(value) for value in values)
     return syntax_expr.Requirement(
         SPAN, syntax_expr.Subject(SPAN, subject), operator, written, SPAN
     )
@@ -129,30 +129,30 @@ def join_by_or(operands: Sequence[syntax_expr.Selector]) -> syntax_expr.Selector
 # ---------------------------------------------------------------------------- clauses
 
 
-def amount(name: str, value: object) -> syntax_clause.AmountClause:
+def make_amount_clause(name: str, value: object) -> syntax_clause.AmountClause:
     """Return `weight 5`, `maxSkew 2`."""
-    return syntax_clause.AmountClause(SPAN, name, numeral(value))
+    return syntax_clause.AmountClause(SPAN, name, make_numeral(value))
 
 
-def option(name: str, value: str) -> syntax_clause.WordClause:
+def make_word_clause(name: str, value: str) -> syntax_clause.WordClause:
     """Return `topologyKey zone`."""
-    return syntax_clause.WordClause(SPAN, name, word(value))
+    return syntax_clause.WordClause(SPAN, name, make_word(value))
 
 
-def choice(name: str, value: str) -> syntax_clause.WordClause:
+def make_choice_clause(name: str, value: str) -> syntax_clause.WordClause:
     """Return `prefer low`, `as NAME`, `whenUnsatisfiable ScheduleAnyway`."""
-    return syntax_clause.WordClause(SPAN, name, keyword(value))
+    return syntax_clause.WordClause(SPAN, name, make_keyword(value))
 
 
-def listed(name: str, values: Iterable[str]) -> syntax_clause.WordsClause:
+def make_list_clause(name: str, values: Iterable[str]) -> syntax_clause.WordsClause:
     """Return `matchLabelKeys (a, b)`."""
-    return syntax_clause.WordsClause(SPAN, name, tuple(word(value) for value in values))
+    return syntax_clause.WordsClause(SPAN, name, tuple(make_word(value) for value in values))
 
 
-def missing(action: str, points: int | None = None) -> syntax_clause.MissingClause:
+def make_missing_clause(action: str, points: int | None = None) -> syntax_clause.MissingClause:
     """Return `missing allow`, `missing score 0`."""
-    written = None if points is None else numeral(points)
-    return syntax_clause.MissingClause(SPAN, "missing", keyword(action), written)
+    written = None if points is None else make_numeral(points)
+    return syntax_clause.MissingClause(SPAN, "missing", make_keyword(action), written)
 
 
 # ---------------------------------------------------------------------------- blocks
@@ -204,60 +204,66 @@ class CommentedMetric:
 Item: TypeAlias = CommentedBlock | CommentedMetric
 
 
-def render(header: Iterable[str], items: Sequence[Item], footer: Iterable[str] = ()) -> str:
+def render_policy_text(
+    header: Iterable[str], items: Sequence[Item], footer: Iterable[str] = ()
+) -> str:
     """Return the canonical text of the items, under comments and above some.
 
     Raises:
         ValueError: the trees make no text; a defect of who made them.
     """
-    lines = [_comment(line) for line in header]
+    lines = [_render_comment(line) for line in header]
     lines += ["", "version 1", ""]
     for item in items:
-        lines += [*_item_lines(item), ""]
-    lines += [_comment(line) for line in footer]
+        lines += [*_render_item(item), ""]
+    lines += [_render_comment(line) for line in footer]
     text = source.SourceText("import.policy", "\n".join(lines) + "\n")
-    parsed = parser.parse(text)
+    parsed = parser.parse_policy_text(text)
     result = formatter.format_text(text)
-    if result.text is None or parsed.file.items[1:] != tuple(_tree(item) for item in items):
+    if result.text is None or parsed.file.items[1:] != tuple(
+        _build_expected_tree(item) for item in items
+    ):
         raise ValueError(f"the imported policy is not what was meant:\n{text.text}")
     return result.text
 
 
-def _tree(item: Item) -> syntax.Item:
+def _build_expected_tree(item: Item) -> syntax.Item:
     """Return what the parser has to find."""
     if isinstance(item, CommentedMetric):
         return item.node
     nodes = tuple(each.node for each in item.statements)
     if item.keyword == "profile":
-        return syntax.Profile(SPAN, word(item.name), cast("Any", nodes))
-    return syntax.Policy(SPAN, "policy", keyword(item.name), cast("Any", nodes))
+        return syntax.Profile(SPAN, make_word(item.name), cast("Any", nodes))
+    return syntax.Policy(SPAN, "policy", make_keyword(item.name), cast("Any", nodes))
 
 
-def _comment(text: str) -> str:
-    return f"# {control_characters.blank_line(text)}".rstrip()
+def _render_comment(text: str) -> str:
+    return f"# {control_characters.blank_control_characters(text)}".rstrip()
 
 
-def _item_lines(item: Item) -> list[str]:
-    before = [_comment(item.comment)] if item.comment else []
+def _render_item(item: Item) -> list[str]:
+    before = [_render_comment(item.comment)] if item.comment else []
     if isinstance(item, CommentedMetric):
-        return [*before, *layout.item_lines(item.node)]
-    return [*before, f"{item.keyword} {_block_name(item)} {{", *_body(item), "}"]
+        return [*before, *layout.format_item(item.node)]
+    return [*before, f"{item.keyword} {_get_block_name(item)} {{", *_render_block_body(item), "}"]
 
 
-def _block_name(block: CommentedBlock) -> str:
-    return printing.value(word(block.name) if block.keyword == "profile" else keyword(block.name))
+def _get_block_name(block: CommentedBlock) -> str:
+    return printing.format_value(
+        make_word(block.name) if block.keyword == "profile" else make_keyword(block.name)
+    )
 
 
-def _body(block: CommentedBlock) -> list[str]:
+def _render_block_body(block: CommentedBlock) -> list[str]:
     lines = []
     for each in block.statements:
         if each.comment:
-            lines.append(_comment(each.comment))
-        lines.append(_statement(each.node))
+            lines.append(_render_comment(each.comment))
+        lines.append(_render_statement(each.node))
     return lines
 
 
-def _statement(node: syntax.Statement | syntax.ProfileStatement) -> str:
+def _render_statement(node: syntax.Statement | syntax.ProfileStatement) -> str:
     match node:
         case (
             syntax.ProfilePolicies()
@@ -267,38 +273,40 @@ def _statement(node: syntax.Statement | syntax.ProfileStatement) -> str:
             | syntax.OnOutage()
             | syntax.ProfileParam()
         ):
-            return printing.profile_statement(node)
+            return printing.format_profile_statement(node)
         case _:
-            return printing.statement(node)
+            return printing.format_statement(node)
 
 
 # ---------------------------------------------------------------------------- plugin arguments
 
 
-def arguments(value: Mapping[str, plain_yaml.Value]) -> syntax.ArgsObject:
+def make_plugin_arguments(value: Mapping[str, plain_yaml.Value]) -> syntax.ArgsObject:
     """Return plugin arguments; numbers and constants unquoted, other texts as need be."""
-    entries = tuple((_argument_word(key), _argument(each)) for key, each in value.items())
+    entries = tuple(
+        (_make_argument_word(key), _make_plugin_argument(each)) for key, each in value.items()
+    )
     return syntax.ArgsObject(SPAN, entries)
 
 
-def _argument(value: plain_yaml.Value) -> syntax.ArgsValue:
+def _make_plugin_argument(value: plain_yaml.Value) -> syntax.ArgsValue:
     if isinstance(value, Mapping):
-        return arguments(value)
+        return make_plugin_arguments(value)
     if isinstance(value, (list, tuple)):
-        return syntax.ArgsList(SPAN, tuple(_argument(each) for each in value))
+        return syntax.ArgsList(SPAN, tuple(_make_plugin_argument(each) for each in value))
     if value is None or isinstance(value, bool):
         constant = {None: "null", True: "true", False: "false"}[value]
-        return syntax.ArgsScalar(SPAN, keyword(constant))
+        return syntax.ArgsScalar(SPAN, make_keyword(constant))
     if isinstance(value, (int, float)):
-        return syntax.ArgsScalar(SPAN, keyword(number_text(value)))
-    return syntax.ArgsScalar(SPAN, _argument_word(value))
+        return syntax.ArgsScalar(SPAN, make_keyword(format_number(value)))
+    return syntax.ArgsScalar(SPAN, _make_argument_word(value))
 
 
-def number_text(value: float) -> str:
+def format_number(value: float) -> str:
     """Return a number as the language writes it, without an exponent."""
     return format(decimal.Decimal(str(value)), "f")
 
 
-def _argument_word(text: str) -> syntax_expr.Value:
+def _make_argument_word(text: str) -> syntax_expr.Value:
     is_plain = _ARGUMENT_WORD.fullmatch(text) is not None and text not in _CONSTANTS
     return syntax_expr.Value(SPAN, text, quoted=not is_plain)

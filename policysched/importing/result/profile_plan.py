@@ -76,7 +76,7 @@ class ProfilePlan:
 
     def __post_init__(self) -> None:
         """Start with the default plugins and the weights of the version."""
-        weights = defaults.DEFAULT_WEIGHTS | plugin_facts.score_weights(self.version)
+        weights = defaults.DEFAULT_WEIGHTS | plugin_facts.get_default_score_weights(self.version)
         self.choices = {name: PluginChoice(weights[name]) for name in plugin_facts.POINTS}
 
     def ignore_resources(self, names: Iterable[str], comment: str) -> None:
@@ -87,7 +87,7 @@ class ProfilePlan:
         fit.args = args
         fit.comment = (f"{fit.comment}; " if fit.comment else "") + comment
 
-    def blocks(
+    def make_blocks(
         self,
         policies: Iterable[str],
         names: policy_text.UniqueNames,
@@ -100,12 +100,12 @@ class ProfilePlan:
             names: gives the policy its name.
             report: where too great weights are told.
         """
-        self._scale(report)
+        self._scale_weights(report)
         acting, found = list(policies), []
         if self.rules:
-            acting.append(names.reserve(f"{self.name}-rules"))
-            found.append(self._policy(acting[-1]))
-        statements = tuple(self._statements(acting))
+            acting.append(names.reserve_name(f"{self.name}-rules"))
+            found.append(self._make_rules_policy(acting[-1]))
+        statements = tuple(self._make_statements(acting))
         comment = f"from {self.at.comment}"
         owner = f"the profile {self.name}"
         block = policy_text.CommentedBlock(
@@ -115,14 +115,14 @@ class ProfilePlan:
 
     # ------------------------------------------------------------------------ weights
 
-    def _scale(self, report: findings.FindingCollector) -> None:
+    def _scale_weights(self, report: findings.FindingCollector) -> None:
         """Divide all weights by what they have in common if one is more than a policy may say."""
         scoring = [
             choice
             for name, choice in (*self.choices.items(), *self.others.items())
             if choice.is_on
             and choice.scores
-            and (name in self.others or plugin_facts.is_scorer(name))
+            and (name in self.others or plugin_facts.is_scoring_plugin(name))
         ]
         weighted: list[PluginChoice | ReplacementRule] = [
             *scoring,
@@ -143,44 +143,46 @@ class ProfilePlan:
 
     # ------------------------------------------------------------------------ text
 
-    def _statements(self, policies: list[str]) -> list[policy_text.CommentedStatement]:
+    def _make_statements(self, policies: list[str]) -> list[policy_text.CommentedStatement]:
         found = []
         if policies:
-            names = tuple(policy_text.keyword(name) for name in policies)
+            names = tuple(policy_text.make_keyword(name) for name in policies)
             found.append(
                 policy_text.CommentedStatement(syntax.ProfilePolicies(policy_text.SPAN, names))
             )
         off: dict[tuple[str, bool], list[str]] = {}
         for name, choice in (*self.choices.items(), *self.others.items()):
-            found += self._plugin(name, choice)
-            has_no_scores = plugin_facts.is_scorer(name) and not choice.scores
+            found += self._make_plugin_statement(name, choice)
+            has_no_scores = plugin_facts.is_scoring_plugin(name) and not choice.scores
             if not choice.is_on or has_no_scores:
                 off.setdefault((choice.comment, choice.is_on), []).append(name)
-        return [*found, *(_disabled(*key, listed) for key, listed in off.items())]
+        return [*found, *(_make_disable_statements(*key, listed) for key, listed in off.items())]
 
-    def _plugin(self, name: str, choice: PluginChoice) -> list[policy_text.CommentedStatement]:
+    def _make_plugin_statement(
+        self, name: str, choice: PluginChoice
+    ) -> list[policy_text.CommentedStatement]:
         if not choice.is_on:
             return []
-        can_score = plugin_facts.is_scorer(name)
+        can_score = plugin_facts.is_scoring_plugin(name)
         default = defaults.DEFAULT_WEIGHTS.get(name, 0)
         weight = choice.weight if choice.scores and choice.weight != default else None
         if name in self.choices and not can_score:
             weight = None
         if weight is None and not choice.args and name not in self.others:
             return []
-        weights = () if weight is None else (policy_text.numeral(weight),)
-        args = (policy_text.arguments(choice.args),) if choice.args else ()
-        use = syntax.UsePlugin(policy_text.SPAN, policy_text.keyword(name), weights, args)
+        weights = () if weight is None else (policy_text.make_numeral(weight),)
+        args = (policy_text.make_plugin_arguments(choice.args),) if choice.args else ()
+        use = syntax.UsePlugin(policy_text.SPAN, policy_text.make_keyword(name), weights, args)
         at = choice.args_at or choice.at
         return [policy_text.CommentedStatement(use, choice.comment or _OLD_DEFAULT, at)]
 
-    def _policy(self, name: str) -> policy_text.CommentedBlock:
+    def _make_rules_policy(self, name: str) -> policy_text.CommentedBlock:
         scope = syntax.Scope(policy_text.SPAN, "pods", None, None)
         statements = [policy_text.CommentedStatement(scope)]
         for rule in self.rules:
             node = rule.node
             if rule.weight is not None:
-                weight = policy_text.amount("weight", rule.weight)
+                weight = policy_text.make_amount_clause("weight", rule.weight)
                 node = dataclasses.replace(node, clauses=(*node.clauses, weight))
             statements.append(policy_text.CommentedStatement(node, rule.comment, rule.at))
         comment = f"rules of `{self.name}`"
@@ -190,12 +192,12 @@ class ProfilePlan:
         )
 
 
-def _disabled(
+def _make_disable_statements(
     comment: str,
     scores_only: bool,  # noqa: FBT001 - half of a key
     names: Iterable[str],
 ) -> policy_text.CommentedStatement:
-    listed = tuple(policy_text.keyword(name) for name in names)
+    listed = tuple(policy_text.make_keyword(name) for name in names)
     node = syntax.DisablePlugins(policy_text.SPAN, listed, scores_only=scores_only)
     return policy_text.CommentedStatement(node, comment)
 
@@ -227,17 +229,23 @@ class ResourceStrategyScore:
     def build_rule(self) -> ReplacementRule:
         """The same as a `score` rule."""
         resources = self.args.get("resources") or []
-        arguments = [_pair(_resource(each["name"]), each.get("weight") or 1) for each in resources]
+        arguments = [
+            _make_argument_pair(_make_resource_word(each["name"]), each.get("weight") or 1)
+            for each in resources
+        ]
         ratio = self.args.get("requestedToCapacityRatio")
         if ratio:
             points = tuple(
-                _pair(policy_text.number(f"{each['utilization']}%"), each["score"] * 10)
+                _make_argument_pair(
+                    policy_text.make_number_expression(f"{each['utilization']}%"),
+                    each["score"] * 10,
+                )
                 for each in ratio["shape"]
             )
-            shape = syntax_expr.Call(policy_text.SPAN, policy_text.keyword("shape"), points)
+            shape = syntax_expr.Call(policy_text.SPAN, policy_text.make_keyword("shape"), points)
             arguments.append(syntax_expr.Argument(policy_text.SPAN, None, shape))
         call = syntax_expr.Call(
-            policy_text.SPAN, policy_text.keyword(self.strategy), tuple(arguments)
+            policy_text.SPAN, policy_text.make_keyword(self.strategy), tuple(arguments)
         )
         node = syntax.Score(policy_text.SPAN, call, ())
         return ReplacementRule(node, self.comment, self.weight, self.at)
@@ -265,11 +273,11 @@ def add_resource_scores(
     plan.rules += [each.build_rule() for each in rest]
 
 
-def _pair(key: syntax_expr.Expr, value: object) -> syntax_expr.Argument:
-    return syntax_expr.Argument(policy_text.SPAN, key, policy_text.number(value))
+def _make_argument_pair(key: syntax_expr.Expr, value: object) -> syntax_expr.Argument:
+    return syntax_expr.Argument(policy_text.SPAN, key, policy_text.make_number_expression(value))
 
 
-def _resource(name: str) -> syntax_expr.Expr:
+def _make_resource_word(name: str) -> syntax_expr.Expr:
     if name in ("cpu", "memory"):
-        return syntax_expr.Ref(policy_text.SPAN, policy_text.keyword(name))
-    return syntax_expr.Text(policy_text.SPAN, policy_text.string(name))
+        return syntax_expr.Ref(policy_text.SPAN, policy_text.make_keyword(name))
+    return syntax_expr.Text(policy_text.SPAN, policy_text.make_string(name))

@@ -21,7 +21,9 @@ class TrivialSelector(enum.Enum):
     NONE = "none"
 
 
-def label_selector(given: fields.StrictFields | None) -> syntax_expr.Selector | TrivialSelector:
+def convert_label_selector(
+    given: fields.StrictFields | None,
+) -> syntax_expr.Selector | TrivialSelector:
     """Return a LabelSelector; none matches nothing, an empty one everything.
 
     Raises:
@@ -29,17 +31,17 @@ def label_selector(given: fields.StrictFields | None) -> syntax_expr.Selector | 
     """
     if given is None:
         return TrivialSelector.NONE
-    found = labels(given.labels("matchLabels"))
-    found += [_expression(each) for each in given.objects("matchExpressions")]
+    found = convert_labels(given.read_labels("matchLabels"))
+    found += [_convert_label_expression(each) for each in given.read_objects("matchExpressions")]
     return policy_text.join_by_and(found) if found else TrivialSelector.ALL
 
 
-def labels(given: dict[str, str]) -> list[syntax_expr.Selector]:
+def convert_labels(given: dict[str, str]) -> list[syntax_expr.Selector]:
     """Return a requirement for each label."""
-    return [policy_text.requirement(key, "=", (value,)) for key, value in given.items()]
+    return [policy_text.make_label_requirement(key, "=", (value,)) for key, value in given.items()]
 
 
-def node_term(given: fields.StrictFields) -> syntax_expr.Selector | TrivialSelector:
+def convert_node_term(given: fields.StrictFields) -> syntax_expr.Selector | TrivialSelector:
     """Return a NodeSelectorTerm.
 
     An empty one matches no node, nor does one that compares with what is no whole number.
@@ -47,14 +49,16 @@ def node_term(given: fields.StrictFields) -> syntax_expr.Selector | TrivialSelec
     Raises:
         InputError: an operator or a field is unknown.
     """
-    found = [_expression(each) for each in given.objects("matchExpressions")]
-    for expression in given.objects("matchFields"):
-        key = expression.text("key")
+    found = [_convert_label_expression(each) for each in given.read_objects("matchExpressions")]
+    for expression in given.read_objects("matchFields"):
+        key = expression.read_text("key")
         if key != "metadata.name":
-            raise _refused(expression, "key", f"`{key}` is no field that nodes can be matched by")
-        operator = _operator(expression)
-        values = _values(expression, operator)
-        found.append(policy_text.field_requirement("nodeName", operator, values))
+            raise _make_refused_field_error(
+                expression, "key", f"`{key}` is no field that nodes can be matched by"
+            )
+        operator = _read_requirement_operator(expression)
+        values = _read_requirement_values(expression, operator)
+        found.append(policy_text.make_field_requirement("nodeName", operator, values))
     is_met = all(map(_compares_numbers, found))
     return policy_text.join_by_and(found) if found and is_met else TrivialSelector.NONE
 
@@ -65,25 +69,31 @@ def _compares_numbers(requirement: syntax_expr.Requirement) -> bool:
     return requirement.operator not in ("Gt", "Lt") or is_number
 
 
-def _expression(given: fields.StrictFields) -> syntax_expr.Requirement:
-    operator = _operator(given)
-    return policy_text.requirement(given.text("key"), operator, _values(given, operator))
+def _convert_label_expression(given: fields.StrictFields) -> syntax_expr.Requirement:
+    operator = _read_requirement_operator(given)
+    return policy_text.make_label_requirement(
+        given.read_text("key"), operator, _read_requirement_values(given, operator)
+    )
 
 
-def _values(given: fields.StrictFields, operator: syntax_expr.Operator) -> list[str]:
-    values = given.texts("values")
+def _read_requirement_values(
+    given: fields.StrictFields, operator: syntax_expr.Operator
+) -> list[str]:
+    values = given.read_texts("values")
     if operator in ("In", "NotIn") and not values:
-        raise _refused(given, "values", f"`{operator}` has no values")
+        raise _make_refused_field_error(given, "values", f"`{operator}` has no values")
     return values
 
 
-def _operator(given: fields.StrictFields) -> syntax_expr.Operator:
-    operator = given.text("operator")
+def _read_requirement_operator(given: fields.StrictFields) -> syntax_expr.Operator:
+    operator = given.read_text("operator")
     if operator not in _OPERATORS:
-        raise _refused(given, "operator", f"`{operator}` is no operator")
+        raise _make_refused_field_error(given, "operator", f"`{operator}` is no operator")
     return cast("syntax_expr.Operator", operator)
 
 
-def _refused(given: fields.StrictFields, key: str, problem: str) -> findings.MalformedFieldError:
+def _make_refused_field_error(
+    given: fields.StrictFields, key: str, problem: str
+) -> findings.MalformedFieldError:
     """Return the error about what no API server would take."""
     return findings.MalformedFieldError(given.locate_field(key), problem)

@@ -24,7 +24,7 @@ _TOGETHER = (
 
 def convert_node_selector(spec: fields.StrictFields) -> list[policy_text.CommentedStatement]:
     """Return the rule of `nodeSelector`."""
-    required = label_terms.labels(spec.labels("nodeSelector"))
+    required = label_terms.convert_labels(spec.read_labels("nodeSelector"))
     if not required:
         return []
     node = syntax.NodeAffinity(policy_text.SPAN, "required", policy_text.join_by_and(required), ())
@@ -35,31 +35,31 @@ def convert_node_selector(spec: fields.StrictFields) -> list[policy_text.Comment
 def convert_node_affinity(given: fields.StrictFields) -> list[policy_text.CommentedStatement]:
     """Return the rules of `nodeAffinity`."""
     found = []
-    required = given.object(REQUIRED)
+    required = given.read_object(REQUIRED)
     if required is not None:
-        found += _required(required)
-    preferred = given.objects(PREFERRED)
-    weights = proportion([weight_of(each) for each in preferred])
+        found += _convert_required_terms(required)
+    preferred = given.read_objects(PREFERRED)
+    weights = scale_term_weights([read_term_weight(each) for each in preferred])
     if len(preferred) > 1:
-        report_proportion(given, PREFERRED)
+        report_weight_proportion(given, PREFERRED)
     for term, weight in zip(preferred, weights, strict=True):
-        inner = term.object("preference")
+        inner = term.read_object("preference")
         if inner is None:
             continue
-        selector = label_terms.node_term(inner)
+        selector = label_terms.convert_node_term(inner)
         if isinstance(selector, label_terms.TrivialSelector):
             inner.report.warn(inner.place, "the preference matches nothing", "it is left out")
             continue
-        clause = (policy_text.amount("weight", weight),)
+        clause = (policy_text.make_amount_clause("weight", weight),)
         node = syntax.NodeAffinity(policy_text.SPAN, "preferred", selector, clause)
         found.append(policy_text.CommentedStatement(node, term.place.comment, term.place))
     return found
 
 
-def _required(required: fields.StrictFields) -> list[policy_text.CommentedStatement]:
+def _convert_required_terms(required: fields.StrictFields) -> list[policy_text.CommentedStatement]:
     selectors = []
-    for term in required.objects("nodeSelectorTerms"):
-        selector = label_terms.node_term(term)
+    for term in required.read_objects("nodeSelectorTerms"):
+        selector = label_terms.convert_node_term(term)
         if isinstance(selector, label_terms.TrivialSelector):
             term.report.warn(term.place, _NOTHING, "write what nodes are wanted")
         else:
@@ -70,9 +70,9 @@ def _required(required: fields.StrictFields) -> list[policy_text.CommentedStatem
     return [policy_text.CommentedStatement(node, required.place.comment, required.place)]
 
 
-def weight_of(term: fields.StrictFields) -> int:
+def read_term_weight(term: fields.StrictFields) -> int:
     """Return the weight of a preferred term, and warn of one that no API server would accept."""
-    given = term.whole("weight")
+    given = term.read_integer("weight")
     weight = 1 if given is None else min(max(given, 1), _MAX_WEIGHT)
     if given not in (None, weight):
         problem = f"the weight {given} is not from 1 to {_MAX_WEIGHT}; {weight} is taken"
@@ -82,7 +82,7 @@ def weight_of(term: fields.StrictFields) -> int:
     return weight
 
 
-def proportion(weights: list[int]) -> list[int]:
+def scale_term_weights(weights: list[int]) -> list[int]:
     """Return the weights of terms in a policy.
 
     One term weighs what the plugin does, whatever its weight in the pod, as points are normalised.
@@ -94,7 +94,7 @@ def proportion(weights: list[int]) -> list[int]:
     return [weight // common for weight in weights]
 
 
-def report_proportion(given: fields.StrictFields, name: str) -> None:
+def report_weight_proportion(given: fields.StrictFields, name: str) -> None:
     """Tell that several preferred terms weigh more than in a pod."""
     problem = "several preferred terms weigh more in a policy"
     given.report.warn(given.locate_field(name), problem, _TOGETHER)
@@ -106,8 +106,8 @@ def report_proportion(given: fields.StrictFields, name: str) -> None:
 def convert_tolerations(spec: fields.StrictFields) -> list[policy_text.CommentedStatement]:
     """Return the rules of `tolerations`, one for each."""
     found = []
-    for toleration in spec.objects("tolerations"):
-        pattern = _pattern(toleration)
+    for toleration in spec.read_objects("tolerations"):
+        pattern = _convert_toleration_pattern(toleration)
         if pattern is not None:
             node = syntax.Tolerate(policy_text.SPAN, (pattern,), ())
             found.append(
@@ -116,10 +116,10 @@ def convert_tolerations(spec: fields.StrictFields) -> list[policy_text.Commented
     return found
 
 
-def _pattern(given: fields.StrictFields) -> syntax_expr.Toleration | None:
-    key, effect = given.text("key"), given.text("effect")
-    operator, value = given.text("operator", "Equal"), given.text("value")
-    given.skip("tolerationSeconds")  # of NoExecute, which is told
+def _convert_toleration_pattern(given: fields.StrictFields) -> syntax_expr.Toleration | None:
+    key, effect = given.read_text("key"), given.read_text("effect")
+    operator, value = given.read_text("operator", "Equal"), given.read_text("value")
+    given.skip_fields("tolerationSeconds")  # of NoExecute, which is told
     if not key:
         problem = "a toleration of every taint cannot be said by a policy"
         given.report.warn(given.place, problem, "leave it in the pod, or tolerate key by key")
@@ -134,7 +134,7 @@ def _pattern(given: fields.StrictFields) -> syntax_expr.Toleration | None:
     for field, written in unknown:
         problem = f"`{written}` is no {field} of tolerations"
         given.report.warn(given.locate_field(field), problem, "the toleration is left out")
-    return None if unknown else _toleration(key, operator, value, effect)
+    return None if unknown else _make_toleration_rule(key, operator, value, effect)
 
 
 _EFFECTS = frozenset({"", "NoSchedule", "PreferNoSchedule"})
@@ -146,13 +146,15 @@ _SIGNS: dict[str, Literal["=", "Gt", "Lt"] | None] = {
 }
 
 
-def _toleration(key: str, operator: str, value: str, effect: str) -> syntax_expr.Toleration:
+def _make_toleration_rule(
+    key: str, operator: str, value: str, effect: str
+) -> syntax_expr.Toleration:
     is_number = operator in ("Gt", "Lt")
-    written = policy_text.keyword(value) if is_number else policy_text.word(value)
+    written = policy_text.make_keyword(value) if is_number else policy_text.make_word(value)
     return syntax_expr.Toleration(
         policy_text.SPAN,
-        policy_text.word(key),
+        policy_text.make_word(key),
         _SIGNS[operator],
         None if operator == "Exists" else written,
-        policy_text.keyword(effect) if effect else None,
+        policy_text.make_keyword(effect) if effect else None,
     )

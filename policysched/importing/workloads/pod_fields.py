@@ -61,7 +61,9 @@ _NEUTRAL = (
 _STAYS = "it stays in the pod and acts as before"
 
 
-def report_left(spec: fields.StrictFields, *, is_running: bool, served: frozenset[str]) -> None:
+def report_unconverted_fields(
+    spec: fields.StrictFields, *, is_running: bool, served: frozenset[str]
+) -> None:
     """Report the fields of a pod that nothing is written for.
 
     Args:
@@ -72,29 +74,31 @@ def report_left(spec: fields.StrictFields, *, is_running: bool, served: frozense
     Raises:
         InputError: a field has the wrong type.
     """
-    _report_node(spec, is_running=is_running)
-    _report_scheduler(spec, served)
-    if spec.text("preemptionPolicy", _PREEMPTS) != _PREEMPTS:
-        _note(spec, spec.locate_field("preemptionPolicy"), "the preemption policy of a pod")
+    _report_node_name(spec, is_running=is_running)
+    _report_scheduler_name(spec, served)
+    if spec.read_text("preemptionPolicy", _PREEMPTS) != _PREEMPTS:
+        _note_unconverted_field(
+            spec, spec.locate_field("preemptionPolicy"), "the preemption policy of a pod"
+        )
     for name, what in _WHOLE.items():
         if spec.read_value(name):
-            _note(spec, spec.locate_field(name), what)
-    for place in _storage_places(spec):
-        _note(spec, place, "storage")
-    for place in _host_port_places(spec):
-        _note(spec, place, "ports of the node")
-    spec.skip(*_NEUTRAL)
-    spec.finish()
+            _note_unconverted_field(spec, spec.locate_field(name), what)
+    for place in _locate_storage_fields(spec):
+        _note_unconverted_field(spec, place, "storage")
+    for place in _locate_host_ports(spec):
+        _note_unconverted_field(spec, place, "ports of the node")
+    spec.skip_fields(*_NEUTRAL)
+    spec.report_unread_fields()
 
 
 def report_claim_templates(owner: fields.StrictFields) -> None:
     """Report the claims that a StatefulSet makes for each of its pods."""
     if owner.read_value("volumeClaimTemplates"):
-        _note(owner, owner.locate_field("volumeClaimTemplates"), "storage")
+        _note_unconverted_field(owner, owner.locate_field("volumeClaimTemplates"), "storage")
 
 
-def _report_node(spec: fields.StrictFields, *, is_running: bool) -> None:
-    node = spec.text("nodeName")
+def _report_node_name(spec: fields.StrictFields, *, is_running: bool) -> None:
+    node = spec.read_text("nodeName")
     if node and not is_running:
         problem = (
             f"`{spec.locate_field('nodeName').name}` puts the pods on `{node}` without a scheduler"
@@ -103,8 +107,8 @@ def _report_node(spec: fields.StrictFields, *, is_running: bool) -> None:
         spec.report.warn(spec.locate_field("nodeName"), problem, advice)
 
 
-def _report_scheduler(spec: fields.StrictFields, served: frozenset[str]) -> None:
-    name = spec.text("schedulerName")
+def _report_scheduler_name(spec: fields.StrictFields, served: frozenset[str]) -> None:
+    name = spec.read_text("schedulerName")
     if name not in _SERVED and name not in served:
         problem = (
             f"`{spec.locate_field('schedulerName').name}` leaves the pods to the scheduler `{name}`"
@@ -113,20 +117,22 @@ def _report_scheduler(spec: fields.StrictFields, served: frozenset[str]) -> None
         spec.report.warn(spec.locate_field("schedulerName"), problem, advice)
 
 
-def _storage_places(spec: fields.StrictFields) -> Iterator[findings.ValueLocation]:
-    for volume in spec.objects("volumes"):
-        if any(kind in volume.plain() for kind in _STORAGE):
+def _locate_storage_fields(spec: fields.StrictFields) -> Iterator[findings.ValueLocation]:
+    for volume in spec.read_objects("volumes"):
+        if any(kind in volume.read_all_values() for kind in _STORAGE):
             yield volume.place
 
 
-def _host_port_places(spec: fields.StrictFields) -> Iterator[findings.ValueLocation]:
+def _locate_host_ports(spec: fields.StrictFields) -> Iterator[findings.ValueLocation]:
     for kind in _CONTAINERS:
-        for container in spec.objects(kind):
-            for port in container.objects("ports"):
-                if port.plain().get("hostPort"):
+        for container in spec.read_objects(kind):
+            for port in container.read_objects("ports"):
+                if port.read_all_values().get("hostPort"):
                     yield port.locate_field("hostPort")
-            container.plain()
+            container.read_all_values()
 
 
-def _note(given: fields.StrictFields, place: findings.ValueLocation, what: str) -> None:
+def _note_unconverted_field(
+    given: fields.StrictFields, place: findings.ValueLocation, what: str
+) -> None:
     given.report.note(place, f"`{place.name}`: no policy can express {what}", _STAYS)

@@ -22,47 +22,49 @@ def convert_pod_affinity(
 ) -> list[policy_text.CommentedStatement]:
     """Return the rules of `podAffinity` or `podAntiAffinity`."""
     found = []
-    required = given.objects(node_rules.REQUIRED)
+    required = given.read_objects(node_rules.REQUIRED)
     if kind == "podAffinity" and len(required) > 1:
         problem = "each term of podAffinity is a rule of its own here"
         advice = "kube-scheduler counts only pods that match all of the terms"
         given.report.warn(given.locate_field(node_rules.REQUIRED), problem, advice)
     for term in required:
-        found += _rule(kind, "required", term, term, None)
-    preferred = given.objects(node_rules.PREFERRED)
+        found += _make_affinity_rule(kind, "required", term, term, None)
+    preferred = given.read_objects(node_rules.PREFERRED)
     if len(preferred) > 1:
-        node_rules.report_proportion(given, node_rules.PREFERRED)
-    weights = node_rules.proportion([node_rules.weight_of(each) for each in preferred])
+        node_rules.report_weight_proportion(given, node_rules.PREFERRED)
+    weights = node_rules.scale_term_weights(
+        [node_rules.read_term_weight(each) for each in preferred]
+    )
     for weighted, weight in zip(preferred, weights, strict=True):
-        inner = weighted.object("podAffinityTerm")
+        inner = weighted.read_object("podAffinityTerm")
         if inner is not None:
-            found += _rule(kind, "preferred", inner, weighted, weight)
+            found += _make_affinity_rule(kind, "preferred", inner, weighted, weight)
     return found
 
 
-def _rule(
+def _make_affinity_rule(
     kind: _Kind,
     strength: Literal["required", "preferred"],
     term: fields.StrictFields,
     whole: fields.StrictFields,
     weight: int | None,
 ) -> list[policy_text.CommentedStatement]:
-    pods = _pods(term)
+    pods = _convert_term_pods(term)
     clauses = [
-        policy_text.option("topologyKey", term.text("topologyKey")),
-        *_namespaces(term),
-        *_label_keys(term),
+        policy_text.make_word_clause("topologyKey", term.read_text("topologyKey")),
+        *_convert_term_namespaces(term),
+        *_convert_label_keys(term),
     ]
     if weight is not None:
-        clauses.append(policy_text.amount("weight", weight))
+        clauses.append(policy_text.make_amount_clause("weight", weight))
     if pods is None:
         return []
     node = syntax.PodAffinity(policy_text.SPAN, kind, strength, pods, tuple(clauses))
     return [policy_text.CommentedStatement(node, whole.place.comment, whole.place)]
 
 
-def _pods(term: fields.StrictFields) -> syntax.PodSet | None:
-    selector = label_terms.label_selector(term.object("labelSelector"))
+def _convert_term_pods(term: fields.StrictFields) -> syntax.PodSet | None:
+    selector = label_terms.convert_label_selector(term.read_object("labelSelector"))
     if selector is label_terms.TrivialSelector.NONE:
         problem = "a term without labelSelector matches no pod; it is left out"
         term.report.warn(term.place, problem, _NONE_HELP)
@@ -71,16 +73,16 @@ def _pods(term: fields.StrictFields) -> syntax.PodSet | None:
     return syntax.PodSet(policy_text.SPAN, "pods", where)
 
 
-def _namespaces(term: fields.StrictFields) -> list[syntax_clause.Clause]:
-    names = term.texts("namespaces")
-    given = term.object("namespaceSelector")
-    selector = label_terms.label_selector(given)
+def _convert_term_namespaces(term: fields.StrictFields) -> list[syntax_clause.Clause]:
+    names = term.read_texts("namespaces")
+    given = term.read_object("namespaceSelector")
+    selector = label_terms.convert_label_selector(given)
     if selector is label_terms.TrivialSelector.ALL:
-        everywhere = (policy_text.keyword("all"),)
+        everywhere = (policy_text.make_keyword("all"),)
         return [syntax_clause.WordsClause(policy_text.SPAN, "namespaces", everywhere, is_all=True)]
     clauses: list[syntax_clause.Clause] = []
     if names:
-        clauses.append(policy_text.listed("namespaces", names))
+        clauses.append(policy_text.make_list_clause("namespaces", names))
     if not isinstance(selector, label_terms.TrivialSelector):
         clauses.append(
             syntax_clause.SelectorClause(policy_text.SPAN, "namespaceSelector", selector)
@@ -88,21 +90,21 @@ def _namespaces(term: fields.StrictFields) -> list[syntax_clause.Clause]:
     return clauses
 
 
-def _label_keys(term: fields.StrictFields) -> list[syntax_clause.Clause]:
+def _convert_label_keys(term: fields.StrictFields) -> list[syntax_clause.Clause]:
     found: list[syntax_clause.Clause] = []
     for name in _TERM_FIELDS:
-        keys = term.texts(name)
+        keys = term.read_texts(name)
         if keys:
-            found.append(policy_text.listed(name, keys))
+            found.append(policy_text.make_list_clause(name, keys))
     return found
 
 
 def convert_spread_constraints(spec: fields.StrictFields) -> list[policy_text.CommentedStatement]:
     """Return the rules of `topologySpreadConstraints`."""
     found = []
-    for constraint in spec.objects("topologySpreadConstraints"):
-        pods = _pods(constraint)
-        clauses = _spread_clauses(constraint)
+    for constraint in spec.read_objects("topologySpreadConstraints"):
+        pods = _convert_term_pods(constraint)
+        clauses = _convert_spread_clauses(constraint)
         if pods is not None:
             node = syntax.TopologySpread(policy_text.SPAN, pods, clauses)
             found.append(
@@ -111,26 +113,26 @@ def convert_spread_constraints(spec: fields.StrictFields) -> list[policy_text.Co
     return found
 
 
-def _spread_clauses(given: fields.StrictFields) -> tuple[syntax_clause.Clause, ...]:
+def _convert_spread_clauses(given: fields.StrictFields) -> tuple[syntax_clause.Clause, ...]:
     clauses: list[syntax_clause.Clause] = [
-        policy_text.option("topologyKey", given.text("topologyKey")),
+        policy_text.make_word_clause("topologyKey", given.read_text("topologyKey")),
     ]
-    skew = given.whole("maxSkew")
-    clauses.append(policy_text.amount("maxSkew", 1 if skew is None else skew))
-    when = given.text("whenUnsatisfiable", "DoNotSchedule")
-    clauses.append(policy_text.option("whenUnsatisfiable", when))
-    domains = given.whole("minDomains")
+    skew = given.read_integer("maxSkew")
+    clauses.append(policy_text.make_amount_clause("maxSkew", 1 if skew is None else skew))
+    when = given.read_text("whenUnsatisfiable", "DoNotSchedule")
+    clauses.append(policy_text.make_word_clause("whenUnsatisfiable", when))
+    domains = given.read_integer("minDomains")
     if domains is not None:
-        clauses.append(policy_text.amount("minDomains", domains))
+        clauses.append(policy_text.make_amount_clause("minDomains", domains))
     for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
-        honor = given.text(name)
+        honor = given.read_text(name)
         if honor:
-            clauses.append(policy_text.option(name, honor))
-    keys = given.texts("matchLabelKeys")
+            clauses.append(policy_text.make_word_clause(name, honor))
+    keys = given.read_texts("matchLabelKeys")
     if keys:
-        clauses.append(policy_text.listed("matchLabelKeys", keys))
+        clauses.append(policy_text.make_list_clause("matchLabelKeys", keys))
     if when == "ScheduleAnyway":
         problem = "`ScheduleAnyway` gives other points than in a pod, in the same order"
         given.report.warn(given.locate_field("whenUnsatisfiable"), problem, _SPREAD_HELP)
-        clauses.append(policy_text.amount("weight", node_rules.SCORE_WEIGHT))
+        clauses.append(policy_text.make_amount_clause("weight", node_rules.SCORE_WEIGHT))
     return tuple(clauses)

@@ -23,40 +23,42 @@ _JOB_LABEL = "batch.kubernetes.io/job-name"
 _NO_LABELS = "give its pods a label that no others have"
 
 
-def read(given: fields.StrictFields, made: import_draft.ImportDraft) -> None:
+def import_workload(given: fields.StrictFields, made: import_draft.ImportDraft) -> None:
     """Add the policy of one manifest.
 
     Raises:
         InputError: a field has the wrong type.
     """
-    kind = given.text("kind")
-    metadata = given.object("metadata")
-    name = metadata.text("name") if metadata else ""
-    namespace = metadata.text("namespace", "default") if metadata else "default"
+    kind = given.read_text("kind")
+    metadata = given.read_object("metadata")
+    name = metadata.read_text("name") if metadata else ""
+    namespace = metadata.read_text("namespace", "default") if metadata else "default"
     owner = f"{kind} {namespace}/{name or 'unnamed'}"
-    pod = _pod(given, kind)
-    spec = pod.object("spec") if pod is not None else None
+    pod = _read_pod_template(given, kind)
+    spec = pod.read_object("spec") if pod is not None else None
     told = len(made.report.findings)
-    statements = _distinct(_statements(spec)) if spec is not None else []
+    statements = _drop_equal_rules(_convert_pod_spec(spec)) if spec is not None else []
     if spec is not None:
         is_running = kind == "Pod" and metadata is not None and "uid" in metadata
-        pod_fields.report_left(spec, is_running=is_running, served=frozenset(made.plans))
+        pod_fields.report_unconverted_fields(
+            spec, is_running=is_running, served=frozenset(made.plans)
+        )
     _report_claim_templates(given)
     if not statements:
         if told == len(made.report.findings):
             problem = f"the {owner} says nothing about placement"
             made.report.note(given.place, problem, "it is left out")
         return
-    where = _labels(given, kind, name)
+    where = _convert_common_labels(given, kind, name)
     if where is None:
         problem = f"the pods of {owner} have no labels, so no policy can choose them"
         made.report.warn(given.place, problem, _NO_LABELS)
         return
-    names = syntax.NamespaceScope(policy_text.SPAN, (policy_text.word(namespace),), None)
+    names = syntax.NamespaceScope(policy_text.SPAN, (policy_text.make_word(namespace),), None)
     scope = syntax.Scope(policy_text.SPAN, "pods", names, where)
     block = policy_text.CommentedBlock(
         "policy",
-        made.names.reserve(name or kind),
+        made.names.reserve_name(name or kind),
         (policy_text.CommentedStatement(scope), *statements),
         f"from the {owner}, {given.place.comment}; its pods need not say this any more",
         given.place,
@@ -67,33 +69,33 @@ def read(given: fields.StrictFields, made: import_draft.ImportDraft) -> None:
 
 def _report_claim_templates(given: fields.StrictFields) -> None:
     """Report the claims that a StatefulSet makes for each of its pods."""
-    spec = given.object("spec")
+    spec = given.read_object("spec")
     if spec is not None:
         pod_fields.report_claim_templates(spec)
 
 
-def _pod(given: fields.StrictFields, kind: str) -> fields.StrictFields | None:
+def _read_pod_template(given: fields.StrictFields, kind: str) -> fields.StrictFields | None:
     pod: fields.StrictFields | None = given
     for key in TEMPLATES[kind]:
-        pod = pod.object(key) if pod is not None else None
+        pod = pod.read_object(key) if pod is not None else None
     return pod
 
 
-def _statements(spec: fields.StrictFields) -> list[policy_text.CommentedStatement]:
+def _convert_pod_spec(spec: fields.StrictFields) -> list[policy_text.CommentedStatement]:
     found = node_rules.convert_node_selector(spec)
-    affinity = spec.object("affinity")
+    affinity = spec.read_object("affinity")
     if affinity is not None:
-        node = affinity.object("nodeAffinity")
+        node = affinity.read_object("nodeAffinity")
         found += node_rules.convert_node_affinity(node) if node is not None else []
-        together = affinity.object("podAffinity")
+        together = affinity.read_object("podAffinity")
         found += (
             pod_rules.convert_pod_affinity("podAffinity", together) if together is not None else []
         )
-        apart = affinity.object("podAntiAffinity")
+        apart = affinity.read_object("podAntiAffinity")
         found += (
             pod_rules.convert_pod_affinity("podAntiAffinity", apart) if apart is not None else []
         )
-        affinity.finish()
+        affinity.report_unread_fields()
     return [
         *found,
         *pod_rules.convert_spread_constraints(spec),
@@ -101,7 +103,7 @@ def _statements(spec: fields.StrictFields) -> list[policy_text.CommentedStatemen
     ]
 
 
-def _distinct(
+def _drop_equal_rules(
     statements: list[policy_text.CommentedStatement],
 ) -> list[policy_text.CommentedStatement]:
     """Return each rule once, as a policy cannot have two equal ones.
@@ -112,16 +114,20 @@ def _distinct(
     return list({each.node: each for each in reversed(statements)}.values())[::-1]
 
 
-def _labels(given: fields.StrictFields, kind: str, name: str) -> syntax_expr.Selector | None:
+def _convert_common_labels(
+    given: fields.StrictFields, kind: str, name: str
+) -> syntax_expr.Selector | None:
     """Return what the pods have in common: the owner's selector, else the labels of its pods."""
-    spec = given.object("spec")
+    spec = given.read_object("spec")
     if spec is not None and kind not in ("Pod", "Job", "CronJob", "ReplicationController"):
-        selector = label_terms.label_selector(spec.object("selector"))
+        selector = label_terms.convert_label_selector(spec.read_object("selector"))
         if not isinstance(selector, label_terms.TrivialSelector):
             return selector
     if kind == "Job" and name:
-        return policy_text.requirement(_JOB_LABEL, "=", (name,))
-    pod = _pod(given, kind)
-    metadata = pod.object("metadata") if pod is not None else None
-    labels = label_terms.labels(metadata.labels("labels")) if metadata is not None else []
+        return policy_text.make_label_requirement(_JOB_LABEL, "=", (name,))
+    pod = _read_pod_template(given, kind)
+    metadata = pod.read_object("metadata") if pod is not None else None
+    labels = (
+        label_terms.convert_labels(metadata.read_labels("labels")) if metadata is not None else []
+    )
     return policy_text.join_by_and(labels) if labels else None

@@ -97,29 +97,29 @@ class BindingExplanation:
     added: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
-def explain(
+def explain_binding(
     algorithm: algorithms.BindingAlgorithm,
     binding: objects.Binding,
     clusters: snapshot.ControlPlaneSnapshot,
 ) -> BindingExplanation:
     """Return what is decided about a binding, and why."""
-    decision = binding_decision.decide(algorithm, binding, clusters)
-    planned = binding_decision.list_requests(algorithm, binding, clusters)
+    decision = binding_decision.decide_binding(algorithm, binding, clusters)
+    planned = binding_decision.list_placement_attempts(algorithm, binding, clusters)
     if isinstance(planned, errors.PlacementFailure):
         return BindingExplanation(binding, decision, ())
     is_placed = not isinstance(decision.result, errors.PlacementFailure)
     made = planned[: len(decision.failed_terms) + is_placed] or planned[:1]
-    attempts = [_explain_attempt(algorithm, request, clusters) for request in made]
+    attempts = [_explain_binding_attempt(algorithm, request, clusters) for request in made]
     policies, own = algorithm.policies, binding.spec.placement
     if policies is None or own is None:
         return BindingExplanation(binding, decision, attempts)
     about = policies.find_selecting_policies(binding, clusters)
     return BindingExplanation(
-        binding, decision, attempts, about, completion.list_additions(own, about)
+        binding, decision, attempts, about, completion.list_placement_additions(own, about)
     )
 
 
-def _explain_attempt(
+def _explain_binding_attempt(
     algorithm: algorithms.BindingAlgorithm,
     request: interface.SchedulingRequest,
     clusters: snapshot.ControlPlaneSnapshot,
@@ -129,13 +129,17 @@ def _explain_attempt(
     names = [each.metadata.name for each in clusters.clusters]
     feasible = [place for place, name in enumerate(names) if not refusals[name]]
     found = algorithm.rank_candidates(request, clusters, feasible)
-    result = algorithm.attempt(request, clusters, afresh=afresh)
-    needed = algorithm.count_needed(request.spec)
-    chosen = select_clusters.select(found, request.spec, request.placement, needed) if found else ()
+    result = algorithm.attempt_placement(request, clusters, afresh=afresh)
+    needed = algorithm.count_needed_replicas(request.spec)
+    chosen = (
+        select_clusters.select_clusters_for_binding(found, request.spec, request.placement, needed)
+        if found
+        else ()
+    )
     selection = division = None
     if chosen and not isinstance(chosen, errors.PlacementFailure):
-        selection = step_reports.report_selection(request, chosen)
-        division = step_reports.report_division(request, chosen, afresh=afresh)
+        selection = step_reports.report_cluster_selection(request, chosen)
+        division = step_reports.report_replica_division(request, chosen, afresh=afresh)
     return ExplainedAttempt(
         request,
         refusals,
@@ -185,7 +189,7 @@ def _collect_points(
             found[name].append(ClusterPoints(plugin.name, 1, given[place] * score_table.HUNDREDTHS))
     if algorithm.policies is None:
         return found
-    for rule, hundredths in algorithm.policies.iterate_points(request, clusters, feasible):
+    for rule, hundredths in algorithm.policies.iterate_score_points(request, clusters, feasible):
         for name, each in zip(names, hundredths.tolist(), strict=True):
             found[name].append(ClusterPoints(rule.head.name, rule.weight, each, rule))
     return found

@@ -56,7 +56,7 @@ class ReplicaDivisionReport:
     weights: Mapping[str, int]
 
 
-def report_selection(
+def report_cluster_selection(
     request: interface.SchedulingRequest, chosen: Sequence[candidates.CandidateCluster]
 ) -> ClusterSelectionReport:
     """Return how the clusters of a request were chosen, which have been."""
@@ -68,12 +68,14 @@ def report_selection(
         )
     fields = {each.spread_by_field for each in placement.spread_constraints}
     by: Chooser = "region" if "region" in fields else "cluster"
-    if select_clusters.ignores_constraints(placement.replica_scheduling):
+    if select_clusters.ignores_spread_constraints(placement.replica_scheduling):
         return ClusterSelectionReport(
             "all", "static weights take all that pass, whatever the spread", names
         )
     bounds = [
-        _format_bounds(placement, field) for field in ("region", "cluster") if field in fields
+        _format_spread_bounds(placement, field)
+        for field in ("region", "cluster")
+        if field in fields
     ]
     is_divided = placement.scheduling_type != objects.DUPLICATED
     swaps = ", the worst exchanged for roomier ones until all replicas fit"
@@ -81,13 +83,13 @@ def report_selection(
     return ClusterSelectionReport(by, f"the best by {' and '.join(bounds)}{more}", names)
 
 
-def _format_bounds(placement: objects.Placement, field: str) -> str:
-    bound = region_groups.find_constraint(placement, field)
+def _format_spread_bounds(placement: objects.Placement, field: str) -> str:
+    bound = region_groups.find_spread_constraint(placement, field)
     most = "any number" if bound.max_groups == capacity.MAX_INT32 else f"{bound.max_groups:,}"
     return f"{field} ({bound.min_groups:,} to {most})"
 
 
-def report_division(
+def report_replica_division(
     request: interface.SchedulingRequest,
     chosen: Sequence[candidates.CandidateCluster],
     *,
@@ -95,7 +97,7 @@ def report_division(
 ) -> ReplicaDivisionReport:
     """Return how the replicas of a request were divided among clusters, or would have been."""
     spec, strategy = request.spec, request.placement.replica_scheduling
-    if not assignment.divides(spec):
+    if not assignment.divides_replicas(spec):
         return ReplicaDivisionReport(
             "none", "nothing to divide: every chosen cluster gets it", 0, {}, {}
         )
@@ -103,20 +105,22 @@ def report_division(
         return ReplicaDivisionReport(
             "duplicated", "not at all: every chosen cluster gets all of them", spec.replicas, {}, {}
         )
-    if assignment.overflows(request):
+    if assignment.fills_clusters_by_tier(request):
         how = "the clusters of the affinity first, then those that it overflows to"
-        return ReplicaDivisionReport(_weigher(strategy, chosen), how, spec.replicas, {}, {})
+        return ReplicaDivisionReport(
+            _name_weight_source(strategy, chosen), how, spec.replicas, {}, {}
+        )
     whole = assignment.ReplicaDivision(chosen, spec.replicas, spec, strategy, afresh)
-    by = _weigher(strategy, chosen)
+    by = _name_weight_source(strategy, chosen)
     if by == "staticWeights":
-        weights = assignment.static_weights(whole)
+        weights = assignment.get_static_weights(whole)
         return ReplicaDivisionReport(
             by, "in proportion to written weights", spec.replicas, {}, weights
         )
     return _report_least_movement(whole, by)
 
 
-def _weigher(
+def _name_weight_source(
     strategy: objects.ReplicaScheduling, chosen: Sequence[candidates.CandidateCluster]
 ) -> Divider:
     if strategy.replica_division_preference == objects.AGGREGATED:
@@ -139,7 +143,7 @@ def _report_least_movement(whole: assignment.ReplicaDivision, by: Divider) -> Re
     present, words = whole.present, _BY[by]
     placed = sum(present.values())
     if whole.afresh:
-        weights = _compute_votes(whole, by, with_present=True)
+        weights = _compute_division_votes(whole, by, with_present=True)
         return ReplicaDivisionReport(by, f"afresh, {words}", whole.replicas, {}, weights)
     if placed == whole.replicas:
         return ReplicaDivisionReport(by, "all replicas are there and stay", 0, present, {})
@@ -147,11 +151,11 @@ def _report_least_movement(whole: assignment.ReplicaDivision, by: Divider) -> Re
         how = "fewer than there are, in proportion to what is there"
         return ReplicaDivisionReport(by, how, whole.replicas, {}, present)
     how = f"those that are missing, {words}" if placed else words
-    weights = _compute_votes(whole, by, with_present=False)
+    weights = _compute_division_votes(whole, by, with_present=False)
     return ReplicaDivisionReport(by, how, whole.replicas - placed, present, weights)
 
 
-def _compute_votes(
+def _compute_division_votes(
     whole: assignment.ReplicaDivision, by: Divider, *, with_present: bool
 ) -> dict[str, int]:
     if by == "score":

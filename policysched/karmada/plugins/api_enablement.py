@@ -30,14 +30,14 @@ class APIEnablementPlugin:
         reasons = clusters.memoize(
             (self.name, group_version, kind),
             lambda: [
-                interface.PASSES if _serves(cluster, group_version, kind) else REASON
+                interface.PASSES if _serves_kind(cluster, group_version, kind) else REASON
                 for cluster in clusters.clusters
             ],
         )
-        return targets.keep_passing(reasons, request, clusters)
+        return targets.pass_present_targets(reasons, request, clusters)
 
 
-def _serves(cluster: objects.Cluster, group_version: str, kind: str) -> bool:
+def _serves_kind(cluster: objects.Cluster, group_version: str, kind: str) -> bool:
     return any(
         enabled.group_version == group_version
         and any(resource.kind == kind for resource in enabled.resources)

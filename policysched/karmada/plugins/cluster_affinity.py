@@ -26,21 +26,21 @@ class ClusterAffinityPlugin:
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[str]:
         """Let pass clusters that an affinity of this attempt means; all when there is none."""
-        affinities = _affinities(request)
+        affinities = _list_affinities(request)
         if not affinities:
             return [interface.PASSES] * len(clusters.clusters)
         return clusters.memoize(
             (self.name, msgspec.json.encode(affinities)),
             lambda: [
                 interface.PASSES
-                if any(cluster_matching.matches(cluster, a) for a in affinities)
+                if any(cluster_matching.matches_cluster_affinity(cluster, a) for a in affinities)
                 else REASON
                 for cluster in clusters.clusters
             ],
         )
 
 
-def _affinities(request: interface.SchedulingRequest) -> list[objects.ClusterAffinity]:
+def _list_affinities(request: interface.SchedulingRequest) -> list[objects.ClusterAffinity]:
     """Return the affinity, or the term that counts with what it overflows to.
 
     What has no pods needs no room, so it does not overflow.

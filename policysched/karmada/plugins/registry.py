@@ -48,7 +48,7 @@ def make_built_in_factories(*, with_workload_affinity: bool = False) -> dict[str
     return {plugin().name: plugin for plugin in plugins}
 
 
-def add_entry_points(
+def add_entry_point_plugins(
     own: Mapping[str, Factory], entry_points: Iterable[metadata.EntryPoint] | None = None
 ) -> dict[str, Factory]:
     """Return the plugins with those of installed packages behind them.
@@ -67,7 +67,7 @@ def add_entry_points(
             raise errors.ConfigurationError(
                 "--plugins", f"a plugin named {entry_point.name} already exists"
             )
-        registry[entry_point.name] = functools.partial(_load, entry_point)
+        registry[entry_point.name] = functools.partial(_load_plugin_factory, entry_point)
     return registry
 
 
@@ -94,13 +94,13 @@ def choose_plugins(
     return [make() for name, make in registry.items() if name in names]
 
 
-def find_unknown_names(registry: Iterable[str], said: Iterable[str]) -> list[str]:
+def find_unknown_plugins(registry: Iterable[str], said: Iterable[str]) -> list[str]:
     """Return the names in `said` that are those of no plugin, whether they add or take away."""
     known = {"*", "", *registry}
     return [word for word in said if word not in known and word.lstrip("-") not in known]
 
 
-def _load(entry_point: metadata.EntryPoint) -> interface.ClusterPlugin:
+def _load_plugin_factory(entry_point: metadata.EntryPoint) -> interface.ClusterPlugin:
     try:
         plugin = entry_point.load()()
     except Exception as error:

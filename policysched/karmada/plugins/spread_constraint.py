@@ -25,11 +25,11 @@ class SpreadConstraintPlugin:
         fields = tuple(c.spread_by_field for c in request.placement.spread_constraints)
         return clusters.memoize(
             (self.name, fields),
-            lambda: [_reason(cluster.spec, fields) for cluster in clusters.clusters],
+            lambda: [_find_spread_refusal(cluster.spec, fields) for cluster in clusters.clusters],
         )
 
 
-def _reason(spec: objects.ClusterSpec, fields: Sequence[str]) -> str:
+def _find_spread_refusal(spec: objects.ClusterSpec, fields: Sequence[str]) -> str:
     for field in fields:
         if field == "provider" and not spec.provider:
             return "cluster(s) did not have provider property"

@@ -28,12 +28,15 @@ class TaintTolerationPlugin:
         tolerations = request.placement.cluster_tolerations
         reasons = clusters.memoize(
             (self.name, tolerations),
-            lambda: [_reason(cluster.spec.taints, tolerations) for cluster in clusters.clusters],
+            lambda: [
+                _find_taint_refusal(cluster.spec.taints, tolerations)
+                for cluster in clusters.clusters
+            ],
         )
-        return targets.keep_passing(reasons, request, clusters)
+        return targets.pass_present_targets(reasons, request, clusters)
 
 
-def _reason(
+def _find_taint_refusal(
     taints: Sequence[node_objects.Taint], tolerations: Sequence[node_objects.Toleration]
 ) -> str:
     for taint in taints:

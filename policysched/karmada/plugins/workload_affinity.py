@@ -44,7 +44,7 @@ class WorkloadAffinityPlugin:
             else AFFINITY_REASON
             for cluster in clusters.clusters
         ]
-        return targets.keep_passing(reasons, request, clusters)
+        return targets.pass_present_targets(reasons, request, clusters)
 
 
 class WorkloadAntiAffinityPlugin:
@@ -66,7 +66,7 @@ class WorkloadAntiAffinityPlugin:
             ANTI_AFFINITY_REASON if cluster.metadata.name in taken else interface.PASSES
             for cluster in clusters.clusters
         ]
-        return targets.keep_passing(reasons, request, clusters)
+        return targets.pass_present_targets(reasons, request, clusters)
 
 
 def _iterate_group_clusters(
@@ -83,10 +83,10 @@ def _iterate_group_clusters(
             continue
         if other.metadata.namespace != own.spec.resource.namespace or not other.metadata.namespace:
             continue  # Karmada looks among ResourceBindings alone, not at cluster-wide ones
-        if other.metadata.name != _binding_name(own.spec.resource):
+        if other.metadata.name != _make_binding_name(own.spec.resource):
             yield frozenset(target.name for target in other.spec.clusters)
 
 
-def _binding_name(resource: objects.ObjectReference) -> str:
+def _make_binding_name(resource: objects.ObjectReference) -> str:
     """Return the name of a resource's binding; source: Karmada `pkg/util/names/names.go`."""
     return f"{resource.name}-{resource.kind}".lower().replace(":", ".")

@@ -33,7 +33,7 @@ def convert_to_pod(binding: karmada_objects.Binding) -> objects.Pod:
             name=meta.name,
             namespace=resource.namespace,
             uid=meta.uid,
-            labels=cluster_fields.labels(meta.labels, fields, {}),
+            labels=cluster_fields.make_field_labels(meta.labels, fields, {}),
             annotations=meta.annotations,
         ),
         spec=objects.PodSpec(
@@ -51,7 +51,7 @@ class BindingShapes:
         self._shapes = pod_shape.PodShapes(annotation_keys)
         self._last: tuple[karmada_objects.Binding | None, pod_shape.PodInfo | None] = None, None
 
-    def info(self, binding: karmada_objects.Binding) -> pod_shape.PodInfo:
+    def make_pod_info(self, binding: karmada_objects.Binding) -> pod_shape.PodInfo:
         """Return the pod that stands for a binding, with its shape."""
         last, known = self._last
         if known is None or last is not binding:

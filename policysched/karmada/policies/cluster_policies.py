@@ -84,7 +84,7 @@ class ClusterPolicies:
         self.metric_readers = tuple(compiled.metric_parts.readers())
         self._rows = rows or cluster_rows.ClusterRows(clock)
         if rows is None:
-            self.take_effect()
+            self.follow_needed_metrics()
         self._shapes = binding_shapes.BindingShapes(compiled.annotation_keys)
         in_force = [each for each in profile.cluster_policies if each.mode == "enforce"]
         in_force.sort(key=lambda policy: policy.name)
@@ -106,7 +106,7 @@ class ClusterPolicies:
         self._scores = [each for each in plugins if isinstance(each, base.ScoreRule)]
         self._hold = next((p for p in plugins if isinstance(p, outage_hold.OutageHold)), None)
 
-    def take_effect(self) -> None:
+    def follow_needed_metrics(self) -> None:
         """Have kept of samples what these policies need, and nothing else."""
         self._rows.follow_metrics(self._needs)
 
@@ -120,11 +120,11 @@ class ClusterPolicies:
         """Take in older samples of the metric with that key, for windows over it."""
         self._rows.backfill(metric, older)
 
-    def next_change(self, now: datetime.datetime) -> datetime.datetime | None:
+    def find_next_rule_change(self, now: datetime.datetime) -> datetime.datetime | None:
         """Return when a rule next begins or ceases to act; None for never."""
         return self._compiled.next_change(now)
 
-    def next_metric_change(
+    def find_next_staleness(
         self, clusters: snapshot.ControlPlaneSnapshot
     ) -> datetime.datetime | None:
         """Return when a sample next turns stale; None for never."""
@@ -140,7 +140,7 @@ class ClusterPolicies:
         concerned = self._find_selecting_policies(binding, self._rows.update_snapshot(clusters))
         if not concerned:
             return placement
-        shape = self._shapes.info(binding).shape
+        shape = self._shapes.make_pod_info(binding).shape
         granted = self._compiled.tolerations(shape, self._rows.update_snapshot(clusters))
         return completion.complete_placement(placement, concerned, granted)
 
@@ -150,7 +150,7 @@ class ClusterPolicies:
         """Return why the binding has to wait for a metric, None if it does not (`onOutage`)."""
         if self._hold is None:
             return None
-        shape = self._shapes.info(request.binding).shape
+        shape = self._shapes.make_pod_info(request.binding).shape
         found = self._hold.outage_of(shape, self._rows.update_snapshot(clusters))
         if found is None:
             return None
@@ -186,12 +186,12 @@ class ClusterPolicies:
         """
         given = {
             rule.head.name: rule.weight * hundredths
-            for rule, hundredths in self.iterate_points(request, clusters, feasible)
+            for rule, hundredths in self.iterate_score_points(request, clusters, feasible)
         }
         total = sum(given.values(), np.zeros(len(feasible), np.int64))
         return cluster_scores.ClusterScores(
             [int(each) for each in total // score_table.HUNDREDTHS],
-            self._votes(request, self._rows.update_snapshot(clusters), given),
+            self._compute_division_votes(request, self._rows.update_snapshot(clusters), given),
         )
 
     # --- what each rule says ----------------------------------------------------------------------
@@ -201,13 +201,13 @@ class ClusterPolicies:
         """The rules, in the role of plugins."""
         return self._compiled.plugins
 
-    def view(
+    def make_binding_view(
         self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot
     ) -> cluster_view.BindingView:
         """Return what rules see."""
         snap = self._rows.update_snapshot(clusters)
         return cluster_view.BindingView(
-            self._shapes.info(binding), snap, self._rows.find_rows(clusters)
+            self._shapes.make_pod_info(binding), snap, self._rows.find_rows(clusters)
         )
 
     def find_selecting_policies(
@@ -220,7 +220,7 @@ class ClusterPolicies:
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Iterator[cluster_view.ClusterFilterReasons]:
         """Yield what each filter that acts on a binding says, in the order in which they count."""
-        seen = self.view(request.binding, clusters)
+        seen = self.make_binding_view(request.binding, clusters)
         nodes = seen.clusters
         outside = self._refuse_other_groups(request, seen.snap, nodes)
         if outside is not None:
@@ -230,12 +230,14 @@ class ClusterPolicies:
             if not rule.applies_to(state, seen.pod.shape, seen.snap):
                 continue
             passes = rule.filter(state, seen.pod, nodes).passes
-            said: Sequence[str] = [interface.PASSES if p else _reason(rule) for p in passes]
+            said: Sequence[str] = [
+                interface.PASSES if p else _make_refusal_reason(rule) for p in passes
+            ]
             if isinstance(rule, reject.Reject):
-                said = targets.keep_passing(said, request, clusters)
+                said = targets.pass_present_targets(said, request, clusters)
             yield cluster_view.ClusterFilterReasons(base.rule_ref(rule.head), said)
 
-    def iterate_points(
+    def iterate_score_points(
         self,
         request: interface.SchedulingRequest,
         clusters: snapshot.ControlPlaneSnapshot,
@@ -245,11 +247,11 @@ class ClusterPolicies:
 
         They are of the f clusters at the places `feasible`.
         """
-        seen = self.view(request.binding, clusters)
+        seen = self.make_binding_view(request.binding, clusters)
         nodes = seen.select_clusters(feasible)
         for rule in self._scores:
             if rule.applies_to(cycle_state.CycleState(), seen.pod.shape, seen.snap):
-                yield rule, _hundredths(rule, seen.pod, nodes)
+                yield rule, _score_in_hundredths(rule, seen.pod, nodes)
 
     def find_permitted_clusters(
         self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot
@@ -257,7 +259,7 @@ class ClusterPolicies:
         """Return what the rules let a binding do now, whatever clusters it has."""
         snap = self._rows.update_snapshot(clusters)
         nodes = snap.view_rows(self._rows.find_rows(clusters))
-        pod = self._shapes.info(binding)
+        pod = self._shapes.make_pod_info(binding)
         passes = np.ones(len(nodes), np.bool_)
         for rule in self._filters:
             state = cycle_state.CycleState()
@@ -286,7 +288,7 @@ class ClusterPolicies:
         self, binding: objects.Binding, snap: node_snapshots.Snapshot
     ) -> list[checked.CheckedPolicy]:
         """Return the policies that are about a binding, by name."""
-        shape = self._shapes.info(binding).shape
+        shape = self._shapes.make_pod_info(binding).shape
         namespaces = snap.counts.namespaces
         return [p for p, about in self._policies if about.selects(shape, namespaces)]
 
@@ -311,7 +313,7 @@ class ClusterPolicies:
             [interface.PASSES if each else reason for each in inside.mask(nodes)],
         )
 
-    def _votes(
+    def _compute_division_votes(
         self,
         request: interface.SchedulingRequest,
         snap: node_snapshots.Snapshot,
@@ -328,7 +330,7 @@ class ClusterPolicies:
         if dividing is None or said is None:
             return None
         own = [r.head.name for r in dividing.rules if said.rule in (None, r.head.name)]
-        return [int(each) for each in _sum(given[name] for name in own if name in given)]
+        return [int(each) for each in _sum_points(given[name] for name in own if name in given)]
 
 
 def make_cluster_policies(
@@ -357,14 +359,14 @@ def find_cluster_profile(
     return None
 
 
-def _reason(rule: FilterRule) -> str:
+def _make_refusal_reason(rule: FilterRule) -> str:
     if rule.head.message:
         return rule.head.message
     said = "rejected by" if isinstance(rule, reject.Reject) else "didn't match"
     return f"cluster(s) {said} policy {rule.head.name}"
 
 
-def _hundredths(
+def _score_in_hundredths(
     rule: base.ScoreRule, pod: pod_shape.PodInfo, nodes: node_snapshots.NodeView
 ) -> columns.IntArray:
     """Return int64 (f,) hundredths of points by a rule, of the f feasible clusters."""
@@ -375,6 +377,6 @@ def _hundredths(
     return cast("columns.IntArray", raw)
 
 
-def _sum(each: Iterable[columns.IntArray]) -> Iterable[int]:
+def _sum_points(each: Iterable[columns.IntArray]) -> Iterable[int]:
     rows = list(each)
     return cast("Iterable[int]", np.sum(rows, axis=0)) if rows else ()

@@ -51,7 +51,7 @@ class ClusterRows:
 
     def follow_metrics(self, needs: metric_needs.MetricNeeds) -> None:
         """Keep what rules need of metrics; what is known stays where it is needed still."""
-        self._cache.follow_metrics(needs)
+        self._cache.follow_metric_needs(needs)
 
     def expire_samples(self) -> None:
         """Go by the time: samples grow old."""
@@ -112,7 +112,7 @@ def convert_to_node(cluster: karmada_objects.Cluster) -> objects.Node:
     a machine that has the name of a former one.
     """
     meta, spec = cluster.metadata, cluster.spec
-    labels = cluster_fields.labels(
+    labels = cluster_fields.make_field_labels(
         meta.labels,
         {"provider": spec.provider, "region": spec.region},
         {"zone": spec.zones},
@@ -134,5 +134,5 @@ def sum_requests(cluster: karmada_objects.Cluster) -> dict[str, int]:
     for amounts in (summary.allocated, summary.allocating):
         for resource, text in amounts.items():
             if resource in summary.allocatable:
-                total[resource] += pod_requests.amount(resource, text)
+                total[resource] += pod_requests.parse_amount(resource, text)
     return dict(total)

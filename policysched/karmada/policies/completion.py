@@ -39,7 +39,7 @@ def find_division_policy(policies: Sequence[checked.CheckedPolicy]) -> checked.C
     return next((p for p in policies if p.clusters and p.clusters.division), None)
 
 
-def list_additions(
+def list_placement_additions(
     placement: objects.Placement, policies: Sequence[checked.CheckedPolicy]
 ) -> dict[str, str]:
     """Return which policy says what is added to a placement, by statement; not of tolerations."""
@@ -49,7 +49,7 @@ def list_additions(
     said = {
         "clusterGroup": find_group_policy(placement, policies),
         "spreadConstraint": None if placement.spread_constraints else spreading,
-        "replicas": None if _complete_scheduling(own, dividing) == own else dividing,
+        "replicas": None if _complete_replica_scheduling(own, dividing) == own else dividing,
     }
     return {statement: policy.name for statement, policy in said.items() if policy}
 
@@ -67,33 +67,39 @@ def complete_placement(
         tolerations: that they grant.
     """
     grouping, dividing = find_group_policy(placement, policies), find_division_policy(policies)
-    own = {_key(each) for each in placement.cluster_tolerations}
-    granted = [_toleration(each) for each in tolerations if _key(each) not in own]
+    own = {_make_toleration_key(each) for each in placement.cluster_tolerations}
+    granted = [
+        _convert_toleration(each) for each in tolerations if _make_toleration_key(each) not in own
+    ]
     return msgspec.structs.replace(
         placement,
-        cluster_affinities=_terms(grouping) if grouping else placement.cluster_affinities,
+        cluster_affinities=_make_affinity_terms(grouping)
+        if grouping
+        else placement.cluster_affinities,
         cluster_tolerations=(*placement.cluster_tolerations, *granted),
-        spread_constraints=placement.spread_constraints or _spread(policies),
-        replica_scheduling=_complete_scheduling(placement.replica_scheduling, dividing),
+        spread_constraints=placement.spread_constraints or _make_spread_constraints(policies),
+        replica_scheduling=_complete_replica_scheduling(placement.replica_scheduling, dividing),
     )
 
 
-def _key(toleration: node_objects.Toleration) -> tuple[str, str, str, str]:
+def _make_toleration_key(toleration: node_objects.Toleration) -> tuple[str, str, str, str]:
     return toleration.key, toleration.operator, toleration.value, toleration.effect
 
 
-def _toleration(granted: node_objects.Toleration) -> objects.Toleration:
-    key, operator, value, effect = _key(granted)
+def _convert_toleration(granted: node_objects.Toleration) -> objects.Toleration:
+    key, operator, value, effect = _make_toleration_key(granted)
     return objects.Toleration(key=key, operator=operator, value=value, effect=effect)
 
 
-def _terms(policy: checked.CheckedPolicy) -> tuple[objects.ClusterAffinityTerm, ...]:
+def _make_affinity_terms(policy: checked.CheckedPolicy) -> tuple[objects.ClusterAffinityTerm, ...]:
     """Return a term for each group; the policy's own filter says which clusters it means."""
     found = policy.clusters.groups if policy.clusters else ()
     return tuple(objects.ClusterAffinityTerm(affinity_name=group.name) for group in found)
 
 
-def _spread(policies: Sequence[checked.CheckedPolicy]) -> tuple[objects.SpreadConstraint, ...]:
+def _make_spread_constraints(
+    policies: Sequence[checked.CheckedPolicy],
+) -> tuple[objects.SpreadConstraint, ...]:
     said = next((p.clusters.spread for p in policies if p.clusters and p.clusters.spread), ())
     return tuple(
         objects.SpreadConstraint(
@@ -105,14 +111,14 @@ def _spread(policies: Sequence[checked.CheckedPolicy]) -> tuple[objects.SpreadCo
     )
 
 
-def _complete_scheduling(
+def _complete_replica_scheduling(
     own: objects.ReplicaScheduling | None, policy: checked.CheckedPolicy | None
 ) -> objects.ReplicaScheduling | None:
     """Return how replicas are divided: each level that the placement leaves empty is filled."""
     said = policy.clusters.division if policy and policy.clusters else None
     if said is None:
         return own
-    whole = _scheduling(said)
+    whole = _make_replica_scheduling(said)
     if own is None or not own.replica_scheduling_type:
         return whole
     if objects.DUPLICATED in (own.replica_scheduling_type, whole.replica_scheduling_type):
@@ -126,7 +132,9 @@ def _complete_scheduling(
     return own
 
 
-def _scheduling(said: checked_cluster.ReplicaDivisionStrategy) -> objects.ReplicaScheduling:
+def _make_replica_scheduling(
+    said: checked_cluster.ReplicaDivisionStrategy,
+) -> objects.ReplicaScheduling:
     if said.kind == objects.DUPLICATED:
         return objects.ReplicaScheduling(replica_scheduling_type=objects.DUPLICATED)
     preference = None

@@ -27,13 +27,13 @@ class PermittedClusters:
     names: tuple[str, ...]
     passes: bytes
 
-    def is_wider_than(self, before: PermittedClusters) -> bool:
+    def permits_more_than(self, before: PermittedClusters) -> bool:
         """Return whether more is let than before, with clusters that there were then, too."""
         if before.is_held and not self.is_held:
             return True
-        return any(now > was for was, now in self._pair_with(before))
+        return any(now > was for was, now in self._pair_common_clusters(before))
 
-    def _pair_with(self, before: PermittedClusters) -> Iterable[tuple[int, int]]:
+    def _pair_common_clusters(self, before: PermittedClusters) -> Iterable[tuple[int, int]]:
         if self.names == before.names:
             return zip(before.passes, self.passes, strict=True)
         was = dict(zip(before.names, before.passes, strict=True))

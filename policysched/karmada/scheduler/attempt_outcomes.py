@@ -54,20 +54,20 @@ class AttemptOutcome:
     is_retried: bool
 
 
-def derive_outcome(
+def derive_attempt_outcome(
     result: algorithm.Result, failures: Sequence[WriteFailure] = ()
 ) -> AttemptOutcome:
     """Return what is told of a result, with what went wrong when it was written."""
     if not failures:
-        condition = _truncate_message(patches.make_condition(result))
+        condition = _truncate_condition_message(patches.make_scheduled_condition(result))
         if isinstance(result, errors.PlacementFailure):
             return AttemptOutcome(condition, result.text, result.kind != "fit")
         return AttemptOutcome(condition, "", is_retried=False)
     texts = [failure.text for failure in failures]
     if isinstance(result, errors.PlacementFailure):
         text = _aggregate_errors([result.text, *texts])
-        condition = _truncate_message(
-            patches.make_condition(dataclasses.replace(result, text=text))
+        condition = _truncate_condition_message(
+            patches.make_scheduled_condition(dataclasses.replace(result, text=text))
         )
         return AttemptOutcome(condition, text, is_retried=True)
     text = _aggregate_errors(texts)
@@ -76,7 +76,7 @@ def derive_outcome(
     condition = objects.Condition(
         type=patches.SCHEDULED, status="False", reason=reason, message=message
     )
-    return AttemptOutcome(_truncate_message(condition), text, is_retried=True)
+    return AttemptOutcome(_truncate_condition_message(condition), text, is_retried=True)
 
 
 def _aggregate_errors(texts: Sequence[str]) -> str:
@@ -85,7 +85,7 @@ def _aggregate_errors(texts: Sequence[str]) -> str:
     return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
 
 
-def _truncate_message(condition: objects.Condition) -> objects.Condition:
+def _truncate_condition_message(condition: objects.Condition) -> objects.Condition:
     return objects.Condition(
         type=condition.type,
         status=condition.status,

@@ -66,47 +66,48 @@ class BindingEventHandlers:
         self.bindings = _BindingSink(self, known, "ResourceBinding")
         self.cluster_bindings = _BindingSink(self, known, "ClusterResourceBinding")
 
-    def stand_by(self) -> None:
+    def stop_queueing(self) -> None:
         """Queue nothing until `start_over`: what is queued then is known by the store alone."""
         self._is_standing_by = True
         self._changed.clear()
         self.queue.clear()
 
-    def start_over(self) -> None:
+    def requeue_all_bindings(self) -> None:
         """Have all bindings of this scheduler looked at, and from now on what happens to them."""
         self._is_standing_by = False
         self._changed.clear()
         self.queue.clear()
         for key, binding in self.store.bindings.items():
-            if self.is_ours(binding):
-                self.add(key, ADD)
+            if self.is_for_this_scheduler(binding):
+                self.queue_binding(key, ADD)
 
-    def add(self, key: str, event: str) -> None:
+    def queue_binding(self, key: str, event: str) -> None:
         """Have a binding looked at."""
         if not self._is_standing_by:
             self.incoming[event] += 1
             self.queue.add(key)
 
-    def is_ours(self, binding: objects.Binding) -> bool:
+    def is_for_this_scheduler(self, binding: objects.Binding) -> bool:
         """Return whether events of the binding concern this scheduler."""
-        return triggers.is_for(binding, self._scheduler_name)
+        return triggers.is_handled_by_scheduler(binding, self._scheduler_name)
 
-    def note_changed(self, *cluster: objects.Cluster) -> None:
+    def note_changed_cluster(self, *cluster: objects.Cluster) -> None:
         """Have those bindings looked at that one of these states of a cluster concerns."""
         if not self._is_standing_by:
             self._changed.append(cluster)
             self._on_change()
 
-    def follow_clusters(self) -> bool:
+    def queue_affected_bindings(self) -> bool:
         """Queue what the oldest change of a cluster concerns; False where there is none left."""
         if not self._changed:
             return False
         states = self._changed.popleft()
         for key, binding in self.store.bindings.items():
             if key not in self.queue and any(
-                triggers.is_moved_by(state, binding, self._scheduler_name) for state in states
+                triggers.is_affected_by_cluster(state, binding, self._scheduler_name)
+                for state in states
             ):
-                self.add(key, CLUSTER_CHANGED)
+                self.queue_binding(key, CLUSTER_CHANGED)
         return True
 
 
@@ -126,18 +127,18 @@ class _ClusterSink:
 
     def upsert(self, cluster: objects.Cluster) -> None:
         name = cluster.metadata.name
-        problem = sanity.find_problem(cluster)
+        problem = sanity.find_object_problem(cluster)
         if problem:
             _log.error("cluster %s is not taken as it is: %s", name, problem)
             return
         old = self._store.clusters.get(name)
         self._store.put_cluster(cluster)
-        if old is None or not triggers.changes_much(old, cluster):
+        if old is None or not triggers.is_relevant_cluster_change(old, cluster):
             return
         if old.metadata.deletion_timestamp is None and cluster.metadata.deletion_timestamp:
-            self._handlers.note_changed(cluster)
+            self._handlers.note_changed_cluster(cluster)
         else:
-            self._handlers.note_changed(old, cluster)
+            self._handlers.note_changed_cluster(old, cluster)
 
     def delete(self, cluster: objects.Cluster) -> None:
         self._store.drop_cluster(cluster.metadata.name)
@@ -157,40 +158,40 @@ class _BindingSink:
         self._all: set[str] = set()
 
     def replace(self, bindings: Sequence[objects.Binding]) -> None:
-        named = [self._set_kind(binding) for binding in bindings]
+        named = [self._set_binding_kind(binding) for binding in bindings]
         for key in self._all - {binding.key for binding in named}:
-            self._drop(key)
+            self._drop_binding(key)
         for binding in named:
             self._store.replace_binding(binding)  # after a restore versions are smaller
-            self._apply(binding)
+            self._apply_binding_change(binding)
 
     def upsert(self, binding: objects.Binding) -> None:
-        binding = self._set_kind(binding)
+        binding = self._set_binding_kind(binding)
         self._store.put_binding(binding)
-        self._apply(binding)  # the queue asks for its priority
+        self._apply_binding_change(binding)  # the queue asks for its priority
 
     def delete(self, binding: objects.Binding) -> None:
-        self._drop(self._set_kind(binding).key)
+        self._drop_binding(self._set_binding_kind(binding).key)
 
-    def _apply(self, binding: objects.Binding) -> None:
+    def _apply_binding_change(self, binding: objects.Binding) -> None:
         key, state = binding.key, (binding.metadata.uid, binding.metadata.generation)
         self._all.add(key)
-        if not self._handlers.is_ours(binding):
+        if not self._handlers.is_for_this_scheduler(binding):
             self._ours.pop(key, None)
             return
         before = self._ours.get(key)
         self._ours[key] = state
         if before is None:
-            self._handlers.add(key, ADD)
+            self._handlers.queue_binding(key, ADD)
         elif before != state:
-            self._handlers.add(key, UPDATE)
+            self._handlers.queue_binding(key, UPDATE)
 
-    def _drop(self, key: str) -> None:
+    def _drop_binding(self, key: str) -> None:
         self._all.discard(key)
         self._ours.pop(key, None)
         self._store.drop_binding(key)
 
-    def _set_kind(self, binding: objects.Binding) -> objects.Binding:
+    def _set_binding_kind(self, binding: objects.Binding) -> objects.Binding:
         """Return it with its kind, which items of lists need not say."""
         if binding.kind == self._kind:
             return binding

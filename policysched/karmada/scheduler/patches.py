@@ -39,7 +39,7 @@ def make_result_patch(binding: objects.Binding, targets: objects.Targets) -> Pat
     return patch
 
 
-def make_affinity_patch(binding: objects.Binding, observed: str) -> Patch:
+def make_affinity_term_patch(binding: objects.Binding, observed: str) -> Patch:
     """Return the patch of `/status` that writes which term of clusterAffinities counts."""
     if binding.status.scheduler_observing_affinity_name == observed:
         return {}
@@ -53,13 +53,13 @@ def make_generation_patch(binding: objects.Binding) -> Patch:
     return {"status": {"schedulerObservedGeneration": binding.metadata.generation}}
 
 
-def merge_patches(*of_status: Patch) -> Patch:
+def merge_status_patches(*of_status: Patch) -> Patch:
     """Return one patch of `/status` in the place of several of different fields."""
     fields = {name: value for each in of_status for name, value in each.get("status", {}).items()}
     return {"status": fields} if fields else {}
 
 
-def make_condition(result: algorithm.Result) -> objects.Condition:
+def make_scheduled_condition(result: algorithm.Result) -> objects.Condition:
     """Return the condition that tells what became of the binding."""
     if isinstance(result, errors.PlacementFailure):
         reason = _REASONS[result.kind]
@@ -100,7 +100,7 @@ def make_condition_patch(
     return {"status": status} if status else {}
 
 
-def is_confirmed(binding: objects.Binding) -> bool:
+def is_generation_confirmed(binding: objects.Binding) -> bool:
     """Return whether the status says that the newest generation has been scheduled."""
     status = binding.status
     is_true = any(each.type == SCHEDULED and each.status == "True" for each in status.conditions)
@@ -108,7 +108,7 @@ def is_confirmed(binding: objects.Binding) -> bool:
     return is_true and is_newest and status.last_scheduled_time is not None
 
 
-def is_of_our_write(newest: objects.Binding, binding: objects.Binding) -> bool:
+def differs_only_by_our_write(newest: objects.Binding, binding: objects.Binding) -> bool:
     """Return whether nothing but our write of clusters separates `newest` from `binding`."""
     before, after = (msgspec.structs.replace(each.spec, clusters=()) for each in (binding, newest))
     return newest.metadata.generation == binding.metadata.generation + 1 and before == after
@@ -132,7 +132,7 @@ def _encode_condition(each: objects.Condition) -> Patch:
     return {"reason": "", "message": "", "lastTransitionTime": None} | fields
 
 
-def format_success(targets: objects.Targets, *, is_cluster_wide: bool) -> str:
+def format_success_event(targets: objects.Targets, *, is_cluster_wide: bool) -> str:
     """Return what the event of a success says; Karmada leaves a colon out for one of two kinds."""
     said = ", ".join(f"{target.name}:{target.replicas}" for target in targets)
     return f"{SUCCESS_MESSAGE} Result{'' if is_cluster_wide else ':'} {{{said}}}"

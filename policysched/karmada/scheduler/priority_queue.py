@@ -37,7 +37,7 @@ class PriorityQueue(work_queue.WorkQueue):
         on_ready: Callable[[], None] = lambda: None,
     ) -> None:
         """Start empty; `priority_of` is asked when a key becomes ready."""
-        super().__init__(clock, _NoLimit(), on_ready=on_ready)
+        super().__init__(clock, _UnlimitedRetryRate(), on_ready=on_ready)
         self._priority_of = priority_of
         self._by_priority: list[tuple[int, int, str]] = []
         self._arrivals = itertools.count()
@@ -55,7 +55,7 @@ class PriorityQueue(work_queue.WorkQueue):
                 self.forget(key)
         super().add(key)
 
-    def _make_ready(self, key: str) -> None:
+    def _make_key_ready(self, key: str) -> None:
         self._ready_since_seconds[key] = self._clock.monotonic_seconds()
         entry = (-self._priority_of(key), next(self._arrivals), key)
         heapq.heappush(self._by_priority, entry)
@@ -85,7 +85,7 @@ class PriorityQueue(work_queue.WorkQueue):
         if has_no_room:
             pause_seconds = NO_ROOM_SECONDS
         since_seconds = self._ready_since_seconds.pop(key, self._clock.monotonic_seconds())
-        self._wait_until(since_seconds + pause_seconds, key)
+        self._delay_key_until(since_seconds + pause_seconds, key)
 
     def clear(self) -> None:
         """Forget all keys and failures, but for those that somebody works on."""
@@ -94,7 +94,7 @@ class PriorityQueue(work_queue.WorkQueue):
         self._ready_since_seconds.clear()
 
 
-class _NoLimit:
+class _UnlimitedRetryRate:
     """A limit over all bindings that is none."""
 
     def take(self) -> float:

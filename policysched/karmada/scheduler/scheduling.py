@@ -111,17 +111,17 @@ class BindingScheduler:
         self._clock = clock
         self._asks_estimators = asks_estimators
 
-    def set_algorithm(self, how: algorithm.BindingAlgorithm) -> None:
+    def replace_algorithm(self, how: algorithm.BindingAlgorithm) -> None:
         """Decide by `how` from the next binding on."""
         self._algorithm = how
 
-    def start_over(self) -> None:
+    def requeue_all_bindings(self) -> None:
         """Look at all bindings of this scheduler, whatever was known of them."""
-        self._handlers.start_over()
+        self._handlers.requeue_all_bindings()
 
-    def stand_by(self) -> None:
+    def stop_queueing(self) -> None:
         """Gather nothing that is to be looked at, for it may be long until `start_over`."""
-        self._handlers.stand_by()
+        self._handlers.stop_queueing()
 
     def next_attempt(self) -> BindingAttempt | None:
         """Return what is to be written or asked next, None where nothing is to be done now.
@@ -132,10 +132,10 @@ class BindingScheduler:
         while (key := self._queue.pop()) is not None:
             binding = self._store.bindings.get(key)
             if binding is not None and binding.metadata.deletion_timestamp is None:
-                return self._attempt(binding)
+                return self._begin_attempt(binding)
             if binding is not None:
-                self._skip(binding)
-            self._finish(key)
+                self._skip_binding(binding)
+            self._finish_key(key)
         return None
 
     def resume_attempt(self, attempt: BindingAttempt, answers: estimates.Answers) -> BindingAttempt:
@@ -154,13 +154,13 @@ class BindingScheduler:
         result = decision.result if decision is not None else ()
         if verdict.error:
             if decision is None or not decision.failed_terms or attempt.targets is not None:
-                self._warn(binding, verdict.error + attempt.provenance)
+                self._record_warning(binding, verdict.error + attempt.provenance)
         elif not isinstance(result, errors.PlacementFailure):
             is_cluster_wide = binding.kind != "ResourceBinding"
-            note = patches.format_success(result, is_cluster_wide=is_cluster_wide)
+            note = patches.format_success_event(result, is_cluster_wide=is_cluster_wide)
             self._recorder.record(binding, NORMAL, SUCCEEDED, note + attempt.provenance)
 
-    def is_news(self, attempt: BindingAttempt) -> bool:
+    def needs_write_or_event(self, attempt: BindingAttempt) -> bool:
         """Return whether there is anything to write or to tell.
 
         A binding that is looked at again, because a cluster has changed or the process has started,
@@ -171,24 +171,24 @@ class BindingScheduler:
         if decision is None:
             return True
         if isinstance(decision.result, errors.PlacementFailure):
-            return not (decision.result.is_held and self._may_stay(binding))
+            return not (decision.result.is_held and self._may_keep_clusters(binding))
         return bool(
             patches.make_result_patch(binding, decision.result)
-            or patches.make_affinity_patch(binding, decision.observed_affinity)
-            or not patches.is_confirmed(binding)
+            or patches.make_affinity_term_patch(binding, decision.observed_affinity)
+            or not patches.is_generation_confirmed(binding)
             or binding_decision.is_reschedule_requested(binding)
         )
 
-    def _may_stay(self, binding: objects.Binding) -> bool:
+    def _may_keep_clusters(self, binding: objects.Binding) -> bool:
         """Return whether it has been scheduled as it is, and may stay where it is."""
         leaving = self._store.leaving
         return (
-            patches.is_confirmed(binding)
+            patches.is_generation_confirmed(binding)
             and not binding_decision.is_reschedule_requested(binding)
             and not any(target.name in leaving for target in binding.spec.clusters)
         )
 
-    def decided_generation(
+    def get_confirmed_generation(
         self, attempt: BindingAttempt, newest: objects.Binding | None, now: str
     ) -> int:
         """Return the generation that success confirms: the one read, or that of our own write.
@@ -210,37 +210,41 @@ class BindingScheduler:
             or isinstance(decision.result, errors.PlacementFailure)
         ):
             return read.metadata.generation
-        if not patches.is_of_our_write(newest, read):
+        if not patches.differs_only_by_our_write(newest, read):
             return read.metadata.generation
         status = msgspec.structs.replace(
             newest.status,
             last_scheduled_time=now,
             scheduler_observing_affinity_name=decision.observed_affinity,
         )
-        is_final = self._stays(attempt, msgspec.structs.replace(newest, status=status))
+        is_final = self._would_keep_written_binding(
+            attempt, msgspec.structs.replace(newest, status=status)
+        )
         return (newest if is_final else read).metadata.generation
 
-    def _stays(self, attempt: BindingAttempt, written: objects.Binding) -> bool:
+    def _would_keep_written_binding(
+        self, attempt: BindingAttempt, written: objects.Binding
+    ) -> bool:
         """Return whether the next decision leaves a written binding as it is."""
-        if self._trigger(written) is None:
+        if self._find_trigger(written) is None:
             return True
-        how, seen = self._algorithm.drop_observer(), self._view(attempt, written)
+        how, seen = self._algorithm.drop_observer(), self._make_decision_view(attempt, written)
         try:
-            decision = binding_decision.decide(how, written, seen)
+            decision = binding_decision.decide_binding(how, written, seen)
         except Exception:  # noqa: BLE001 - a question, or a plugin's bug that the next look reports
             return False
         observed = written.status.scheduler_observing_affinity_name
         return decision == binding_decision.BindingDecision(written.spec.clusters, observed)
 
-    def current(self, attempt: BindingAttempt) -> objects.Binding | None:
+    def get_current_binding(self, attempt: BindingAttempt) -> objects.Binding | None:
         """Return the binding as it is known by now, None where it is gone."""
-        return self._store.current(attempt.binding)
+        return self._store.get_current_binding(attempt.binding)
 
-    def note_written(self, attempt: BindingAttempt, answer: objects.Binding | None) -> None:
+    def note_written_binding(self, attempt: BindingAttempt, answer: objects.Binding | None) -> None:
         """Take in the binding as the API server has it after a write, None where that failed."""
         self._store.end_assumption(attempt.binding.key, answer)
 
-    def end(self, attempt: BindingAttempt, *, is_retried: bool) -> None:
+    def end_attempt(self, attempt: BindingAttempt, *, is_retried: bool) -> None:
         """Take in how it ended; everything is written that will be."""
         key = attempt.binding.key
         self._store.end_assumption(key, None)
@@ -250,26 +254,26 @@ class BindingScheduler:
             self.measured.count_attempt(attempt.trigger, seconds, is_error=is_error)
         if is_retried:
             self._handlers.incoming[event_handlers.FAILURE] += 1
-            self._queue.retry(key, has_no_room=_found_no_room(attempt))
+            self._queue.retry(key, has_no_room=_has_found_no_room(attempt))
             self._queue.done(key)
         else:
-            self._finish(key)
+            self._finish_key(key)
 
-    def give_up(self, attempt: BindingAttempt) -> None:
+    def abandon_attempt(self, attempt: BindingAttempt) -> None:
         """Leave it as it is: another process goes on, or this one does when it starts over."""
         self._store.end_assumption(attempt.binding.key, None)
-        self._finish(attempt.binding.key)
+        self._finish_key(attempt.binding.key)
 
     def _complete_placement(self, binding: objects.Binding) -> objects.Placement | None:
         """Return the placement with what cluster policies add, None where there is nothing."""
         policies = self._algorithm.policies
         if policies is None or binding.spec.placement is None:
             return None
-        return policies.complete_placement(binding, self._store.view_for(binding))
+        return policies.complete_placement(binding, self._store.make_binding_snapshot(binding))
 
-    def _attempt(self, binding: objects.Binding) -> BindingAttempt:
+    def _begin_attempt(self, binding: objects.Binding) -> BindingAttempt:
         started_seconds = self._clock.monotonic_seconds()
-        problem = sanity.find_problem(binding)
+        problem = sanity.find_object_problem(binding)
         if problem:
             failure = binding_decision.BindingDecision(
                 errors.PlacementFailure("other", problem),
@@ -277,33 +281,33 @@ class BindingScheduler:
             )
             why = triggers.ScheduleTrigger.RECONCILE
             return BindingAttempt(binding, why, failure, True, started_seconds)
-        trigger = self._trigger(binding)
-        if trigger is None and triggers.was_interrupted(binding):
+        trigger = self._find_trigger(binding)
+        if trigger is None and triggers.was_write_interrupted(binding):
             trigger = triggers.ScheduleTrigger.RECONCILE
         attempt = BindingAttempt(binding, trigger, None, False, started_seconds)
         return attempt if trigger is None else self._make_decided(attempt)
 
-    def _trigger(self, binding: objects.Binding) -> triggers.ScheduleTrigger | None:
-        return triggers.find_trigger(
+    def _find_trigger(self, binding: objects.Binding) -> triggers.ScheduleTrigger | None:
+        return triggers.find_schedule_trigger(
             binding,
             self._store.leaving,
             self._complete_placement(binding),
             places_sets=self._algorithm.places_sets,
         )
 
-    def _view(
+    def _make_decision_view(
         self, attempt: BindingAttempt, binding: objects.Binding
     ) -> snapshot.ControlPlaneSnapshot:
         """Return the view of a decision about the binding, with the answers of the attempt."""
-        seen = self._store.view_for(binding)
+        seen = self._store.make_binding_snapshot(binding)
         if self._asks_estimators:
             return dataclasses.replace(seen, estimated=attempt.answers)
         return seen
 
     def _make_decided(self, attempt: BindingAttempt) -> BindingAttempt:
-        binding, provenance = attempt.binding, self._provenance(attempt.binding)
+        binding, provenance = attempt.binding, self._describe_provenance(attempt.binding)
         try:
-            decision = self._decide(attempt, provenance)
+            decision = self._decide_attempt(attempt, provenance)
         except estimates.EstimatesMissing as waits:
             return dataclasses.replace(attempt, question=waits.question)
         attempt = dataclasses.replace(attempt, decision=decision, provenance=provenance)
@@ -311,17 +315,19 @@ class BindingScheduler:
             self._store.assume_targets(binding.key, attempt.targets)
         return attempt
 
-    def _provenance(self, binding: objects.Binding) -> str:
+    def _describe_provenance(self, binding: objects.Binding) -> str:
         policies = self._algorithm.policies
         if policies is None:
             return ""
-        return policies.describe_provenance(binding, self._store.view_for(binding))
+        return policies.describe_provenance(binding, self._store.make_binding_snapshot(binding))
 
-    def _decide(self, attempt: BindingAttempt, provenance: str) -> binding_decision.BindingDecision:
+    def _decide_attempt(
+        self, attempt: BindingAttempt, provenance: str
+    ) -> binding_decision.BindingDecision:
         binding = attempt.binding
         try:
-            decision = binding_decision.decide(
-                self._algorithm, binding, self._view(attempt, binding)
+            decision = binding_decision.decide_binding(
+                self._algorithm, binding, self._make_decision_view(attempt, binding)
             )
         except estimates.EstimatesMissing:
             raise
@@ -332,24 +338,26 @@ class BindingScheduler:
             former = binding.status.scheduler_observing_affinity_name
             return binding_decision.BindingDecision(errors.PlacementFailure("other", text), former)
         for number, failure in decision.failed_terms:
-            self._warn(binding, _format_failed_term(binding, number, failure) + provenance)
+            self._record_warning(
+                binding, _format_failed_term(binding, number, failure) + provenance
+            )
         for listener in self.listeners:
             listener(binding, decision)
         return decision
 
-    def _warn(self, binding: objects.Binding, text: str) -> None:
+    def _record_warning(self, binding: objects.Binding, text: str) -> None:
         self._recorder.record(binding, WARNING, FAILED, text)
 
-    def _skip(self, binding: objects.Binding) -> None:
+    def _skip_binding(self, binding: objects.Binding) -> None:
         kind = binding.kind[0].lower() + binding.kind[1:]
-        self._warn(binding, f"skip schedule deleting {kind}: {binding.key}")
+        self._record_warning(binding, f"skip schedule deleting {kind}: {binding.key}")
 
-    def _finish(self, key: str) -> None:
+    def _finish_key(self, key: str) -> None:
         self._queue.forget(key)
         self._queue.done(key)
 
 
-def _found_no_room(attempt: BindingAttempt) -> bool:
+def _has_found_no_room(attempt: BindingAttempt) -> bool:
     result = attempt.decision.result if attempt.decision is not None else None
     return isinstance(result, errors.PlacementFailure) and result.kind == "unschedulable"
 

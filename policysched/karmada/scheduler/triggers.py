@@ -41,23 +41,27 @@ def get_scheduler_name(binding: objects.Binding) -> str:
     return binding.spec.scheduler_name or _DEFAULT_SCHEDULER
 
 
-def is_for(binding: objects.Binding, scheduler_name: str) -> bool:
+def is_handled_by_scheduler(binding: objects.Binding, scheduler_name: str) -> bool:
     """Return whether a scheduler of that name is to look at the binding at all."""
     labels = binding.metadata.labels
-    return _names(binding, scheduler_name) and any(labels.get(label) for label in _POLICY_LABELS)
+    return _names_scheduler(binding, scheduler_name) and any(
+        labels.get(label) for label in _POLICY_LABELS
+    )
 
 
-def _names(binding: objects.Binding, name: str) -> bool:
+def _names_scheduler(binding: objects.Binding, name: str) -> bool:
     return get_scheduler_name(binding) == name and not binding.spec.suspension.scheduling
 
 
-def is_moved_by(cluster: objects.Cluster, binding: objects.Binding, scheduler_name: str) -> bool:
+def is_affected_by_cluster(
+    cluster: objects.Cluster, binding: objects.Binding, scheduler_name: str
+) -> bool:
     """Return whether a change of the cluster makes the binding be looked at again.
 
     Overflow affinities are not looked at, as in Karmada.
     """
     placement = binding.spec.placement
-    if placement is None or not _names(binding, scheduler_name):
+    if placement is None or not _names_scheduler(binding, scheduler_name):
         return False
     affinity: objects.ClusterAffinity | None = placement.cluster_affinity
     if terms := placement.cluster_affinities:
@@ -65,17 +69,17 @@ def is_moved_by(cluster: objects.Cluster, binding: objects.Binding, scheduler_na
             return True
         observed = binding.status.scheduler_observing_affinity_name
         affinity = next((term for term in terms if term.affinity_name == observed), terms[0])
-    return affinity is None or cluster_matching.matches(cluster, affinity)
+    return affinity is None or cluster_matching.matches_cluster_affinity(cluster, affinity)
 
 
-def changes_much(old: objects.Cluster, new: objects.Cluster) -> bool:
+def is_relevant_cluster_change(old: objects.Cluster, new: objects.Cluster) -> bool:
     """Return whether a change of a cluster concerns bindings; a change of status does not."""
     before, after = old.metadata, new.metadata
     is_leaving = before.deletion_timestamp is None and after.deletion_timestamp is not None
     return is_leaving or before.labels != after.labels or before.generation != after.generation
 
 
-def find_trigger(
+def find_schedule_trigger(
     binding: objects.Binding,
     leaving: AbstractSet[str],
     completed: objects.Placement | None = None,
@@ -92,11 +96,13 @@ def find_trigger(
         places_sets: see `BindingAlgorithm`.
     """
     spec, placement = binding.spec, binding.spec.placement
-    if placement is None or _placement_changed(binding, placement):
+    if placement is None or _has_placement_changed(binding, placement):
         return ScheduleTrigger.RECONCILE
     in_force = completed or placement
     is_lost = places_sets and bool(spec.components) and not spec.clusters
-    if _replicas_changed(spec, in_force) or (is_lost and in_force.replica_scheduling is not None):
+    if _have_replicas_changed(spec, in_force) or (
+        is_lost and in_force.replica_scheduling is not None
+    ):
         return ScheduleTrigger.SCALE
     is_duplicated = in_force.scheduling_type == objects.DUPLICATED
     if binding_decision.is_reschedule_requested(binding) or not spec.is_workload or is_duplicated:
@@ -106,7 +112,7 @@ def find_trigger(
     return None
 
 
-def was_interrupted(binding: objects.Binding) -> bool:
+def was_write_interrupted(binding: objects.Binding) -> bool:
     """Return whether a scheduler ended between writing clusters and saying so in the status.
 
     Karmada leaves such a binding without a condition, until something else moves it.
@@ -114,7 +120,7 @@ def was_interrupted(binding: objects.Binding) -> bool:
     return bool(binding.spec.clusters) and binding.status.last_scheduled_time is None
 
 
-def _placement_changed(binding: objects.Binding, placement: objects.Placement) -> bool:
+def _has_placement_changed(binding: objects.Binding, placement: objects.Placement) -> bool:
     text = binding.metadata.annotations.get(APPLIED_PLACEMENT, "")
     if not text:
         return True
@@ -130,7 +136,7 @@ def _placement_changed(binding: objects.Binding, placement: objects.Placement) -
         return True
     # Terms but the observed one may come and go.
     observed = binding.status.scheduler_observing_affinity_name
-    now, then = _term(placement, observed), _term(applied, observed)
+    now, then = _find_affinity_term(placement, observed), _find_affinity_term(applied, observed)
     return not observed or now is None or then is None or now != then
 
 
@@ -143,17 +149,19 @@ def drop_empty_lists(placement: objects.Placement) -> objects.Placement:
     return msgspec.structs.replace(placement, cluster_affinities=terms)
 
 
-def _term(placement: objects.Placement, name: str) -> objects.ClusterAffinityTerm | None:
+def _find_affinity_term(
+    placement: objects.Placement, name: str
+) -> objects.ClusterAffinityTerm | None:
     return next((t for t in placement.cluster_affinities if t.affinity_name == name), None)
 
 
-def _replicas_changed(spec: objects.BindingSpec, placement: objects.Placement) -> bool:
+def _have_replicas_changed(spec: objects.BindingSpec, placement: objects.Placement) -> bool:
     if placement.replica_scheduling is None:
         return False
     match placement.scheduling_type:
         case objects.DUPLICATED:
             return any(target.replicas != spec.replicas for target in spec.clusters)
         case objects.DIVIDED:
-            return objects.sum_of_replicas(spec.clusters) != spec.replicas
+            return objects.sum_replicas(spec.clusters) != spec.replicas
         case _:
             return False

@@ -90,9 +90,9 @@ class WorkQueue:
             return
         self._wanted.add(key)
         if key not in self._taken:
-            self._make_ready(key)
+            self._make_key_ready(key)
 
-    def _make_ready(self, key: str) -> None:
+    def _make_key_ready(self, key: str) -> None:
         self._ready.append(key)
         self._on_ready()
 
@@ -109,7 +109,7 @@ class WorkQueue:
         """Work on the key has ended."""
         self._taken.discard(key)
         if key in self._wanted:
-            self._make_ready(key)
+            self._make_key_ready(key)
 
     def forget(self, key: str) -> None:
         """Count the failures of the key from nothing again."""
@@ -121,9 +121,9 @@ class WorkQueue:
         self._failures[key] += 1
         own_seconds = min(self._times.base_seconds * 2.0**doublings, self._times.max_seconds)
         pause_seconds = max(own_seconds, self._bucket.take())
-        self._wait_until(self._clock.monotonic_seconds() + pause_seconds, key)
+        self._delay_key_until(self._clock.monotonic_seconds() + pause_seconds, key)
 
-    def _wait_until(self, due_seconds: float, key: str) -> None:
+    def _delay_key_until(self, due_seconds: float, key: str) -> None:
         if due_seconds < self._due_seconds.get(key, float("inf")):
             self._due_seconds[key] = due_seconds
             heapq.heappush(self._waiting, (due_seconds, next(self._numbers), key))

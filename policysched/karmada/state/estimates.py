@@ -50,7 +50,7 @@ class EstimatesMissing(Exception):  # noqa: N818 - the decision waits, nothing i
         self.question = question
 
 
-def cap_rooms(
+def cap_available_replicas(
     rooms: Sequence[int],
     asked: Mapping[str, int],
     answers: Answers,

@@ -34,53 +34,64 @@ class MessageError(Exception):
     """An answer is no message of protobuf."""
 
 
-def encode_request(cluster: str, about: bytes) -> bytes:
+def encode_estimate_request(cluster: str, about: bytes) -> bytes:
     """Return a request to the estimator of a cluster.
 
-    `about` is what `encode_requirements` returns, for `MAX_AVAILABLE_REPLICAS`, or what
+    `about` is what `encode_replica_requirements` returns, for `MAX_AVAILABLE_REPLICAS`, or what
     `encode_component_set` returns, for `MAX_AVAILABLE_SETS`.
     """
-    return _text(1, cluster) + about
+    return _encode_text_field(1, cluster) + about
 
 
-def encode_requirements(asked: objects.ReplicaRequirements | None) -> bytes:
+def encode_replica_requirements(asked: objects.ReplicaRequirements | None) -> bytes:
     """Return the field of a request that says what a replica asks for; none where nothing does."""
     if asked is None:
         return b""
-    amounts = {name: _text(1, str(amount)) for name, amount in asked.resource_request.items()}
-    return _field(
+    amounts = {
+        name: _encode_text_field(1, str(amount)) for name, amount in asked.resource_request.items()
+    }
+    return _encode_field(
         2,
-        _claim(asked.node_claim)
-        + _map(2, amounts)
-        + _text(3, asked.namespace)
-        + _text(4, asked.priority_class_name)
-        + _map(5, amounts),
+        _encode_node_claim(asked.node_claim)
+        + _encode_map_field(2, amounts)
+        + _encode_text_field(3, asked.namespace)
+        + _encode_text_field(4, asked.priority_class_name)
+        + _encode_map_field(5, amounts),
     )
 
 
 def encode_component_set(components: Sequence[objects.Component], namespace: str) -> bytes:
     """Return the fields of a request that say what a set of components asks for."""
-    return b"".join(_field(2, _component(each)) for each in components) + _text(3, namespace)
+    return b"".join(
+        _encode_field(2, _encode_component(each)) for each in components
+    ) + _encode_text_field(3, namespace)
 
 
-def _component(component: objects.Component) -> bytes:
+def _encode_component(component: objects.Component) -> bytes:
     asked = component.replica_requirements
-    message = _text(1, component.name)
+    message = _encode_text_field(1, component.name)
     if asked is not None:
-        amounts = {name: _text(1, str(amount)) for name, amount in asked.resource_request.items()}
-        said = _claim(asked.node_claim) + _map(2, amounts) + _text(3, asked.priority_class_name)
-        message += _field(2, said + _map(4, amounts))
-    return message + _varint(3 << 3 | _VARINT) + _varint(component.replicas % 2**64)
+        amounts = {
+            name: _encode_text_field(1, str(amount))
+            for name, amount in asked.resource_request.items()
+        }
+        said = (
+            _encode_node_claim(asked.node_claim)
+            + _encode_map_field(2, amounts)
+            + _encode_text_field(3, asked.priority_class_name)
+        )
+        message += _encode_field(2, said + _encode_map_field(4, amounts))
+    return message + _encode_varint(3 << 3 | _VARINT) + _encode_varint(component.replicas % 2**64)
 
 
-def decode_count(answer: bytes) -> int:
+def decode_replica_count(answer: bytes) -> int:
     """Return the number that an answer holds, in int32; 0 where it holds none.
 
     Raises:
         MessageError: it is not understood.
     """
     found = 0
-    for number, kind, value in _fields(answer):
+    for number, kind, value in _iterate_message_fields(answer):
         if number == 1 and kind == _VARINT:
             found = value
     return (found + _INT32_SIGN) % _INT32_RANGE - _INT32_SIGN
@@ -89,57 +100,68 @@ def decode_count(answer: bytes) -> int:
 # --- writing -------------------------------------------------------------------------------------
 
 
-def _claim(claim: objects.NodeClaim | None) -> bytes:
+def _encode_node_claim(claim: objects.NodeClaim | None) -> bytes:
     if claim is None:
         return b""
     affinity = claim.hard_node_affinity
-    selected = b"" if affinity is None else _node_selector(affinity)
-    tolerated = [_toleration(each) for each in claim.tolerations]
+    selected = b"" if affinity is None else _encode_node_selector(affinity)
+    tolerated = [_encode_toleration(each) for each in claim.tolerations]
     labels = {key: value.encode() for key, value in claim.node_selector.items()}
-    message = b"" if affinity is None else _field(1, selected)
-    message += _map(2, labels) + b"".join(_field(3, each) for each in tolerated)
-    message += b"" if affinity is None else _field(4, selected)
-    return _field(1, message + b"".join(_field(5, each) for each in tolerated))
+    message = b"" if affinity is None else _encode_field(1, selected)
+    message += _encode_map_field(2, labels) + b"".join(_encode_field(3, each) for each in tolerated)
+    message += b"" if affinity is None else _encode_field(4, selected)
+    return _encode_field(1, message + b"".join(_encode_field(5, each) for each in tolerated))
 
 
-def _node_selector(selector: core.NodeSelector) -> bytes:
-    return b"".join(_field(1, _term(term)) for term in selector.node_selector_terms)
-
-
-def _term(term: core.NodeSelectorTerm) -> bytes:
-    expressions = b"".join(_field(1, _requirement(each)) for each in term.match_expressions)
-    return expressions + b"".join(_field(2, _requirement(each)) for each in term.match_fields)
-
-
-def _requirement(asked: core.SelectorRequirement) -> bytes:
-    values = b"".join(_field(3, value.encode()) for value in asked.values)
-    return _text(1, asked.key) + _text(2, asked.operator) + values
-
-
-def _toleration(toleration: objects.Toleration) -> bytes:
-    texts = (toleration.key, toleration.operator, toleration.value, toleration.effect)
-    message = b"".join(_text(number, text) for number, text in enumerate(texts, start=1))
-    if toleration.toleration_seconds is not None:
-        message += _varint(5 << 3 | _VARINT) + _varint(toleration.toleration_seconds % 2**64)
-    return message
-
-
-def _map(number: int, entries: Mapping[str, bytes]) -> bytes:
-    """Return a map field: each entry is a message with the key in field 1 and the value in 2."""
+def _encode_node_selector(selector: core.NodeSelector) -> bytes:
     return b"".join(
-        _field(number, _field(1, key.encode()) + _field(2, value)) for key, value in entries.items()
+        _encode_field(1, _encode_node_term(term)) for term in selector.node_selector_terms
     )
 
 
-def _text(number: int, text: str) -> bytes:
-    return _field(number, text.encode()) if text else b""
+def _encode_node_term(term: core.NodeSelectorTerm) -> bytes:
+    expressions = b"".join(
+        _encode_field(1, _encode_node_requirement(each)) for each in term.match_expressions
+    )
+    return expressions + b"".join(
+        _encode_field(2, _encode_node_requirement(each)) for each in term.match_fields
+    )
 
 
-def _field(number: int, payload: bytes) -> bytes:
-    return _varint(number << 3 | _BYTES) + _varint(len(payload)) + payload
+def _encode_node_requirement(asked: core.SelectorRequirement) -> bytes:
+    values = b"".join(_encode_field(3, value.encode()) for value in asked.values)
+    return _encode_text_field(1, asked.key) + _encode_text_field(2, asked.operator) + values
 
 
-def _varint(value: int) -> bytes:
+def _encode_toleration(toleration: objects.Toleration) -> bytes:
+    texts = (toleration.key, toleration.operator, toleration.value, toleration.effect)
+    message = b"".join(
+        _encode_text_field(number, text) for number, text in enumerate(texts, start=1)
+    )
+    if toleration.toleration_seconds is not None:
+        message += _encode_varint(5 << 3 | _VARINT) + _encode_varint(
+            toleration.toleration_seconds % 2**64
+        )
+    return message
+
+
+def _encode_map_field(number: int, entries: Mapping[str, bytes]) -> bytes:
+    """Return a map field: each entry is a message with the key in field 1 and the value in 2."""
+    return b"".join(
+        _encode_field(number, _encode_field(1, key.encode()) + _encode_field(2, value))
+        for key, value in entries.items()
+    )
+
+
+def _encode_text_field(number: int, text: str) -> bytes:
+    return _encode_field(number, text.encode()) if text else b""
+
+
+def _encode_field(number: int, payload: bytes) -> bytes:
+    return _encode_varint(number << 3 | _BYTES) + _encode_varint(len(payload)) + payload
+
+
+def _encode_varint(value: int) -> bytes:
     written = bytearray()
     while value > _LOW_BITS:
         written.append(value & _LOW_BITS | _MORE)
@@ -151,7 +173,7 @@ def _varint(value: int) -> bytes:
 # --- reading -------------------------------------------------------------------------------------
 
 
-def _fields(message: bytes) -> Iterator[tuple[int, int, int]]:
+def _iterate_message_fields(message: bytes) -> Iterator[tuple[int, int, int]]:
     """Yield number, wire type and, for a varint, the value of each field."""
     at = 0
     while at < len(message):

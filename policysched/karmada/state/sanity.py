@@ -14,48 +14,48 @@ if TYPE_CHECKING:
     from policysched.cluster.objects import wire
 
 
-def find_problem(found: objects.Cluster | objects.Binding) -> str:
+def find_object_problem(found: objects.Cluster | objects.Binding) -> str:
     """Return what is wrong with the object, "" when nothing is.
 
     Decisions suppose that nothing is.
     """
     if isinstance(found, objects.Cluster):
-        return _wrong_quantity(_amounts_of_cluster(found))
+        return _find_invalid_quantity(_list_cluster_amounts(found))
     times = (found.spec.reschedule_triggered_at, found.status.last_scheduled_time)
     return (
-        _wrong_number(_replicas(found.spec))
-        or _wrong_quantity(_amounts_of_binding(found.spec))
-        or _wrong_time(times)
+        _find_invalid_number(_list_replica_counts(found.spec))
+        or _find_invalid_quantity(_list_binding_amounts(found.spec))
+        or _find_invalid_time(times)
     )
 
 
-def _wrong_number(replicas: Iterable[int]) -> str:
+def _find_invalid_number(replicas: Iterable[int]) -> str:
     for number in replicas:
-        if number != objects.int32(number):
+        if number != objects.wrap_int32(number):
             return f"`{number}` replicas are more than the API takes, which is int32"
     return ""
 
 
-def _wrong_quantity(amounts: Iterable[wire.Quantity]) -> str:
+def _find_invalid_quantity(amounts: Iterable[wire.Quantity]) -> str:
     for amount in amounts:
         try:
-            quantity.parse(str(amount))
+            quantity.parse_quantity(str(amount))
         except quantity.QuantityError as error:
             return str(error)
     return ""
 
 
-def _wrong_time(times: Iterable[str | None]) -> str:
-    return next(filter(None, map(time_text.find_problem, times)), "")
+def _find_invalid_time(times: Iterable[str | None]) -> str:
+    return next(filter(None, map(time_text.find_time_problem, times)), "")
 
 
-def _replicas(spec: objects.BindingSpec) -> Iterator[int]:
+def _list_replica_counts(spec: objects.BindingSpec) -> Iterator[int]:
     yield spec.replicas
     yield from (each.replicas for each in spec.components)
     yield from (each.replicas for each in spec.clusters)
 
 
-def _amounts_of_cluster(cluster: objects.Cluster) -> Iterator[wire.Quantity]:
+def _list_cluster_amounts(cluster: objects.Cluster) -> Iterator[wire.Quantity]:
     for model in cluster.spec.resource_models:
         yield from (each.min for each in model.ranges)
     summary = cluster.status.resource_summary
@@ -64,7 +64,7 @@ def _amounts_of_cluster(cluster: objects.Cluster) -> Iterator[wire.Quantity]:
             yield from amounts.values()
 
 
-def _amounts_of_binding(spec: objects.BindingSpec) -> Iterator[wire.Quantity]:
+def _list_binding_amounts(spec: objects.BindingSpec) -> Iterator[wire.Quantity]:
     asked = (spec.replica_requirements, *(each.replica_requirements for each in spec.components))
     for requirements in asked:
         if requirements is not None:

@@ -49,21 +49,21 @@ class ControlPlaneStore:
     @property
     def leaving(self) -> frozenset[str]:
         """Names of clusters that are being deleted."""
-        self._current()
+        self._get_current_snapshot()
         return self._leaving
 
     def put_binding(self, binding: objects.Binding) -> None:
         """Take a binding, unless a newer state of it is known."""
         known = self.bindings.get(binding.key)
-        if known is None or not _is_older(binding, known):
+        if known is None or not _is_older_version(binding, known):
             self.replace_binding(binding)
 
     def replace_binding(self, binding: objects.Binding) -> None:
         """Take a binding, whatever is known of it."""
         self.bindings[binding.key] = binding
-        self._index(binding)
+        self._index_binding(binding)
 
-    def current(self, binding: objects.Binding) -> objects.Binding | None:
+    def get_current_binding(self, binding: objects.Binding) -> objects.Binding | None:
         """Return the newest state of the same object, None where it is gone."""
         known = self.bindings.get(binding.key)
         is_same = known is not None and known.metadata.uid == binding.metadata.uid
@@ -76,7 +76,7 @@ class ControlPlaneStore:
         if gone is not None:
             self._groups.get(gone.metadata.namespace, {}).pop(key, None)
 
-    def priority_of(self, key: str) -> int:
+    def get_binding_priority(self, key: str) -> int:
         """Return the priority of a binding, 0 where it has none."""
         binding = self.bindings.get(key)
         said = binding.spec.schedule_priority if binding is not None else None
@@ -92,16 +92,16 @@ class ControlPlaneStore:
         An answer about an object that is gone, and has a successor of its name, says nothing.
         """
         self._deciding.pop(key, None)
-        if written is not None and self.current(written) is not None:
+        if written is not None and self.get_current_binding(written) is not None:
             self.put_binding(written)
 
-    def clusters_now(self) -> snapshot.ControlPlaneSnapshot:
+    def list_clusters(self) -> snapshot.ControlPlaneSnapshot:
         """Return the clusters that there are now."""
-        return self._current()
+        return self._get_current_snapshot()
 
-    def view_for(self, binding: objects.Binding) -> snapshot.ControlPlaneSnapshot:
+    def make_binding_snapshot(self, binding: objects.Binding) -> snapshot.ControlPlaneSnapshot:
         """Return what a decision about the binding sees."""
-        current = self._current()
+        current = self._get_current_snapshot()
         if binding.spec.workload_affinity_groups is None:
             return current
         others = tuple(self._iterate_group_bindings(binding.spec.resource.namespace))
@@ -116,7 +116,7 @@ class ControlPlaneStore:
                 binding = msgspec.structs.replace(binding, spec=spec)
             yield binding
 
-    def _index(self, binding: objects.Binding) -> None:
+    def _index_binding(self, binding: objects.Binding) -> None:
         of_namespace = self._groups.setdefault(binding.metadata.namespace, {})
         if binding.spec.workload_affinity_groups is None:
             of_namespace.pop(binding.key, None)
@@ -125,7 +125,7 @@ class ControlPlaneStore:
         if not of_namespace:
             del self._groups[binding.metadata.namespace]
 
-    def _current(self) -> snapshot.ControlPlaneSnapshot:
+    def _get_current_snapshot(self) -> snapshot.ControlPlaneSnapshot:
         if self._snapshot is None:
             clusters = list(self.clusters.values())
             self._snapshot = snapshot.make_snapshot(clusters)
@@ -135,7 +135,7 @@ class ControlPlaneStore:
         return self._snapshot
 
 
-def _is_older(binding: objects.Binding, than: objects.Binding) -> bool:
+def _is_older_version(binding: objects.Binding, than: objects.Binding) -> bool:
     """Compare versions, which are numbers that grow (KEP-5504); another uid is another object."""
     ours, theirs = binding.metadata, than.metadata
     if ours.uid != theirs.uid or not ours.resource_version or not theirs.resource_version:

@@ -76,7 +76,7 @@ class BindingAlgorithm:
     """
 
     plugins: Sequence[interface.ClusterPlugin]
-    estimator: Estimator = capacity.count_rooms
+    estimator: Estimator = capacity.count_available_replicas
     with_empty_clusters: bool = False
     observer: DecisionObserver = dataclasses.field(default_factory=_NullObserver)
     policies: cluster_policies.ClusterPolicies | None = None
@@ -97,7 +97,7 @@ class BindingAlgorithm:
         """The plugins that give points; those of policies are asked apart."""
         return [each for each in self.plugins if isinstance(each, interface.ClusterScorePlugin)]
 
-    def attempt(
+    def attempt_placement(
         self,
         request: interface.SchedulingRequest,
         clusters: snapshot.ControlPlaneSnapshot,
@@ -118,19 +118,21 @@ class BindingAlgorithm:
         waits = self.policies.find_metric_outage(request, clusters) if self.policies else None
         if waits is not None:
             return waits
-        reasons = self._reasons(request, clusters)
+        reasons = self._find_refusal_reasons(request, clusters)
         self.observer.step_ended("Filter")
         feasible = [i for i, reason in enumerate(reasons) if reason == interface.PASSES]
         if not feasible:
             return errors.make_no_fit_failure(clusters.all_count, reasons)
         found = self.rank_candidates(request, clusters, feasible)
         self.observer.step_ended("Score")
-        needed = self.count_needed(request.spec)
-        chosen = select_clusters.select(found, request.spec, request.placement, needed)
+        needed = self.count_needed_replicas(request.spec)
+        chosen = select_clusters.select_clusters_for_binding(
+            found, request.spec, request.placement, needed
+        )
         if isinstance(chosen, errors.PlacementFailure):
             return chosen.prefix_step("failed to select clusters")
         self.observer.step_ended("Select")
-        shares = assignment.assign(chosen, request, afresh=afresh)
+        shares = assignment.assign_replicas(chosen, request, afresh=afresh)
         if isinstance(shares, errors.PlacementFailure):
             return shares.prefix_step("failed to assign replicas")
         self.observer.step_ended("AssignReplicas")
@@ -138,12 +140,12 @@ class BindingAlgorithm:
             shares |= {c.name: 0 for c in chosen if c.name not in shares}
         return tuple(objects.TargetCluster(name=n, replicas=r) for n, r in shares.items())
 
-    def count_needed(self, spec: objects.BindingSpec) -> int:
+    def count_needed_replicas(self, spec: objects.BindingSpec) -> int:
         """Return what the chosen clusters have to have room for: replicas, or one whole set."""
-        is_whole = self.places_sets and component_sets.is_placed_whole(spec)
+        is_whole = self.places_sets and component_sets.is_placed_in_one_cluster(spec)
         return 1 if is_whole else spec.replicas
 
-    def _reasons(
+    def _find_refusal_reasons(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[str]:
         """Return for each cluster what the first filter that refuses it says."""
@@ -153,7 +155,7 @@ class BindingAlgorithm:
                 said = plugin.filter(request, clusters)
                 told = [before or now for before, now in zip(told, said, strict=True)]
             except Exception as error:
-                raise _failure_of(plugin, "Filter", error) from error
+                raise _make_plugin_failure(plugin, "Filter", error) from error
             self.observer.plugin_ended(plugin.name, "Filter")
         return told
 
@@ -164,7 +166,7 @@ class BindingAlgorithm:
         feasible: Sequence[int],
     ) -> list[candidates.CandidateCluster]:
         """Return the clusters at the places `feasible` with what choosing among them looks at."""
-        scores = self._scores(request, clusters)
+        scores = self._score_clusters(request, clusters)
         judged = self._score_by_policies(request, clusters, feasible)
         rooms = self.estimator(request.spec, clusters, feasible)
         present: dict[str, int] = {}
@@ -174,7 +176,7 @@ class BindingAlgorithm:
             candidates.CandidateCluster(
                 cluster := clusters.clusters[i],
                 scores[i] + judged.points[place],
-                _overflow_order(cluster, request),
+                _get_overflow_order(cluster, request),
                 rooms[i],
                 rooms[i] + present.get(cluster.metadata.name, 0),
                 judged.votes[place] if judged.votes else None,
@@ -182,7 +184,7 @@ class BindingAlgorithm:
             for place, i in enumerate(feasible)
         ]
 
-    def _scores(
+    def _score_clusters(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[int]:
         total = [0] * len(clusters.clusters)
@@ -191,7 +193,7 @@ class BindingAlgorithm:
                 points = plugin.score(request, clusters)
                 total = [a + b for a, b in zip(total, points, strict=True)]
             except Exception as error:
-                raise _failure_of(plugin, "Score", error) from error
+                raise _make_plugin_failure(plugin, "Score", error) from error
             self.observer.plugin_ended(plugin.name, "Score")
         return total
 
@@ -208,7 +210,7 @@ class BindingAlgorithm:
         return judged
 
 
-def _failure_of(
+def _make_plugin_failure(
     plugin: interface.ClusterPlugin, point: str, error: Exception
 ) -> policysched_errors.PluginFailure:
     problem = f"{type(error).__name__}: {error}"
@@ -218,7 +220,7 @@ def _failure_of(
 _MATCHES_NO_TERM = 1000
 
 
-def _overflow_order(cluster: objects.Cluster, request: interface.SchedulingRequest) -> int:
+def _get_overflow_order(cluster: objects.Cluster, request: interface.SchedulingRequest) -> int:
     """Source: Karmada `spreadconstraint/group_clusters.go` (`getClusterOverflowOrder`)."""
     placement = request.placement
     if placement.cluster_affinity is not None or not placement.cluster_affinities:
@@ -227,6 +229,6 @@ def _overflow_order(cluster: objects.Cluster, request: interface.SchedulingReque
     if term is None:
         return _MATCHES_NO_TERM
     for order, affinity in enumerate((term, *(term.overflow_affinities or ()))):
-        if cluster_matching.matches(cluster, affinity):
+        if cluster_matching.matches_cluster_affinity(cluster, affinity):
             return order
     return _MATCHES_NO_TERM

@@ -48,7 +48,7 @@ class ReplicaDivision:
         return {t.name: t.replicas for t in self.spec.clusters if t.name in names}
 
 
-def assign(
+def assign_replicas(
     chosen: Sequence[candidates.CandidateCluster],
     request: interface.SchedulingRequest,
     *,
@@ -61,20 +61,20 @@ def assign(
     spec = request.spec
     if not chosen:
         return errors.PlacementFailure("other", "no clusters available to schedule")
-    if not divides(spec):
+    if not divides_replicas(spec):
         return {candidate.name: 0 for candidate in chosen}
     strategy = request.placement.replica_scheduling
     whole = ReplicaDivision(chosen, spec.replicas, spec, strategy, afresh)
-    return _divide_by_tiers(whole) if overflows(request) else _divide(whole)
+    return _divide_by_tiers(whole) if fills_clusters_by_tier(request) else _divide_replicas(whole)
 
 
-def divides(spec: objects.BindingSpec) -> bool:
+def divides_replicas(spec: objects.BindingSpec) -> bool:
     """Return whether there are replicas to divide."""
     has_replicas = spec.replicas > 0 or spec.replica_requirements is not None
     return has_replicas and len(spec.components) <= 1
 
 
-def overflows(request: interface.SchedulingRequest) -> bool:
+def fills_clusters_by_tier(request: interface.SchedulingRequest) -> bool:
     """Return whether clusters are filled tier by tier, those that the affinity means first."""
     if request.placement.cluster_affinity is not None or not request.affinity_name:
         return False
@@ -90,7 +90,7 @@ def _divide_by_tiers(whole: ReplicaDivision) -> Assignment:
     left, shares = whole.replicas, Shares()
     for order in sorted(tiers):
         part = min(left, sum(candidate.available for candidate in tiers[order]))
-        share = _divide(dataclasses.replace(whole, clusters=tiers[order], replicas=part))
+        share = _divide_replicas(dataclasses.replace(whole, clusters=tiers[order], replicas=part))
         if isinstance(share, errors.PlacementFailure):
             return share
         shares |= share
@@ -102,28 +102,28 @@ def _divide_by_tiers(whole: ReplicaDivision) -> Assignment:
     )
 
 
-def _divide(division: ReplicaDivision) -> Assignment:
+def _divide_replicas(division: ReplicaDivision) -> Assignment:
     strategy = division.strategy
     if strategy is None or strategy.replica_scheduling_type == objects.DUPLICATED:
         shares: Assignment = {c.name: division.replicas for c in division.clusters}
     elif strategy.replica_division_preference == objects.AGGREGATED:
-        shares = _divide_by_room(division, aggregated=True)
+        shares = _divide_by_available_replicas(division, aggregated=True)
     elif strategy.replica_division_preference == objects.WEIGHTED:
         weights = strategy.weight_preference
         if any(candidate.votes for candidate in division.clusters):
             shares = _divide_by_score(division)
         elif weights is not None and weights.dynamic_weight:
-            shares = _divide_by_room(division, aggregated=False)
+            shares = _divide_by_available_replicas(division, aggregated=False)
         else:
             shares = _divide_by_static_weight(division)
     else:
-        return errors.PlacementFailure("other", _unsupported(strategy))
+        return errors.PlacementFailure("other", _make_unsupported_failure(strategy))
     if isinstance(shares, errors.PlacementFailure):
         return shares
     return {name: replicas for name, replicas in shares.items() if replicas > 0}
 
 
-def _unsupported(strategy: objects.ReplicaScheduling) -> str:
+def _make_unsupported_failure(strategy: objects.ReplicaScheduling) -> str:
     return (
         "unsupported replica scheduling strategy, replicaSchedulingType: "
         f"{strategy.replica_scheduling_type}, replicaDivisionPreference: "
@@ -133,11 +133,11 @@ def _unsupported(strategy: objects.ReplicaScheduling) -> str:
 
 def _divide_by_static_weight(division: ReplicaDivision) -> Shares:
     """Divide by weights that are written down; room and present replicas do not matter."""
-    votes = static_weights(division)
-    return webster.divide(division.replicas, votes, division.spec.resource.uid)
+    votes = get_static_weights(division)
+    return webster.divide_seats(division.replicas, votes, division.spec.resource.uid)
 
 
-def static_weights(division: ReplicaDivision) -> dict[str, int]:
+def get_static_weights(division: ReplicaDivision) -> dict[str, int]:
     """Return the written weights of clusters, 1 for all where none has one."""
     preference = division.strategy.weight_preference if division.strategy else None
     rules = () if preference is None else preference.static_weight_list
@@ -146,29 +146,31 @@ def static_weights(division: ReplicaDivision) -> dict[str, int]:
         matching = [
             rule.weight
             for rule in rules
-            if cluster_matching.matches(candidate.cluster, rule.target_cluster)
+            if cluster_matching.matches_cluster_affinity(candidate.cluster, rule.target_cluster)
         ]
         if (weight := max(matching, default=0)) > 0:
             weights[candidate.name] = weight
     return weights or {candidate.name: 1 for candidate in division.clusters}
 
 
-def _divide_by_room(division: ReplicaDivision, *, aggregated: bool) -> Assignment:
+def _divide_by_available_replicas(division: ReplicaDivision, *, aggregated: bool) -> Assignment:
     """Divide by room, moving as little of what is there as possible unless asked afresh."""
     present = division.present
-    placed = objects.int32(sum(present.values()))
+    placed = objects.wrap_int32(sum(present.values()))
     if division.afresh:
-        votes = {c.name: objects.int32(c.room + present.get(c.name, 0)) for c in division.clusters}
+        votes = {
+            c.name: objects.wrap_int32(c.room + present.get(c.name, 0)) for c in division.clusters
+        }
         shares = _divide_by_votes(division, votes, division.replicas, {}, aggregated=aggregated)
-        return _prefix_failure(shares, "failed to do fresh scale")
+        return _prefix_division_failure(shares, "failed to do fresh scale")
     if placed > division.replicas:
         shares = _divide_by_votes(division, present, division.replicas, {}, aggregated=aggregated)
-        return _prefix_failure(shares, "failed to scale down")
+        return _prefix_division_failure(shares, "failed to scale down")
     if placed < division.replicas:
         votes = {c.name: c.room for c in division.clusters}
-        more = objects.int32(division.replicas - placed)
+        more = objects.wrap_int32(division.replicas - placed)
         shares = _divide_by_votes(division, votes, more, present, aggregated=aggregated)
-        return _prefix_failure(shares, "failed to scale up")
+        return _prefix_division_failure(shares, "failed to scale up")
     return present
 
 
@@ -177,7 +179,7 @@ def _divide_by_score(division: ReplicaDivision) -> Assignment:
     present, uid = division.present, division.spec.resource.uid
     missing = division.replicas - sum(present.values())
     if not division.afresh and missing <= 0:
-        return webster.divide(division.replicas, present, uid) if missing else present
+        return webster.divide_seats(division.replicas, present, uid) if missing else present
     kept = {} if division.afresh else present
     seats = division.replicas if division.afresh else missing
     rooms = {c.name: max(0, c.available if division.afresh else c.room) for c in division.clusters}
@@ -185,7 +187,9 @@ def _divide_by_score(division: ReplicaDivision) -> Assignment:
         step = "failed to do fresh scale" if division.afresh else "failed to scale up"
         return _make_no_room_failure(total).prefix_step(step)
     votes = {c.name: c.votes or 0 for c in division.clusters}
-    return _add_shares(kept, score_division.divide_within_room(seats, votes, rooms, uid))
+    return _add_replica_shares(
+        kept, score_division.divide_seats_within_capacity(seats, votes, rooms, uid)
+    )
 
 
 def _make_no_room_failure(room: int) -> errors.PlacementFailure:
@@ -194,7 +198,7 @@ def _make_no_room_failure(room: int) -> errors.PlacementFailure:
     )
 
 
-def _prefix_failure(shares: Assignment, step: str) -> Assignment:
+def _prefix_division_failure(shares: Assignment, step: str) -> Assignment:
     return shares.prefix_step(step) if isinstance(shares, errors.PlacementFailure) else shares
 
 
@@ -203,34 +207,34 @@ def _divide_by_votes(
 ) -> Assignment:
     """Divide in proportion to votes and add the result to what is there."""
     votes = dict(sorted(votes.items(), key=lambda item: -item[1]))
-    total = objects.int32(sum(votes.values()))
+    total = objects.wrap_int32(sum(votes.values()))
     if total < replicas:
         return _make_no_room_failure(total)
     if aggregated:
-        votes = _choose_fewest(
+        votes = _choose_fewest_clusters(
             votes, replicas, {name for name, count in present.items() if count > 0}
         )
     more = Shares()
     if sum(votes.values()):
-        more = webster.divide(replicas, votes, division.spec.resource.uid)
-    return _add_shares(present, more)
+        more = webster.divide_seats(replicas, votes, division.spec.resource.uid)
+    return _add_replica_shares(present, more)
 
 
-def _choose_fewest(votes: Shares, replicas: int, preferred: set[str]) -> Shares:
+def _choose_fewest_clusters(votes: Shares, replicas: int, preferred: set[str]) -> Shares:
     """Return as few clusters as have room for all, those that have replicas already first."""
     ordered = sorted(votes, key=lambda name: name not in preferred)
     taken, room = Shares(), 0
     for name in ordered:
         taken[name] = votes[name]
-        room = objects.int32(room + votes[name])
+        room = objects.wrap_int32(room + votes[name])
         if room >= replicas:
             break
     return taken
 
 
-def _add_shares(present: Shares, more: Shares) -> Shares:
+def _add_replica_shares(present: Shares, more: Shares) -> Shares:
     """Return the sums; clusters that got nothing more come last."""
     if not present or not more:
         return more or present
-    added = {name: objects.int32(count + present.get(name, 0)) for name, count in more.items()}
+    added = {name: objects.wrap_int32(count + present.get(name, 0)) for name, count in more.items()}
     return added | {name: count for name, count in present.items() if name not in more}

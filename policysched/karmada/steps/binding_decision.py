@@ -35,7 +35,7 @@ class BindingDecision:
     failed_terms: tuple[tuple[int, errors.PlacementFailure], ...] = ()
 
 
-def decide(
+def decide_binding(
     algorithm: algorithm.BindingAlgorithm,
     binding: objects.Binding,
     clusters: snapshot.ControlPlaneSnapshot,
@@ -43,15 +43,17 @@ def decide(
     """Return where the binding goes; never wraps around to terms before the observed one."""
     former = binding.status.scheduler_observing_affinity_name
     afresh = is_reschedule_requested(binding)
-    planned = list_requests(algorithm, binding, clusters)
+    planned = list_placement_attempts(algorithm, binding, clusters)
     if isinstance(planned, errors.PlacementFailure):
         return BindingDecision(planned, former)
     terms = planned[0].placement.cluster_affinities
     if not terms:
-        return BindingDecision(algorithm.attempt(planned[0], clusters, afresh=afresh), former)
+        return BindingDecision(
+            algorithm.attempt_placement(planned[0], clusters, afresh=afresh), former
+        )
     failed: list[tuple[int, errors.PlacementFailure]] = []
     for number, request in enumerate(planned, len(terms) - len(planned)):
-        result = algorithm.attempt(request, clusters, afresh=afresh)
+        result = algorithm.attempt_placement(request, clusters, afresh=afresh)
         if not isinstance(result, errors.PlacementFailure):
             return BindingDecision(result, request.affinity_name, tuple(failed))
         if result.is_held:  # whatever the term
@@ -60,7 +62,7 @@ def decide(
     return BindingDecision(failed[0][1], former, tuple(failed))
 
 
-def list_requests(
+def list_placement_attempts(
     algorithm: algorithm.BindingAlgorithm,
     binding: objects.Binding,
     clusters: snapshot.ControlPlaneSnapshot,
@@ -87,4 +89,4 @@ def is_reschedule_requested(binding: objects.Binding) -> bool:
     asked, last = binding.spec.reschedule_triggered_at, binding.status.last_scheduled_time
     if asked is None or last is None:
         return False
-    return time_text.parse_seconds(asked) > time_text.parse_seconds(last)
+    return time_text.parse_rfc3339_seconds(asked) > time_text.parse_rfc3339_seconds(last)

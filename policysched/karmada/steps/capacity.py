@@ -34,7 +34,7 @@ _CPU, PODS = "cpu", "pods"
 _NATIVE = frozenset({_CPU, "memory", "ephemeral-storage"})
 
 
-def count_rooms(
+def count_available_replicas(
     spec: objects.BindingSpec,
     clusters: snapshot.ControlPlaneSnapshot,
     feasible: Sequence[int] = (),
@@ -64,13 +64,14 @@ def count_rooms(
     rooms: Room = clusters.memoize(
         ("room", key, with_models),
         lambda: [
-            _count_cluster_room(c, requirements, with_models=with_models) for c in clusters.clusters
+            _count_cluster_replicas(c, requirements, with_models=with_models)
+            for c in clusters.clusters
         ],
     )
-    return limit_by_estimates(rooms, spec, clusters, feasible)
+    return limit_by_estimators(rooms, spec, clusters, feasible)
 
 
-def limit_by_estimates(
+def limit_by_estimators(
     rooms: Room,
     spec: objects.BindingSpec,
     clusters: snapshot.ControlPlaneSnapshot,
@@ -86,11 +87,11 @@ def limit_by_estimates(
     if clusters.estimated is not None:
         by_name = {clusters.clusters[i].metadata.name: i for i in feasible}
         about = estimates.EstimateRequest(spec, (), counts_sets)
-        rooms = estimates.cap_rooms(rooms, by_name, clusters.estimated, about)
+        rooms = estimates.cap_available_replicas(rooms, by_name, clusters.estimated, about)
     return [spec.replicas if room == MAX_INT32 else room for room in rooms]
 
 
-def _count_cluster_room(
+def _count_cluster_replicas(
     cluster: objects.Cluster,
     requirements: objects.ReplicaRequirements | None,
     *,
@@ -99,53 +100,59 @@ def _count_cluster_room(
     summary = cluster.status.resource_summary
     if summary is None:
         return 0
-    pods = math.ceil(compute_available(summary, PODS) or 0)
+    pods = math.ceil(compute_available_amount(summary, PODS) or 0)
     if pods <= 0:
         return 0
     if requirements is None:
-        return objects.int32(pods)
+        return objects.wrap_int32(pods)
     models = cluster.spec.resource_models if with_models else ()
-    by_nodes = _count_model_room(models, summary, requirements.resource_request)
+    by_nodes = _count_replicas_by_models(models, summary, requirements.resource_request)
     if by_nodes is None:
-        by_nodes = _count_summary_room(summary, requirements.resource_request)
-    return objects.int32(min(pods, by_nodes))
+        by_nodes = _count_replicas_by_summary(summary, requirements.resource_request)
+    return objects.wrap_int32(min(pods, by_nodes))
 
 
-def compute_available(summary: objects.ResourceSummary, resource: str) -> Fraction | None:
+def compute_available_amount(summary: objects.ResourceSummary, resource: str) -> Fraction | None:
     """Return what is allocatable and neither allocated nor about to be; None if not listed."""
     if resource not in summary.allocatable:
         return None
     taken = (summary.allocated, summary.allocating)
-    listed = [quantity.parse(str(amounts[resource])) for amounts in taken if resource in amounts]
-    return quantity.parse(str(summary.allocatable[resource])) - sum(listed)
+    listed = [
+        quantity.parse_quantity(str(amounts[resource])) for amounts in taken if resource in amounts
+    ]
+    return quantity.parse_quantity(str(summary.allocatable[resource])) - sum(listed)
 
 
-def _count_summary_room(summary: objects.ResourceSummary, request: objects.ResourceList) -> int:
+def _count_replicas_by_summary(
+    summary: objects.ResourceSummary, request: objects.ResourceList
+) -> int:
     room = int64.MAX
     for resource, asked in request.items():
-        if quantity.value(asked) <= 0:
+        if quantity.parse_whole_units(asked) <= 0:
             continue
-        left = compute_available(summary, resource)
+        left = compute_available_amount(summary, resource)
         if left is None or left <= 0:
             return 0
         unit = 1000 if resource == _CPU else 1
-        room = min(room, math.ceil(left * unit) // convert_amount(resource, asked))
+        room = min(room, math.ceil(left * unit) // convert_resource_amount(resource, asked))
     return room
 
 
-def _count_model_room(
+def _count_replicas_by_models(
     models: Sequence[objects.ResourceModel],
     summary: objects.ResourceSummary,
     request: objects.ResourceList,
 ) -> int | None:
     """Return how many fit on nodes of the grades' least sizes; None without usable models."""
-    nodes = nodes_by_size(models, summary)
+    nodes = count_nodes_by_size(models, summary)
     if nodes is None:
         return None
-    return min(MAX_INT32, sum(count * _count_node_room(size, request) for size, count in nodes))
+    return min(
+        MAX_INT32, sum(count * _count_replicas_on_node(size, request) for size, count in nodes)
+    )
 
 
-def nodes_by_size(
+def count_nodes_by_size(
     models: Sequence[objects.ResourceModel], summary: objects.ResourceSummary
 ) -> list[tuple[dict[str, wire.Quantity], int]] | None:
     """Return the least size of each grade, and how many nodes have it; smallest grade first.
@@ -162,16 +169,20 @@ def nodes_by_size(
     return [(sizes[grade], nodes[grade]) for grade in sorted(sizes)]
 
 
-def _count_node_room(size: Mapping[str, wire.Quantity], request: objects.ResourceList) -> int:
+def _count_replicas_on_node(
+    size: Mapping[str, wire.Quantity], request: objects.ResourceList
+) -> int:
     room = PODS_PER_NODE
     for resource, asked in request.items():
-        wanted = convert_amount(resource, asked)
-        if wanted > 0 and counts_on_nodes(resource):
-            room = min(room, max(0, convert_amount(resource, size.get(resource, 0))) // wanted)
+        wanted = convert_resource_amount(resource, asked)
+        if wanted > 0 and is_counted_on_nodes(resource):
+            room = min(
+                room, max(0, convert_resource_amount(resource, size.get(resource, 0))) // wanted
+            )
     return room
 
 
-def counts_on_nodes(resource: str) -> bool:
+def is_counted_on_nodes(resource: str) -> bool:
     """Return whether the simulated nodes know the resource: natively, or as a scalar one."""
     return (
         resource in _NATIVE
@@ -180,6 +191,10 @@ def counts_on_nodes(resource: str) -> bool:
     )
 
 
-def convert_amount(resource: str, amount: wire.Quantity) -> int:
+def convert_resource_amount(resource: str, amount: wire.Quantity) -> int:
     """Return an amount of a resource: CPU in milli, all else in whole units, rounded up."""
-    return quantity.milli_value(amount) if resource == _CPU else quantity.value(amount)
+    return (
+        quantity.parse_milli_units(amount)
+        if resource == _CPU
+        else quantity.parse_whole_units(amount)
+    )

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _ONE_CLUSTER = ("cluster", 1, 1)
 
 
-def is_placed_whole(spec: objects.BindingSpec) -> bool:
+def is_placed_in_one_cluster(spec: objects.BindingSpec) -> bool:
     """Return whether the binding has components that its placement wants in exactly one cluster."""
     if not spec.components or spec.placement is None:
         return False
@@ -39,7 +39,7 @@ def is_placed_whole(spec: objects.BindingSpec) -> bool:
     )
 
 
-def count_set_rooms(
+def count_available_sets(
     spec: objects.BindingSpec,
     clusters: snapshot.ControlPlaneSnapshot,
     feasible: Sequence[int] = (),
@@ -51,14 +51,14 @@ def count_set_rooms(
     Raises:
         Unanswered: estimators are to be asked first.
     """
-    if not is_placed_whole(spec):
-        return capacity.count_rooms(spec, clusters, feasible, with_models=with_models)
+    if not is_placed_in_one_cluster(spec):
+        return capacity.count_available_replicas(spec, clusters, feasible, with_models=with_models)
     key = msgspec.json.encode(spec.components, order="sorted")
     rooms: capacity.Room = clusters.memoize(
         ("sets", key, with_models),
         lambda: [_count_cluster_sets(c, spec.components, with_models) for c in clusters.clusters],
     )
-    return capacity.limit_by_estimates(rooms, spec, clusters, feasible, counts_sets=True)
+    return capacity.limit_by_estimators(rooms, spec, clusters, feasible, counts_sets=True)
 
 
 def _count_cluster_sets(
@@ -69,22 +69,26 @@ def _count_cluster_sets(
     summary = cluster.status.resource_summary
     if summary is None:
         return 0
-    pods = math.ceil(capacity.compute_available(summary, capacity.PODS) or 0)
+    pods = math.ceil(capacity.compute_available_amount(summary, capacity.PODS) or 0)
     if pods <= 0:
         return 0
     of_set = sum(each.replicas for each in components)
     if of_set <= 0:
-        return objects.int32(pods)
-    sets = objects.int32(pods // of_set)
+        return objects.wrap_int32(pods)
+    sets = objects.wrap_int32(pods // of_set)
     for resource, asked in _sum_set_requests(components).items():
         if asked <= 0:
             continue
-        left = capacity.compute_available(summary, resource)
-        amount = 0 if left is None else _convert_to_unit(summary.allocatable[resource], left)
+        left = capacity.compute_available_amount(summary, resource)
+        amount = (
+            0 if left is None else _convert_to_written_unit(summary.allocatable[resource], left)
+        )
         if amount <= 0:
             return 0
-        sets = min(sets, objects.int32(amount // asked))
-    nodes = capacity.nodes_by_size(cluster.spec.resource_models, summary) if with_models else None
+        sets = min(sets, objects.wrap_int32(amount // asked))
+    nodes = (
+        capacity.count_nodes_by_size(cluster.spec.resource_models, summary) if with_models else None
+    )
     return sets if nodes is None else _count_sets_on_nodes(nodes, components, sets)
 
 
@@ -93,12 +97,12 @@ def _sum_set_requests(components: Sequence[objects.Component]) -> dict[str, int]
     for each in components:
         if each.replica_requirements is not None:
             for resource, asked in each.replica_requirements.resource_request.items():
-                amount = _convert_to_unit(asked, quantity.parse(str(asked)))
+                amount = _convert_to_written_unit(asked, quantity.parse_quantity(str(asked)))
                 total[resource] += amount * each.replicas
     return total
 
 
-def _convert_to_unit(written: wire.Quantity, amount: Fraction) -> int:
+def _convert_to_written_unit(written: wire.Quantity, amount: Fraction) -> int:
     """Return an amount in milli, or in whole units where the text has a binary suffix.
 
     So Karmada compares unlike units where one side has such a suffix and the other has none.
@@ -106,12 +110,14 @@ def _convert_to_unit(written: wire.Quantity, amount: Fraction) -> int:
     return math.ceil(amount * (1 if str(written).endswith("i") else 1000))
 
 
-class _Node:
+class _ModelNode:
     """A node of a resource model, with what is left of it."""
 
     def __init__(self, size: dict[str, wire.Quantity]) -> None:
         self.pods = capacity.PODS_PER_NODE
-        self.left = {name: capacity.convert_amount(name, amount) for name, amount in size.items()}
+        self.left = {
+            name: capacity.convert_resource_amount(name, amount) for name, amount in size.items()
+        }
 
     def fit_replicas(self, wanted: dict[str, int], replicas: int) -> int:
         """Take as many replicas as fit, and return how many."""
@@ -132,8 +138,8 @@ def _count_sets_on_nodes(
     limit: int,
 ) -> int:
     """Return how many sets fit when each replica goes to the first node that takes it."""
-    standing = [_Node(size) for size, count in nodes for _ in range(count)]
-    asked = [(_convert_requests(each), each.replicas) for each in components]
+    standing = [_ModelNode(size) for size, count in nodes for _ in range(count)]
+    asked = [(_convert_component_requests(each), each.replicas) for each in components]
     for number in range(limit):
         for wanted, replicas in asked:
             missing = replicas
@@ -146,12 +152,14 @@ def _count_sets_on_nodes(
     return limit
 
 
-def _convert_requests(component: objects.Component) -> dict[str, int]:
+def _convert_component_requests(component: objects.Component) -> dict[str, int]:
     requirements = component.replica_requirements
     request = {} if requirements is None else requirements.resource_request
-    amounts = {name: capacity.convert_amount(name, asked) for name, asked in request.items()}
+    amounts = {
+        name: capacity.convert_resource_amount(name, asked) for name, asked in request.items()
+    }
     return {
         name: amount
         for name, amount in amounts.items()
-        if amount > 0 and capacity.counts_on_nodes(name)
+        if amount > 0 and capacity.is_counted_on_nodes(name)
     }

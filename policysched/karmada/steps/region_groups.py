@@ -45,10 +45,13 @@ def group_by_region(
     for candidate in found:
         if candidate.cluster.spec.region:
             members.setdefault(candidate.cluster.spec.region, []).append(candidate)
-    return [CandidateRegion(name, of, _weight(of, spec, placement)) for name, of in members.items()]
+    return [
+        CandidateRegion(name, of, _weigh_region(of, spec, placement))
+        for name, of in members.items()
+    ]
 
 
-def find_constraint(placement: objects.Placement, field: str) -> objects.SpreadConstraint:
+def find_spread_constraint(placement: objects.Placement, field: str) -> objects.SpreadConstraint:
     """Return the last constraint on the field; without one, one that asks for 0 groups."""
     for found in reversed(placement.spread_constraints):
         if found.spread_by_field == field:
@@ -56,7 +59,7 @@ def find_constraint(placement: objects.Placement, field: str) -> objects.SpreadC
     return objects.SpreadConstraint()
 
 
-def _weight(
+def _weigh_region(
     members: Sequence[candidates.CandidateCluster],
     spec: objects.BindingSpec,
     placement: objects.Placement,
@@ -64,8 +67,8 @@ def _weight(
     if placement.scheduling_type == objects.DUPLICATED:
         fitting = [m.score for m in members if m.available >= spec.replicas]
         return len(fitting) * _UNIT + sum(fitting) // len(fitting) if fitting else 0
-    min_regions = find_constraint(placement, "region").min_groups
-    min_clusters = max(find_constraint(placement, "cluster").min_groups, min_regions)
+    min_regions = find_spread_constraint(placement, "region").min_groups
+    min_clusters = max(find_spread_constraint(placement, "cluster").min_groups, min_regions)
     # Karmada divides by zero here and arrives at 0; a policy's webhook admits no 0.
     wanted = math.ceil(spec.replicas / min_regions) if min_regions else 0
     room = score = count = 0
@@ -92,7 +95,7 @@ def choose_regions(
     ordered = sorted(regions, key=lambda region: (len(region.members), *region.rank))
     paths = [
         sorted(path, key=lambda r: r.rank)
-        for path in _iterate_combinations(ordered, fewest, most, clusters)
+        for path in _iterate_region_combinations(ordered, fewest, most, clusters)
     ]
     if not paths:
         return []
@@ -105,7 +108,7 @@ def choose_regions(
     return best
 
 
-def _iterate_combinations(
+def _iterate_region_combinations(
     ordered: Sequence[CandidateRegion], fewest: int, most: int, clusters: int
 ) -> Iterator[tuple[CandidateRegion, ...]]:
     """Yield combinations that suffice, shortest of their beginning, in the order found."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def divide_within_room(
+def divide_seats_within_capacity(
     seats: int, votes: Mapping[str, int], rooms: Mapping[str, int], uid: str
 ) -> dict[str, int]:
     """Return seats in proportion to votes, as many as there is room for at each, by name.
@@ -26,7 +26,7 @@ def divide_within_room(
     given = dict.fromkeys(sorted(votes), 0)
     open_votes = {name: count for name, count in votes.items() if count > 0 and rooms[name] > 0}
     while seats and open_votes:
-        share = webster.divide(seats, open_votes, uid)
+        share = webster.divide_seats(seats, open_votes, uid)
         full = {name for name, count in share.items() if count >= rooms[name]}
         for name in full or share:
             given[name] = min(share[name], rooms[name])
@@ -34,6 +34,6 @@ def divide_within_room(
             del open_votes[name]
     left = {name: rooms[name] - given[name] for name in given if rooms[name] > given[name]}
     if seats and left:
-        for name, count in divide_within_room(seats, left, left, uid).items():
+        for name, count in divide_seats_within_capacity(seats, left, left, uid).items():
             given[name] += count
     return given

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Selection: TypeAlias = "Sequence[candidates.CandidateCluster] | errors.PlacementFailure"
 
 
-def select(
+def select_clusters_for_binding(
     found: Sequence[candidates.CandidateCluster],
     spec: objects.BindingSpec,
     placement: objects.Placement,
@@ -30,7 +30,7 @@ def select(
     `needed` is what they have to have room for together; see `Algorithm.needed`.
     """
     ranked = sorted(found, key=lambda candidate: candidate.rank)
-    if not placement.spread_constraints or ignores_constraints(placement.replica_scheduling):
+    if not placement.spread_constraints or ignores_spread_constraints(placement.replica_scheduling):
         return ranked
     fields = {constraint.spread_by_field for constraint in placement.spread_constraints}
     if "region" in fields:
@@ -40,7 +40,7 @@ def select(
     return errors.PlacementFailure("other", "just support cluster and region spread constraint")
 
 
-def ignores_constraints(strategy: objects.ReplicaScheduling | None) -> bool:
+def ignores_spread_constraints(strategy: objects.ReplicaScheduling | None) -> bool:
     """Return whether replicas are divided by weights that are written down."""
     if strategy is None or strategy.replica_scheduling_type != objects.DIVIDED:
         return False
@@ -53,7 +53,7 @@ def ignores_constraints(strategy: objects.ReplicaScheduling | None) -> bool:
 def _select_by_cluster(
     ranked: Sequence[candidates.CandidateCluster], placement: objects.Placement, needed: int
 ) -> Selection:
-    constraint = region_groups.find_constraint(placement, "cluster")
+    constraint = region_groups.find_spread_constraint(placement, "cluster")
     if len(ranked) < constraint.min_groups:
         return errors.PlacementFailure(
             "other", "the number of feasible clusters is less than spreadConstraint.MinGroups"
@@ -61,13 +61,13 @@ def _select_by_cluster(
     count = min(len(ranked), constraint.max_groups)
     if placement.scheduling_type == objects.DUPLICATED:
         return ranked[:count]
-    chosen = _exchange_for_room(ranked, count, needed)
+    chosen = _exchange_for_roomier_clusters(ranked, count, needed)
     return chosen or errors.PlacementFailure(
         "other", f"no enough resource when selecting {count} clusters"
     )
 
 
-def _exchange_for_room(
+def _exchange_for_roomier_clusters(
     ranked: Sequence[candidates.CandidateCluster], count: int, needed: int
 ) -> Sequence[candidates.CandidateCluster]:
     """Return the best clusters, the worst of them exchanged for roomier ones until all fits.
@@ -89,8 +89,8 @@ def _select_by_region(
     spec: objects.BindingSpec,
     placement: objects.Placement,
 ) -> Selection:
-    wanted = region_groups.find_constraint(placement, "region")
-    clusters = region_groups.find_constraint(placement, "cluster")
+    wanted = region_groups.find_spread_constraint(placement, "region")
+    clusters = region_groups.find_spread_constraint(placement, "cluster")
     regions = region_groups.group_by_region(ranked, spec, placement)
     if len(regions) < wanted.min_groups:
         return errors.PlacementFailure(

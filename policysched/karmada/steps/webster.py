@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _FNV_OFFSET, _FNV_PRIME = 0x811C9DC5, 0x01000193
 
 
-def divide(seats: int, votes: Mapping[str, int], uid: str) -> dict[str, int]:
+def divide_seats(seats: int, votes: Mapping[str, int], uid: str) -> dict[str, int]:
     """Return the seats of each party, by name in ascending order.
 
     Args:
@@ -27,7 +27,7 @@ def divide(seats: int, votes: Mapping[str, int], uid: str) -> dict[str, int]:
         uid: of the resource; its hash says which name wins a tie.
     """
     given = _compute_sure_seats(seats, votes)
-    names = sorted(votes, reverse=is_odd(uid))
+    names = sorted(votes, reverse=has_odd_hash(uid))
     # Popped first: the greatest priority, then the fewest seats, then the first name.
     heap = [
         (-votes[name] / (2 * given[name] + 1), given[name], place, name)
@@ -58,7 +58,7 @@ def _compute_sure_seats(seats: int, votes: Mapping[str, int]) -> dict[str, int]:
     }
 
 
-def is_odd(uid: str) -> bool:
+def has_odd_hash(uid: str) -> bool:
     """Return whether FNV-1a of the uid is odd; an empty one counts as even."""
     digest = _FNV_OFFSET
     for byte in uid.encode():

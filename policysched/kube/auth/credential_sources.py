@@ -90,7 +90,7 @@ class KubeconfigLoader(kube_config.KubeConfigLoader):
             self.token = f"Bearer {status['token']}"
         self.exec_certificate = str(status.get("clientCertificateData", "")).encode()
         self.exec_key = str(status.get("clientKeyData", "")).encode()
-        self._exec_expires_at = _time(status.get("expirationTimestamp"))
+        self._exec_expires_at = _parse_expiry(status.get("expirationTimestamp"))
         self._has_exec_credential = True
         return True
 
@@ -98,7 +98,7 @@ class KubeconfigLoader(kube_config.KubeConfigLoader):
         """Renew the ID token if that is due, and return the header's value, as the original."""
         settings = self._user["auth-provider"]["config"]
         try:
-            await oidc.renew(settings.value, self._clock.now())
+            await oidc.renew_id_token(settings.value, self._clock.now())
         except errors.CredentialError as error:
             raise errors.CredentialError(f"{self._where}: {error}") from error
         self.token = f"Bearer {settings['id-token']}"
@@ -156,11 +156,13 @@ class KubeconfigSource:
             self._loader.forget_exec_credential()
         try:
             await self._loader.load_credential()
-            return self.current()
+            return self.make_current_credential()
         except SPOILED as error:
-            raise errors.CredentialError(f"{self._where}: {safe_text(error)}") from None
+            raise errors.CredentialError(
+                f"{self._where}: {describe_without_secrets(error)}"
+            ) from None
 
-    def current(self) -> credentials.Credential:
+    def make_current_credential(self) -> credentials.Credential:
         """Return what the loader holds now.
 
         Raises:
@@ -169,7 +171,7 @@ class KubeconfigSource:
         token = str(getattr(self._loader, "token", ""))
         self._read_certificate()
         return credentials.Credential(
-            authorization=credentials.authorization_header(token, self._where),
+            authorization=credentials.make_authorization_header(token, self._where),
             certificate=self._certificate,
             key=self._key,
         )
@@ -214,10 +216,12 @@ class ServiceAccountSource:
             raise errors.KubeconfigError(where, "cannot be read") from error
         if not token:
             raise errors.KubeconfigError(where, "holds no token")
-        return credentials.Credential(credentials.authorization_header(f"Bearer {token}", where))
+        return credentials.Credential(
+            credentials.make_authorization_header(f"Bearer {token}", where)
+        )
 
 
-def safe_text(error: Exception) -> str:
+def describe_without_secrets(error: Exception) -> str:
     """Return the part of a foreign message that cannot quote a user's entry.
 
     `kubernetes.aio` names an entry by its path and its whole content, token included.
@@ -232,7 +236,7 @@ def safe_text(error: Exception) -> str:
     return text.removesuffix(".").strip() or "not a kubeconfig"
 
 
-def _time(text: str | None) -> datetime.datetime | None:
+def _parse_expiry(text: str | None) -> datetime.datetime | None:
     if not text:
         return None
     time = datetime.datetime.fromisoformat(text)

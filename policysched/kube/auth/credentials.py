@@ -89,7 +89,7 @@ class Credentials:
         self._current = Credential()
         self._lock = asyncio.Lock()
         self._replaceable_at_seconds = clock.monotonic_seconds()
-        self._use(first)
+        self._use_credential(first)
         self._due_at_seconds = clock.monotonic_seconds() + RENEW_SECONDS
 
     def __repr__(self) -> str:
@@ -105,12 +105,12 @@ class Credentials:
         """Return whether the credential should be loaded again."""
         return self._clock.monotonic_seconds() >= self._due_at_seconds
 
-    async def renew(self) -> None:
+    async def renew_credential(self) -> None:
         """Load the credential again; from that moment on it is not due."""
         async with self._lock:
-            await self._load(is_rejected=False)
+            await self._load_credential(is_rejected=False)
 
-    async def replace(self, rejected: str) -> bool:
+    async def replace_rejected(self, rejected: str) -> bool:
         """Load another credential after the server refused one.
 
         Args:
@@ -126,17 +126,17 @@ class Credentials:
                 return False
             self._replaceable_at_seconds = self._clock.monotonic_seconds() + REPLACE_SECONDS
             generation = self.certificate_generation
-            await self._load(is_rejected=True)
+            await self._load_credential(is_rejected=True)
             return rejected != self.authorization or generation != self.certificate_generation
 
-    async def _load(self, *, is_rejected: bool) -> None:
+    async def _load_credential(self, *, is_rejected: bool) -> None:
         self._due_at_seconds = self._clock.monotonic_seconds() + RENEW_SECONDS
         try:
-            self._use(await self._source.load(is_rejected=is_rejected))
+            self._use_credential(await self._source.load(is_rejected=is_rejected))
         except base_errors.PolicySchedError as error:
             _logger.warning("keeping the old credential, it could not be renewed: %s", error)
 
-    def _use(self, credential: Credential) -> None:
+    def _use_credential(self, credential: Credential) -> None:
         pair = (credential.certificate, credential.key)
         if credential.certificate and pair != (self._current.certificate, self._current.key):
             self._load_certificate(credential)
@@ -162,7 +162,7 @@ class Credentials:
                 ) from error
 
 
-def authorization_header(token: str, where: str) -> str:
+def make_authorization_header(token: str, where: str) -> str:
     """Return `token`, already with its scheme, in the form that may stand in a header.
 
     Raises:

@@ -48,7 +48,7 @@ class _ContextEntry(msgspec.Struct):
     context: dict[str, Any]
 
 
-class _Shape(msgspec.Struct):
+class _KubeconfigShape(msgspec.Struct):
     """What `kubernetes.aio` takes for granted, and quotes the content of where it is not so."""
 
     clusters: list[_ClusterEntry] | None
@@ -88,7 +88,7 @@ class ServiceAccountFiles:
     namespace: pathlib.Path = pathlib.Path(_SERVICE_NAMESPACE_FILENAME)
 
 
-async def load(
+async def load_api_client_config(
     path: str | None,
     context: str | None,
     clock: clocks.Clock,
@@ -112,7 +112,7 @@ async def load(
     if environ.get(incluster_config.SERVICE_HOST_ENV_NAME):
         return await load_in_cluster(clock, environ)
     home = pathlib.Path.home() / ".kube" / "config"
-    if _exists(home):
+    if _path_exists(home):
         return await from_files(str(home), context, clock)
     raise errors.KubeconfigError(
         "kubeconfig",
@@ -128,18 +128,20 @@ async def from_files(paths: str, context: str | None, clock: clocks.Clock) -> Ap
         KubeconfigError: a file, the context, or a certificate cannot be used.
         CredentialError: a credential plugin or identity provider failed.
     """
-    for path in _existing(paths):
-        _check_file(path)
-    loader = _loader(paths, context, clock)
+    for path in _list_existing_paths(paths):
+        _check_readable_file(path)
+    loader = _make_loader(paths, context, clock)
     source = credential_sources.KubeconfigSource(loader, paths)
     await source.load(is_rejected=False)
     try:
         loader.load_cluster()
-        server = _server(loader, paths)
-        trust = _trust(loader, paths) if server.startswith("https:") else None
-        first = source.current()
+        server = _get_server_url(loader, paths)
+        trust = _make_ssl_context(loader, paths) if server.startswith("https:") else None
+        first = source.make_current_credential()
     except _SPOILED as error:
-        raise errors.KubeconfigError(paths, credential_sources.safe_text(error)) from None
+        raise errors.KubeconfigError(
+            paths, credential_sources.describe_without_secrets(error)
+        ) from None
     finally:
         kube_config._cleanup_temp_files()  # noqa: SLF001 - else embedded keys lie in files until the process ends
     return ApiClientConfig(
@@ -147,7 +149,7 @@ async def from_files(paths: str, context: str | None, clock: clocks.Clock) -> Ap
         ssl_context=trust,
         credentials=credentials.Credentials(source, first, clock, trust),
         server_hostname=getattr(loader, "tls_server_name", None),
-        proxy=_proxy(loader, paths, server),
+        proxy=_choose_proxy(loader, paths, server),
         namespace=loader.current_context["context"].get("namespace") or "default",
     )
 
@@ -173,27 +175,29 @@ async def load_in_cluster(
     except ssl.SSLError as error:
         raise errors.KubeconfigError(str(files.certificate), "no PEM certificate") from error
     except (OSError, ValueError, config_exception.ConfigException) as error:
-        raise errors.KubeconfigError(_IN_CLUSTER, credential_sources.safe_text(error)) from error
-    _relax(trust)
+        raise errors.KubeconfigError(
+            _IN_CLUSTER, credential_sources.describe_without_secrets(error)
+        ) from error
+    _relax_key_identifiers(trust)
     return ApiClientConfig(
         server=loader.host,
         ssl_context=trust,
         credentials=credentials.Credentials(source, first, clock),
-        own_namespace=_own_namespace(files.namespace),
+        own_namespace=_read_own_namespace(files.namespace),
     )
 
 
-def _own_namespace(file: pathlib.Path) -> str:
+def _read_own_namespace(file: pathlib.Path) -> str:
     try:
         return file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):  # a service account may be mounted without it
         return ""
 
 
-def _existing(paths: str) -> list[pathlib.Path]:
+def _list_existing_paths(paths: str) -> list[pathlib.Path]:
     """Return the files that exist; of several, missing ones are passed over as kubectl does."""
     named = [pathlib.Path(path).expanduser() for path in paths.split(os.pathsep) if path]
-    found = [path for path in named if _exists(path)]
+    found = [path for path in named if _path_exists(path)]
     if not found:
         raise errors.KubeconfigError(
             paths, "no such file", help="name a kubeconfig with --kubeconfig or KUBECONFIG"
@@ -201,14 +205,14 @@ def _existing(paths: str) -> list[pathlib.Path]:
     return found
 
 
-def _exists(path: pathlib.Path) -> bool:
+def _path_exists(path: pathlib.Path) -> bool:
     try:
         return path.exists()
     except OSError as error:  # a folder on the way that may not be entered
         raise errors.KubeconfigError(str(path), f"cannot be read: {error.strerror}") from error
 
 
-def _check_file(path: pathlib.Path) -> None:
+def _check_readable_file(path: pathlib.Path) -> None:
     where = str(path)
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -220,28 +224,30 @@ def _check_file(path: pathlib.Path) -> None:
     except (yaml.YAMLError, ValueError, RecursionError):  # PyYAML recurses, and makes numbers
         raise errors.KubeconfigError(where, "not YAML") from None
     try:
-        msgspec.convert(content, _Shape)
+        msgspec.convert(content, _KubeconfigShape)
     except msgspec.ValidationError as error:  # it names types and places, not values
         raise errors.KubeconfigError(where, f"not a kubeconfig: {error}") from None
 
 
-def _loader(
+def _make_loader(
     paths: str, context: str | None, clock: clocks.Clock
 ) -> credential_sources.KubeconfigLoader:
     """Return the loader of an existing context whose cluster and user exist."""
     try:
         merged = kube_config.KubeConfigMerger(paths).config
         content = merged.value
-        _check_context(paths, content, context or content.get("current-context"))
+        _check_context_entries(paths, content, context or content.get("current-context"))
         loader = credential_sources.KubeconfigLoader(merged, clock, context=context, where=paths)
     except _SPOILED as error:
-        raise errors.KubeconfigError(paths, credential_sources.safe_text(error)) from None
+        raise errors.KubeconfigError(
+            paths, credential_sources.describe_without_secrets(error)
+        ) from None
     if loader.is_impersonating:
         raise errors.KubeconfigError(paths, "impersonation (`as`) is not supported")
     return loader
 
 
-def _check_context(where: str, content: Mapping[str, Any], name: str | None) -> None:
+def _check_context_entries(where: str, content: Mapping[str, Any], name: str | None) -> None:
     contexts = {entry["name"]: entry["context"] for entry in content["contexts"]}
     known = ", ".join(f"`{one}`" for one in sorted(contexts)) or "none"
     if not name:
@@ -260,9 +266,12 @@ def _check_context(where: str, content: Mapping[str, Any], name: str | None) -> 
             )
 
 
-def _server(loader: credential_sources.KubeconfigLoader, where: str) -> str:
+def _get_server_url(loader: credential_sources.KubeconfigLoader, where: str) -> str:
     server = str(getattr(loader, "host", ""))
-    if not server.startswith(("https://", "http://")) or server_urls.split(server) is None:
+    if (
+        not server.startswith(("https://", "http://"))
+        or server_urls.split_server_url(server) is None
+    ):
         raise errors.KubeconfigError(
             where,
             f"{server_urls.quote_url(server)} is not the address of a server",
@@ -271,11 +280,13 @@ def _server(loader: credential_sources.KubeconfigLoader, where: str) -> str:
     return server
 
 
-def _proxy(loader: credential_sources.KubeconfigLoader, where: str, server: str) -> str | None:
+def _choose_proxy(
+    loader: credential_sources.KubeconfigLoader, where: str, server: str
+) -> str | None:
     """Return the proxy of the cluster's entry or of the environment, which may hold a password."""
     own: str | None = getattr(loader, "proxy", None)
-    proxy = own or _proxy_of_environment(server)
-    if proxy is not None and server_urls.split(proxy) is None:
+    proxy = own or _find_environment_proxy(server)
+    if proxy is not None and server_urls.split_server_url(proxy) is None:
         place, name = (where, "`proxy-url`") if own else ("environment", "the proxy")
         raise errors.KubeconfigError(
             place, f"{name} is not the address of a proxy", help="http://HOST:PORT"
@@ -283,7 +294,7 @@ def _proxy(loader: credential_sources.KubeconfigLoader, where: str, server: str)
     return proxy
 
 
-def _trust(loader: credential_sources.KubeconfigLoader, where: str) -> ssl.SSLContext:
+def _make_ssl_context(loader: credential_sources.KubeconfigLoader, where: str) -> ssl.SSLContext:
     """Return the trust that the cluster's entry asks for, without a client certificate."""
     try:
         context = ssl.create_default_context(cafile=loader.ssl_ca_cert)
@@ -294,11 +305,11 @@ def _trust(loader: credential_sources.KubeconfigLoader, where: str) -> ssl.SSLCo
     if not getattr(loader, "verify_ssl", True):  # insecure-skip-tls-verify
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-    _relax(context)
+    _relax_key_identifiers(context)
     return context
 
 
-def _relax(context: ssl.SSLContext) -> None:
+def _relax_key_identifiers(context: ssl.SSLContext) -> None:
     """Accept authorities without key identifiers, as Go does and clusters have them.
 
     Python 3.13 refuses them by default (`ssl.create_default_context`).
@@ -306,7 +317,7 @@ def _relax(context: ssl.SSLContext) -> None:
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
 
 
-def _proxy_of_environment(server: str) -> str | None:
+def _find_environment_proxy(server: str) -> str | None:
     """Return the proxy that HTTPS_PROXY and NO_PROXY name; never one for this machine itself."""
     url = urllib.parse.urlsplit(server)
     host = url.hostname or ""

@@ -25,20 +25,20 @@ EXPIRY_MARGIN = datetime.timedelta(minutes=2)
 TIMEOUT_SECONDS = 30.0
 
 
-class _Claims(msgspec.Struct):
+class _IdTokenClaims(msgspec.Struct):
     exp: float = 0.0
 
 
-class _Provider(msgspec.Struct):
+class _OidcProvider(msgspec.Struct):
     token_endpoint: str
 
 
-class _Tokens(msgspec.Struct):
+class _TokenResponse(msgspec.Struct):
     id_token: str
     refresh_token: str = ""
 
 
-async def renew(config: MutableMapping[str, str], now: datetime.datetime) -> None:
+async def renew_id_token(config: MutableMapping[str, str], now: datetime.datetime) -> None:
     """Put a valid `id-token` (and the newest `refresh-token`) into `config`, if it has none.
 
     Args:
@@ -49,16 +49,16 @@ async def renew(config: MutableMapping[str, str], now: datetime.datetime) -> Non
         CredentialError: the provider refused or did not answer, or there is no refresh token.
     """
     id_token = config.get("id-token", "")
-    if id_token and now < _expiry(id_token) - EXPIRY_MARGIN:
+    if id_token and now < _read_token_expiry(id_token) - EXPIRY_MARGIN:
         return
     if "refresh-token" not in config:
         raise errors.CredentialError("the oidc id-token has expired, there is no refresh-token")
-    connector = aiohttp.TCPConnector(ssl=_trust(config))
+    connector = aiohttp.TCPConnector(ssl=_make_ssl_context(config))
     async with aiohttp.ClientSession(
         connector=connector, timeout=aiohttp.ClientTimeout(TIMEOUT_SECONDS), trust_env=True
     ) as session:
         try:
-            tokens = await _exchange(session, config)
+            tokens = await _exchange_refresh_token(session, config)
         except aiohttp.ClientResponseError as error:
             raise errors.CredentialError(
                 f"the identity provider refused: {error.status} {error.message}"
@@ -75,12 +75,14 @@ async def renew(config: MutableMapping[str, str], now: datetime.datetime) -> Non
     config["refresh-token"] = tokens.refresh_token or config["refresh-token"]
 
 
-async def _exchange(session: aiohttp.ClientSession, config: MutableMapping[str, str]) -> _Tokens:
+async def _exchange_refresh_token(
+    session: aiohttp.ClientSession, config: MutableMapping[str, str]
+) -> _TokenResponse:
     """Exchange the refresh token (OpenID Connect Core 1.0, section 12)."""
     issuer = config["idp-issuer-url"].rstrip("/")
     async with session.get(f"{issuer}/.well-known/openid-configuration") as answer:
         answer.raise_for_status()
-        provider = msgspec.json.decode(await answer.read(), type=_Provider)
+        provider = msgspec.json.decode(await answer.read(), type=_OidcProvider)
     client = f"{config['client-id']}:{config.get('client-secret', '')}"
     async with session.post(
         provider.token_endpoint,
@@ -89,17 +91,17 @@ async def _exchange(session: aiohttp.ClientSession, config: MutableMapping[str, 
         allow_redirects=False,
     ) as answer:
         answer.raise_for_status()
-        return msgspec.json.decode(await answer.read(), type=_Tokens)
+        return msgspec.json.decode(await answer.read(), type=_TokenResponse)
 
 
-def _expiry(id_token: str) -> datetime.datetime:
+def _read_token_expiry(id_token: str) -> datetime.datetime:
     """Return when a JWT expires; far in the future where it does not say."""
     parts = id_token.split(".")
     if len(parts) != 3:  # noqa: PLR2004 - header, claims, signature (RFC 7519)
         raise errors.CredentialError("the oidc id-token is not a JSON web token")
     try:
         padded = parts[1] + "=" * (-len(parts[1]) % 4)
-        claims = msgspec.json.decode(base64.urlsafe_b64decode(padded), type=_Claims)
+        claims = msgspec.json.decode(base64.urlsafe_b64decode(padded), type=_IdTokenClaims)
     except (ValueError, *wire.UNREADABLE):
         raise errors.CredentialError("the oidc id-token is not a JSON web token") from None
     if not claims.exp:
@@ -107,7 +109,7 @@ def _expiry(id_token: str) -> datetime.datetime:
     return datetime.datetime.fromtimestamp(claims.exp, datetime.UTC)
 
 
-def _trust(config: MutableMapping[str, str]) -> ssl.SSLContext:
+def _make_ssl_context(config: MutableMapping[str, str]) -> ssl.SSLContext:
     data = config.get("idp-certificate-authority-data")
     try:
         return ssl.create_default_context(

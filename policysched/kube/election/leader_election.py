@@ -86,7 +86,7 @@ class LeaderCandidate:
         """Who led when the lease was last seen, "" for nobody."""
         return self._stored.record.holder if self._stored is not None else ""
 
-    def observe(self, stored: lease.StoredLease | None) -> None:
+    def observe_lease(self, stored: lease.StoredLease | None) -> None:
         """Take in the newest state of the lease."""
         if stored is None or self._stored is None or stored.record != self._stored.record:
             self._seen_at_seconds = self.clock.monotonic_seconds()
@@ -94,9 +94,9 @@ class LeaderCandidate:
         if self.holder != self.identity:
             self._renewed_at_seconds = None
 
-    def build_record(self) -> lease.LeaderElectionRecord | None:
+    def build_acquisition_record(self) -> lease.LeaderElectionRecord | None:
         """Return what to write in order to lead, None while another one leads."""
-        now = lease.time_text(self.clock.now())
+        now = lease.format_micro_time(self.clock.now())
         duration_seconds = math.ceil(self.times.lease_duration_seconds)  # longer is safe
         mine = lease.LeaderElectionRecord(self.identity, duration_seconds, now, now)
         if self._stored is None:
@@ -104,15 +104,15 @@ class LeaderCandidate:
         record = self._stored.record
         if record.holder == self.identity:
             acquired_at, transitions = record.acquired_at, record.transitions
-        elif self._is_free(record):
+        elif self._is_lease_free(record):
             acquired_at, transitions = now, record.transitions + 1
         else:
             return None
         return dataclasses.replace(mine, acquired_at=acquired_at, transitions=transitions)
 
-    def note_written(self, stored: lease.StoredLease, sent_at_seconds: float) -> None:
+    def note_written_lease(self, stored: lease.StoredLease, sent_at_seconds: float) -> None:
         """Take in the answer to a write that made us the leader, or keeps us that."""
-        self.observe(stored)
+        self.observe_lease(stored)
         self._renewed_at_seconds = sent_at_seconds
 
     def step_down(self) -> None:
@@ -123,23 +123,23 @@ class LeaderCandidate:
         """Return what releases the lease, None where it is not ours to release."""
         if self._stored is None or self.holder != self.identity:
             return None
-        now = lease.time_text(self.clock.now())
+        now = lease.format_micro_time(self.clock.now())
         return lease.LeaderElectionRecord("", 1, now, now, self._stored.record.transitions)
 
-    def begin_until_seconds(self) -> float | None:
+    def get_write_deadline(self) -> float | None:
         """Return until when writes may begin (monotonic clock), None for one who does not lead."""
         if self._renewed_at_seconds is None:
             return None
         return self._renewed_at_seconds + self.times.renew_deadline_seconds
 
-    def seconds_left(self) -> float:
+    def compute_leading_seconds_left(self) -> float:
         """Return how long this process still leads, 0 where it does not."""
-        until_seconds = self.begin_until_seconds()
+        until_seconds = self.get_write_deadline()
         if until_seconds is None:
             return 0.0
         return max(0.0, until_seconds - self.clock.monotonic_seconds())
 
-    def overdue_seconds(self) -> float:
+    def compute_overdue_seconds(self) -> float:
         """Return how long ago the lease of one who still thinks it leads ran out for others.
 
         `LeaderElector.Check` of client-go; more than a moment means that nobody looks any more.
@@ -149,7 +149,7 @@ class LeaderCandidate:
         free_at_seconds = self._renewed_at_seconds + self.times.lease_duration_seconds
         return max(0.0, self.clock.monotonic_seconds() - free_at_seconds)
 
-    def _is_free(self, record: lease.LeaderElectionRecord) -> bool:
+    def _is_lease_free(self, record: lease.LeaderElectionRecord) -> bool:
         if not record.holder:
             return True
         # A lease of no duration was made by hand: treat it like one of ours.
@@ -217,15 +217,15 @@ class LeaseElector:
     @property
     def is_leading(self) -> bool:
         """Whether this process may write now."""
-        return self._candidate.seconds_left() > 0
+        return self._candidate.compute_leading_seconds_left() > 0
 
     def overdue_seconds(self) -> float:
         """Return how long ago this process should have noticed that it lost the lease."""
-        return self._candidate.overdue_seconds()
+        return self._candidate.compute_overdue_seconds()
 
     async def acquire(self) -> None:
         """Return once this process leads."""
-        while not await self._attempt():
+        while not await self._try_to_lead():
             self._log_holder()
             longer = 1.0 + JITTER_FACTOR * self._rng.random()
             await self._sleep(self._times.retry_period_seconds * longer)
@@ -233,9 +233,11 @@ class LeaseElector:
 
     async def renew(self) -> None:
         """Keep the lease; return when it is lost, and with it the right to write."""
-        while left_seconds := self._candidate.seconds_left():
+        while left_seconds := self._candidate.compute_leading_seconds_left():
             await self._sleep(min(self._times.retry_period_seconds, left_seconds))
-            await self._run_within(self._candidate.seconds_left(), self._attempt())
+            await self._retry_within(
+                self._candidate.compute_leading_seconds_left(), self._try_to_lead()
+            )
         self._writes.close()
         self._candidate.step_down()
         self._newest_holder = ""
@@ -245,41 +247,41 @@ class LeaseElector:
         """Let the next one lead at once; nothing may be written any more."""
         self._writes.close()
         try:
-            if not await self._release():
-                self._candidate.observe(await self._leases.read())
-                await self._release()
+            if not await self._try_release():
+                self._candidate.observe_lease(await self._leases.read())
+                await self._try_release()
         except errors.KubeError as error:
             _log.warning("the lease %s was not released: %s", self._leases.name, error)
 
-    async def _release(self) -> bool:
+    async def _try_release(self) -> bool:
         """Return whether the lease is not ours any more; else it has to be read."""
         record, stored = self._candidate.build_release_record(), self._candidate.stored
         if record is None or stored is None:
             return True
         try:
-            self._candidate.observe(await self._leases.replace(stored, record))
+            self._candidate.observe_lease(await self._leases.replace(stored, record))
         except errors.ConflictError:  # a renewal was written whose answer never came
             return False
         _log.info("released the lease %s", self._leases.name)
         return True
 
-    async def _attempt(self) -> bool:
+    async def _try_to_lead(self) -> bool:
         """Try to get or keep the lease; return whether that succeeded for certain."""
         try:
-            if self.is_leading and await self._write():
+            if self.is_leading and await self._write_lease():
                 return True
-            self._candidate.observe(await self._leases.read())
-            is_written = await self._write()
+            self._candidate.observe_lease(await self._leases.read())
+            is_written = await self._write_lease()
         except errors.KubeError as error:
             self._note_failure(error)
             return False
         self._newest_failure = ""
         return is_written
 
-    async def _write(self) -> bool:
+    async def _write_lease(self) -> bool:
         """Write the lease if it is ours to write; False where it is another one's, or changed."""
         candidate = self._candidate
-        record, stored = candidate.build_record(), candidate.stored
+        record, stored = candidate.build_acquisition_record(), candidate.stored
         if record is None:
             return False
         sent_at_seconds = self._clock.monotonic_seconds()
@@ -290,11 +292,11 @@ class LeaseElector:
                 newest = await self._leases.replace(stored, record)
         except (errors.ConflictError, errors.NotFoundError):
             return False
-        candidate.note_written(newest, sent_at_seconds)
-        self._writes.extend(sent_at_seconds + self._times.renew_deadline_seconds)
+        candidate.note_written_lease(newest, sent_at_seconds)
+        self._writes.extend_until(sent_at_seconds + self._times.renew_deadline_seconds)
         return True
 
-    async def _run_within(self, seconds: float, attempt: Coroutine[None, None, bool]) -> None:
+    async def _retry_within(self, seconds: float, attempt: Coroutine[None, None, bool]) -> None:
         """Try something as long as time is left."""
         trying = asyncio.create_task(attempt)
         alarm = asyncio.ensure_future(self._sleep(seconds))

@@ -50,7 +50,7 @@ class StoredLease:
     content: dict[str, Any]
 
 
-class _Spec(msgspec.Struct, frozen=True, rename="camel"):
+class _LeaseSpec(msgspec.Struct, frozen=True, rename="camel"):
     holder_identity: str | None = None
     lease_duration_seconds: int | None = None
     acquire_time: str | None = None
@@ -70,7 +70,9 @@ class LeaseStore:
         """
         self._api = api
         self._meta = {"namespace": namespace, "name": name}
-        self._path = f"/apis/coordination.k8s.io/v1/namespaces/{_quoted(namespace)}/leases"
+        self._path = (
+            f"/apis/coordination.k8s.io/v1/namespaces/{_quote_path_segment(namespace)}/leases"
+        )
         self._policy = client.CallPolicy(timeout_seconds=timeout_seconds, max_attempts=1)
 
     @property
@@ -85,7 +87,9 @@ class LeaseStore:
             KubeError: it could not be read.
         """
         try:
-            return _stored(await self._api.request("GET", self._item, policy=self._policy))
+            return _decode_lease(
+                await self._api.request_body("GET", self._item, policy=self._policy)
+            )
         except errors.NotFoundError:
             return None
 
@@ -100,9 +104,9 @@ class LeaseStore:
             "apiVersion": "coordination.k8s.io/v1",
             "kind": "Lease",
             "metadata": self._meta,
-            "spec": _spec(record),
+            "spec": _make_lease_spec(record),
         }
-        return await self._write("POST", self._path, content)
+        return await self._send_lease("POST", self._path, content)
 
     async def replace(self, stored: StoredLease, record: LeaderElectionRecord) -> StoredLease:
         """Write the record into a lease that has not changed since it was read.
@@ -111,28 +115,28 @@ class LeaseStore:
             ConflictError: it has changed.
             KubeError: it was not written, or that is not known.
         """
-        spec = (stored.content.get("spec") or {}) | _spec(record)
-        return await self._write("PUT", self._item, stored.content | {"spec": spec})
+        spec = (stored.content.get("spec") or {}) | _make_lease_spec(record)
+        return await self._send_lease("PUT", self._item, stored.content | {"spec": spec})
 
     @property
     def _item(self) -> str:
-        return f"{self._path}/{_quoted(self._meta['name'])}"
+        return f"{self._path}/{_quote_path_segment(self._meta['name'])}"
 
-    async def _write(self, method: str, path: str, content: dict[str, Any]) -> StoredLease:
+    async def _send_lease(self, method: str, path: str, content: dict[str, Any]) -> StoredLease:
         body = msgspec.json.encode(content)
-        return _stored(await self._api.request(method, path, body, policy=self._policy))
+        return _decode_lease(await self._api.request_body(method, path, body, policy=self._policy))
 
 
-def time_text(time: datetime.datetime) -> str:
+def format_micro_time(time: datetime.datetime) -> str:
     """Return metav1.MicroTime, the form of times in a Lease: RFC 3339 with microseconds."""
     utc = time.astimezone(datetime.UTC)
     return utc.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def _stored(body: bytes) -> StoredLease:
+def _decode_lease(body: bytes) -> StoredLease:
     try:
         content = msgspec.json.decode(body, type=dict[str, Any])
-        spec = msgspec.convert(content.get("spec") or {}, _Spec)
+        spec = msgspec.convert(content.get("spec") or {}, _LeaseSpec)
     except wire.UNREADABLE as error:
         raise errors.AnswerError(f"the answer is no Lease: {error}") from error
     record = LeaderElectionRecord(
@@ -145,7 +149,7 @@ def _stored(body: bytes) -> StoredLease:
     return StoredLease(record, content)
 
 
-def _spec(record: LeaderElectionRecord) -> dict[str, Any]:
+def _make_lease_spec(record: LeaderElectionRecord) -> dict[str, Any]:
     """Return the fields that we write.
 
     `preferredHolder` and `strategy` belong to elections that the server coordinates, not to ours.
@@ -159,5 +163,5 @@ def _spec(record: LeaderElectionRecord) -> dict[str, Any]:
     }
 
 
-def _quoted(name: str) -> str:
+def _quote_path_segment(name: str) -> str:
     return urllib.parse.quote(name, safe="")

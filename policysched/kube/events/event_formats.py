@@ -34,16 +34,16 @@ class EventFormat(Protocol):
     note_limit_bytes: int
     controller: str
 
-    def format_new(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
+    def format_new_event(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
         """Return the path to post a new event to, and its body."""
         ...
 
-    def format_count_patch(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
+    def format_event_count_patch(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
         """Return the path of an event, and the merge patch that brings its count up to date."""
         ...
 
 
-class _Meta(msgspec.Struct, frozen=True):
+class _EventMeta(msgspec.Struct, frozen=True):
     name: str
     namespace: str
 
@@ -51,13 +51,13 @@ class _Meta(msgspec.Struct, frozen=True):
 # --- events.k8s.io/v1 ----------------------------------------------------------------------------
 
 
-class _Series(msgspec.Struct, frozen=True, rename="camel"):
+class _EventSeries(msgspec.Struct, frozen=True, rename="camel"):
     count: int
     last_observed_time: str
 
 
-class _Event(msgspec.Struct, frozen=True, rename="camel"):
-    metadata: _Meta
+class _EventsV1Event(msgspec.Struct, frozen=True, rename="camel"):
+    metadata: _EventMeta
     event_time: str
     reporting_controller: str
     reporting_instance: str
@@ -66,13 +66,13 @@ class _Event(msgspec.Struct, frozen=True, rename="camel"):
     regarding: event_series.InvolvedObject
     note: str
     type: str
-    series: _Series | msgspec.UnsetType = msgspec.UNSET
+    series: _EventSeries | msgspec.UnsetType = msgspec.UNSET
     api_version: str = "events.k8s.io/v1"
     kind: str = "Event"
 
 
-class _SeriesPatch(msgspec.Struct, frozen=True):
-    series: _Series
+class _EventSeriesPatch(msgspec.Struct, frozen=True):
+    series: _EventSeries
 
 
 class EventsV1Format:
@@ -85,13 +85,13 @@ class EventsV1Format:
         """Report as this process, such as `policysched-<host>`."""
         self._instance = instance[:WORD_LIMIT]
 
-    def format_new(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
+    def format_new_event(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
         """Return path and body."""
         event_type, reason, action, note, reporting_controller = event.text
-        series = _Series(event.count, micro_time(event.last_at))
-        body = _Event(
-            metadata=_Meta(event.name, event.pod.namespace),
-            event_time=micro_time(event.first_at),
+        series = _EventSeries(event.count, format_micro_time(event.last_at))
+        body = _EventsV1Event(
+            metadata=_EventMeta(event.name, event.pod.namespace),
+            event_time=format_micro_time(event.first_at),
             reporting_controller=reporting_controller,
             reporting_instance=self._instance,
             action=action[:WORD_LIMIT],
@@ -101,27 +101,27 @@ class EventsV1Format:
             type=event_type,
             series=series if event.count > 1 else msgspec.UNSET,
         )
-        return paths.events(event.pod.namespace), _encoder.encode(body)
+        return paths.format_events_path(event.pod.namespace), _encoder.encode(body)
 
-    def format_count_patch(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
+    def format_event_count_patch(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
         """Return path and patch."""
-        patch = _SeriesPatch(_Series(event.count, micro_time(event.last_at)))
-        return paths.event(event.pod.namespace, event.name), _encoder.encode(patch)
+        patch = _EventSeriesPatch(_EventSeries(event.count, format_micro_time(event.last_at)))
+        return paths.format_event_path(event.pod.namespace, event.name), _encoder.encode(patch)
 
 
 # --- core/v1 -------------------------------------------------------------------------------------
 
 
-class _Source(msgspec.Struct, frozen=True):
+class _EventSource(msgspec.Struct, frozen=True):
     component: str
 
 
 class _CoreEvent(msgspec.Struct, frozen=True, rename="camel"):
-    metadata: _Meta
+    metadata: _EventMeta
     involved_object: event_series.InvolvedObject
     reason: str
     message: str
-    source: _Source
+    source: _EventSource
     first_timestamp: str
     last_timestamp: str
     count: int
@@ -131,7 +131,7 @@ class _CoreEvent(msgspec.Struct, frozen=True, rename="camel"):
     kind: str = "Event"
 
 
-class _CountPatch(msgspec.Struct, frozen=True, rename="camel"):
+class _EventCountPatch(msgspec.Struct, frozen=True, rename="camel"):
     count: int
     last_timestamp: str
 
@@ -146,31 +146,31 @@ class CoreV1EventFormat:
         """Report as this component."""
         self.controller = controller
 
-    def format_new(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
+    def format_new_event(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
         """Return path and body."""
         event_type, reason, _, note, component = event.text
         namespace = event.pod.namespace or _DEFAULT_NAMESPACE
         body = _CoreEvent(
-            metadata=_Meta(event.name, namespace),
+            metadata=_EventMeta(event.name, namespace),
             involved_object=event.pod,
             reason=reason[:WORD_LIMIT],
             message=note,
-            source=_Source(component),
-            first_timestamp=status_patch.time_text(event.first_at),
-            last_timestamp=status_patch.time_text(event.last_at),
+            source=_EventSource(component),
+            first_timestamp=status_patch.format_time(event.first_at),
+            last_timestamp=status_patch.format_time(event.last_at),
             count=event.count,
             type=event_type,
             reporting_component=component,
         )
-        return paths.core_events(namespace), _encoder.encode(body)
+        return paths.format_core_events_path(namespace), _encoder.encode(body)
 
-    def format_count_patch(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
+    def format_event_count_patch(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
         """Return path and patch."""
-        patch = _CountPatch(event.count, status_patch.time_text(event.last_at))
+        patch = _EventCountPatch(event.count, status_patch.format_time(event.last_at))
         namespace = event.pod.namespace or _DEFAULT_NAMESPACE
-        return paths.core_event(namespace, event.name), _encoder.encode(patch)
+        return paths.format_core_event_path(namespace, event.name), _encoder.encode(patch)
 
 
-def micro_time(time: datetime.datetime) -> str:
+def format_micro_time(time: datetime.datetime) -> str:
     """Return metav1.MicroTime: RFC 3339 with microseconds."""
     return time.astimezone(datetime.UTC).isoformat(timespec="microseconds")

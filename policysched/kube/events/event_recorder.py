@@ -121,14 +121,20 @@ class ApiEventRecorder:
         about = event_series.InvolvedObject(
             meta.namespace, meta.name, meta.uid, meta.resource_version
         )
-        text = (str(event_type.value), reason, action, self._cut(note), reporting_controller)
+        text = (
+            str(event_type.value),
+            reason,
+            action,
+            self._truncate_note(note),
+            reporting_controller,
+        )
         if text[0] == _NORMAL:
-            self._enqueue_new(about, text)
+            self._enqueue_new_event(about, text)
             return
         compared = text if equal_by is None else (*text[:3], equal_by, reporting_controller)
-        self._record(about, text, compared)
+        self._record_event(about, text, compared)
 
-    def record_of_object(
+    def record_object_event(
         self,
         about: event_series.InvolvedObject,
         event_type: str,
@@ -137,18 +143,18 @@ class ApiEventRecorder:
         note: str,
     ) -> None:
         """Note an event about an object that is no pod; never blocks."""
-        text = (event_type, reason, action, self._cut(note), self._form.controller)
-        self._record(about, text, text)
+        text = (event_type, reason, action, self._truncate_note(note), self._form.controller)
+        self._record_event(about, text, text)
 
-    def record_of_cluster(self, event_type: str, reason: str, action: str, note: str) -> None:
+    def record_cluster_event(self, event_type: str, reason: str, action: str, note: str) -> None:
         """Note an event that is about no object of the cluster; never blocks.
 
         It is about the namespace of the cluster's own components, for an event has to be about
         something.
         """
-        self.record_of_object(_CLUSTER, event_type, reason, action, note)
+        self.record_object_event(_CLUSTER, event_type, reason, action, note)
 
-    def _record(
+    def _record_event(
         self,
         about: event_series.InvolvedObject,
         text: tuple[str, str, str, str, str],
@@ -157,20 +163,20 @@ class ApiEventRecorder:
         """Queue an event, or count an earlier one up that is equal in what is compared."""
         now = self._clock.now()
         key = (about.kind, about.namespace, about.name, about.uid, compared)
-        event = self._series.repeat(key, now)
+        event = self._series.repeat_event(key, now)
         if event is not None:
             if event.is_due(now):
-                self._enqueue(event)
+                self._enqueue_event(event)
             return
-        event = self._enqueue_new(about, text)
+        event = self._enqueue_new_event(about, text)
         if event is not None:
-            self._enqueue_last(self._series.add(key, event))
+            self._enqueue_final_count(self._series.add_event(key, event))
 
     async def run(self) -> NoReturn:
         """Write until cancelled."""
         async with asyncio.TaskGroup() as group:
             for lane in self._lanes:
-                group.create_task(self._work(lane))
+                group.create_task(self._write_lane(lane))
             group.create_task(self._finish_series())
         raise AssertionError  # the tasks do not return
 
@@ -179,7 +185,7 @@ class ApiEventRecorder:
         for lane in self._lanes:
             await lane.join()
 
-    def _enqueue_new(
+    def _enqueue_new_event(
         self, about: event_series.InvolvedObject, text: tuple[str, str, str, str, str]
     ) -> event_series.CountedEvent | None:
         """Queue an event that occurs for the first time; None where there is no room."""
@@ -187,33 +193,33 @@ class ApiEventRecorder:
             self.dropped += 1
             return None
         now = self._clock.now()
-        name = self._name(about.name, now)
+        name = self._make_event_name(about.name, now)
         event = event_series.CountedEvent(name, about, text, first_at=now, last_at=now)
-        self._enqueue(event)
+        self._enqueue_event(event)
         return event
 
-    def _enqueue(self, event: event_series.CountedEvent) -> None:
+    def _enqueue_event(self, event: event_series.CountedEvent) -> None:
         if not event.is_waiting:
             event.is_waiting = True
             self._lanes[hash(event.pod.uid) % LANES].put_nowait(event)
 
-    def _enqueue_last(self, event: event_series.CountedEvent | None) -> None:
+    def _enqueue_final_count(self, event: event_series.CountedEvent | None) -> None:
         """See to the final count of an event that is forgotten."""
         if event is not None and event.is_behind:
-            self._enqueue(event)
+            self._enqueue_event(event)
 
     async def _finish_series(self) -> NoReturn:
         while True:
             await self._sleep(_LOOK_SECONDS)
-            for event in self._series.finish(self._clock.now()):
-                self._enqueue_last(event)
+            for event in self._series.finish_idle_events(self._clock.now()):
+                self._enqueue_final_count(event)
 
-    async def _work(self, lane: asyncio.Queue[event_series.CountedEvent]) -> NoReturn:
+    async def _write_lane(self, lane: asyncio.Queue[event_series.CountedEvent]) -> NoReturn:
         while True:
             event = await lane.get()
             event.is_waiting = False
             try:
-                await self._write(event)
+                await self._write_event(event)
             except errors.FencedError:
                 pass  # it is the next leader's to say
             except errors.KubeError as error:
@@ -221,31 +227,31 @@ class ApiEventRecorder:
             finally:
                 lane.task_done()
 
-    async def _write(self, event: event_series.CountedEvent) -> None:
+    async def _write_event(self, event: event_series.CountedEvent) -> None:
         """Bring the server's event to what we know."""
         count = event.count
-        if event.written_count == 0 or not await self._patch(event):
-            await self._post(event)
+        if event.written_count == 0 or not await self._patch_event_count(event):
+            await self._post_event(event)
         event.written_count = count
         event.written_at = self._clock.now()
 
-    async def _post(self, event: event_series.CountedEvent) -> None:
-        path, body = self._form.format_new(event)
+    async def _post_event(self, event: event_series.CountedEvent) -> None:
+        path, body = self._form.format_new_event(event)
         with contextlib.suppress(errors.ConflictError):  # an attempt before had arrived
-            await self._api.request("POST", path, body, policy=WRITE_POLICY)
+            await self._api.request_body("POST", path, body, policy=WRITE_POLICY)
 
-    async def _patch(self, event: event_series.CountedEvent) -> bool:
+    async def _patch_event_count(self, event: event_series.CountedEvent) -> bool:
         """Write the count; False where the server has forgotten the event (after an hour)."""
-        path, body = self._form.format_count_patch(event)
+        path, body = self._form.format_event_count_patch(event)
         try:
-            await self._api.request(
+            await self._api.request_body(
                 "PATCH", path, body, content_type=client.MERGE_PATCH, policy=WRITE_POLICY
             )
         except errors.NotFoundError:
             return False
         return True
 
-    def _name(self, pod_name: str, now: datetime.datetime) -> str:
+    def _make_event_name(self, pod_name: str, now: datetime.datetime) -> str:
         """Return `<pod>.<nanoseconds in hex>` as client-go; below microseconds it is a counter."""
         microseconds = round(now.timestamp() * 1_000_000)
         unique = microseconds * 1000 + next(self._numbers) % 1000
@@ -264,7 +270,7 @@ class ApiEventRecorder:
             self._told_at[kind] = now
             _logger.warning("events are not written: %s", error)
 
-    def _cut(self, note: str) -> str:
+    def _truncate_note(self, note: str) -> str:
         """Return the note, its end replaced by an ellipsis where it is too long."""
         limit_bytes = self._form.note_limit_bytes
         if len(note) <= limit_bytes // 4:  # no character is longer than four bytes

@@ -80,7 +80,7 @@ class EventSeries:
         # In order of the last occurrence.
         self._events: collections.OrderedDict[Hashable, CountedEvent] = collections.OrderedDict()
 
-    def repeat(self, key: Hashable, now: datetime.datetime) -> CountedEvent | None:
+    def repeat_event(self, key: Hashable, now: datetime.datetime) -> CountedEvent | None:
         """Return the event that occurs once more, counted up; None where it is a new one."""
         event = self._events.get(key)
         if event is None or now - event.last_at >= FINISH:
@@ -90,7 +90,7 @@ class EventSeries:
         self._events.move_to_end(key)
         return event
 
-    def add(self, key: Hashable, event: CountedEvent) -> CountedEvent | None:
+    def add_event(self, key: Hashable, event: CountedEvent) -> CountedEvent | None:
         """Remember a new event; return one that is forgotten for it."""
         forgotten = self._events.pop(key, None)
         self._events[key] = event
@@ -98,7 +98,7 @@ class EventSeries:
             _, forgotten = self._events.popitem(last=False)
         return forgotten
 
-    def finish(self, now: datetime.datetime) -> list[CountedEvent]:
+    def finish_idle_events(self, now: datetime.datetime) -> list[CountedEvent]:
         """Forget and return the events that have not occurred for a while."""
         finished = []
         for key, event in list(self._events.items()):

@@ -74,7 +74,7 @@ class CallConnections:
         self._server_hostname = connection.server_hostname
         self._unacknowledged_seconds = unacknowledged_seconds
         self._places = asyncio.Semaphore(limit)
-        self._idle: collections.deque[_Connection] = collections.deque()
+        self._idle: collections.deque[_CallConnection] = collections.deque()
         self._is_closed = False
         self._read_buffer = memoryview(bytearray(_READ_BYTES))
 
@@ -99,13 +99,13 @@ class CallConnections:
         length = f"Content-Length: {len(body)}\r\n" if body or method != "GET" else ""
         request = f"{line}{self._host_line}{headers}{length}\r\n".encode() + body
         async with self._places:
-            connection = self._kept() or await self._open()
+            connection = self._take_kept_connection() or await self._open_connection()
             try:
                 if look is not None:
                     look()
-                return await connection.call(request)
+                return await connection.send_request(request)
             finally:
-                self._keep(connection)
+                self._keep_connection(connection)
 
     def close(self) -> None:
         """Close all connections, those in use as soon as their calls have ended."""
@@ -113,7 +113,7 @@ class CallConnections:
         while self._idle:
             self._idle.pop().close()
 
-    def _kept(self) -> _Connection | None:
+    def _take_kept_connection(self) -> _CallConnection | None:
         """Return the connection that was used last, if there is one that still can be."""
         oldest_seconds = asyncio.get_running_loop().time() - KEEPALIVE_SECONDS
         while self._idle and self._idle[0].idle_since_seconds < oldest_seconds:
@@ -124,18 +124,18 @@ class CallConnections:
                 return connection
         return None
 
-    def _keep(self, connection: _Connection) -> None:
+    def _keep_connection(self, connection: _CallConnection) -> None:
         if connection.is_reusable and not self._is_closed:
             connection.idle_since_seconds = asyncio.get_running_loop().time()
             self._idle.append(connection)
         else:
             connection.close()
 
-    async def _open(self) -> _Connection:
+    async def _open_connection(self) -> _CallConnection:
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
                 transport, made = await asyncio.get_running_loop().create_connection(
-                    lambda: _Connection(self._read_buffer),
+                    lambda: _CallConnection(self._read_buffer),
                     self._host,
                     self._port,
                     ssl=self._ssl_context,
@@ -145,11 +145,13 @@ class CallConnections:
             raise
         except OSError as error:
             raise NoConnectionError(str(error) or type(error).__name__) from error
-        sockets.enable_keepalive(transport.get_extra_info("socket"), self._unacknowledged_seconds)
+        sockets.enable_tcp_keepalive(
+            transport.get_extra_info("socket"), self._unacknowledged_seconds
+        )
         return made
 
 
-class _Connection(asyncio.BufferedProtocol):
+class _CallConnection(asyncio.BufferedProtocol):
     """One connection.
 
     Where a protocol brings no buffer, asyncio's TLS makes two of 256 KiB for each answer, which
@@ -180,7 +182,7 @@ class _Connection(asyncio.BufferedProtocol):
         """Whether it can serve another call."""
         return self._answer is None and self._stays and self.is_open
 
-    def call(self, request: bytes) -> asyncio.Future[ApiServerResponse]:
+    def send_request(self, request: bytes) -> asyncio.Future[ApiServerResponse]:
         """Send a request."""
         if self._transport is None or self._transport.is_closing():
             raise ConnectionResetError("the server has closed it")
@@ -193,7 +195,7 @@ class _Connection(asyncio.BufferedProtocol):
         if self._transport is not None:
             self._transport.abort()
 
-    def _end(self, error: Exception) -> None:
+    def _fail_pending_call(self, error: Exception) -> None:
         """Fail what waits for an answer."""
         answer, self._answer = self._answer, None
         self._stays = False
@@ -219,13 +221,13 @@ class _Connection(asyncio.BufferedProtocol):
         try:
             self._parser.feed_data(self._read_buffer[:nbytes])
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-            self._end(ConnectionError(f"the answer is not HTTP: {error}"))
+            self._fail_pending_call(ConnectionError(f"the answer is not HTTP: {error}"))
             self.close()
 
     def connection_lost(self, error: Exception | None) -> None:
         """End."""
         self._transport = None
-        self._end(error or ConnectionResetError("the server has closed it"))
+        self._fail_pending_call(error or ConnectionResetError("the server has closed it"))
 
     # --- called by the parser ---------------------------------------------------------------------
 

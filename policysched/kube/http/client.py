@@ -74,7 +74,7 @@ class CallPolicy:
 DEFAULT_POLICY = CallPolicy()
 
 
-class _Call(NamedTuple):
+class _ApiCall(NamedTuple):
     method: str
     path: str
     body: bytes
@@ -137,9 +137,9 @@ class ApiClient:
         """Close all connections."""
         if self._calls is not None:
             self._calls.close()
-        await self._opened_session().close()
+        await self._get_open_session().close()
 
-    async def request(
+    async def request_body(
         self,
         method: str,
         path: str,
@@ -162,25 +162,25 @@ class ApiClient:
             TransportError: no answer came, in the last attempt.
             FencedError: this process may not write any more; the last attempt was not sent.
         """
-        call = _Call(method, path, body, content_type, policy.timeout_seconds)
+        call = _ApiCall(method, path, body, content_type, policy.timeout_seconds)
         failures = 0
         while True:
             await self._wait_for_token()
             try:
-                return await self._authorized(self._exchange, call)
+                return await self._send_authorized(self._exchange_call, call)
             except errors.KubeError as error:
                 failures += 1
-                wait_seconds = self._wait_seconds(error, failures, policy)
+                wait_seconds = self._compute_retry_seconds(error, failures, policy)
                 if wait_seconds is None or failures >= policy.max_attempts:
                     raise
             await self._sleep(wait_seconds)
 
-    async def pause(self, failures: int) -> None:
+    async def pause_between_attempts(self, failures: int) -> None:
         """Wait as between two attempts of a call, after this many failures in a row."""
-        await self._sleep(BACKOFF.seconds(failures, self._rng))
+        await self._sleep(BACKOFF.compute_wait_seconds(failures, self._rng))
 
     @contextlib.asynccontextmanager
-    async def stream(
+    async def open_stream(
         self, path: str, *, stall_seconds: float
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         """Open a stream of bytes; it is tried once.
@@ -194,13 +194,13 @@ class ApiClient:
             SilenceError: it has begun, and brings nothing any more.
             TransportError: it did not begin, or was cut.
         """
-        call = _Call("GET", path, b"", JSON, None, stall_seconds)
+        call = _ApiCall("GET", path, b"", JSON, None, stall_seconds)
         await self._wait_for_token()
-        response = await self._authorized(self._send, call)
+        response = await self._send_authorized(self._send_call, call)
         try:
-            yield self._chunks(response, call)
+            yield self._iterate_chunks(response, call)
         finally:
-            _abandon(response)
+            _abandon_stream(response)
 
     async def _wait_for_token(self) -> None:
         if self._limit is not None:
@@ -208,52 +208,52 @@ class ApiClient:
             if wait_seconds > 0:
                 await self._sleep(wait_seconds)
 
-    async def _authorized(self, send: Callable[[_Call], Awaitable[T]], call: _Call) -> T:
+    async def _send_authorized(self, send: Callable[[_ApiCall], Awaitable[T]], call: _ApiCall) -> T:
         """Send the call; once more with another credential, where one was refused."""
         if self._credentials.is_due():
-            await self._credentials.renew()
+            await self._credentials.renew_credential()
         await self._drop_old_certificate()
         authorization = self._credentials.authorization
         try:
             return await send(call)
         except errors.UnauthorizedError:
-            if not await self._credentials.replace(authorization):
+            if not await self._credentials.replace_rejected(authorization):
                 raise
         await self._drop_old_certificate()
         return await send(call)
 
-    async def _exchange(self, call: _Call) -> bytes:
+    async def _exchange_call(self, call: _ApiCall) -> bytes:
         """Return the body of an answer that is not a failure."""
         if self._calls is None:
-            return await self._read(await self._send(call), call)
+            return await self._read_response(await self._send_call(call), call)
         return await self._exchange_directly(call, self._calls)
 
     async def _exchange_directly(
-        self, call: _Call, calls: call_connections.CallConnections
+        self, call: _ApiCall, calls: call_connections.CallConnections
     ) -> bytes:
         look: Callable[[], object] | None = None
         if self._fence is not None and call.method != "GET":
-            call = _limited(call, self._fence.write_seconds())
-            look = self._fence.write_seconds
+            call = _limit_call_time(call, self._fence.compute_write_seconds())
+            look = self._fence.compute_write_seconds
         time_seconds = asyncio.get_running_loop().time
         started_seconds, code = time_seconds(), request_stats.NO_ANSWER
         try:
             async with asyncio.timeout(call.timeout_seconds):
-                lines = self._headers_of(call).lines
+                lines = self._make_call_headers(call).lines
                 answer = await calls.call(call.method, call.path, lines, call.body, look)
             code = str(answer.status)
         except transport_failures.FAILURES as error:
-            raise self._transport_error(error, call) from error
+            raise self._make_transport_error(error, call) from error
         finally:
-            self.stats.count(call.method, code, time_seconds() - started_seconds)
+            self.stats.count_request(call.method, code, time_seconds() - started_seconds)
         if answer.status < _FIRST_FAILURE_STATUS:
             return answer.body
         raise errors.from_response(answer.status, answer.body, answer.retry_after)
 
-    async def _send(self, call: _Call) -> aiohttp.ClientResponse:
+    async def _send_call(self, call: _ApiCall) -> aiohttp.ClientResponse:
         if self._fence is not None and call.method != "GET":
-            call = _limited(call, self._fence.write_seconds())
-        session = self._opened_session()
+            call = _limit_call_time(call, self._fence.compute_write_seconds())
+        session = self._get_open_session()
         connection = self._connection
         write = fenced_sending.WriteAttempt()
         time_seconds = asyncio.get_running_loop().time
@@ -263,8 +263,8 @@ class ApiClient:
                 call.method,
                 yarl.URL(connection.server + call.path, encoded=True),
                 data=call.body or None,
-                headers=self._headers_of(call).by_name,
-                timeout=_timeout(call),
+                headers=self._make_call_headers(call).by_name,
+                timeout=_make_timeout(call),
                 allow_redirects=False,
                 proxy=connection.proxy,
                 server_hostname=connection.server_hostname,
@@ -274,36 +274,38 @@ class ApiClient:
         except transport_failures.FAILURES as error:
             if write.is_held_back:
                 raise errors.FencedError("the right to write ended before it was sent") from error
-            raise self._transport_error(error, call) from error
+            raise self._make_transport_error(error, call) from error
         finally:
-            self.stats.count(call.method, code, time_seconds() - started_seconds)
+            self.stats.count_request(call.method, code, time_seconds() - started_seconds)
         if response.status < _FIRST_FAILURE_STATUS:
             return response
-        body = await self._read(response, call)
+        body = await self._read_response(response, call)
         raise errors.from_response(response.status, body, response.headers.get("Retry-After"))
 
-    async def _read(self, response: aiohttp.ClientResponse, call: _Call) -> bytes:
+    async def _read_response(self, response: aiohttp.ClientResponse, call: _ApiCall) -> bytes:
         try:
             async with response:
                 return await response.read()
         except transport_failures.READ_FAILURES as error:
-            raise self._transport_error(error, call) from error
+            raise self._make_transport_error(error, call) from error
 
-    async def _chunks(self, response: aiohttp.ClientResponse, call: _Call) -> AsyncIterator[bytes]:
+    async def _iterate_chunks(
+        self, response: aiohttp.ClientResponse, call: _ApiCall
+    ) -> AsyncIterator[bytes]:
         try:
             async for chunk in response.content.iter_any():
                 yield chunk
         except TimeoutError as error:
-            text = str(self._transport_error(error, call))
+            text = str(self._make_transport_error(error, call))
             raise errors.SilenceError(text, may_have_arrived=True) from error
         except transport_failures.READ_FAILURES as error:
-            raise self._transport_error(error, call) from error
+            raise self._make_transport_error(error, call) from error
 
-    def _wait_seconds(
+    def _compute_retry_seconds(
         self, error: errors.KubeError, failures: int, policy: CallPolicy
     ) -> float | None:
         """Return how long to wait before the next attempt, None where there must not be one."""
-        wait_seconds = BACKOFF.seconds(failures, self._rng)
+        wait_seconds = BACKOFF.compute_wait_seconds(failures, self._rng)
         match error:
             case errors.CertificateError():
                 return None
@@ -318,7 +320,7 @@ class ApiClient:
         asked_seconds = min(error.retry_after_seconds or 0.0, MAX_RETRY_AFTER_SECONDS)
         return asked_seconds + wait_seconds
 
-    def _headers_of(self, call: _Call) -> request_headers.Headers:
+    def _make_call_headers(self, call: _ApiCall) -> request_headers.Headers:
         return self._headers.get_headers(call.content_type, self._credentials.authorization)
 
     async def _drop_old_certificate(self) -> None:
@@ -327,7 +329,7 @@ class ApiClient:
         if generation == self._certificate_generation:
             return
         self._certificate_generation = generation
-        old, old_calls = self._opened_session(), self._calls
+        old, old_calls = self._get_open_session(), self._calls
         self._open_connections()
         if old_calls is not None:
             old_calls.close()
@@ -335,22 +337,22 @@ class ApiClient:
 
     def _open_connections(self) -> None:
         """Prepare for calls and streams; through a proxy aiohttp makes both."""
-        self._session = self._new_session()
+        self._session = self._make_session()
         if self._connection.proxy is None:
             self._calls = call_connections.CallConnections(
-                self._connection, self._max_connections, self._last_writes_seconds()
+                self._connection, self._max_connections, self._get_last_writes_seconds()
             )
 
-    def _last_writes_seconds(self) -> float | None:
+    def _get_last_writes_seconds(self) -> float | None:
         return None if self._fence is None else self._fence.last_writes_seconds
 
-    def _new_session(self) -> aiohttp.ClientSession:
+    def _make_session(self) -> aiohttp.ClientSession:
         context = self._connection.ssl_context
         connector = aiohttp.TCPConnector(
             ssl=True if context is None else context,
             limit=self._max_connections,
             keepalive_timeout=call_connections.KEEPALIVE_SECONDS,
-            socket_factory=sockets.make_keepalive_factory(self._last_writes_seconds()),
+            socket_factory=sockets.make_keepalive_socket_factory(self._get_last_writes_seconds()),
         )
         return aiohttp.ClientSession(
             connector=connector,
@@ -360,24 +362,24 @@ class ApiClient:
             else [fenced_sending.make_fence_trace(self._fence)],
         )
 
-    def _opened_session(self) -> aiohttp.ClientSession:
+    def _get_open_session(self) -> aiohttp.ClientSession:
         if self._session is None:
             raise RuntimeError("the client is used outside of `async with`")
         return self._session
 
-    def _transport_error(self, error: Exception, call: _Call) -> errors.TransportError:
+    def _make_transport_error(self, error: Exception, call: _ApiCall) -> errors.TransportError:
         what = f"{call.method} {call.path.partition('?')[0]} at {self._connection.server}"
-        return transport_failures.transport_error(error, what)
+        return transport_failures.make_transport_error(error, what)
 
 
-def _limited(call: _Call, limit_seconds: float) -> _Call:
+def _limit_call_time(call: _ApiCall, limit_seconds: float) -> _ApiCall:
     """Return the call so that it ends in time, in the server too (`timeout`, a Go duration)."""
     seconds = min(limit_seconds, call.timeout_seconds or limit_seconds)
     sign = "&" if "?" in call.path else "?"
     return call._replace(path=f"{call.path}{sign}timeout={seconds:.3f}s", timeout_seconds=seconds)
 
 
-def _timeout(call: _Call) -> aiohttp.ClientTimeout:
+def _make_timeout(call: _ApiCall) -> aiohttp.ClientTimeout:
     return aiohttp.ClientTimeout(
         total=call.timeout_seconds,
         sock_connect=call_connections.CONNECT_TIMEOUT_SECONDS,
@@ -386,7 +388,7 @@ def _timeout(call: _Call) -> aiohttp.ClientTimeout:
     )
 
 
-def _abandon(response: aiohttp.ClientResponse) -> None:
+def _abandon_stream(response: aiohttp.ClientResponse) -> None:
     """Drop the connection of a stream, whose rest is not worth reading to keep it.
 
     At once: the polite end of a TLS connection takes longer than a closing event loop lives.

@@ -33,7 +33,7 @@ class WriteFence:
         self._clock = clock
         self._begin_until_seconds = -math.inf
 
-    def extend(self, begin_until_seconds: float) -> None:
+    def extend_until(self, begin_until_seconds: float) -> None:
         """Let writes begin before this time of the monotonic clock."""
         self._begin_until_seconds = begin_until_seconds
 
@@ -41,7 +41,7 @@ class WriteFence:
         """Let no further write begin."""
         self._begin_until_seconds = -math.inf
 
-    def write_seconds(self) -> float:
+    def compute_write_seconds(self) -> float:
         """Return how long a write that begins now may take.
 
         Raises:

@@ -30,7 +30,7 @@ def make_fence_trace(writes: fence.WriteFence) -> aiohttp.TraceConfig:
     async def look(_: object, context: types.SimpleNamespace, sent: _Sent) -> None:
         if sent.method != "GET":
             try:
-                writes.write_seconds()
+                writes.compute_write_seconds()
             except errors.FencedError:
                 context.trace_request_ctx.is_held_back = True
                 raise

@@ -26,7 +26,7 @@ class RequestStats:
         self.counts: Counter[tuple[str, str]] = Counter()
         self.durations = histogram.LabelledHistograms(("verb",), _BOUNDS_SECONDS)
 
-    def count(self, method: str, code: str, seconds: float) -> None:
+    def count_request(self, method: str, code: str, seconds: float) -> None:
         """Count an attempt."""
         self.counts[code, method] += 1
         self.durations.observe(seconds, method)

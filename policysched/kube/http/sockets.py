@@ -29,21 +29,21 @@ class SocketLike(Protocol):
         ...
 
 
-def make_keepalive_factory(
+def make_keepalive_socket_factory(
     unacknowledged_seconds: float | None = None,
 ) -> Callable[[aiohttp.AddrInfoType], socket.socket]:
-    """Return what makes such sockets; see `enable_keepalive`."""
+    """Return what makes such sockets; see `enable_tcp_keepalive`."""
 
     def make(address: aiohttp.AddrInfoType) -> socket.socket:
         family, kind, protocol, *_ = address
         made = socket.socket(family, kind, protocol)
-        enable_keepalive(made, unacknowledged_seconds)
+        enable_tcp_keepalive(made, unacknowledged_seconds)
         return made
 
     return make
 
 
-def enable_keepalive(made: SocketLike, unacknowledged_seconds: float | None = None) -> None:
+def enable_tcp_keepalive(made: SocketLike, unacknowledged_seconds: float | None = None) -> None:
     """Let the kernel look after a socket.
 
     Args:

@@ -13,7 +13,7 @@ FAILURES = (aiohttp.ClientError, OSError)  # timeouts are OSErrors
 READ_FAILURES = (*FAILURES, RuntimeError)  # aiohttp's word for a connection closed on our side
 
 
-def transport_error(error: Exception, what: str) -> errors.TransportError:
+def make_transport_error(error: Exception, what: str) -> errors.TransportError:
     """Return one of FAILURES or READ_FAILURES as it is told.
 
     Args:
@@ -22,9 +22,9 @@ def transport_error(error: Exception, what: str) -> errors.TransportError:
     """
     match error:
         case aiohttp.ClientConnectorCertificateError():
-            return _not_trusted(error.certificate_error, what)
+            return _make_not_trusted_error(error.certificate_error, what)
         case ssl.SSLCertVerificationError():
-            return _not_trusted(error, what)
+            return _make_not_trusted_error(error, what)
         case (
             aiohttp.ClientConnectorError()
             | aiohttp.ConnectionTimeoutError()
@@ -39,6 +39,6 @@ def transport_error(error: Exception, what: str) -> errors.TransportError:
     return errors.TransportError(text, may_have_arrived=True)
 
 
-def _not_trusted(error: Exception, what: str) -> errors.CertificateError:
+def _make_not_trusted_error(error: Exception, what: str) -> errors.CertificateError:
     text = f"{what}: the server's certificate is not trusted: {error}"
     return errors.CertificateError(text, may_have_arrived=False)

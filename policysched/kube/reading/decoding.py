@@ -77,7 +77,7 @@ class WatchErrorEvent(msgspec.Struct, frozen=True, tag_field="type", tag="ERROR"
     object: errors.ApiStatus
 
 
-class _Skimmed(msgspec.Struct):
+class _SkimmedEvent(msgspec.Struct):
     """What is read of an event that does not have the expected shape."""
 
     type: str = ""
@@ -91,12 +91,12 @@ class ListMeta(msgspec.Struct, frozen=True, rename="camel"):
     continue_: str = msgspec.field(name="continue", default="")
 
 
-class _WirePage(msgspec.Struct, Generic[T]):
+class _ListWirePage(msgspec.Struct, Generic[T]):
     metadata: ListMeta
     items: list[T] | None = None
 
 
-class _RawPage(msgspec.Struct):
+class _RawListPage(msgspec.Struct):
     metadata: ListMeta
     items: list[msgspec.Raw] | None = None
 
@@ -128,7 +128,7 @@ class Decoder(Generic[T]):
     def __init__(self, kind: type[T]) -> None:
         self.skipped = 0
         self._kind = kind
-        self._page_decoder = msgspec.json.Decoder(_WirePage[kind])  # type: ignore[valid-type]  # a type made at run time
+        self._page_decoder = msgspec.json.Decoder(_ListWirePage[kind])  # type: ignore[valid-type]  # a type made at run time
         self._event_type = Added[kind] | Upserted[kind] | Deleted[kind] | Bookmark | WatchErrorEvent  # type: ignore[valid-type]  # as above
         self._event_decoder: msgspec.json.Decoder[Event[T]] = msgspec.json.Decoder(self._event_type)
 
@@ -141,7 +141,7 @@ class Decoder(Generic[T]):
         try:
             page = self._page_decoder.decode(body)
         except wire.UNREADABLE:
-            return self._unusual_page(body)
+            return self._decode_unusual_page(body)
         return ListPage(page.items or [], page.metadata.resource_version, page.metadata.continue_)
 
     def decode_events(self, lines: bytes) -> Sequence[Event[T]] | Iterator[Event[T]]:
@@ -153,31 +153,31 @@ class Decoder(Generic[T]):
         try:
             return self._event_decoder.decode_lines(lines)
         except wire.UNREADABLE:
-            return self._one_by_one(lines)
+            return self._decode_events_singly(lines)
 
-    def _one_by_one(self, lines: bytes) -> Iterator[Event[T]]:
+    def _decode_events_singly(self, lines: bytes) -> Iterator[Event[T]]:
         for line in lines.splitlines():
             if not line.strip():
                 continue
             try:
                 yield self._event_decoder.decode(line)
             except msgspec.ValidationError as error:
-                yield self._unusual(line, error)
+                yield self._decode_unusual_event(line, error)
             except wire.UNREADABLE as error:
                 raise errors.AnswerError(f"the watch stream is not JSON: {error}") from error
 
-    def _unusual(self, line: bytes, error: msgspec.ValidationError) -> Event[T]:
+    def _decode_unusual_event(self, line: bytes, error: msgspec.ValidationError) -> Event[T]:
         """Return the event without its nulls; if that is no help, what keeps the version moving."""
         try:
-            event: Event[T] = msgspec.convert(_without_nulls(line), self._event_type)
+            event: Event[T] = msgspec.convert(_decode_without_nulls(line), self._event_type)
         except wire.UNREADABLE:
-            return Bookmark(self._skimmed(line, error))
+            return Bookmark(self._skim_event(line, error))
         return event
 
-    def _skimmed(self, line: bytes, error: msgspec.ValidationError) -> VersionedObject:
+    def _skim_event(self, line: bytes, error: msgspec.ValidationError) -> VersionedObject:
         self.skipped += 1
         try:
-            skimmed = msgspec.json.decode(line, type=_Skimmed)
+            skimmed = msgspec.json.decode(line, type=_SkimmedEvent)
         except wire.UNREADABLE:
             raise errors.AnswerError(f"the watch stream has no events: {error}") from error
         _logger.error(
@@ -188,30 +188,30 @@ class Decoder(Generic[T]):
         )
         return skimmed.object
 
-    def _unusual_page(self, body: bytes) -> ListPage[T]:
+    def _decode_unusual_page(self, body: bytes) -> ListPage[T]:
         kind = self._kind.__name__
         try:
-            page = msgspec.json.decode(body, type=_RawPage)
+            page = msgspec.json.decode(body, type=_RawListPage)
         except wire.UNREADABLE as error:
             raise errors.AnswerError(f"the answer is not a list of {kind}: {error}") from error
-        items = [self._object(raw) for raw in page.items or ()]
+        items = [self._decode_or_skip_object(raw) for raw in page.items or ()]
         return ListPage(
             [one for one in items if one is not None],
             page.metadata.resource_version,
             page.metadata.continue_,
         )
 
-    def _object(self, raw: msgspec.Raw) -> T | None:
+    def _decode_or_skip_object(self, raw: msgspec.Raw) -> T | None:
         """Return the object, None where it cannot be understood."""
         try:
-            return decode_object(bytes(raw), self._kind)
+            return decode_single_object(bytes(raw), self._kind)
         except errors.AnswerError as error:
             self.skipped += 1
             _logger.error("passing over what cannot be understood: %s", error)  # noqa: TRY400 - a traceback says nothing about the object
             return None
 
 
-def decode_object(body: bytes, kind: type[T]) -> T:
+def decode_single_object(body: bytes, kind: type[T]) -> T:
     """Return one object.
 
     Raises:
@@ -222,7 +222,7 @@ def decode_object(body: bytes, kind: type[T]) -> T:
     except wire.UNREADABLE:
         pass
     try:
-        return msgspec.convert(_without_nulls(body), kind)
+        return msgspec.convert(_decode_without_nulls(body), kind)
     except wire.UNREADABLE as error:
         raise errors.AnswerError(f"the answer is not a {kind.__name__}: {error}") from error
 
@@ -234,7 +234,7 @@ class LineSplitter:
         self._rest: list[bytes] = []
         self._rest_bytes = 0
 
-    def feed(self, chunk: bytes) -> bytes:
+    def feed_chunk(self, chunk: bytes) -> bytes:
         r"""Return all lines that are whole by now, as one block; b"" where there is none.
 
         >>> splitter = LineSplitter()
@@ -248,15 +248,15 @@ class LineSplitter:
         """
         end = chunk.rfind(b"\n") + 1
         if not end:
-            self._keep(chunk)
+            self._keep_partial_line(chunk)
             return b""
         block = b"".join((*self._rest, chunk[:end]))
         self._rest.clear()
         self._rest_bytes = 0
-        self._keep(chunk[end:])
+        self._keep_partial_line(chunk[end:])
         return block
 
-    def _keep(self, part: bytes) -> None:
+    def _keep_partial_line(self, part: bytes) -> None:
         if not part:
             return
         self._rest.append(part)
@@ -265,16 +265,16 @@ class LineSplitter:
             raise errors.AnswerError(f"a line of the watch stream exceeds {MAX_LINE_BYTES} bytes")
 
 
-def _without_nulls(text: bytes) -> object:
+def _decode_without_nulls(text: bytes) -> object:
     """Return decoded JSON without members that are null."""
-    return _prune(msgspec.json.decode(text))
+    return _drop_null_members(msgspec.json.decode(text))
 
 
-def _prune(value: object) -> object:
+def _drop_null_members(value: object) -> object:
     match value:
         case dict():
-            return {key: _prune(one) for key, one in value.items() if one is not None}
+            return {key: _drop_null_members(one) for key, one in value.items() if one is not None}
         case list():
-            return [_prune(one) for one in value]
+            return [_drop_null_members(one) for one in value]
         case _:
             return value

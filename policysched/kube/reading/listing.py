@@ -15,7 +15,7 @@ Told = Callable[[str, int], None]
 """Is told of each page: the resource, and how many of its objects have come."""
 
 
-async def list_all(
+async def list_all_pages(
     api: client.ApiClient,
     resource: resources.ApiResource[decoding.T],
     decoder: decoding.Decoder[decoding.T],
@@ -36,15 +36,15 @@ async def list_all(
         KubeError: it could not be read.
     """
     try:
-        page = await _pages(api, resource, decoder, policy, told, PAGE_SIZE)
+        page = await _iterate_pages(api, resource, decoder, policy, told, PAGE_SIZE)
     except errors.GoneError:  # the first pages are too old by now: take all at once
-        page = await _pages(api, resource, decoder, policy, told, 0)
+        page = await _iterate_pages(api, resource, decoder, policy, told, 0)
     if not page.resource_version:
         raise errors.AnswerError(f"the list of {resource.name} has no resourceVersion")
     return page
 
 
-async def _pages(
+async def _iterate_pages(
     api: client.ApiClient,
     resource: resources.ApiResource[decoding.T],
     decoder: decoding.Decoder[decoding.T],
@@ -55,8 +55,8 @@ async def _pages(
     items: list[decoding.T] = []
     continue_token = ""
     while True:
-        path = resource.list_path(limit=limit, continue_token=continue_token)
-        page = decoder.decode_page(await api.request("GET", path, policy=policy))
+        path = resource.make_list_path(limit=limit, continue_token=continue_token)
+        page = decoder.decode_page(await api.request_body("GET", path, policy=policy))
         items += page.items
         if told is not None:
             told(resource.name, len(items))

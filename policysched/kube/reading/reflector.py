@@ -119,9 +119,9 @@ class Reflector(Generic[decoding.T]):
     async def run(self) -> NoReturn:
         """Reflect until cancelled."""
         while True:
-            await self.step()
+            await self.list_or_watch_once()
 
-    async def refresh(self) -> None:
+    async def relist(self) -> None:
         """List anew; return once the sink has got a collection that is not older than this call.
 
         `run` must be running. A watch may be behind, or dead without our knowing it yet.
@@ -132,7 +132,7 @@ class Reflector(Generic[decoding.T]):
             self._interruption.reschedule(asyncio.get_running_loop().time())
         await self.synced.wait()
 
-    async def step(self) -> None:
+    async def list_or_watch_once(self) -> None:
         """List if that is needed, watch until the watch ends, wait if it ended badly."""
         try:
             async with asyncio.timeout(None) as self._interruption:
@@ -152,7 +152,7 @@ class Reflector(Generic[decoding.T]):
             self.last_error = None
             _logger.debug("%s: silent for long, watching anew", self.resource.name)
         except errors.KubeError as error:
-            await self._recover(error)
+            await self._plan_recovery(error)
         else:
             self.last_error = None
 
@@ -163,7 +163,9 @@ class Reflector(Generic[decoding.T]):
             KubeError: it could not be read; the sink was not called.
         """
         refreshes = self._refreshes
-        page = await listing.list_all(self._api, self.resource, self._decoder, policy=_LIST_POLICY)
+        page = await listing.list_all_pages(
+            self._api, self.resource, self._decoder, policy=_LIST_POLICY
+        )
         self._sink.replace(page.items)
         self._resource_version = page.resource_version
         self._listed = refreshes
@@ -177,24 +179,24 @@ class Reflector(Generic[decoding.T]):
             GoneError: the server cannot continue from where we are.
             KubeError: the watch did not begin, was cut, or stalled.
         """
-        path = self.resource.watch_path(
+        path = self.resource.make_watch_path(
             resource_version=self._resource_version,
             timeout_seconds=self._rng.randint(MIN_WATCH_SECONDS, MAX_WATCH_SECONDS),
         )
         has_brought_anything = False
         splitter = decoding.LineSplitter()
-        async with self._api.stream(path, stall_seconds=self._stall_seconds) as chunks:
+        async with self._api.open_stream(path, stall_seconds=self._stall_seconds) as chunks:
             self.followed.set()
             async for chunk in chunks:
-                lines = splitter.feed(chunk)
+                lines = splitter.feed_chunk(chunk)
                 if lines:
                     has_brought_anything = True
-                    self._dispatch(self._decoder.decode_events(lines))
+                    self._dispatch_events(self._decoder.decode_events(lines))
                 await asyncio.sleep(0)  # a stream that never runs dry would not let others run
         if not has_brought_anything:  # not even a bookmark: do not ask again at once
             raise errors.AnswerError("the watch ended before it brought anything")
 
-    def _dispatch(self, events: Iterable[decoding.Event[decoding.T]]) -> None:
+    def _dispatch_events(self, events: Iterable[decoding.Event[decoding.T]]) -> None:
         sink = self._sink
         for event in events:
             match event:
@@ -214,7 +216,7 @@ class Reflector(Generic[decoding.T]):
         self._failures = 0
         self.last_error = None
 
-    async def _recover(self, error: errors.KubeError) -> None:
+    async def _plan_recovery(self, error: errors.KubeError) -> None:
         """Decide what the next step starts with, and when."""
         self.last_error = error
         self._failures += 1
@@ -225,7 +227,7 @@ class Reflector(Generic[decoding.T]):
         if is_gone and self._failures == 1:
             _logger.info("listing %s again: %s", self.resource.name, error)
             return
-        wait_seconds = BACKOFF.seconds(self._failures, self._rng)
+        wait_seconds = BACKOFF.compute_wait_seconds(self._failures, self._rng)
         is_told = self._failures <= _TOLD_FAILURES or self._failures % RELIST_FAILURES == 0
         level = logging.WARNING if is_told else logging.DEBUG
         _logger.log(

@@ -29,7 +29,7 @@ class ApiResource(Generic[decoding.T]):
     field_selector: str = ""
     label_selector: str = ""
 
-    def list_path(self, *, limit: int, continue_token: str = "") -> str:
+    def make_list_path(self, *, limit: int, continue_token: str = "") -> str:
         """Return path and query of one page, of the newest state; `limit` 0 asks for all at once.
 
         No resourceVersion is given: the answer is not older than the question.
@@ -37,11 +37,11 @@ class ApiResource(Generic[decoding.T]):
         query = {"limit": str(limit)} if limit else {}
         if continue_token:
             query["continue"] = continue_token
-        return self._path(query)
+        return self._make_path(query)
 
-    def watch_path(self, *, resource_version: str, timeout_seconds: int) -> str:
+    def make_watch_path(self, *, resource_version: str, timeout_seconds: int) -> str:
         """Return path and query of a watch that continues after `resource_version`."""
-        return self._path(
+        return self._make_path(
             {
                 "watch": "true",
                 "allowWatchBookmarks": "true",
@@ -50,7 +50,7 @@ class ApiResource(Generic[decoding.T]):
             }
         )
 
-    def _path(self, query: dict[str, str]) -> str:
+    def _make_path(self, query: dict[str, str]) -> str:
         if self.field_selector:
             query["fieldSelector"] = self.field_selector
         if self.label_selector:

@@ -63,7 +63,7 @@ class WatchSync:
         self._by_name = {each.resource.name: each for each in watches}
         self._what = what
 
-    async def wait_for(self, readers_now: Callable[[], Mapping[str, list[str]]]) -> None:
+    async def wait_until_synced(self, readers_now: Callable[[], Mapping[str, list[str]]]) -> None:
         """Return when all is known that anybody reads.
 
         Args:
@@ -72,18 +72,20 @@ class WatchSync:
         seconds = FIRST_SECONDS
         while True:
             readers = readers_now()
-            if await self._are_followed(readers, seconds) or not self.find_missing(readers):
+            if await self._wait_until_followed(
+                readers, seconds
+            ) or not self.find_unsynced_resources(readers):
                 break
-            self._warn_missing(readers)
+            self._warn_of_unsynced_resources(readers)
             seconds = AGAIN_SECONDS
         self.is_ready = True
 
-    def problem_of(self, names: Iterable[str]) -> str:
+    def describe_unsynced_resources(self, names: Iterable[str]) -> str:
         """Return which of these resources are missing, "" where scheduling may begin."""
-        missing = [] if self.is_ready else self.find_missing(names)
+        missing = [] if self.is_ready else self.find_unsynced_resources(names)
         return f"not listed yet: {', '.join(missing)}" if missing else ""
 
-    async def _are_followed(self, names: Iterable[str], seconds: float) -> bool:
+    async def _wait_until_followed(self, names: Iterable[str], seconds: float) -> bool:
         """Wait until watches have begun, which shows that they are allowed; not for ever.
 
         A proxy may hold back the beginning of an answer until there is something in it.
@@ -95,18 +97,18 @@ class WatchSync:
             return False
         return True
 
-    def find_missing(self, names: Iterable[str]) -> list[str]:
+    def find_unsynced_resources(self, names: Iterable[str]) -> list[str]:
         """Return which of these resources are not known yet."""
-        return [name for name in names if not self._is_known(self._by_name[name])]
+        return [name for name in names if not self._is_synced(self._by_name[name])]
 
     @staticmethod
-    def _is_known(watch: KindWatch) -> bool:
+    def _is_synced(watch: KindWatch) -> bool:
         is_refused = isinstance(watch.last_error, kube_errors.ForbiddenError)
         has_been_followed = watch.followed.is_set()
         return has_been_followed or (watch.synced.is_set() and not is_refused)
 
-    def _warn_missing(self, readers: Mapping[str, list[str]]) -> None:
-        for name in self.find_missing(readers):
+    def _warn_of_unsynced_resources(self, readers: Mapping[str, list[str]]) -> None:
+        for name in self.find_unsynced_resources(readers):
             watch = self._by_name[name]
             _log.warning(
                 "no %s is scheduled before %s are known (needed by %s): %s%s",
@@ -114,11 +116,11 @@ class WatchSync:
                 name,
                 ", ".join(readers[name]),
                 watch.last_error or "no complete answer yet",
-                _format_advice(watch, readers[name]),
+                _format_unsynced_advice(watch, readers[name]),
             )
 
 
-def _format_advice(watch: KindWatch, plugins: list[str]) -> str:
+def _format_unsynced_advice(watch: KindWatch, plugins: list[str]) -> str:
     if not isinstance(watch.last_error, kube_errors.ForbiddenError):
         return ""
     group = "" if watch.resource.path.startswith(_CORE) else watch.resource.path.split("/")[2]

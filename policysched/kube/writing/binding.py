@@ -30,7 +30,7 @@ _MAX_SERVER_ERRORS = 3
 """How often a server that answers with 5xx, and has not bound the pod, is asked again."""
 
 
-class _Target(msgspec.Struct, frozen=True):
+class _BindingTarget(msgspec.Struct, frozen=True):
     name: str
     kind: str = "Node"
 
@@ -43,7 +43,7 @@ class _BindingMeta(msgspec.Struct, frozen=True):
 
 class _Binding(msgspec.Struct, frozen=True, rename="camel"):
     metadata: _BindingMeta
-    target: _Target
+    target: _BindingTarget
     api_version: str = "v1"
     kind: str = "Binding"
 
@@ -51,7 +51,7 @@ class _Binding(msgspec.Struct, frozen=True, rename="camel"):
 _encoder = msgspec.json.Encoder()
 
 
-class _Open(enum.Enum):
+class _UnknownBinding(enum.Enum):
     """Whether the pod is bound is not known yet."""
 
     OPEN = enum.auto()
@@ -66,45 +66,45 @@ class ApiBinder:
     async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
         """Bind `pod`; None when it is bound to `node_name` afterwards, for certain."""
         metadata = pod.pod.metadata
-        path = paths.pod_binding(metadata.namespace, metadata.name)
+        path = paths.format_pod_binding_path(metadata.namespace, metadata.name)
         target = _BindingMeta(metadata.name, metadata.namespace, metadata.uid)
-        body = _encoder.encode(_Binding(target, _Target(node_name)))
+        body = _encoder.encode(_Binding(target, _BindingTarget(node_name)))
         failures = 0
         may_be_bound = False
         while True:
             try:
-                await self._api.request("POST", path, body, policy=BIND_POLICY)
+                await self._api.request_body("POST", path, body, policy=BIND_POLICY)
             except errors.KubeError as error:
                 failures += 1
                 may_be_bound = may_be_bound or _may_have_bound(error)
                 if not may_be_bound:
-                    return _refusal(error)
-                outcome = await self._settle(metadata, node_name, error, failures)
-                if not isinstance(outcome, _Open):
+                    return _describe_refusal(error)
+                outcome = await self._resolve_failed_call(metadata, node_name, error, failures)
+                if not isinstance(outcome, _UnknownBinding):
                     return outcome
             else:
                 return None
-            await self._api.pause(failures)
+            await self._api.pause_between_attempts(failures)
 
-    async def _settle(
+    async def _resolve_failed_call(
         self, metadata: objects.ObjectMeta, node_name: str, error: errors.KubeError, failures: int
-    ) -> handles.BindError | _Open | None:
+    ) -> handles.BindError | _UnknownBinding | None:
         """Find out what a failed call has led to."""
         try:
-            bound_to = await self._node_of(metadata)
+            bound_to = await self._read_bound_node(metadata)
         except errors.NotFoundError:
             return handles.BindError("the pod is gone")
         except errors.KubeError:
-            return _Open.OPEN
+            return _UnknownBinding.OPEN
         if bound_to == "" and _is_worth_repeating(error, failures):
-            return _Open.OPEN
-        return _verdict(bound_to, node_name, error)
+            return _UnknownBinding.OPEN
+        return _judge_bound_node(bound_to, node_name, error)
 
-    async def _node_of(self, metadata: objects.ObjectMeta) -> str | None:
+    async def _read_bound_node(self, metadata: objects.ObjectMeta) -> str | None:
         """Return the node that the pod is bound to, None where it is another pod by now."""
-        path = paths.pod(metadata.namespace, metadata.name)
-        body = await self._api.request("GET", path, policy=_CHECK_POLICY)
-        pod = decoding.decode_object(body, objects.Pod)
+        path = paths.format_pod_path(metadata.namespace, metadata.name)
+        body = await self._api.request_body("GET", path, policy=_CHECK_POLICY)
+        pod = decoding.decode_single_object(body, objects.Pod)
         return pod.spec.node_name if pod.metadata.uid == metadata.uid else None
 
 
@@ -132,7 +132,7 @@ def _is_worth_repeating(error: errors.KubeError, failures: int) -> bool:
             return False
 
 
-def _refusal(error: errors.KubeError) -> handles.BindError:
+def _describe_refusal(error: errors.KubeError) -> handles.BindError:
     match error:
         case errors.NotFoundError():
             return handles.BindError(f"the pod is gone: {error.message}")
@@ -142,7 +142,7 @@ def _refusal(error: errors.KubeError) -> handles.BindError:
             return handles.BindError(str(error))
 
 
-def _verdict(
+def _judge_bound_node(
     bound_to: str | None, node_name: str, error: errors.KubeError
 ) -> handles.BindError | None:
     if bound_to is None:
@@ -151,4 +151,4 @@ def _verdict(
         return None
     if bound_to:
         return handles.BindError(f"the pod is already bound to `{bound_to}`")
-    return _refusal(error)
+    return _describe_refusal(error)

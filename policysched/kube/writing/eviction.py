@@ -28,23 +28,23 @@ EVICT_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=6)
 """About three seconds of pauses: meanwhile the preemptor waits, and may do better elsewhere."""
 
 
-class _Uid(msgspec.Struct, frozen=True):
+class _UidPrecondition(msgspec.Struct, frozen=True):
     """The server refuses the call (409) for another pod of that name."""
 
     uid: str
 
 
-class _Status(msgspec.Struct, frozen=True):
+class _ConditionsStatus(msgspec.Struct, frozen=True):
     conditions: tuple[status_patch.ConditionPatch]
 
 
-class _PodPatch(msgspec.Struct, frozen=True):
-    metadata: _Uid
-    status: _Status
+class _PodConditionPatch(msgspec.Struct, frozen=True):
+    metadata: _UidPrecondition
+    status: _ConditionsStatus
 
 
 class _DeleteOptions(msgspec.Struct, frozen=True, rename="camel"):
-    preconditions: _Uid
+    preconditions: _UidPrecondition
     kind: str = "DeleteOptions"
     api_version: str = "v1"
 
@@ -72,52 +72,54 @@ class ApiPodEvictor:
         """
         pod = victim.pod
         try:
-            if not _shows(pod, condition):
-                await self._mark(pod, condition)
-            await self._delete(pod)
+            if not _shows_condition(pod, condition):
+                await self._patch_condition(pod, condition)
+            await self._delete_pod(pod)
         except errors.NotFoundError:
             return False
         except errors.ConflictError:
-            if await self._is_there(pod):
+            if await self._is_pod_on_server(pod):
                 raise
             return False
         return True
 
-    async def _is_there(self, pod: objects.Pod) -> bool:
+    async def _is_pod_on_server(self, pod: objects.Pod) -> bool:
         """Return whether the server has this pod, and not none or another one of that name."""
-        path = paths.pod(pod.metadata.namespace, pod.metadata.name)
+        path = paths.format_pod_path(pod.metadata.namespace, pod.metadata.name)
         try:
-            body = await self._api.request("GET", path, policy=EVICT_POLICY)
+            body = await self._api.request_body("GET", path, policy=EVICT_POLICY)
         except errors.NotFoundError:
             return False
-        return decoding.decode_object(body, objects.Pod).metadata.uid == pod.metadata.uid
+        return decoding.decode_single_object(body, objects.Pod).metadata.uid == pod.metadata.uid
 
-    async def _mark(self, pod: objects.Pod, condition: pod_status.ConditionText) -> None:
+    async def _patch_condition(self, pod: objects.Pod, condition: pod_status.ConditionText) -> None:
         metadata = pod.metadata
         patch = status_patch.ConditionPatch(
             type=DISRUPTION_TARGET,
             status=condition.status,
             reason=condition.reason,
             message=condition.message,
-            last_transition_time=status_patch.time_text(self._clock.now()),
+            last_transition_time=status_patch.format_time(self._clock.now()),
             observed_generation=metadata.generation,
         )
-        await self._api.request(
+        await self._api.request_body(
             "PATCH",
-            paths.pod_status(metadata.namespace, metadata.name),
-            _encoder.encode(_PodPatch(_Uid(metadata.uid), _Status((patch,)))),
+            paths.format_pod_status_path(metadata.namespace, metadata.name),
+            _encoder.encode(
+                _PodConditionPatch(_UidPrecondition(metadata.uid), _ConditionsStatus((patch,)))
+            ),
             content_type=client.STRATEGIC_MERGE_PATCH,
             policy=EVICT_POLICY,
         )
 
-    async def _delete(self, pod: objects.Pod) -> None:
+    async def _delete_pod(self, pod: objects.Pod) -> None:
         metadata = pod.metadata
-        body = _encoder.encode(_DeleteOptions(_Uid(metadata.uid)))
-        path = paths.pod(metadata.namespace, metadata.name)
-        await self._api.request("DELETE", path, body, policy=EVICT_POLICY)
+        body = _encoder.encode(_DeleteOptions(_UidPrecondition(metadata.uid)))
+        path = paths.format_pod_path(metadata.namespace, metadata.name)
+        await self._api.request_body("DELETE", path, body, policy=EVICT_POLICY)
 
 
-def _shows(pod: objects.Pod, condition: pod_status.ConditionText) -> bool:
+def _shows_condition(pod: objects.Pod, condition: pod_status.ConditionText) -> bool:
     """Return whether an attempt before has marked the pod, and the watch shows it."""
     wanted = (DISRUPTION_TARGET, condition.status, condition.reason, condition.message)
     return any((c.type, c.status, c.reason, c.message) == wanted for c in pod.status.conditions)

@@ -7,75 +7,79 @@ import urllib.parse
 _KARMADA_WORK = "/apis/work.karmada.io/v1alpha2"
 
 
-def pod(namespace: str, name: str) -> str:
+def format_pod_path(namespace: str, name: str) -> str:
     """Return the path of a pod."""
-    return f"/api/v1/namespaces/{_segment(namespace)}/pods/{_segment(name)}"
+    return f"/api/v1/namespaces/{_quote_path_segment(namespace)}/pods/{_quote_path_segment(name)}"
 
 
-def pod_binding(namespace: str, name: str) -> str:
+def format_pod_binding_path(namespace: str, name: str) -> str:
     """Return the path of a pod's binding subresource."""
-    return pod(namespace, name) + "/binding"
+    return format_pod_path(namespace, name) + "/binding"
 
 
-def pod_status(namespace: str, name: str) -> str:
+def format_pod_status_path(namespace: str, name: str) -> str:
     """Return the path of a pod's status subresource."""
-    return pod(namespace, name) + "/status"
+    return format_pod_path(namespace, name) + "/status"
 
 
-def events(namespace: str) -> str:
+def format_events_path(namespace: str) -> str:
     """Return the path of a namespace's events."""
-    return f"/apis/events.k8s.io/v1/namespaces/{_segment(namespace)}/events"
+    return f"/apis/events.k8s.io/v1/namespaces/{_quote_path_segment(namespace)}/events"
 
 
-def event(namespace: str, name: str) -> str:
+def format_event_path(namespace: str, name: str) -> str:
     """Return the path of an event."""
-    return f"{events(namespace)}/{_segment(name)}"
+    return f"{format_events_path(namespace)}/{_quote_path_segment(name)}"
 
 
-def core_events(namespace: str) -> str:
+def format_core_events_path(namespace: str) -> str:
     """Return the path of a namespace's events in the form of core/v1."""
-    return f"/api/v1/namespaces/{_segment(namespace)}/events"
+    return f"/api/v1/namespaces/{_quote_path_segment(namespace)}/events"
 
 
-def core_event(namespace: str, name: str) -> str:
+def format_core_event_path(namespace: str, name: str) -> str:
     """Return the path of an event in the form of core/v1."""
-    return f"{core_events(namespace)}/{_segment(name)}"
+    return f"{format_core_events_path(namespace)}/{_quote_path_segment(name)}"
 
 
-def resource_binding(namespace: str, name: str) -> str:
+def format_resource_binding_path(namespace: str, name: str) -> str:
     """Return the path of a ResourceBinding of Karmada."""
-    return f"{_KARMADA_WORK}/namespaces/{_segment(namespace)}/resourcebindings/{_segment(name)}"
+    folder = f"{_KARMADA_WORK}/namespaces/{_quote_path_segment(namespace)}"
+    return f"{folder}/resourcebindings/{_quote_path_segment(name)}"
 
 
-def cluster_resource_binding(name: str) -> str:
+def format_cluster_binding_path(name: str) -> str:
     """Return the path of a ClusterResourceBinding of Karmada."""
-    return f"{_KARMADA_WORK}/clusterresourcebindings/{_segment(name)}"
+    return f"{_KARMADA_WORK}/clusterresourcebindings/{_quote_path_segment(name)}"
 
 
-def config_maps(namespace: str) -> str:
+def format_config_maps_path(namespace: str) -> str:
     """Return the path of a namespace's ConfigMaps."""
-    return f"/api/v1/namespaces/{_segment(namespace)}/configmaps"
+    return f"/api/v1/namespaces/{_quote_path_segment(namespace)}/configmaps"
 
 
-def config_map(namespace: str, name: str) -> str:
+def format_config_map_path(namespace: str, name: str) -> str:
     """Return the path of a ConfigMap."""
-    return f"{config_maps(namespace)}/{_segment(name)}"
+    return f"{format_config_maps_path(namespace)}/{_quote_path_segment(name)}"
 
 
-def service(namespace: str, name: str) -> str:
+def format_service_path(namespace: str, name: str) -> str:
     """Return the path of a Service."""
-    return f"/api/v1/namespaces/{_segment(namespace)}/services/{_segment(name)}"
+    return (
+        f"/api/v1/namespaces/{_quote_path_segment(namespace)}/services/{_quote_path_segment(name)}"
+    )
 
 
-def persistent_volume(name: str) -> str:
+def format_volume_path(name: str) -> str:
     """Return the path of a PersistentVolume."""
-    return f"/api/v1/persistentvolumes/{_segment(name)}"
+    return f"/api/v1/persistentvolumes/{_quote_path_segment(name)}"
 
 
-def persistent_volume_claim(namespace: str, name: str) -> str:
+def format_claim_path(namespace: str, name: str) -> str:
     """Return the path of a PersistentVolumeClaim."""
-    return f"/api/v1/namespaces/{_segment(namespace)}/persistentvolumeclaims/{_segment(name)}"
+    folder = f"/api/v1/namespaces/{_quote_path_segment(namespace)}"
+    return f"{folder}/persistentvolumeclaims/{_quote_path_segment(name)}"
 
 
-def _segment(name: str) -> str:
+def _quote_path_segment(name: str) -> str:
     return urllib.parse.quote(name, safe="")

@@ -60,7 +60,7 @@ class ConditionText(Protocol):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Note:
+class _PodStatusNote:
     """What a pod's status shall be.
 
     Attributes:
@@ -73,7 +73,7 @@ class _Note:
     content: tuple[str, str, str] | None
     nominated_node_name: str | None
 
-    def merge_over(self, older: _Note | None) -> _Note:
+    def merge_over(self, older: _PodStatusNote | None) -> _PodStatusNote:
         """Return what is to be written when the older note was not written yet."""
         if older is None:
             return self
@@ -81,19 +81,19 @@ class _Note:
         nominated = self.nominated_node_name
         if nominated is None:
             nominated = older.nominated_node_name
-        return _Note(self.pod, content, nominated)
+        return _PodStatusNote(self.pod, content, nominated)
 
-    def apply_to(self, known: _Known) -> _Known:
+    def apply_to(self, known: _KnownPodStatus) -> _KnownPodStatus:
         """Return what the pod's status is once the note is written."""
         content = known.content if self.content is None else self.content
         nominated = self.nominated_node_name
         if nominated is None:
             nominated = known.nominated_node_name
-        return _Known(known.resource_version, content, nominated)
+        return _KnownPodStatus(known.resource_version, content, nominated)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Known:
+class _KnownPodStatus:
     """What a pod's status is, and since which version of the pod."""
 
     resource_version: str
@@ -102,7 +102,7 @@ class _Known:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Written:
+class _WrittenPodStatus:
     """What was written last.
 
     Attributes:
@@ -112,7 +112,7 @@ class _Written:
     """
 
     seen_version: str
-    known: _Known
+    known: _KnownPodStatus
     at_seconds: float
 
 
@@ -121,7 +121,7 @@ class _StatusPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tr
     nominated_node_name: str | msgspec.UnsetType = msgspec.UNSET
 
 
-class _Preconditions(msgspec.Struct, frozen=True, rename="camel"):
+class _PodPreconditions(msgspec.Struct, frozen=True, rename="camel"):
     """The server refuses the patch (409) for another pod of that name, or a changed one."""
 
     uid: str
@@ -129,7 +129,7 @@ class _Preconditions(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _PodPatch(msgspec.Struct, frozen=True):
-    metadata: _Preconditions
+    metadata: _PodPreconditions
     status: _StatusPatch
 
 
@@ -148,10 +148,10 @@ class ApiPodStatusWriter:
         self.failed = 0
         self._api = api
         self._clock = clock
-        self._notes: dict[str, _Note] = {}
+        self._notes: dict[str, _PodStatusNote] = {}
         self._in_work: set[str] = set()
         self._queue: asyncio.Queue[str] = asyncio.Queue()
-        self._written: collections.OrderedDict[str, _Written] = collections.OrderedDict()
+        self._written: collections.OrderedDict[str, _WrittenPodStatus] = collections.OrderedDict()
 
     def set_condition(
         self,
@@ -168,13 +168,13 @@ class ApiPodStatusWriter:
                 to leave that as it is.
         """
         content = (condition.status, condition.reason, condition.message)
-        self._enqueue(pod.uid, _Note(pod.pod, content, nominated_node_name))
+        self._enqueue_note(pod.uid, _PodStatusNote(pod.pod, content, nominated_node_name))
 
     def nominate(self, pod: pod_shape.PodInfo, node_name: str) -> None:
         """Note the nominated node alone, "" for none any more; never blocks."""
-        self._enqueue(pod.uid, _Note(pod.pod, None, node_name))
+        self._enqueue_note(pod.uid, _PodStatusNote(pod.pod, None, node_name))
 
-    def _enqueue(self, uid: str, note: _Note) -> None:
+    def _enqueue_note(self, uid: str, note: _PodStatusNote) -> None:
         waiting = self._notes.get(uid)
         self._notes[uid] = note.merge_over(waiting)
         if waiting is None and uid not in self._in_work:
@@ -184,14 +184,14 @@ class ApiPodStatusWriter:
         """Write until cancelled."""
         async with asyncio.TaskGroup() as group:
             for _ in range(WORKERS):
-                group.create_task(self._work())
+                group.create_task(self._write_queued_notes())
         raise AssertionError  # workers do not return
 
     async def flush(self) -> None:
         """Return when everything noted so far is written or given up; `run` must be running."""
         await self._queue.join()
 
-    async def _work(self) -> NoReturn:
+    async def _write_queued_notes(self) -> NoReturn:
         while True:
             uid = await self._queue.get()
             try:
@@ -214,38 +214,44 @@ class ApiPodStatusWriter:
             if uid in self._notes:  # noted anew in the meantime
                 self._queue.put_nowait(uid)
 
-    async def _write_or_drop(self, note: _Note) -> None:
+    async def _write_or_drop(self, note: _PodStatusNote) -> None:
         """Write the note unless it says nothing new, again as long as the pod changes under it."""
         for _ in range(MAX_CONFLICTS):
-            known = self._newest_known(note.pod)
+            known = self._get_newest_known_status(note.pod)
             if note.apply_to(known) == known:
                 return
             try:
-                await self._write(note, known)
+                await self._write_note(note, known)
             except errors.ConflictError:
-                newest = await self._read(note.pod)
+                newest = await self._read_pod(note.pod)
                 if newest.metadata.uid != note.pod.metadata.uid or newest.spec.node_name:
                     return
                 note = dataclasses.replace(note, pod=newest)
             else:
                 return
 
-    async def _write(self, note: _Note, known: _Known) -> None:
+    async def _write_note(self, note: _PodStatusNote, known: _KnownPodStatus) -> None:
         metadata = note.pod.metadata
-        body = await self._api.request(
+        body = await self._api.request_body(
             "PATCH",
-            paths.pod_status(metadata.namespace, metadata.name),
-            _encoder.encode(_patch(note, known, self._clock.now())),
+            paths.format_pod_status_path(metadata.namespace, metadata.name),
+            _encoder.encode(_make_status_patch(note, known, self._clock.now())),
             content_type=client.STRATEGIC_MERGE_PATCH,
             policy=WRITE_POLICY,
         )
-        now_known = dataclasses.replace(note.apply_to(known), resource_version=_version(body))
-        self._remember(metadata, now_known)
+        now_known = dataclasses.replace(
+            note.apply_to(known), resource_version=_read_resource_version(body)
+        )
+        self._remember_written_status(metadata, now_known)
 
-    def _remember(self, metadata: objects.ObjectMeta, known: _Known) -> None:
+    def _remember_written_status(
+        self, metadata: objects.ObjectMeta, known: _KnownPodStatus
+    ) -> None:
         """Keep what was written, and forget what was written long ago."""
         now_seconds = self._clock.monotonic_seconds()
-        self._written[metadata.uid] = _Written(metadata.resource_version, known, now_seconds)
+        self._written[metadata.uid] = _WrittenPodStatus(
+            metadata.resource_version, known, now_seconds
+        )
         self._written.move_to_end(metadata.uid)
         while now_seconds - next(iter(self._written.values())).at_seconds > REMEMBERED_SECONDS:
             self._written.popitem(last=False)
@@ -255,12 +261,12 @@ class ApiPodStatusWriter:
         """How many pods' last writes are remembered."""
         return len(self._written)
 
-    async def _read(self, pod: objects.Pod) -> objects.Pod:
-        path = paths.pod(pod.metadata.namespace, pod.metadata.name)
-        body = await self._api.request("GET", path, policy=WRITE_POLICY)
-        return decoding.decode_object(body, objects.Pod)
+    async def _read_pod(self, pod: objects.Pod) -> objects.Pod:
+        path = paths.format_pod_path(pod.metadata.namespace, pod.metadata.name)
+        body = await self._api.request_body("GET", path, policy=WRITE_POLICY)
+        return decoding.decode_single_object(body, objects.Pod)
 
-    def _newest_known(self, pod: objects.Pod) -> _Known:
+    def _get_newest_known_status(self, pod: objects.Pod) -> _KnownPodStatus:
         """Return what the pod shows, or what was written since it looked like that."""
         metadata = pod.metadata
         written = self._written.get(metadata.uid)
@@ -268,10 +274,12 @@ class ApiPodStatusWriter:
             return written.known
         shown = next((one for one in pod.status.conditions if one.type == POD_SCHEDULED), None)
         content = (shown.status, shown.reason, shown.message) if shown else ("", "", "")
-        return _Known(metadata.resource_version, content, pod.status.nominated_node_name)
+        return _KnownPodStatus(metadata.resource_version, content, pod.status.nominated_node_name)
 
 
-def _patch(note: _Note, known: _Known, now: datetime.datetime) -> _PodPatch:
+def _make_status_patch(
+    note: _PodStatusNote, known: _KnownPodStatus, now: datetime.datetime
+) -> _PodPatch:
     """Return the strategic merge patch: conditions are merged by type, left-out fields stay."""
     metadata = note.pod.metadata
     conditions: tuple[status_patch.ConditionPatch, ...] = ()
@@ -283,18 +291,18 @@ def _patch(note: _Note, known: _Known, now: datetime.datetime) -> _PodPatch:
             status=status,
             reason=reason,
             message=message,
-            last_transition_time=None if is_old else status_patch.time_text(now),
+            last_transition_time=None if is_old else status_patch.format_time(now),
             observed_generation=metadata.generation,
         )
         conditions = (condition,)
     nominated = note.nominated_node_name
     return _PodPatch(
-        _Preconditions(metadata.uid, known.resource_version),
+        _PodPreconditions(metadata.uid, known.resource_version),
         _StatusPatch(conditions, msgspec.UNSET if nominated is None else nominated),
     )
 
 
-def _version(body: bytes) -> str:
+def _read_resource_version(body: bytes) -> str:
     """Return the resource version of the object in an answer."""
     try:
         return msgspec.json.decode(body, type=decoding.VersionedObject).metadata.resource_version

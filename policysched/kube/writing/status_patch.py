@@ -18,6 +18,6 @@ class ConditionPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=
     observed_generation: int = 0
 
 
-def time_text(time: datetime.datetime) -> str:
+def format_time(time: datetime.datetime) -> str:
     """Return metav1.Time: RFC 3339 in UTC, whole seconds."""
     return time.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

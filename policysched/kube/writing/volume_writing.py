@@ -41,22 +41,22 @@ class ApiVolumeWriter:
     ) -> storage_objects.PersistentVolume | handles.WriteError:
         """Write the claimRef, and the annotation of who set it; return the volume as it is then."""
         body = {
-            "metadata": _metadata(volume, storage_objects.BOUND_BY_CONTROLLER),
+            "metadata": _make_patch_metadata(volume, storage_objects.BOUND_BY_CONTROLLER),
             "spec": {"claimRef": volume.spec.claim_ref},
         }
-        path = paths.persistent_volume(volume.metadata.name)
-        return await self._write(path, body, volume, _has_same_claim)
+        path = paths.format_volume_path(volume.metadata.name)
+        return await self._write_patch(path, body, volume, _has_same_claim)
 
     async def write_claim(
         self, claim: storage_objects.PersistentVolumeClaim
     ) -> storage_objects.PersistentVolumeClaim | handles.WriteError:
         """Write the annotation of the selected node; return the claim as it is then."""
         meta = claim.metadata
-        body = {"metadata": _metadata(claim, storage_objects.SELECTED_NODE)}
-        path = paths.persistent_volume_claim(meta.namespace, meta.name)
-        return await self._write(path, body, claim, _has_same_node)
+        body = {"metadata": _make_patch_metadata(claim, storage_objects.SELECTED_NODE)}
+        path = paths.format_claim_path(meta.namespace, meta.name)
+        return await self._write_patch(path, body, claim, _has_same_node)
 
-    async def _write(
+    async def _write_patch(
         self,
         path: str,
         body: object,
@@ -64,20 +64,20 @@ class ApiVolumeWriter:
         is_written: Callable[[WrittenT, WrittenT], bool],
     ) -> WrittenT | handles.WriteError:
         try:
-            answer = await self._api.request(
+            answer = await self._api.request_body(
                 "PATCH",
                 path,
                 _encoder.encode(body),
                 content_type=client.MERGE_PATCH,
                 policy=WRITE_POLICY,
             )
-            return decoding.decode_object(answer, type(wanted))
+            return decoding.decode_single_object(answer, type(wanted))
         except errors.ConflictError as error:
-            return await self._settle(path, wanted, is_written, error)
+            return await self._resolve_conflict(path, wanted, is_written, error)
         except errors.KubeError as error:
-            return _refusal(error)
+            return _describe_refusal(error)
 
-    async def _settle(
+    async def _resolve_conflict(
         self,
         path: str,
         wanted: WrittenT,
@@ -86,14 +86,14 @@ class ApiVolumeWriter:
     ) -> WrittenT | handles.WriteError:
         """Return the newest version if it has what was to be written, else why it has not."""
         try:
-            body = await self._api.request("GET", path, policy=WRITE_POLICY)
-            newest = decoding.decode_object(body, type(wanted))
+            body = await self._api.request_body("GET", path, policy=WRITE_POLICY)
+            newest = decoding.decode_single_object(body, type(wanted))
         except errors.KubeError as error:
-            return _refusal(error)
-        return newest if is_written(newest, wanted) else _refusal(conflict)
+            return _describe_refusal(error)
+        return newest if is_written(newest, wanted) else _describe_refusal(conflict)
 
 
-def _metadata(
+def _make_patch_metadata(
     item: storage_objects.PersistentVolume | storage_objects.PersistentVolumeClaim, key: str
 ) -> dict[str, object]:
     """Return the version that the patch is about, and one annotation if the object has it."""
@@ -123,5 +123,5 @@ def _has_same_node(
     return is_same and newest.metadata.annotations.get(key) == wanted.metadata.annotations.get(key)
 
 
-def _refusal(error: errors.KubeError) -> handles.WriteError:
+def _describe_refusal(error: errors.KubeError) -> handles.WriteError:
     return handles.WriteError(error.message if isinstance(error, errors.ApiError) else str(error))

@@ -25,7 +25,7 @@ class TimeWindow:
     start_minute: int
     end_minute: int
 
-    def contains(self, weekday: int, minute: int) -> bool:
+    def contains_local_time(self, weekday: int, minute: int) -> bool:
         """Return whether a local time lies inside."""
         if self.start_minute < self.end_minute:
             return weekday in self.weekdays and self.start_minute <= minute < self.end_minute
@@ -54,19 +54,19 @@ class Activation:
             return False
         if not self.windows:
             return True
-        local = datetime.datetime.fromtimestamp(now, _zone(self.timezone))
+        local = datetime.datetime.fromtimestamp(now, _get_time_zone(self.timezone))
         minute = local.hour * 60 + local.minute
-        return any(window.contains(local.weekday(), minute) for window in self.windows)
+        return any(window.contains_local_time(local.weekday(), minute) for window in self.windows)
 
-    def next_change(self, now: float) -> float | None:
+    def find_next_change(self, now: float) -> float | None:
         """Return the first time after `now` at which `is_active` changes; None if it never does."""
-        times = sorted(time for time in self._boundaries(now) if time > now)
+        times = sorted(time for time in self._list_boundaries(now) if time > now)
         before = self.is_active(now)
         return next((time for time in times if self.is_active(time) != before), None)
 
-    def _boundaries(self, now: float) -> list[float]:
+    def _list_boundaries(self, now: float) -> list[float]:
         times = [] if self.expires_at is None else [self.expires_at]
-        zone = _zone(self.timezone)
+        zone = _get_time_zone(self.timezone)
         today = datetime.datetime.fromtimestamp(now, zone).date()
         for offset in range(-1, _LOOK_AHEAD_DAYS + 1):
             midnight = datetime.datetime.combine(
@@ -79,6 +79,6 @@ class Activation:
         return times
 
 
-def _zone(name: str) -> datetime.tzinfo:
+def _get_time_zone(name: str) -> datetime.tzinfo:
     """Return the zone; UTC also where the machine has no time zone database."""
     return datetime.UTC if name == "UTC" else zoneinfo.ZoneInfo(name)

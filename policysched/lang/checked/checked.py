@@ -439,14 +439,14 @@ class CheckedProgram:
     def decides_all_pods(self) -> bool:
         """Whether some profile decides the pods whose schedulerName no profile has."""
         names = [each.name for each in self.profiles]
-        return None in names or find_fallback(names) is not None
+        return None in names or find_fallback_profile(names) is not None
 
 
 DEFAULT_SCHEDULER_NAME: Final = "policysched"
 """Name of the profile if neither a policy nor an option names one."""
 
 
-def find_fallback(names: Collection[str | None]) -> str | None:
+def find_fallback_profile(names: Collection[str | None]) -> str | None:
     """Return the profile that decides pods of other names, None if none does."""
     if len(names) == 1:
         return next(iter(names))

@@ -226,7 +226,7 @@ TypedExpr: TypeAlias = (
 )
 
 
-def children(expr: TypedExpr) -> tuple[TypedExpr, ...]:
+def list_operands(expr: TypedExpr) -> tuple[TypedExpr, ...]:
     """Return the direct operands of an expression."""
     match expr:
         case ArithmeticOperation(left=left, right=right) | Compare(left=left, right=right):
@@ -243,31 +243,34 @@ def children(expr: TypedExpr) -> tuple[TypedExpr, ...]:
             return ()
 
 
-def walk(expr: TypedExpr) -> Iterator[TypedExpr]:
+def walk_expressions(expr: TypedExpr) -> Iterator[TypedExpr]:
     """Yield the expression and everything below it, left to right."""
     yield expr
-    for child in children(expr):
-        yield from walk(child)
+    for child in list_operands(expr):
+        yield from walk_expressions(child)
 
 
-def metrics_of(expr: TypedExpr) -> tuple[str, ...]:
+def list_read_metrics(expr: TypedExpr) -> tuple[str, ...]:
     """Return the keys of the metrics that an expression reads, sorted."""
-    return tuple(sorted({each.metric for each in walk(expr) if isinstance(each, MetricRef)}))
+    return tuple(
+        sorted({each.metric for each in walk_expressions(expr) if isinstance(each, MetricRef)})
+    )
 
 
 def reads_pod(expr: TypedExpr) -> bool:
     """Return whether the value depends on the incoming pod."""
     own = (PodRequests, PodLimits, PodPriority, PodMatch)
-    return any(isinstance(each, own) for each in walk(expr))
+    return any(isinstance(each, own) for each in walk_expressions(expr))
 
 
-def depth(expr: TypedExpr) -> int:
+def compute_depth(expr: TypedExpr) -> int:
     """Return how many levels the expression has, 1 for a leaf."""
-    return 1 + max((depth(child) for child in children(expr)), default=0)
+    return 1 + max((compute_depth(child) for child in list_operands(expr)), default=0)
 
 
 def reads_pods_on_node(expr: TypedExpr) -> bool:
     """Return whether removing pods from the node can change the value (free, requested)."""
     return any(
-        isinstance(each, NodeResource) and each.kind in ("free", "requested") for each in walk(expr)
+        isinstance(each, NodeResource) and each.kind in ("free", "requested")
+        for each in walk_expressions(expr)
     )

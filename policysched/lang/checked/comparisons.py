@@ -56,12 +56,12 @@ def evaluate_constant(expr: checked_expr.TypedExpr) -> float | None:
             values = (evaluate_constant(left), evaluate_constant(right))
             if values[0] is None or values[1] is None or (operator == "/" and not values[1]):
                 return None
-            return _computed(operator, values[0], values[1])
+            return _compute_operation(operator, values[0], values[1])
         case _:
             return None
 
 
-def _computed(operator: str, left: float, right: float) -> float:
+def _compute_operation(operator: str, left: float, right: float) -> float:
     match operator:
         case "+":
             return left + right

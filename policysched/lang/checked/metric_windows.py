@@ -18,6 +18,6 @@ def find_window_problem(window: checked_expr.MetricWindow, refresh_seconds: floa
     return ""
 
 
-def is_doubtful(seconds: float, refresh_seconds: float) -> bool:
+def is_doubtful_window(seconds: float, refresh_seconds: float) -> bool:
     """Return whether a window can be, but holds no more than two samples."""
     return 1 < seconds / refresh_seconds < 2  # noqa: PLR2004 - two refreshes, as said above

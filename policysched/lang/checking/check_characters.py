@@ -15,23 +15,27 @@ _HOLDERS = {"comment": "comment", "string": "string", "promql": "query"}
 """Kind of lexeme -> its name in messages."""
 
 
-def check(text: source.SourceText, found: findings.DiagnosticCollector) -> None:
+def check_suspect_characters(text: source.SourceText, found: findings.DiagnosticCollector) -> None:
     """Report control characters as errors and bidirectional ones as warnings, the first per line.
 
     Outside of comments, strings and queries the parser refuses both.
     """
     lines: set[int] = set()
-    for start, holder in _places(text):
+    for start, holder in _locate_suspect_characters(text):
         line, _ = text.position(start)
         if line in lines or len(lines) >= limits.MAX_DIAGNOSTICS:
             continue
         lines.add(line)
         char = text.text[start]
-        report = _control if control_characters.is_control(char) else _bidirectional
-        found.add(report(char, holder, text.span(start, start + 1)))
+        report = (
+            _diagnose_control_character
+            if control_characters.is_control_character(char)
+            else _diagnose_bidirectional
+        )
+        found.add_diagnostic(report(char, holder, text.span(start, start + 1)))
 
 
-def _places(text: source.SourceText) -> Iterator[tuple[int, str]]:
+def _locate_suspect_characters(text: source.SourceText) -> Iterator[tuple[int, str]]:
     """Yield the offset of each suspect character, and the kind of lexeme around it."""
     unseen = control_characters.UNSEEN
     if unseen.search(text.text) is None:
@@ -43,29 +47,32 @@ def _places(text: source.SourceText) -> Iterator[tuple[int, str]]:
                 yield match.start(), _HOLDERS[lexeme.kind]
 
 
-def _control(char: str, holder: str, span: source.Span) -> diagnostics.Diagnostic:
+def _diagnose_control_character(
+    char: str, holder: str, span: source.Span
+) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS003",
-        f"the {holder} has the control character {characters.describe(char)}",
+        f"the {holder} has the control character {characters.describe_character(char)}",
         span,
         notes=("terminals interpret it",),
         help="leave it out",
-        fix=_removal(char, span),
+        fix=_make_removal_fix(char, span),
     )
 
 
-def _bidirectional(char: str, holder: str, span: source.Span) -> diagnostics.Diagnostic:
+def _diagnose_bidirectional(char: str, holder: str, span: source.Span) -> diagnostics.Diagnostic:
+    name = characters.describe_character(char)
     return diagnostics.Diagnostic(
         "PS807",
-        f"the {holder} has the bidirectional control character {characters.describe(char)}",
+        f"the {holder} has the bidirectional control character {name}",
         span,
         notes=("editors may show the text after it in another order",),
         help="leave it out",
-        fix=_removal(char, span),
+        fix=_make_removal_fix(char, span),
         severity=diagnostics.Severity.WARNING,
     )
 
 
-def _removal(char: str, span: source.Span) -> diagnostics.Fix:
-    title = f"Remove {characters.describe(char)}"
+def _make_removal_fix(char: str, span: source.Span) -> diagnostics.Fix:
+    title = f"Remove {characters.describe_character(char)}"
     return diagnostics.Fix((diagnostics.TextEdit(span, ""),), safe=False, title=title)

@@ -13,17 +13,17 @@ _MAYBE = re.compile(r"(?<![\w.])0[0-9]")
 _ZEROS = re.compile(r"(-?)0+(?=[0-9])")
 
 
-def check(result: parser.ParseResult, found: findings.DiagnosticCollector) -> None:
+def check_leading_zeros(result: parser.ParseResult, found: findings.DiagnosticCollector) -> None:
     """Warn of numbers with leading zeros; values of labels are text and keep theirs."""
     if _MAYBE.search(result.text.text) is None:
         return
     for item in result.file.items:
-        for node in symbols.walk(item):
+        for node in symbols.walk_syntax_nodes(item):
             if isinstance(node, syntax_expr.Numeral) and _ZEROS.match(node.text):
-                found.add(_finding(node))
+                found.add_diagnostic(_diagnose_leading_zeros(node))
 
 
-def _finding(numeral: syntax_expr.Numeral) -> diagnostics.Diagnostic:
+def _diagnose_leading_zeros(numeral: syntax_expr.Numeral) -> diagnostics.Diagnostic:
     plain = _ZEROS.sub(r"\1", numeral.text, count=1)
     return diagnostics.Diagnostic(
         "PS809",
@@ -31,6 +31,6 @@ def _finding(numeral: syntax_expr.Numeral) -> diagnostics.Diagnostic:
         numeral.span,
         notes=("other languages read a number that begins with 0 as octal",),
         help=f"write `{plain}`",
-        fix=fixes.replacement(numeral.span, plain),
+        fix=fixes.make_replacement_fix(numeral.span, plain),
         severity=diagnostics.Severity.WARNING,
     )

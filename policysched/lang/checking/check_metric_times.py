@@ -17,13 +17,13 @@ def check_max_age(
     options: clauses.ClauseSet, refresh_seconds: float, max_age_seconds: float
 ) -> None:
     """Report a `maxAge` during which no sample can be replaced."""
-    clause = options.get("maxAge", syntax_clause.AmountClause)
+    clause = options.get_clause("maxAge", syntax_clause.AmountClause)
     if clause is None:
         return
     found = options.env.found
     advice = "some refreshes, and more than the scrape interval: 5 refreshes without `maxAge`"
     if max_age_seconds < refresh_seconds:
-        found.error(
+        found.add_error(
             _CODE,
             "`maxAge` is shorter than the time between two refreshes",
             clause.amount.span,
@@ -33,7 +33,7 @@ def check_max_age(
     elif max_age_seconds < _FLICKERING_REFRESHES * refresh_seconds:
         label = "nodes are missing as soon as one query is late or fails"
         message = "`maxAge` is shorter than two refreshes"
-        _warn(found, clause.amount.span, message, label, advice)
+        _add_warning(found, clause.amount.span, message, label, advice)
 
 
 def warn_about_window(
@@ -41,7 +41,7 @@ def warn_about_window(
 ) -> None:
     """Warn of a window over a metric, which is named where the window is not its own."""
     prefix = f"`{name}`: " if name else ""
-    _warn(
+    _add_warning(
         found,
         span,
         f"{prefix}the window is shorter than two refreshes",
@@ -50,7 +50,7 @@ def warn_about_window(
     )
 
 
-def check_placed(
+def check_placed_duration(
     metric: checked.CheckedMetric, written: syntax.Metric, found: findings.DiagnosticCollector
 ) -> None:
     """Report pods that cease to count before a sample can show them."""
@@ -58,7 +58,7 @@ def check_placed(
         return
     for option in written.options:
         if isinstance(option, syntax_clause.PlacedClause):
-            found.error(
+            found.add_error(
                 _CODE,
                 "just-placed pods count for less than the time between two refreshes",
                 option.duration.span,
@@ -67,10 +67,10 @@ def check_placed(
             )
 
 
-def _warn(
+def _add_warning(
     found: findings.DiagnosticCollector, span: source.Span, message: str, label: str, advice: str
 ) -> None:
-    found.add(
+    found.add_diagnostic(
         diagnostics.Diagnostic(
             _CODE,
             message,

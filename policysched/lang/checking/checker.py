@@ -69,10 +69,10 @@ def check(
             is not known, then any name will do.
         now: seconds since the epoch: rules that have expired by then are warned of; None for none.
     """
-    return _Checker(sources, given or {}, plugins, now).run()
+    return _ProgramChecker(sources, given or {}, plugins, now).run()
 
 
-class _Checker:
+class _ProgramChecker:
     def __init__(
         self,
         sources: Sequence[source.SourceText],
@@ -87,7 +87,7 @@ class _Checker:
         self.given = params.locate_supplied_params(given, outside)
         self.plugins = plugins
         self.now = now
-        self.parsed = parser.parse_all(sources)
+        self.parsed = parser.parse_policy_texts(sources)
         lost = frozenset().union(*(each.lost_words for each in self.parsed.values()))
         damaged = [span for each in self.parsed.values() for span in each.damaged]
         self.found = findings.DiagnosticCollector(self.texts, lost, damaged)
@@ -96,13 +96,13 @@ class _Checker:
         self._check_text_names()
         for result in self.parsed.values():
             for finding in result.diagnostics:
-                self.found.add(finding)
-            check_characters.check(result.text, self.found)
-            check_leading_zeros.check(result, self.found)
-        program = None if self._is_too_large() else self._program()
+                self.found.add_diagnostic(finding)
+            check_characters.check_suspect_characters(result.text, self.found)
+            check_leading_zeros.check_leading_zeros(result, self.found)
+        program = None if self._exceeds_text_limits() else self._check_program()
         return CheckResult(
             None if self.found.has_errors else program,
-            self.found.sorted(),
+            self.found.list_by_position(),
             self.texts,
             tuple(self.parsed.values()),
         )
@@ -112,7 +112,7 @@ class _Checker:
         seen: set[str] = set()
         for text in self.sources:
             if text.name in seen:
-                self.found.error(
+                self.found.add_error(
                     "PS104",
                     f"there are two texts named `{text.name}`",
                     text.span(0, 0),
@@ -120,7 +120,7 @@ class _Checker:
                 )
             seen.add(text.name)
 
-    def _is_too_large(self) -> bool:
+    def _exceeds_text_limits(self) -> bool:
         count = 0
         for result in self.parsed.values():
             for item in result.file.items:
@@ -128,7 +128,7 @@ class _Checker:
                 if isinstance(item, (syntax.Policy, syntax.Profile)):
                     count += len(item.statements)
                 if count > limits.MAX_STATEMENTS:
-                    self.found.error(
+                    self.found.add_error(
                         "PS004",
                         f"there are more than {limits.MAX_STATEMENTS} items and statements",
                         item.span,
@@ -137,25 +137,26 @@ class _Checker:
                     return True
         return False
 
-    def _program(self) -> checked.CheckedProgram:
-        names = symbols.collect(list(self.parsed.values()), self.found)
+    def _check_program(self) -> checked.CheckedProgram:
+        names = symbols.collect_symbols(list(self.parsed.values()), self.found)
         for name, given in self.given.items():
             if name not in names.params:
-                self.found.undefined("param", given.name, names.params)
-        env = self._environment(names, {}, {})
+                self.found.report_undefined_name("param", given.name, names.params)
+        env = self._make_environment(names, {}, {})
         self._check_lets(names, env)
-        policies = self._policies(names, env, names.policies)
+        policies = self._check_policies(names, env, names.policies)
         profiles = [
-            self._profile(profile, names, env, policies) for profile in names.profiles.values()
+            self._check_profile(profile, names, env, policies)
+            for profile in names.profiles.values()
         ]
         if not profiles:
-            metrics = _metrics_read(policies.values(), env)
+            metrics = _list_metrics_read(policies.values(), env)
             implied = check_profiles.build_implied_profile(
                 tuple(policies.values()), metrics, tuple(env.params.values())
             )
             profiles = [implied]
         if not self.found.has_errors:
-            check_profiles.warn_about_unused(names, profiles, self.found)
+            check_profiles.warn_about_unused_policies(names, profiles, self.found)
         return checked.CheckedProgram(
             params=tuple(env.params.values()),
             metrics=tuple(env.metrics.values()),
@@ -167,9 +168,9 @@ class _Checker:
 
     # ------------------------------------------------------------------------ environments
 
-    def _environment(
+    def _make_environment(
         self,
-        names: symbols.Symbols,
+        names: symbols.PolicySymbols,
         overrides: Mapping[str, syntax_expr.Amount],
         base: Mapping[str, checked.CheckedMetric],
     ) -> constants.Environment:
@@ -181,9 +182,9 @@ class _Checker:
         for name, param in names.params.items():
             given = self.given.get(name)
             if given is not None:
-                value = params.resolve(param, given.value, self.found, is_text=True)
+                value = params.resolve_param(param, given.value, self.found, is_text=True)
             else:
-                value = params.resolve(param, overrides.get(name), self.found)
+                value = params.resolve_param(param, overrides.get(name), self.found)
             if value is not None:
                 values[name] = value
         env = constants.Environment(
@@ -196,17 +197,17 @@ class _Checker:
             found=self.found,
             now=self.now,
         )
-        metrics = check_metrics.check_all(names.metrics, env, base)
+        metrics = check_metrics.check_metrics(names.metrics, env, base)
         return dataclasses.replace(env, metrics=metrics)
 
-    def _check_lets(self, names: symbols.Symbols, env: constants.Environment) -> None:
+    def _check_lets(self, names: symbols.PolicySymbols, env: constants.Environment) -> None:
         """Check lets by themselves; a lone literal has no unit yet and is fine."""
         env = dataclasses.replace(env, target=None)
         for let in names.lets.values():
             if isinstance(let, syntax.LetSelector):
                 self._check_let_selector(let, env)
-            elif constants.literal_of(env, let.expr) is None:
-                check_exprs.ExprChecker(env).either(let.expr)
+            elif constants.resolve_literal(env, let.expr) is None:
+                check_exprs.ExprChecker(env).check_number_or_condition(let.expr)
 
     def _check_let_selector(self, let: syntax.LetSelector, env: constants.Environment) -> None:
         """A selector is about one kind of object: one of them must take it."""
@@ -215,45 +216,45 @@ class _Checker:
         for domain in domains:
             trial = findings.DiagnosticCollector(self.texts, self.found.lost_words)
             checker = check_selectors.SelectorChecker(dataclasses.replace(env, found=trial), domain)
-            checker.check(let.selector)
+            checker.check_selector(let.selector)
             if not trial.has_errors:
                 return
             trials.append(trial)
-        for finding in min((trial.sorted() for trial in trials), key=len):
-            self.found.add(finding)
+        for finding in min((trial.list_by_position() for trial in trials), key=len):
+            self.found.add_diagnostic(finding)
 
     # ------------------------------------------------------------------------ policies, profiles
 
-    def _policies(
+    def _check_policies(
         self,
-        names: symbols.Symbols,
+        names: symbols.PolicySymbols,
         env: constants.Environment,
         chosen: Collection[str],
     ) -> dict[str, checked.CheckedPolicy]:
         return {
-            name: check_policies.check(names.policies[name], env, names, self.parsed)
+            name: check_policies.check_policy(names.policies[name], env, names, self.parsed)
             for name in chosen
         }
 
-    def _profile(
+    def _check_profile(
         self,
         profile: syntax.Profile,
-        names: symbols.Symbols,
+        names: symbols.PolicySymbols,
         env: constants.Environment,
         policies: Mapping[str, checked.CheckedPolicy],
     ) -> checked.CheckedProfile:
         checker = check_profiles.ProfileChecker(profile, env, names, self.plugins)
-        values = checker.param_values()
-        chosen = checker.policy_names()
+        values = checker.check_param_values()
+        chosen = checker.check_policy_names()
         own = {name: policies[name] for name in chosen if name in policies}
         if values:
-            env = self._environment(names, values, env.metrics)
+            env = self._make_environment(names, values, env.metrics)
             checker = dataclasses.replace(checker, env=env)
-            own = self._policies(names, env, chosen)
-        return checker.check(own, _metrics_read(own.values(), env))
+            own = self._check_policies(names, env, chosen)
+        return checker.check_profile(own, _list_metrics_read(own.values(), env))
 
 
-def _metrics_read(
+def _list_metrics_read(
     policies: Collection[checked.CheckedPolicy], env: constants.Environment
 ) -> tuple[checked.CheckedMetric, ...]:
     """Return the metrics that rules of the policies read."""
@@ -262,6 +263,6 @@ def _metrics_read(
         for policy in policies
         for rule in policy.rules
         for expr in checked.list_expressions(rule)
-        for key in checked_expr.metrics_of(expr)
+        for key in checked_expr.list_read_metrics(expr)
     }
     return tuple(metric for metric in env.metrics.values() if metric.key in keys)

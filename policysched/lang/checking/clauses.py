@@ -38,117 +38,120 @@ class ClauseSet:
         self._by_keyword: dict[str, syntax_clause.Clause] = {}
         for clause in clauses:
             if clause.keyword not in syntax_words.ALLOWED_CLAUSES[statement]:
-                _misplaced(env.found, statement, clause)
-            elif (key := _key(statement, clause)) in self._by_keyword:
-                _repeated(env.found, clause, self._by_keyword[key])
+                _report_misplaced_clause(env.found, statement, clause)
+            elif (key := _make_uniqueness_key(statement, clause)) in self._by_keyword:
+                _report_repeated_clause(env.found, clause, self._by_keyword[key])
             else:
                 self._by_keyword[key] = clause
 
-    def get(self, keyword: str, kind: type[_C]) -> _C | None:
+    def get_clause(self, keyword: str, kind: type[_C]) -> _C | None:
         """Return the clause of that keyword, None if it was not written."""
         clause = self._by_keyword.get(keyword)
         return clause if isinstance(clause, kind) else None
 
-    def weight(self) -> int | None:
+    def read_weight(self) -> int | None:
         """Return the weight, 1 if none was written; None if it was wrong, which is reported."""
-        clause = self.get("weight", syntax_clause.AmountClause)
+        clause = self.get_clause("weight", syntax_clause.AmountClause)
         if clause is None:
             return 1
         return constants.read_whole_number(
             self.env, clause.amount, (1, MAX_WEIGHT), what="a weight", code="PS301"
         )
 
-    def whole(self, keyword: str, bounds: tuple[int, int]) -> tuple[bool, int | None]:
+    def read_whole_number(self, keyword: str, bounds: tuple[int, int]) -> tuple[bool, int | None]:
         """Return whether all is well and the whole number of a clause, None if not written."""
-        clause = self.get(keyword, syntax_clause.AmountClause)
+        clause = self.get_clause(keyword, syntax_clause.AmountClause)
         if clause is None:
             return True, None
         value = constants.read_whole_number(self.env, clause.amount, bounds, what=keyword)
         return value is not None, value
 
-    def choice(self, keyword: str, allowed: Sequence[str]) -> str | None:
+    def read_choice(self, keyword: str, allowed: Sequence[str]) -> str | None:
         """Return the word of a clause; the first of `allowed` if not written or not among them."""
-        clause = self.get(keyword, syntax_clause.WordClause)
+        clause = self.get_clause(keyword, syntax_clause.WordClause)
         if clause is None:
             return allowed[0]
         if clause.word.text not in allowed:
-            self.env.found.not_one_of(f"a value of `{keyword}`", clause.word, allowed)
+            self.env.found.report_word_not_allowed(f"a value of `{keyword}`", clause.word, allowed)
             return None
         return clause.word.text
 
-    def words(self, keyword: str) -> syntax_clause.WordsClause | None:
+    def get_words_clause(self, keyword: str) -> syntax_clause.WordsClause | None:
         """Return a clause that lists words."""
-        return self.get(keyword, syntax_clause.WordsClause)
+        return self.get_clause(keyword, syntax_clause.WordsClause)
 
-    def message(self) -> str | None:
+    def read_message(self) -> str | None:
         """Return the message to show."""
-        clause = self.get("message", syntax_clause.TextClause)
+        clause = self.get_clause("message", syntax_clause.TextClause)
         if clause is None:
             return None
         if len(clause.text.text) > MAX_MESSAGE:
-            self.env.found.error(
+            self.env.found.add_error(
                 "PS111",
                 f"a message has up to {MAX_MESSAGE} characters, this has {len(clause.text.text)}",
                 clause.text.span,
             )
-        elif _has_unseen(clause.text.text):
-            self.env.found.error(
+        elif _has_invisible_characters(clause.text.text):
+            self.env.found.add_error(
                 "PS111",
                 "a message has no line ends, tabs and other characters that cannot be seen",
                 clause.text.span,
             )
         return clause.text.text
 
-    def active(self) -> activation.Activation | None:
+    def read_activation(self) -> activation.Activation | None:
         """Return when the rule acts, None for always (or if the text is wrong)."""
-        windows, zone = self._windows()
-        expires = self.get("expires", syntax_clause.TextClause)
+        windows, zone = self._read_time_windows()
+        expires = self.get_clause("expires", syntax_clause.TextClause)
         expires_at = None
         if expires is not None:
             expires_at = timetable.parse_expires(expires.text.text)
             if expires_at is None:
-                self.env.found.error(
+                self.env.found.add_error(
                     "PS111",
                     f"`{expires.text.text}` is not a date that can be read",
                     expires.text.span,
-                    help=_date_help(expires.text.text),
+                    help=_suggest_date(expires.text.text),
                 )
             elif self.env.now is not None and self.env.now >= expires_at:
-                self.env.found.add(_expired(expires.text))
+                self.env.found.add_diagnostic(_describe_expired_date(expires.text))
         if not windows and expires_at is None:
             return None
         return activation.Activation(windows, zone, expires_at)
 
-    def _windows(self) -> tuple[tuple[activation.TimeWindow, ...], str]:
-        during = self.get("during", syntax_clause.TextClause)
+    def _read_time_windows(self) -> tuple[tuple[activation.TimeWindow, ...], str]:
+        during = self.get_clause("during", syntax_clause.TextClause)
         if during is None:
             return (), timetable.UTC
         read = timetable.parse_during(during.text.text)
         if isinstance(read, str):
-            self.env.found.error(
+            self.env.found.add_error(
                 "PS111", read, during.text.span, help=f"write {timetable.DURING_FORM}"
             )
             return (), timetable.UTC
         return read
 
 
-def _has_unseen(text: str) -> bool:
+def _has_invisible_characters(text: str) -> bool:
     """Return whether a text has characters that cannot be seen, but for those of `PS003`."""
-    return any(not char.isprintable() and not control_characters.is_control(char) for char in text)
+    return any(
+        not char.isprintable() and not control_characters.is_control_character(char)
+        for char in text
+    )
 
 
-def _date_help(text: str) -> str:
-    near = timetable.nearest_expires(text)
+def _suggest_date(text: str) -> str:
+    near = timetable.suggest_expires_date(text)
     return f'write `"{near}"`' if near else f"write {timetable.EXPIRES_FORM}"
 
 
-def _key(statement: str, clause: syntax_clause.Clause) -> str:
+def _make_uniqueness_key(statement: str, clause: syntax_clause.Clause) -> str:
     """Return what may stand once: a metric says for reject and for score what missing means."""
     is_points = isinstance(clause, syntax_clause.MissingClause) and clause.points is not None
     return "missing score" if statement == "metric" and is_points else clause.keyword
 
 
-def _misplaced(
+def _report_misplaced_clause(
     found: findings.DiagnosticCollector, statement: str, clause: syntax_clause.Clause
 ) -> None:
     keyword = source.Span(
@@ -159,19 +162,19 @@ def _misplaced(
         clause.span.column,
     )
     if clause.keyword == "weight":
-        found.error(
+        found.add_error(
             "PS301",
             f"`{statement}` is not weighed: it filters",
             keyword,
             help="leave the weight out"
             + (", or write `preferred`" if statement.endswith("required") else ""),
-            fix=fixes.replacement(clause.span, ""),
+            fix=fixes.make_replacement_fix(clause.span, ""),
         )
         return
     homes = [
         name for name, words in syntax_words.ALLOWED_CLAUSES.items() if clause.keyword in words
     ]
-    found.error(
+    found.add_error(
         "PS108",
         f"`{clause.keyword}` does not belong to `{statement}`",
         keyword,
@@ -179,10 +182,10 @@ def _misplaced(
     )
 
 
-def _repeated(
+def _report_repeated_clause(
     found: findings.DiagnosticCollector, clause: syntax_clause.Clause, first: syntax_clause.Clause
 ) -> None:
-    found.error(
+    found.add_error(
         "PS108",
         f"`{clause.keyword}` stands twice in this statement",
         clause.span,
@@ -191,7 +194,7 @@ def _repeated(
     )
 
 
-def _expired(text: syntax_expr.Value) -> diagnostics.Diagnostic:
+def _describe_expired_date(text: syntax_expr.Value) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS804",
         "this rule has expired and does not act any more",

@@ -57,25 +57,27 @@ class Environment:
         return wrong_params | self.broken_lets | (self.metric_names - self.metrics.keys())
 
 
-def literal_of(env: Environment, expr: syntax_expr.Expr) -> numerals.NumberLiteral | None:
+def resolve_literal(env: Environment, expr: syntax_expr.Expr) -> numerals.NumberLiteral | None:
     """Return the literal that an expression is, also by way of lets; None if it is none."""
     match expr:
         case syntax_expr.Number(numeral=numeral):
-            return numerals.parse(numeral.text)
+            return numerals.parse_numeral(numeral.text)
         case syntax_expr.Negate(operand=syntax_expr.Number(numeral=numeral)):
-            return numerals.parse("-" + numeral.text)
+            return numerals.parse_numeral("-" + numeral.text)
         case syntax_expr.Ref(name=name):
             let = env.lets.get(name.text)
-            return literal_of(env, let.expr) if isinstance(let, syntax.LetExpr) else None
+            return resolve_literal(env, let.expr) if isinstance(let, syntax.LetExpr) else None
         case _:
             return None
 
 
-def read_number(env: Environment, amount: syntax_expr.Amount, unit: units.Unit) -> float | None:
+def read_number_in_unit(
+    env: Environment, amount: syntax_expr.Amount, unit: units.Unit
+) -> float | None:
     """Return the amount in the canonical scale of `unit`; None if that was reported."""
     if isinstance(amount, syntax_expr.Value) and amount.text in env.params:
-        return _param_number(env, amount, env.params[amount.text], unit)
-    literal = _literal(env, amount)
+        return _read_param_number(env, amount, env.params[amount.text], unit)
+    literal = _resolve_amount_literal(env, amount)
     if literal is None:
         return None
     value = literal.convert_to_unit(unit)
@@ -84,20 +86,22 @@ def read_number(env: Environment, amount: syntax_expr.Amount, unit: units.Unit) 
     return value
 
 
-def _literal(env: Environment, amount: syntax_expr.Amount) -> numerals.NumberLiteral | None:
+def _resolve_amount_literal(
+    env: Environment, amount: syntax_expr.Amount
+) -> numerals.NumberLiteral | None:
     if isinstance(amount, syntax_expr.Numeral):
-        literal = numerals.parse(amount.text)
+        literal = numerals.parse_numeral(amount.text)
         if literal is None:
             report_bad_number(env, amount)
         return literal
     if amount.text in env.silent_names:
         return None
     if amount.text not in env.lets:
-        env.found.undefined("param or let", amount, env.param_names | env.lets.keys())
+        env.found.report_undefined_name("param or let", amount, env.param_names | env.lets.keys())
         return None
-    literal = literal_of(env, syntax_expr.Ref(amount.span, amount))
+    literal = resolve_literal(env, syntax_expr.Ref(amount.span, amount))
     if literal is None:
-        env.found.error(
+        env.found.add_error(
             "PS102",
             f"`{amount.text}` is not a number that is known beforehand",
             amount.span,
@@ -106,14 +110,14 @@ def _literal(env: Environment, amount: syntax_expr.Amount) -> numerals.NumberLit
     return literal
 
 
-def _param_number(
+def _read_param_number(
     env: Environment, name: syntax_expr.Value, param: checked.CheckedParam, unit: units.Unit
 ) -> float | None:
     if isinstance(param.value, str) or param.unit is None:
-        env.found.error("PS102", f"`{name.text}` is a string, not a number", name.span)
+        env.found.add_error("PS102", f"`{name.text}` is a string, not a number", name.span)
         return None
-    if not param.unit.same_dimension(unit):
-        env.found.error("PS102", f"`{name.text}` is in {param.unit}, not in {unit}", name.span)
+    if not param.unit.has_same_dimension(unit):
+        env.found.add_error("PS102", f"`{name.text}` is in {param.unit}, not in {unit}", name.span)
         return None
     return param.value
 
@@ -127,16 +131,16 @@ def read_whole_number(
     code: str = "PS111",
 ) -> int | None:
     """Return a whole number within bounds (inclusive); None if that was reported."""
-    value = read_number(env, amount, units.NUMBER)
+    value = read_number_in_unit(env, amount, units.NUMBER)
     if value is None:
         return None
     low, high = bounds
-    is_plain = _is_plain(env, amount)
+    is_plain = _is_plain_number(env, amount)
     if not is_plain or value != int(value) or not low <= value <= high:
-        written = env.found.text(amount.span)
+        written = env.found.get_text_on_one_line(amount.span)
         label = f"this is {value:g}" if written[:1].isalpha() or not is_plain else ""
         problem = f"{what} is a whole number from {low} to {high}, not `{written}`"
-        meant = _nearest_whole(written, low, high)
+        meant = _suggest_nearest_whole_number(written, low, high)
         if value == int(value) and low <= value <= high and meant != written.removesuffix("%"):
             meant = str(int(value))
         is_negative_weight = code == "PS301" and value < 0
@@ -147,22 +151,22 @@ def read_whole_number(
                 "weights are positive: write `prefer low` in a score, `not (…)` in a preference"
             )
         elif meant:
-            fix = fixes.replacement(amount.span, meant)
-        env.found.error(code, problem, amount.span, label=label, help=advice, fix=fix)
+            fix = fixes.make_replacement_fix(amount.span, meant)
+        env.found.add_error(code, problem, amount.span, label=label, help=advice, fix=fix)
         return None
     return int(value)
 
 
-def _is_plain(env: Environment, amount: syntax_expr.Amount) -> bool:
+def _is_plain_number(env: Environment, amount: syntax_expr.Amount) -> bool:
     """Say whether a number that can be read has neither a unit nor a suffix."""
     if isinstance(amount, syntax_expr.Value) and amount.text in env.params:
         unit = env.params[amount.text].unit
         return unit is not None and not unit.is_ratio
-    literal = _literal(env, amount)
+    literal = _resolve_amount_literal(env, amount)
     return literal is not None and literal.plain is not None
 
 
-def _nearest_whole(written: str, low: int, high: int) -> str:
+def _suggest_nearest_whole_number(written: str, low: int, high: int) -> str:
     """Return the nearest number within the bounds, without `%`; "" for a name or a fraction."""
     digits = written.removesuffix("%")
     if not digits.lstrip("-").isdecimal():
@@ -172,25 +176,25 @@ def _nearest_whole(written: str, low: int, high: int) -> str:
 
 def report_bad_number(env: Environment, numeral: syntax_expr.Numeral) -> None:
     """Report a number that cannot be read: most have a suffix that is no unit."""
-    advice = numerals.describe_numbers(numeral.text)
+    advice = numerals.describe_refused_number(numeral.text)
     if advice:
         message = f"`{numeral.text}` is not a number of this language"
-        env.found.error("PS102", message, numeral.span, help=advice)
+        env.found.add_error("PS102", message, numeral.span, help=advice)
         return
     _report_bad_suffix(env, numeral)
 
 
 def _report_bad_suffix(env: Environment, numeral: syntax_expr.Numeral) -> None:
     """Report a number with a suffix that is no unit."""
-    suffix = numerals.suffix_of(numeral.text)
+    suffix = numerals.get_suffix(numeral.text)
     other = numerals.OTHER_SPELLINGS.get(suffix)
-    near = [other] if other is not None else spelling.find_nearest(suffix, numerals.SUFFIXES)
+    near = [other] if other is not None else spelling.find_nearest_names(suffix, numerals.SUFFIXES)
     digits = numeral.text[: len(numeral.text) - len(suffix)]
     fix = None
     if near:
         edit = diagnostics.TextEdit(numeral.span, digits + near[0])
         fix = diagnostics.Fix((edit,), safe=False)
-    env.found.error(
+    env.found.add_error(
         "PS102",
         f"`{numeral.text}` has no unit that is known",
         numeral.span,
@@ -217,18 +221,20 @@ _SUFFIXES = {units.RATIO: "%", units.COMPUTED_RATIO: "%", units.BYTES: "Gi", uni
 
 def report_wrong_unit(env: Environment, span: source.Span, unit: units.Unit) -> None:
     """Report a literal that cannot be read in the unit that its place asks for."""
-    written, example = env.found.text(span), _EXAMPLES.get(unit)
+    written, example = env.found.get_text_on_one_line(span), _EXAMPLES.get(unit)
     help_text = f"write it like `{example}`" if example else ""
     suffix = _SUFFIXES.get(unit)
     if suffix is not None and written.replace(".", "", 1).isdigit():
         is_bytes = unit == units.BYTES
-        named = numerals.describe_bytes(written) if is_bytes else f"write `{written}{suffix}`"
+        named = (
+            numerals.suggest_bytes_spelling(written) if is_bytes else f"write `{written}{suffix}`"
+        )
         help_text = named or help_text
-    if numerals.is_binary(written) and not unit.byte_power:
+    if numerals.has_binary_suffix(written) and not unit.byte_power:
         help_text = numerals.BINARY_HELP
     elif _swap_suffix_case(written, unit):
         help_text = f"write `{_swap_suffix_case(written, unit)}`"
-    env.found.error("PS102", f"`{written}` is not an amount in {unit}", span, help=help_text)
+    env.found.add_error("PS102", f"`{written}` is not an amount in {unit}", span, help=help_text)
 
 
 def _swap_suffix_case(written: str, unit: units.Unit) -> str:

@@ -18,11 +18,11 @@ _ENDLESS_WORD = re.compile(r"([^\s`]{40})[^\s`]{216,}")
 """Longer than any key or name that Kubernetes allows (253): nobody reads it to its end."""
 
 
-def _shortened(text: str) -> str:
+def _shorten_word(text: str) -> str:
     return _ENDLESS_WORD.sub(r"\1…", text)
 
 
-def _choice(allowed: list[str], meant: str) -> str:
+def _format_choice(allowed: list[str], meant: str) -> str:
     choice = spelling.join_alternatives(f"`{each}`" for each in allowed)
     return f"write `{meant}`; possible are {choice}" if meant else f"write {choice}"
 
@@ -48,22 +48,22 @@ class DiagnosticCollector:
         self.damaged = tuple(damaged)
         self._found: dict[tuple[str, source.Span, str], diagnostics.Diagnostic] = {}
 
-    def add(self, finding: diagnostics.Diagnostic) -> None:
+    def add_diagnostic(self, finding: diagnostics.Diagnostic) -> None:
         """Keep a diagnostic, endless words shortened, unless it is already there."""
         finding = dataclasses.replace(
             finding,
-            message=_shortened(finding.message),
-            label=_shortened(finding.label),
-            help=_shortened(finding.help),
+            message=_shorten_word(finding.message),
+            label=_shorten_word(finding.label),
+            help=_shorten_word(finding.help),
             fix=fixes.add_separators(finding.fix, self.texts) if finding.fix is not None else None,
         )
         self._found.setdefault((finding.code, finding.span, finding.message), finding)
 
-    def error(self, code: str, message: str, span: source.Span, **parts: Any) -> None:  # noqa: ANN401 - the further fields of Diagnostic
+    def add_error(self, code: str, message: str, span: source.Span, **parts: Any) -> None:  # noqa: ANN401 - the further fields of Diagnostic
         """Keep an error; `parts` are further fields of Diagnostic."""
-        self.add(diagnostics.Diagnostic(code, message, span, **parts))
+        self.add_diagnostic(diagnostics.Diagnostic(code, message, span, **parts))
 
-    def undefined(
+    def report_undefined_name(
         self,
         kind: str,
         name: syntax_expr.Value,
@@ -83,50 +83,56 @@ class DiagnosticCollector:
         """
         if name.text in self.lost_words:
             return
-        near = spelling.find_nearest(name.text, known)
+        near = spelling.find_nearest_names(name.text, known)
         written = [*edits, *near]
         fix = None
         if near and not name.quoted:
-            fix = fixes.replacement(name.span, written[0])
-        self.error(
+            fix = fixes.make_replacement_fix(name.span, written[0])
+        self.add_error(
             "PS104",
             f"there is no {kind} `{name.text}`",
             name.span,
-            label=spelling.did_you_mean(name.text, near),
+            label=spelling.suggest_names(name.text, near),
             help=f"write `{written[0]}`" if near else instead,
             fix=fix,
         )
 
-    def misnamed(self, what: str, name: syntax_expr.Value, problem: str, ours: str = "") -> None:
+    def report_invalid_name(
+        self, what: str, name: syntax_expr.Value, problem: str, ours: str = ""
+    ) -> None:
         """Report a name or value that Kubernetes would refuse, and suggest `ours`."""
         advice, fix = "", None
         if "*" in name.text:
             advice = NO_WILDCARDS
         elif ours:
             advice = f"write `{ours}`"
-            fix = fixes.replacement(name.span, ours)
-        self.error("PS107", f"the {what} `{name.text}` {problem}", name.span, help=advice, fix=fix)
+            fix = fixes.make_replacement_fix(name.span, ours)
+        self.add_error(
+            "PS107", f"the {what} `{name.text}` {problem}", name.span, help=advice, fix=fix
+        )
 
-    def not_one_of(self, what: str, word: syntax_expr.Value, allowed: Iterable[str]) -> None:
+    def report_word_not_allowed(
+        self, what: str, word: syntax_expr.Value, allowed: Iterable[str]
+    ) -> None:
         """Report a word that is not among the few that its place takes."""
         listed = list(allowed)
-        near = spelling.find_nearest(word.text, listed)
+        near = spelling.find_nearest_names(word.text, listed)
         meant = "" if near else foreign_words.translate_value(word.text, listed)
         fix = None
         if near:
-            fix = fixes.respelt(word.span, word.text, near[0], listed)
+            fix = fixes.make_respelling_fix(word.span, word.text, near[0], listed)
         elif meant:
-            fix = fixes.replacement(word.span, meant)
-        self.error(
+            fix = fixes.make_replacement_fix(word.span, meant)
+        self.add_error(
             "PS001",
             f"`{word.text}` is not {what}",
             word.span,
-            label=spelling.did_you_mean(word.text, near),
-            help=_choice(listed, meant),
+            label=spelling.suggest_names(word.text, near),
+            help=_format_choice(listed, meant),
             fix=fix,
         )
 
-    def is_cut_off(self, span: source.Span) -> bool:
+    def is_next_to_unparsed_part(self, span: source.Span) -> bool:
         """Return whether a part in or right behind `span` could not be parsed."""
         text = self.texts.get(span.file)
         return text is not None and any(
@@ -136,14 +142,14 @@ class DiagnosticCollector:
             for each in self.damaged
         )
 
-    def text(self, span: source.Span) -> str:
+    def get_text_on_one_line(self, span: source.Span) -> str:
         """Return the text under a span, on one line."""
         text = self.texts.get(span.file)
         return " ".join(text.slice(span).split()) if text else ""
 
-    def sorted(self) -> tuple[diagnostics.Diagnostic, ...]:
+    def list_by_position(self) -> tuple[diagnostics.Diagnostic, ...]:
         """Return everything by position."""
-        return tuple(sorted(self._found.values(), key=diagnostics.make_sort_key))
+        return tuple(sorted(self._found.values(), key=diagnostics.make_diagnostic_sort_key))
 
     @property
     def has_errors(self) -> bool:

@@ -36,7 +36,10 @@ class SuppliedParam(NamedTuple):
 
 def write_supplied_params(values: Mapping[str, str]) -> source.SourceText:
     """Return given params as a text that diagnostics can show: `name=value` lines."""
-    lines = [f"{_one_line(name)}={_one_line(value)}" for name, value in sorted(values.items())]
+    lines = [
+        f"{_escape_to_one_line(name)}={_escape_to_one_line(value)}"
+        for name, value in sorted(values.items())
+    ]
     return source.SourceText(GIVEN, "\n".join(lines))
 
 
@@ -48,7 +51,7 @@ def locate_supplied_params(
     for number, (name, value) in enumerate(sorted(values.items()), start=1):
         start = sum(len(text.line(line)) + 1 for line in range(1, number))
         end = start + len(text.line(number))
-        middle = start + len(_one_line(name))
+        middle = start + len(_escape_to_one_line(name))
         result[name] = SuppliedParam(
             syntax_expr.Value(text.span(start, middle), name),
             syntax_expr.Value(text.span(middle + 1, end), value),
@@ -56,11 +59,11 @@ def locate_supplied_params(
     return result
 
 
-def _one_line(text: str) -> str:
+def _escape_to_one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def resolve(
+def resolve_param(
     param: syntax.Param,
     override: syntax_expr.Amount | None,
     found: findings.DiagnosticCollector,
@@ -77,17 +80,17 @@ def resolve(
     """
     kind = param.type.text
     if kind not in vocabulary.PARAM_TYPES:
-        found.not_one_of("a type of params", param.type, vocabulary.PARAM_TYPES)
+        found.report_word_not_allowed("a type of params", param.type, vocabulary.PARAM_TYPES)
         return None
     value = param.default if override is None else override
     if kind == "string":
-        return _string(param, value, found, is_text=is_text and override is not None)
+        return _resolve_string_param(param, value, found, is_text=is_text and override is not None)
     if isinstance(value, syntax_expr.Value) and is_text and override is not None:
         value = syntax_expr.Numeral(value.span, value.text.strip())
-    return _number(param, value, found)
+    return _resolve_number_param(param, value, found)
 
 
-def _string(
+def _resolve_string_param(
     param: syntax.Param,
     value: syntax_expr.Amount,
     found: findings.DiagnosticCollector,
@@ -95,7 +98,7 @@ def _string(
     is_text: bool,
 ) -> checked.CheckedParam | None:
     if isinstance(value, syntax_expr.Numeral) or not (value.quoted or is_text):
-        found.error(
+        found.add_error(
             "PS102",
             f"`{param.name.text}` is a string",
             value.span,
@@ -103,11 +106,16 @@ def _string(
         )
         return None
     return checked.CheckedParam(
-        param.name.text, "string", None, value.text, _escaped(value.text), param.name.span
+        param.name.text,
+        "string",
+        None,
+        value.text,
+        _escape_promql_string(value.text),
+        param.name.span,
     )
 
 
-def _escaped(text: str) -> str:
+def _escape_promql_string(text: str) -> str:
     """Escape for a PromQL string between `"` (Go's escapes)."""
     short = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
     return "".join(
@@ -115,38 +123,46 @@ def _escaped(text: str) -> str:
     )
 
 
-def _number(
+def _resolve_number_param(
     param: syntax.Param, value: syntax_expr.Amount, found: findings.DiagnosticCollector
 ) -> checked.CheckedParam | None:
     kind = param.type.text
     unit = vocabulary.PARAM_UNITS[kind]
-    literal = numerals.parse(value.text) if isinstance(value, syntax_expr.Numeral) else None
+    literal = numerals.parse_numeral(value.text) if isinstance(value, syntax_expr.Numeral) else None
     number = literal.convert_to_unit(unit) if literal is not None else None
     if number is None:
-        found.error(
+        found.add_error(
             "PS102",
             f"`{value.text}` is not {'a duration' if kind == 'duration' else f'in {kind}'}, "
             f"as the param `{param.name.text}` is declared",
             value.span,
-            help=_example(value.text, unit),
+            help=_suggest_param_value(value.text, unit),
         )
         return None
     if kind == "duration" and number < 0:
-        found.error("PS111", "a duration is not negative", value.span)
+        found.add_error("PS111", "a duration is not negative", value.span)
         return None
-    text = _duration(number) if kind == "duration" else _plain(number, unit)
+    text = (
+        _format_promql_duration(number)
+        if kind == "duration"
+        else _format_promql_number(number, unit)
+    )
     return checked.CheckedParam(param.name.text, kind, unit, number, text, param.name.span)
 
 
-def _example(written: str, unit: units.Unit) -> str:
+def _suggest_param_value(written: str, unit: units.Unit) -> str:
     if unit == units.SECONDS:
         return "durations look like `5m`, `90s`"
-    if unit == units.RATIO and numerals.parse(f"{written}%") is not None:
+    if unit == units.RATIO and numerals.parse_numeral(f"{written}%") is not None:
         return f"write `{written}%`"
-    return "" if numerals.parse(written) is not None else numerals.describe_numbers(written)
+    return (
+        ""
+        if numerals.parse_numeral(written) is not None
+        else numerals.describe_refused_number(written)
+    )
 
 
-def _duration(seconds: float) -> str:
+def _format_promql_duration(seconds: float) -> str:
     """Return a duration as PromQL writes it: whole amounts, largest unit first."""
     rest = round(seconds * 1000)
     parts = []
@@ -157,7 +173,7 @@ def _duration(seconds: float) -> str:
     return "".join(parts) or "0s"
 
 
-def _plain(number: float, unit: units.Unit) -> str:
+def _format_promql_number(number: float, unit: units.Unit) -> str:
     """Return a number as PromQL writes it, cores as cores."""
     if unit == units.CORES:
         number /= units.CORES_SCALE

@@ -16,7 +16,7 @@ _MAX_NAME = 63
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Symbols:
+class PolicySymbols:
     """Every definition by name; the first one where a name is defined twice.
 
     Attributes:
@@ -34,7 +34,7 @@ class Symbols:
     rules: Mapping[str, Mapping[str, syntax.Statement]]
 
 
-class _Collector:
+class _SymbolCollector:
     def __init__(self, found: findings.DiagnosticCollector) -> None:
         self.found = found
         self.params: dict[str, syntax.Param] = {}
@@ -44,20 +44,22 @@ class _Collector:
         self.profiles: dict[str, syntax.Profile] = {}
         self._first: dict[tuple[str, str], syntax_expr.Value] = {}
 
-    def add(self, item: syntax.Item) -> None:
+    def add_item(self, item: syntax.Item) -> None:
         match item:
             case syntax.Policy(name=name):
-                self._check_name("policy", name, kubernetes_names.dns_label(name.text))
-                if self._is_new("policy", name):
+                self._check_name("policy", name, kubernetes_names.find_dns_label_problem(name.text))
+                if self._is_new_name("policy", name):
                     self.policies[name.text] = item
             case syntax.Profile(name=name):
-                self._check_name("profile", name, kubernetes_names.subdomain(name.text))
-                if self._is_new("profile", name):
+                self._check_name(
+                    "profile", name, kubernetes_names.find_subdomain_problem(name.text)
+                )
+                if self._is_new_name("profile", name):
                     self.profiles[name.text] = item
             case syntax.Version() | syntax.Import():
                 pass
             case _:
-                if self._is_new("name", item.name):
+                if self._is_new_name("name", item.name):
                     self._add_name(item)
 
     def _add_name(
@@ -71,9 +73,9 @@ class _Collector:
             case _:
                 self.lets[item.name.text] = item
 
-    def _is_new(self, kind: str, name: syntax_expr.Value) -> bool:
+    def _is_new_name(self, kind: str, name: syntax_expr.Value) -> bool:
         if kind == "name" and name.text in vocabulary.RESERVED_NAMES:
-            self.found.error(
+            self.found.add_error(
                 "PS104", f"`{name.text}` is a word of expressions", name.span, help="choose another"
             )
             return False
@@ -82,7 +84,7 @@ class _Collector:
         first = self._first.setdefault((kind, name.text), name)
         if first is name:
             return True
-        self.found.error(
+        self.found.add_error(
             "PS104",
             f"the {kind} `{name.text}` is defined twice",
             name.span,
@@ -93,58 +95,66 @@ class _Collector:
 
     def _check_name(self, kind: str, name: syntax_expr.Value, problem: str) -> None:
         if problem:
-            ours = kubernetes_names.nearest_dns_label(name.text)
-            self.found.misnamed(kind, name, problem, ours if kind in ("policy", "profile") else "")
+            ours = kubernetes_names.make_nearest_dns_label(name.text)
+            self.found.report_invalid_name(
+                kind, name, problem, ours if kind in ("policy", "profile") else ""
+            )
 
 
-def collect(parsed: Sequence[parser.ParseResult], found: findings.DiagnosticCollector) -> Symbols:
+def collect_symbols(
+    parsed: Sequence[parser.ParseResult], found: findings.DiagnosticCollector
+) -> PolicySymbols:
     """Gather all definitions and report what is wrong with their names."""
-    collector = _Collector(found)
+    collector = _SymbolCollector(found)
     keys = {result.text.key for result in parsed}
     for result in parsed:
-        _check_version(result, found)
+        _check_text_version(result, found)
         for item in result.file.items:
-            collector.add(item)
+            collector.add_item(item)
             if isinstance(item, syntax.Import):
-                _check_import(item, keys, found)
+                _check_import_key(item, keys, found)
     lets, broken = _select_valid_lets(collector.lets, found)
-    return Symbols(
+    return PolicySymbols(
         collector.params,
         lets,
         broken,
         collector.metrics,
         collector.policies,
         collector.profiles,
-        {name: _rule_names(policy, found) for name, policy in collector.policies.items()},
+        {name: _check_rule_names(policy, found) for name, policy in collector.policies.items()},
     )
 
 
-def _check_version(result: parser.ParseResult, found: findings.DiagnosticCollector) -> None:
+def _check_text_version(result: parser.ParseResult, found: findings.DiagnosticCollector) -> None:
     for index, item in enumerate(result.file.items):
         if not isinstance(item, syntax.Version):
             continue
         if item.number.text != str(versions.CURRENT):
-            found.add(versions.diagnose_unknown_version(item.number.text, item.number.span))
+            found.add_diagnostic(
+                versions.diagnose_unknown_version(item.number.text, item.number.span)
+            )
         if index > 0:
-            found.error("PS108", "`version` stands once, before everything else", item.span)
+            found.add_error("PS108", "`version` stands once, before everything else", item.span)
 
 
-def _check_import(item: syntax.Import, keys: set[str], found: findings.DiagnosticCollector) -> None:
+def _check_import_key(
+    item: syntax.Import, keys: set[str], found: findings.DiagnosticCollector
+) -> None:
     key = item.key
     if "/" in key.text or "\\" in key.text:
-        found.error(
+        found.add_error(
             "PS107",
             f"`{key.text}` is a path",
             key.span,
             help="imports name a text of the same folder or ConfigMap, as in `metrics.policy`",
         )
     elif key.text not in keys:
-        found.undefined(
+        found.report_undefined_name(
             "text", key, keys, instead="check the whole folder, or all texts that belong together"
         )
 
 
-def _rule_names(
+def _check_rule_names(
     policy: syntax.Policy, found: findings.DiagnosticCollector
 ) -> dict[str, syntax.Statement]:
     names: dict[str, syntax.Statement] = {}
@@ -153,12 +163,12 @@ def _rule_names(
             if not isinstance(clause, syntax_clause.WordClause) or clause.keyword != "as":
                 continue
             word = clause.word
-            problem = kubernetes_names.dns_label(word.text)
+            problem = kubernetes_names.find_dns_label_problem(word.text)
             if problem:
-                ours = kubernetes_names.nearest_dns_label(word.text)
-                found.misnamed("rule name", word, problem, ours)
+                ours = kubernetes_names.make_nearest_dns_label(word.text)
+                found.report_invalid_name("rule name", word, problem, ours)
             elif word.text in names:
-                found.error(
+                found.add_error(
                     "PS104",
                     f"`{policy.name.text}` has two rules named `{word.text}`",
                     word.span,
@@ -180,7 +190,8 @@ def _select_valid_lets(
     A let is sound once all lets that it uses are; its rank is how many follow each other.
     """
     uses = {
-        name: names_in(let.expr if isinstance(let, syntax.LetExpr) else let.selector) & lets.keys()
+        name: list_used_names(let.expr if isinstance(let, syntax.LetExpr) else let.selector)
+        & lets.keys()
         for name, let in lets.items()
     }
     ranks: dict[str, int] = {}
@@ -194,7 +205,7 @@ def _select_valid_lets(
     for name in broken - set(
         sort_topologically(used_by)
     ):  # what is left is on a circle, or between two
-        found.error(
+        found.add_error(
             "PS104",
             f"`{name}` is defined through itself",
             lets[name].name.span,
@@ -203,7 +214,7 @@ def _select_valid_lets(
     for name, rank in ranks.items():
         if rank > limits.MAX_LET_CHAIN:
             broken.add(name)
-            found.error(
+            found.add_error(
                 "PS004",
                 f"`{name}` is defined through more than {limits.MAX_LET_CHAIN} other lets",
                 lets[name].name.span,
@@ -228,16 +239,16 @@ def sort_topologically(uses: Mapping[str, set[str]]) -> Iterator[str]:
                 ready.append(user)
 
 
-def names_in(root: syntax_expr.SyntaxNode) -> set[str]:
+def list_used_names(root: syntax_expr.SyntaxNode) -> set[str]:
     """Return the names that an expression or selector uses."""
     return {
         node.name.text
-        for node in walk(root)
+        for node in walk_syntax_nodes(root)
         if isinstance(node, (syntax_expr.Ref, syntax_expr.SelectorRef))
     }
 
 
-def walk(root: syntax_expr.SyntaxNode) -> Iterator[syntax_expr.SyntaxNode]:
+def walk_syntax_nodes(root: syntax_expr.SyntaxNode) -> Iterator[syntax_expr.SyntaxNode]:
     """Yield every node below and including `root`."""
     pending: list[object] = [root]
     while pending:

@@ -32,21 +32,21 @@ def parse_during(text: str) -> tuple[tuple[activation.TimeWindow, ...], str] | s
     zone_match = _ZONE.search(text)
     zone = zone_match.group("zone") if zone_match else UTC
     body = text[: zone_match.start()] if zone_match else text
-    if not is_zone(zone):
+    if not is_time_zone(zone):
         return f"there is no time zone `{zone}`"
     windows = []
     for part in body.split(", "):
         match = _WINDOW.fullmatch(part)
         if match is None:
             return f"`{part}` is not a time window"
-        window = _window(match)
+        window = _make_time_window(match)
         if window.start_minute == activation.MINUTES_PER_DAY:
             return f"`{part}` starts at the end of the day"
         windows.append(window)
     return tuple(windows), zone
 
 
-def is_zone(name: str) -> bool:
+def is_time_zone(name: str) -> bool:
     """Return whether the time zone database has the zone."""
     if name == UTC:
         return True
@@ -57,22 +57,24 @@ def is_zone(name: str) -> bool:
     return True
 
 
-def _window(match: re.Match[str]) -> activation.TimeWindow:
+def _make_time_window(match: re.Match[str]) -> activation.TimeWindow:
     days: set[int] = set()
     for each in (match.group("days") or "Mon-Sun").split(","):
         first, _, last = each.partition("-")
         start, end = _DAYS.index(first), _DAYS.index(last or first)
         days |= {day % 7 for day in range(start, end + 1 if end >= start else end + 8)}
     return activation.TimeWindow(
-        frozenset(days), _minute(match.group("start")), _minute(match.group("end")) or 24 * 60
+        frozenset(days),
+        _parse_minute_of_day(match.group("start")),
+        _parse_minute_of_day(match.group("end")) or 24 * 60,
     )
 
 
-def _minute(text: str) -> int:
+def _parse_minute_of_day(text: str) -> int:
     return int(text[:2]) * 60 + int(text[3:])
 
 
-def nearest_expires(text: str) -> str:
+def suggest_expires_date(text: str) -> str:
     """Return a date that is written in another order as `parse_expires` takes it, else ""."""
     match = re.fullmatch(r"(\d{1,2})\.(\d{1,2})\.(\d{4})|(\d{4})[/.](\d{1,2})[/.](\d{1,2})", text)
     if match is None:

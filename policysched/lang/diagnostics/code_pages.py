@@ -15,7 +15,7 @@ def read_code_page(code: str) -> str:
         MissingResourceError: the pages are not where an installation has them.
     """
     if code in diagnostics.LINT_CODES:
-        return _resources.text("docs", "lint", f"{code}.md").rstrip()
-    sections = _resources.text("docs", "diagnostics.md").split("\n## ")
+        return _resources.read_resource_text("docs", "lint", f"{code}.md").rstrip()
+    sections = _resources.read_resource_text("docs", "diagnostics.md").split("\n## ")
     section = next(each for each in sections if each.startswith(f"{code}:"))
     return f"# {section.rstrip()}"

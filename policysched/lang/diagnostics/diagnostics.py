@@ -37,7 +37,8 @@ class Fix:
         safe: the replaced text has exactly one reading, and the new text says that. Only safe
             fixes are applied unasked: by `lint --fix`, `source.fixAll`, when an editor saves. A
             guess, a choice among several texts, or one that changes what is decided is not safe.
-        title: what it does, as an action, if its edits are no words to read (`fixes.title`).
+        title: what it does, as an action, if its edits are no words to read; see
+            `fixes.make_fix_title`.
     """
 
     edits: tuple[TextEdit, ...]
@@ -197,7 +198,7 @@ LINT_CODES: dict[str, str] = {
 """Codes of `policysched lint`, like `CODES`. `docs/lint/` has a page for each."""
 
 
-def make_sort_key(diagnostic: Diagnostic) -> tuple[str, int, int, str]:
+def make_diagnostic_sort_key(diagnostic: Diagnostic) -> tuple[str, int, int, str]:
     """Sort key: file, then place, then code."""
     span = diagnostic.span
     return span.file, span.start, span.end, diagnostic.code

@@ -22,12 +22,14 @@ _JOINED = re.compile(r"[\w./%-]{2}|[=<>!&|]{2}")
 """Two characters that are one word or sign if no blank separates them."""
 
 
-def replacement(span: source.Span, text: str) -> diagnostics.Fix:
+def make_replacement_fix(span: source.Span, text: str) -> diagnostics.Fix:
     """Return the suggestion to write a text there; it is one of several readings."""
     return diagnostics.Fix((diagnostics.TextEdit(span, text),), safe=False)
 
 
-def respelt(span: source.Span, word: str, meant: str, allowed: Collection[str]) -> diagnostics.Fix:
+def make_respelling_fix(
+    span: source.Span, word: str, meant: str, allowed: Collection[str]
+) -> diagnostics.Fix:
     """Return the fix that writes `meant` for `word`; it is safe if the word can be nothing else.
 
     Args:
@@ -36,7 +38,7 @@ def respelt(span: source.Span, word: str, meant: str, allowed: Collection[str]) 
         meant: the nearest of the allowed words.
         allowed: what may stand there; keywords of other places count as well.
     """
-    is_safe = spelling.has_one_reading(word, meant, {*allowed, *syntax_words.ALL_KEYWORDS})
+    is_safe = spelling.is_only_reading(word, meant, {*allowed, *syntax_words.ALL_KEYWORDS})
     return diagnostics.Fix((diagnostics.TextEdit(span, meant),), safe=is_safe)
 
 
@@ -76,7 +78,7 @@ def add_text_separators(text: str, start: int, end: int, replacement: str) -> st
     return replacement + " " if is_joined else replacement
 
 
-def title(fix: diagnostics.Fix, texts: Mapping[str, source.SourceText]) -> str:
+def make_fix_title(fix: diagnostics.Fix, texts: Mapping[str, source.SourceText]) -> str:
     """Return the title of a fix, an action: "Replace `Inn` by `In`"."""
     if fix.title:
         return fix.title
@@ -88,10 +90,14 @@ def title(fix: diagnostics.Fix, texts: Mapping[str, source.SourceText]) -> str:
         new += written[start : edit.span.start] + edit.replacement
         start = edit.span.end
     if not old.strip():
-        return f"Insert {_shown(new)}"
-    return f"Replace {_shown(old)} by {_shown(new)}" if new.strip() else f"Remove {_shown(old)}"
+        return f"Insert {_show_in_title(new)}"
+    return (
+        f"Replace {_show_in_title(old)} by {_show_in_title(new)}"
+        if new.strip()
+        else f"Remove {_show_in_title(old)}"
+    )
 
 
-def _shown(text: str) -> str:
+def _show_in_title(text: str) -> str:
     line = " ".join(text.split())
     return f"`{line}`" if len(line) <= _MAX_SHOWN else f"`{line[: _MAX_SHOWN - 1]}…`"

@@ -23,34 +23,36 @@ _MAX_SNIPPET = 160
 """Longest part of a source line that is shown; more would wrap and misplace the caret."""
 
 
-def render(finding: diagnostics.Diagnostic, texts: Mapping[str, source.SourceText]) -> str:
+def render_diagnostic(
+    finding: diagnostics.Diagnostic, texts: Mapping[str, source.SourceText]
+) -> str:
     """Return the finding as lines of text, without a final line end.
 
     Args:
         finding: what to show.
         texts: the source texts by name; a place in a text that is not among them has no snippet.
     """
-    message = visible(finding.message)
+    message = make_visible(finding.message)
     lines = [
         f"{finding.severity}[{finding.code}]: {message}",
-        f"  --> {_where(finding.span, texts)}",
+        f"  --> {_format_location(finding.span, texts)}",
     ]
     marks = [diagnostics.Label(finding.span, finding.label), *finding.secondary]
     text = texts.get(finding.span.file)
-    width = max(len(str(_begin(mark.span, texts)[1])) for mark in marks)
+    width = max(len(str(_get_begin_position(mark.span, texts)[1])) for mark in marks)
     if text is not None:
-        lines += _snippet(text, marks[0], "^", width)
+        lines += _render_snippet(text, marks[0], "^", width)
     for mark in marks[1:]:
-        lines += _secondary(texts, mark, finding.span, width)
+        lines += _render_secondary_mark(texts, mark, finding.span, width)
     gutter = " " * width
-    lines += [f"{gutter} = note: {visible(note)}" for note in finding.notes]
+    lines += [f"{gutter} = note: {make_visible(note)}" for note in finding.notes]
     if finding.help:
         tag = "" if finding.fix is None else f" [{'safe' if finding.fix.safe else 'unsafe'} fix]"
-        lines.append(f"{gutter} = help: {visible(finding.help)}{tag}")
+        lines.append(f"{gutter} = help: {make_visible(finding.help)}{tag}")
     return "\n".join(lines)
 
 
-def _secondary(
+def _render_secondary_mark(
     texts: Mapping[str, source.SourceText],
     mark: diagnostics.Label,
     primary: source.Span,
@@ -60,54 +62,61 @@ def _secondary(
     if text is None:
         return []
     if mark.span.file != primary.file:
-        return [f"  ::: {_where(mark.span, texts)}", *_snippet(text, mark, "-", width)]
-    lines = _snippet(text, mark, "-", width)
+        return [
+            f"  ::: {_format_location(mark.span, texts)}",
+            *_render_snippet(text, mark, "-", width),
+        ]
+    lines = _render_snippet(text, mark, "-", width)
     is_below = mark.span.line == primary.line and len(text.line(mark.span.line)) <= _MAX_SNIPPET
     return lines[1:] if is_below else lines  # of a longer line another part may be shown
 
 
-def _where(span: source.Span, texts: Mapping[str, source.SourceText]) -> str:
+def _format_location(span: source.Span, texts: Mapping[str, source.SourceText]) -> str:
     """Return a place that editors and terminals can jump to."""
-    file, line, column = _begin(span, texts)
-    return visible(f"{file}:{line}:{column}")
+    file, line, column = _get_begin_position(span, texts)
+    return make_visible(f"{file}:{line}:{column}")
 
 
-def _begin(span: source.Span, texts: Mapping[str, source.SourceText]) -> tuple[str, int, int]:
+def _get_begin_position(
+    span: source.Span, texts: Mapping[str, source.SourceText]
+) -> tuple[str, int, int]:
     """Return the file, line and column of a span: those of the manifest that a text is part of."""
     text = texts.get(span.file)
     return text.place(span.start) if text is not None else (span.file, span.line, span.column)
 
 
-def _snippet(text: source.SourceText, mark: diagnostics.Label, sign: str, width: int) -> list[str]:
+def _render_snippet(
+    text: source.SourceText, mark: diagnostics.Label, sign: str, width: int
+) -> list[str]:
     line = text.line(mark.span.line)
     start = mark.span.column - 1
     end = min(max(start + mark.span.end - mark.span.start, start + 1), max(len(line), start + 1))
     cut = max(0, start - _MAX_SNIPPET // 2) if len(line) > _MAX_SNIPPET else 0
-    shown = visible(line[cut : cut + _MAX_SNIPPET])
-    before = visible(line[cut:start])
-    under = visible(line[start : min(end, cut + _MAX_SNIPPET)])
+    shown = make_visible(line[cut : cut + _MAX_SNIPPET])
+    before = make_visible(line[cut:start])
+    under = make_visible(line[start : min(end, cut + _MAX_SNIPPET)])
     padding = "".join(
-        "\t" if char == "\t" else " " * display_width.count_columns(char) for char in before
+        "\t" if char == "\t" else " " * display_width.count_display_columns(char) for char in before
     )
     carets = "".join(
-        "\t" if char == "\t" else sign * display_width.count_columns(char)
+        "\t" if char == "\t" else sign * display_width.count_display_columns(char)
         for char in under.rstrip("\t")
     )
-    label = f" {visible(mark.text)}" if mark.text else ""
+    label = f" {make_visible(mark.text)}" if mark.text else ""
     return [
         f"{text.place(mark.span.start)[1]:>{width}} | {shown}".rstrip(),
         f"{' ' * width} | {padding}{carets or sign}{label}",
     ]
 
 
-def visible(text: str) -> str:
+def make_visible(text: str) -> str:
     """Replace what a terminal would act on instead of show."""
     return "".join(
         char if char == "\t" or unicodedata.category(char) not in _UNSEEN else "�" for char in text
     )
 
 
-def summary(findings: Sequence[diagnostics.Diagnostic]) -> str:
+def summarise_findings(findings: Sequence[diagnostics.Diagnostic]) -> str:
     """Return "2 errors, 1 warning"."""
     counts = [
         (sum(each.severity is severity for each in findings), severity.value)
@@ -126,10 +135,11 @@ def as_json(
         "code": finding.code,
         "severity": finding.severity.value,
         "message": finding.message,
-        "place": _place(finding.span, texts),
+        "place": _encode_place(finding.span, texts),
         "label": finding.label,
         "secondary": [
-            {"place": _place(mark.span, texts), "text": mark.text} for mark in finding.secondary
+            {"place": _encode_place(mark.span, texts), "text": mark.text}
+            for mark in finding.secondary
         ],
         "notes": list(finding.notes),
         "help": finding.help,
@@ -138,16 +148,16 @@ def as_json(
         else {
             "safe": fix.safe,
             "edits": [
-                {"place": _place(edit.span, texts), "replacement": edit.replacement}
+                {"place": _encode_place(edit.span, texts), "replacement": edit.replacement}
                 for edit in fix.edits
             ],
         },
     }
 
 
-def _place(span: source.Span, texts: Mapping[str, source.SourceText]) -> dict[str, Any]:
+def _encode_place(span: source.Span, texts: Mapping[str, source.SourceText]) -> dict[str, Any]:
     text = texts.get(span.file)
-    file, line, column = _begin(span, texts)
+    file, line, column = _get_begin_position(span, texts)
     end_line, end_column = text.place(span.end)[1:] if text else (line, column)
     return {
         "file": file,

@@ -7,7 +7,7 @@ import re
 from policysched.lang.foreign import foreign_fields, idiom_patterns
 from policysched.lang.words import numerals, vocabulary
 
-_idiom = idiom_patterns.idiom
+_idiom = idiom_patterns.make_idiom
 _KEY = idiom_patterns.KEY
 _VALUE = idiom_patterns.VALUE
 _LIST = idiom_patterns.LIST
@@ -22,20 +22,22 @@ _AMOUNTS = r"allocatable|free|requested|requests|limits"
 _LABELS = idiom_patterns.LABELS
 
 
-def _test_of_object(match: re.Match[str]) -> str | None:
+def _rewrite_object_test(match: re.Match[str]) -> str | None:
     """Rewrite `pod.spec.nodeName = a` as `node(nodeName = a)`; None if there is no such field."""
     key = match["key"]
     if match["object"] is None:
         meant = foreign_fields.find_target_meaning("node", key)
     else:
         domain: vocabulary.Domain = "pod" if match["object"] == "pod" else "node"
-        meant = foreign_fields.find_meaning(domain, key) or foreign_fields.FieldMeaning(domain, key)
+        meant = foreign_fields.find_key_meaning(domain, key) or foreign_fields.FieldMeaning(
+            domain, key
+        )
     if not meant.subject:
         return None
     return f"{meant.domain}({meant.subject} {_translate_operators(match['test'])})"
 
 
-def _test_of_entry(match: re.Match[str]) -> str | None:
+def _rewrite_entry_test(match: re.Match[str]) -> str | None:
     """Rewrite `pod.labels["app"] = web`; None if it is of an annotation of a node."""
     subject = match["key"]
     if match["map"] == "annotations":
@@ -45,7 +47,7 @@ def _test_of_entry(match: re.Match[str]) -> str | None:
     return f"{match['object']}({subject} {_translate_operators(match['test'])})"
 
 
-def _sign_of_words(match: re.Match[str]) -> str:
+def _translate_comparison_words(match: re.Match[str]) -> str:
     """Return `<` for `less than`."""
     sign = "<" if match["word"].lower() in ("less", "fewer") else ">"
     return f"{sign}=" if match["equal"] else sign
@@ -58,7 +60,7 @@ def _translate_operators(test: str) -> str:
     return f"{'NotIn' if listed[1] else 'In'} ({listed[2]})"
 
 
-def _attach_unit(match: re.Match[str]) -> str | None:
+def _attach_unit_to_number(match: re.Match[str]) -> str | None:
     unit = {"percent": "%"}.get(match["unit"], match["unit"])
     ours = unit if unit in numerals.SUFFIXES else numerals.OTHER_SPELLINGS.get(unit)
     return match["number"] + ours if ours else None
@@ -85,7 +87,7 @@ EXPRESSIONS = (
     _idiom(rf"\"({_KEY})\"\s+in\s+{_OBJECT}(?:metadata\.)?labels\b", r"\g<object>(\1 Exists)"),
     _idiom(
         rf"\b{_OBJECT}(?P<key>{_KEY})\s*(?P<test>(?:{_EQUALITY})\s*{_VALUE})",
-        _test_of_object,
+        _rewrite_object_test,
     ),
     _idiom(
         r"\b(?:pod\.)?(?:metadata\.)?namespace\s*(?:[=!]|(?i:not\s*)?(?i:in)\b)",
@@ -105,7 +107,7 @@ EXPRESSIONS = (
         rf"\b{_OBJECT}(?:metadata\.)?(?P<map>labels|annotations)\[\s*[\"'](?P<key>{_KEY})[\"']\s*\]"
         rf"\s*(?P<test>(?:{_EQUALITY})\s*{_VALUE}"
         rf"|(?<=\s)(?i:not\s*in|in)\s*[\[(]\s*{_LIST}\s*[\])])",
-        _test_of_entry,
+        _rewrite_entry_test,
     ),
     _idiom(
         rf"\b(node|pod)\s+({_KEY})\s*({_COMPARISON})\s*({_VALUE})",
@@ -115,7 +117,7 @@ EXPRESSIONS = (
     _idiom(
         rf"\b(?:(?P<object>node|pod)\.)?(?P<key>{_KEY})\s+"
         rf"(?P<test>(?i:not\s*in|in)\s*[\[(]\s*{_LIST}\s*[\])])",
-        _test_of_object,
+        _rewrite_object_test,
     ),
     _idiom(rf"\b({_KEY})\s+(Exists|DoesNotExist)\b", r"node(\1 \2)"),
     _idiom(
@@ -162,7 +164,7 @@ EXPRESSIONS = (
     _idiom(r"\bunless\b", "and not"),
     _idiom(
         r"(?<![\w.])(?P<number>\d[\d.]*)\s+(?P<unit>%|[A-Za-z]+)(?=[\s)]|$)",
-        _attach_unit,
+        _attach_unit_to_number,
         "a unit follows its number without a blank",
     ),
     _idiom(
@@ -194,12 +196,12 @@ EXPRESSIONS = (
     _idiom(
         rf"\b(?P<object>node|pod)(?P<map>)\[\s*[\"'](?P<key>{_KEY})[\"']\s*\]"
         rf"\s*(?P<test>(?:{_EQUALITY})\s*{_VALUE})",
-        _test_of_entry,
+        _rewrite_entry_test,
     ),
     _idiom(
         r"(?i:\b(?:is\s+)?(?P<word>less|fewer|greater|more)\s+than"
         r"(?P<equal>\s+or\s+equals?(?:\s+to)?)?\b)",
-        _sign_of_words,
+        _translate_comparison_words,
     ),
     _idiom(
         r"\bxor\b",

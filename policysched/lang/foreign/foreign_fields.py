@@ -55,7 +55,7 @@ class FieldMeaning:
     help: str = ""
 
 
-def find_meaning(domain: vocabulary.Domain, key: str) -> FieldMeaning | None:
+def find_key_meaning(domain: vocabulary.Domain, key: str) -> FieldMeaning | None:
     """Return what a key without quotes may mean in a selector; None for the key of a label."""
     if key in _NAMESPACES and domain in ("pod", "resource"):
         objects = "resources" if domain == "resource" else "pods"
@@ -88,7 +88,11 @@ def _find_owner_meaning(
     domain: vocabulary.Domain, owner: vocabulary.Domain, key: str
 ) -> FieldMeaning | None:
     """Return what `pod.labels.app` may mean; None for `node.kubernetes.io/instance-type`."""
-    ours = FieldMeaning(owner, key) if key in vocabulary.FIELDS[owner] else find_meaning(owner, key)
+    ours = (
+        FieldMeaning(owner, key)
+        if key in vocabulary.FIELDS[owner]
+        else find_key_meaning(owner, key)
+    )
     if ours is None or ours.help or owner == domain:
         return ours
     advice = f"`{ours.subject}` is of {owner}s: ask for it in {_HOMES[owner]}"
@@ -97,10 +101,10 @@ def _find_owner_meaning(
 
 def find_target_meaning(target: Literal["node", "cluster"], key: str) -> FieldMeaning:
     """Return the field or label that a key means if nothing says of which object it is."""
-    ours = find_meaning(target, key)
+    ours = find_key_meaning(target, key)
     if ours is None and target == "node":
         is_field = key in vocabulary.POD_FIELDS
-        ours = FieldMeaning("pod", key) if is_field else find_meaning("pod", key)
+        ours = FieldMeaning("pod", key) if is_field else find_key_meaning("pod", key)
     return ours or FieldMeaning(target, key)
 
 
@@ -108,4 +112,4 @@ def resembles_field(key: str) -> bool:
     """Say whether a word without quotes reads like a field, an effect or no value."""
     if key in NO_TAINT_KEYS or key.lower() in NO_VALUES:
         return True
-    return any(find_meaning(domain, key) is not None for domain in _OURS)
+    return any(find_key_meaning(domain, key) is not None for domain in _OURS)

@@ -23,12 +23,12 @@ CLAUSES = "|".join(sorted(syntax_words.CLAUSE_WORDS, key=len, reverse=True))
 
 
 @functools.cache
-def _compile(pattern: str) -> re.Pattern[str]:
+def _compile_idiom_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.MULTILINE)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Idiom:
+class ForeignIdiom:
     r"""A way to write something in another language.
 
     Attributes:
@@ -51,7 +51,7 @@ class Idiom:
     @property
     def regex(self) -> re.Pattern[str]:
         """The compiled pattern; it is compiled at the first error only."""
-        return _compile(self.pattern)
+        return _compile_idiom_pattern(self.pattern)
 
     def rewrite(self, match: re.Match[str]) -> str | None:
         """Return what to write instead of the match; None if that is not known."""
@@ -61,7 +61,7 @@ class Idiom:
         return None if ours is None else _SINGLE_QUOTED.sub(r'"\1"', ours)
 
 
-def idiom(
+def make_idiom(
     pattern: str,
     ours: str | Callable[[re.Match[str]], str | None] | None,
     message: str = "",
@@ -69,6 +69,6 @@ def idiom(
     code: str = "PS001",
     *,
     safe: bool = False,
-) -> Idiom:
-    """Return an idiom; see the attributes of `Idiom`."""
-    return Idiom(pattern, ours, message, help, code, safe)
+) -> ForeignIdiom:
+    """Return an idiom; see the attributes of `ForeignIdiom`."""
+    return ForeignIdiom(pattern, ours, message, help, code, safe)

@@ -15,7 +15,7 @@ from policysched.lang.foreign import (
     text_idioms,
 )
 
-IDIOMS: tuple[idiom_patterns.Idiom, ...] = (
+IDIOMS: tuple[idiom_patterns.ForeignIdiom, ...] = (
     *text_idioms.TEXTS,
     *text_idioms.NAMES,
     *selector_idioms.SELECTORS,

@@ -6,7 +6,7 @@ import re
 
 from policysched.lang.foreign import idiom_patterns
 
-_idiom = idiom_patterns.idiom
+_idiom = idiom_patterns.make_idiom
 _KEY = idiom_patterns.KEY
 _VALUE = idiom_patterns.VALUE
 _QUOTED = r"""(?:"[^"\n]*"|'[^'"\n]*')"""
@@ -24,7 +24,7 @@ _OR = r"(?:\s+or\s+|\s*\|\|?\s*)"
 _WHOLE_LABELS = "labels have no wildcards: name the values, as in `key In (a, b)`"
 
 
-def _alternatives(match: re.Match[str]) -> str | None:
+def _rewrite_regex_alternatives(match: re.Match[str]) -> str | None:
     """Rewrite a regular expression that only lists values."""
     values = match["regex"].split("|")
     if not all(re.fullmatch(r"[\w.-]+", value) for value in values):
@@ -33,13 +33,13 @@ def _alternatives(match: re.Match[str]) -> str | None:
     return f" {operator} ({', '.join(values)})"
 
 
-def _list_of_alternatives(match: re.Match[str]) -> str:
+def _rewrite_value_alternatives(match: re.Match[str]) -> str:
     """Rewrite `disk = ssd or nvme` and `disk = ssd|nvme`."""
     operator = "NotIn" if match[2] == "!=" else "In"
     return f"{match[1]} {operator} ({re.sub(_OR, ', ', match[3])})"
 
 
-def _image_with_wildcard(match: re.Match[str]) -> str | None:
+def _rewrite_image_wildcard(match: re.Match[str]) -> str | None:
     """Rewrite `image startsWith nginx`; None for a regular expression with more than `.*`."""
     word, text = match["word"].lower(), match["text"].strip("\"'")
     if "~" in word:
@@ -61,7 +61,7 @@ SELECTORS = (
     _idiom(
         r"\bimage\s*\.?\s*(?P<word>[=!]~|(?i:like|glob|starts?_?with|ends?_?with|contains?"
         rf"|match(?:es)?)\b)\s*\(?\s*(?P<text>{_IMAGE})(?:\s*\))?",
-        _image_with_wildcard,
+        _rewrite_image_wildcard,
         "`image` takes `*` for any characters",
     ),
     _idiom(
@@ -118,7 +118,7 @@ SELECTORS = (
     ),
     _idiom(
         rf"({_KEY})\s*(==|=|!=)\s*({_VALUE}(?:{_OR}{_VALUE})+)(?=\s*(?:$|[)}}]|and\b))",
-        _list_of_alternatives,
+        _rewrite_value_alternatives,
     ),
     _idiom(
         rf"\b(In|in|NotIn|notin)[ \t]+(?!(?:{_KEYWORDS})\b)({_VALUE})"
@@ -134,7 +134,7 @@ SELECTORS = (
     ),
     _idiom(
         r"\s*(?P<sign>[=!]~)\s*\"(?P<regex>[^\"\n]*)\"",
-        _alternatives,
+        _rewrite_regex_alternatives,
         "labels are not compared with regular expressions",
     ),
     _idiom(

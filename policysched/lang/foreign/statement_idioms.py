@@ -6,7 +6,7 @@ import re
 
 from policysched.lang.foreign import idiom_patterns
 
-_idiom = idiom_patterns.idiom
+_idiom = idiom_patterns.make_idiom
 _KEY = idiom_patterns.KEY
 _VALUE = idiom_patterns.VALUE
 _STRENGTHS = "required|preferred"
@@ -15,7 +15,7 @@ _STRENGTHS = "required|preferred"
 _CLAUSES = idiom_patterns.CLAUSES
 
 
-def _score_of_condition(match: re.Match[str]) -> str | None:
+def _rewrite_conditional_score(match: re.Match[str]) -> str | None:
     """Rewrite `if … then 100 else 0`; None if the points are others."""
     points = (match["then"], match["else"] or "0")
     if points == ("100", "0"):
@@ -23,7 +23,7 @@ def _score_of_condition(match: re.Match[str]) -> str | None:
     return f"score not ({match['condition']})" if points == ("0", "100") else None
 
 
-def _toleration(match: re.Match[str]) -> str:
+def _rewrite_toleration(match: re.Match[str]) -> str:
     value, effect = match["value"], match["effect"]
     return match["key"] + (f"={value}" if value else "") + (f":{effect}" if effect else "")
 
@@ -60,7 +60,7 @@ STATEMENTS = (
     _idiom(
         rf"\bkey\s*[:=]?\s*(?P<key>{_KEY}),?\s*operator\s*[:=]?\s*(?:Equal|Exists)\b,?"
         rf"(?:\s*value\s*[:=]?\s*(?P<value>{_VALUE}),?)?(?:\s*effect\s*[:=]?\s*(?P<effect>\w+))?",
-        _toleration,
+        _rewrite_toleration,
         "a toleration is one pattern",
     ),
     _idiom(rf"({_KEY})\s+[Ii]n\s*\(\s*({_VALUE})\s*\)", r"\1=\2", "taints are compared by `=`"),
@@ -81,7 +81,7 @@ STATEMENTS = (
     ),
     _idiom(
         r"\bscore\s+if\s+(?P<condition>[^\n]+?)\s+then\s+(?P<then>\d+)(?:\s+else\s+(?P<else>\d+))?",
-        _score_of_condition,
+        _rewrite_conditional_score,
         "a condition scores 100 if it is true, and else 0",
     ),
     _idiom(

@@ -8,28 +8,28 @@ from collections.abc import Callable
 from policysched.lang.foreign import foreign_words, idiom_patterns
 from policysched.lang.words import vocabulary
 
-_idiom = idiom_patterns.idiom
+_idiom = idiom_patterns.make_idiom
 _KEY = idiom_patterns.KEY
 _KEYWORDS = idiom_patterns.KEYWORDS
 _CLAUSES = idiom_patterns.CLAUSES
 
 
-def _join_words(separator: str) -> Callable[[re.Match[str]], str]:
+def _make_word_joiner(separator: str) -> Callable[[re.Match[str]], str]:
     """Return a function that joins the words of the group `name` by a separator."""
     return lambda match: match.group().replace(
         match["name"], re.sub(r"[^\w]+|_", separator, match["name"])
     )
 
 
-def _braces_opened(match: re.Match[str]) -> str:
+def _rewrite_opened_braces(match: re.Match[str]) -> str:
     return f"policy {match['name']} {{"
 
 
-def _quote(match: re.Match[str]) -> str:
+def _rewrite_quotes(match: re.Match[str]) -> str:
     return f'{match["word"]} "{match["text"].strip()}"'
 
 
-def _known_unit(match: re.Match[str]) -> str | None:
+def _rewrite_known_unit(match: re.Match[str]) -> str | None:
     return foreign_words.UNITS.get(match["unit"].lower())
 
 
@@ -66,7 +66,7 @@ TEXTS = (
     ),
     _idiom(
         r"(?<=:)\s*(?P<unit>[\w%]+(?:/\w+)?)\s*(?==)",
-        lambda match: f" {unit} " if (unit := _known_unit(match)) else None,
+        lambda match: f" {unit} " if (unit := _rewrite_known_unit(match)) else None,
         r"`\g<unit>` is not a unit of metrics",
     ),
     _idiom(
@@ -103,13 +103,13 @@ TEXTS = (
     _idiom(rf"`({_KEY})`", r"\1", "names take no backticks"),
     _idiom(
         r"\b(?P<word>description|owner)\s*[:=]?\s*(?P<text>[^\s\"'{:=<][^\"\n]*)$",
-        _quote,
+        _rewrite_quotes,
         r"expected a string between `\"` after `\1`",
     ),
     _idiom(
         r"\b(?P<word>message|during|expires)\s*[:=]?\s*(?P<text>[^\s\"'{:=][^\"\n]*?)"
         r"(?=$|\s+(?:as|missing|over|weight|during|expires|message)\b)",
-        _quote,
+        _rewrite_quotes,
         r"expected a string between `\"` after `\1`",
     ),
     _idiom(r"\b(description|owner)\s*<<-?(\w+)\n\s*([^\n\"]*?)\s*\n\s*\2", r'\1 "\3"'),
@@ -123,13 +123,13 @@ TEXTS = (
 NAMES = (
     _idiom(
         r"\b(?:metric|param|let)\s+(?P<name>\w+(?:[-.]\w+)+)(?=\s*[:=])",
-        _join_words("_"),
+        _make_word_joiner("_"),
         r"names have letters, digits and `_` only, `\1` has others",
     ),
     _idiom(r"\b(as)\s+(\w+)\s+(\w+)\s*$", r"\1 \2-\3", "a name is one word"),
     _idiom(r"\b(policy|profile)\s*=?\s*\"([^\"\n]*)\"(?=\s*\{)", r"\1 \2"),
-    _idiom(r"\bpolicy\s+(?P<name>[\w-]+)\s*:\s*$", _braces_opened, "a policy needs braces"),
-    _idiom(r"\bpolicy\s+(?P<name>[\w-]+)\s*\([^()\n]*\)\s*\{", _braces_opened),
+    _idiom(r"\bpolicy\s+(?P<name>[\w-]+)\s*:\s*$", _rewrite_opened_braces, "a policy needs braces"),
+    _idiom(r"\bpolicy\s+(?P<name>[\w-]+)\s*\([^()\n]*\)\s*\{", _rewrite_opened_braces),
     _idiom(
         r"\bpolicy\s+(?P<name>[\w-]+)\s+(for\s[^{}\n]*)$",
         r"policy \g<name> { \2 }",

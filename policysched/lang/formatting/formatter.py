@@ -40,32 +40,32 @@ class FormatResult:
 
 def format_text(text: source.SourceText) -> FormatResult:
     """Return the canonical form of a policy text."""
-    return format_parsed(parser.parse(text))
+    return format_parsed(parser.parse_policy_text(text))
 
 
 def format_parsed(parsed: parser.ParseResult) -> FormatResult:
     """Return the canonical form of a policy text that has been read."""
     if parsed.diagnostics:
         return FormatResult(None, parsed.diagnostics)
-    formatted = _Formatter(parsed).run()
+    formatted = _PolicyFormatter(parsed).run()
     if formatted == parsed.text.text:
         return FormatResult(formatted)  # there is nothing to prove
-    again = parser.parse(source.SourceText(parsed.text.name, formatted))
+    again = parser.parse_policy_text(source.SourceText(parsed.text.name, formatted))
     if again.diagnostics or again.file != parsed.file:
         return FormatResult(None, problem="the formatted text would mean something else")
-    if _comments(again.file) != _comments(parsed.file):
+    if _list_comments(again.file) != _list_comments(parsed.file):
         return FormatResult(None, problem="the formatted text would lose or reorder comments")
-    if _Formatter(again).run() != formatted:
+    if _PolicyFormatter(again).run() != formatted:
         return FormatResult(None, problem="formatting twice would give two results")
     return FormatResult(formatted)
 
 
-def _comments(file: syntax.SyntaxTree) -> list[str]:
+def _list_comments(file: syntax.SyntaxTree) -> list[str]:
     return [comment.text.rstrip() for comment in file.comments]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Piece:
+class _PrintedPiece:
     """Something to print, in the order of the text.
 
     Attributes:
@@ -82,7 +82,7 @@ class _Piece:
     is_spacious: bool = False
 
 
-class _Formatter:
+class _PolicyFormatter:
     """Formats one parsed text."""
 
     def __init__(self, parsed: parser.ParseResult) -> None:
@@ -92,89 +92,91 @@ class _Formatter:
         self.lines: list[str] = []
 
     def run(self) -> str:
-        pieces = [self._item(item) for item in self.file.items]
-        self._print(pieces, len(self.text), indent="")
+        pieces = [self._print_item(item) for item in self.file.items]
+        self._print_pieces(pieces, len(self.text), indent="")
         return "".join(f"{line}\n" for line in self.lines)
 
     # ------------------------------------------------------------------------ sequences
 
-    def _print(self, pieces: Sequence[_Piece], end: int, indent: str) -> None:
+    def _print_pieces(self, pieces: Sequence[_PrintedPiece], end: int, indent: str) -> None:
         """Print pieces and the comments around them, up to the offset `end`."""
         is_first = True
         was_spacious = False
         for piece in pieces:
-            leading = self._take(piece.start)
-            inner = [] if piece.block is not None else self._take(piece.end)
+            leading = self._take_comments_before(piece.start)
+            inner = [] if piece.block is not None else self._take_comments_before(piece.end)
             wants_blank = (piece.is_spacious or was_spacious) and not is_first
             position = leading[0].span.start if leading else piece.start
-            self._blank_line(position, is_first=is_first, wanted=wants_blank)
-            self._comment_lines(leading, piece.start, indent)
-            self.lines += [indent + _shown(comment) for comment in inner]
+            self._print_blank_line(position, is_first=is_first, wanted=wants_blank)
+            self._print_comment_lines(leading, piece.start, indent)
+            self.lines += [indent + _format_comment(comment) for comment in inner]
             if piece.block is not None:
-                self._block(piece.block)
+                self._print_block(piece.block)
             else:
                 self.lines += [indent + line if line else line for line in piece.lines]
-            self._trailing(piece.end)
+            self._print_trailing_comment(piece.end)
             is_first, was_spacious = False, piece.is_spacious
-        rest = self._take(end)
+        rest = self._take_comments_before(end)
         if rest:
-            self._blank_line(rest[0].span.start, is_first=is_first, wanted=False)
-            self._comment_lines(rest, end, indent)
+            self._print_blank_line(rest[0].span.start, is_first=is_first, wanted=False)
+            self._print_comment_lines(rest, end, indent)
 
-    def _block(self, block: syntax.Policy | syntax.Profile) -> None:
+    def _print_block(self, block: syntax.Policy | syntax.Profile) -> None:
         """Print `policy name {`, its statements and `}`."""
         keyword = block.keyword if isinstance(block, syntax.Policy) else "profile"
         self.lines.append(f"{keyword} {layout.value(block.name)} {{")
         opening = self.text.index("{", block.name.span.end)
-        for comment in self._take(opening):
-            self.lines.insert(-1, _shown(comment))
-        self._trailing(opening + 1)
-        pieces = [self._statement(node) for node in block.statements]
-        self._print(pieces, block.span.end - 1, indent=layout.INDENT)
+        for comment in self._take_comments_before(opening):
+            self.lines.insert(-1, _format_comment(comment))
+        self._print_trailing_comment(opening + 1)
+        pieces = [self._print_statement(node) for node in block.statements]
+        self._print_pieces(pieces, block.span.end - 1, indent=layout.INDENT)
         self.lines.append("}")
 
-    def _item(self, item: syntax.Item) -> _Piece:
+    def _print_item(self, item: syntax.Item) -> _PrintedPiece:
         start, end = item.span.start, item.span.end
         if isinstance(item, (syntax.Policy, syntax.Profile)):
-            return _Piece(start, end, (), block=item, is_spacious=True)
-        lines = tuple(layout.item_lines(item))
-        return _Piece(start, end, lines, is_spacious=isinstance(item, _BLOCKS))
+            return _PrintedPiece(start, end, (), block=item, is_spacious=True)
+        lines = tuple(layout.format_item(item))
+        return _PrintedPiece(start, end, lines, is_spacious=isinstance(item, _BLOCKS))
 
-    def _statement(self, node: syntax.Statement | syntax.ProfileStatement) -> _Piece:
-        lines = tuple(layout.statement_lines(node))
-        return _Piece(node.span.start, node.span.end, lines)
+    def _print_statement(self, node: syntax.Statement | syntax.ProfileStatement) -> _PrintedPiece:
+        lines = tuple(layout.format_statement(node))
+        return _PrintedPiece(node.span.start, node.span.end, lines)
 
     # ------------------------------------------------------------------------ comments, blanks
 
-    def _take(self, end: int) -> list[syntax.Comment]:
+    def _take_comments_before(self, end: int) -> list[syntax.Comment]:
         """Remove and return the comments that start before the offset `end`."""
         taken = []
         while self.comments and self.comments[0].span.start < end:
             taken.append(self.comments.pop(0))
         return taken
 
-    def _comment_lines(self, comments: Iterable[syntax.Comment], end: int, indent: str) -> None:
+    def _print_comment_lines(
+        self, comments: Iterable[syntax.Comment], end: int, indent: str
+    ) -> None:
         """Print comments on lines of their own, with the blank lines between and behind them."""
         previous = -1
         for comment in comments:
             if previous >= 0 and self._has_blank_line(previous, comment.span.start):
                 self.lines.append("")
-            self.lines.append(indent + _shown(comment))
+            self.lines.append(indent + _format_comment(comment))
             previous = comment.span.end
         if previous >= 0 and end < len(self.text) and self._has_blank_line(previous, end):
             self.lines.append("")
 
-    def _trailing(self, offset: int) -> None:
+    def _print_trailing_comment(self, offset: int) -> None:
         """Print a comment that stands behind `offset` on the same line."""
         if not self.comments:
             return
         comment = self.comments[0]
         between = self.text[offset : comment.span.start]
         if comment.span.start >= offset and not between.strip(" \t\r"):
-            self.lines[-1] += f"  {_shown(comment)}"
+            self.lines[-1] += f"  {_format_comment(comment)}"
             self.comments.pop(0)
 
-    def _blank_line(self, start: int, *, is_first: bool, wanted: bool) -> None:
+    def _print_blank_line(self, start: int, *, is_first: bool, wanted: bool) -> None:
         """Print a blank line before `start` if one is wanted or was there."""
         if is_first:
             return
@@ -187,5 +189,5 @@ class _Formatter:
         return between.startswith("\n\n")
 
 
-def _shown(comment: syntax.Comment) -> str:
+def _format_comment(comment: syntax.Comment) -> str:
     return comment.text.rstrip()

@@ -50,7 +50,9 @@ class MigrationResult:
     problem: str = ""
 
 
-def migrate(text: source.SourceText, steps: Sequence[MigrationStep] = STEPS) -> MigrationResult:
+def migrate_policy_text(
+    text: source.SourceText, steps: Sequence[MigrationStep] = STEPS
+) -> MigrationResult:
     """Return a text in the current version, which it then says; unchanged if it does already."""
     current = versions.FIRST + len(steps)
     scan = scanner.LexemeScan(text)
@@ -58,16 +60,16 @@ def migrate(text: source.SourceText, steps: Sequence[MigrationStep] = STEPS) -> 
     if newer is not None:
         return MigrationResult(None, (newer,))
     number = versions.find_declared_version(scan)
-    if number is not None and versions.number_of(number.text) < versions.FIRST:
+    if number is not None and versions.parse_version_number(number.text) < versions.FIRST:
         span = text.span(number.start, number.end)
         return MigrationResult(
             None, (versions.diagnose_unknown_version(number.text, span, current),)
         )
-    was = versions.FIRST if number is None else versions.number_of(number.text)
-    migrated = _set_version(text, current)
+    was = versions.FIRST if number is None else versions.parse_version_number(number.text)
+    migrated = _set_text_version(text, current)
     for step in steps:
         if step.to_version > was:
-            migrated = _applied(migrated, step.edits(scanner.LexemeScan(migrated)))
+            migrated = _apply_edits(migrated, step.edits(scanner.LexemeScan(migrated)))
     return _verify_migration(text, migrated, current)
 
 
@@ -75,36 +77,36 @@ def _verify_migration(
     text: source.SourceText, migrated: source.SourceText, current: int
 ) -> MigrationResult:
     """Return the result if it can be read and has all comments."""
-    if _comments(migrated) != _comments(text):
+    if _list_comment_texts(migrated) != _list_comment_texts(text):
         return MigrationResult(None, problem="the migrated text would lose or reorder comments")
     if current == versions.CURRENT:
-        parsed = parser.parse(migrated)
+        parsed = parser.parse_policy_text(migrated)
         if parsed.diagnostics:
             # Without a step in between they are those of the text as it was.
-            found = parser.parse(text).diagnostics
+            found = parser.parse_policy_text(text).diagnostics
             return MigrationResult(None, found or parsed.diagnostics)
         if any(isinstance(item, syntax.Version) for item in parsed.file.items[1:]):
             return MigrationResult(None, problem="`version` stands before everything else, once")
     return MigrationResult(migrated.text)
 
 
-def _comments(text: source.SourceText) -> list[str]:
+def _list_comment_texts(text: source.SourceText) -> list[str]:
     return [comment.text for comment in scanner.LexemeScan(text).comments]
 
 
-def _set_version(text: source.SourceText, current: int) -> source.SourceText:
+def _set_text_version(text: source.SourceText, current: int) -> source.SourceText:
     number = versions.find_declared_version(scanner.LexemeScan(text))
     if number is not None:
         edit = diagnostics.TextEdit(text.span(number.start, number.end), str(current))
-        return _applied(text, [edit])
-    at = _behind_header(text.text)
+        return _apply_edits(text, [edit])
+    at = _find_end_of_header(text.text)
     line_end = "\r\n" if "\r\n" in text.text else "\n"
     blank = line_end if text.text[at:].strip() else ""
     statement = f"version {current}{line_end}{blank}"
     return source.SourceText(text.name, text.text[:at] + statement + text.text[at:])
 
 
-def _behind_header(text: str) -> int:
+def _find_end_of_header(text: str) -> int:
     """Return where the first statement goes: behind a comment that is about the whole text.
 
     Such a one starts the text and is followed by a blank line; any other belongs to what follows.
@@ -119,7 +121,9 @@ def _behind_header(text: str) -> int:
     return 0
 
 
-def _applied(text: source.SourceText, edits: Iterable[diagnostics.TextEdit]) -> source.SourceText:
+def _apply_edits(
+    text: source.SourceText, edits: Iterable[diagnostics.TextEdit]
+) -> source.SourceText:
     """Return a text with edits, the last one first, so that the places of the others hold."""
     content = text.text
     for edit in sorted(edits, key=lambda each: each.span.start, reverse=True):

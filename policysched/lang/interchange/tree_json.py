@@ -38,44 +38,44 @@ class TreeError(Exception):
         super().__init__(problem)
 
 
-def encode(node: syntax_expr.SyntaxNode, place: Callable[[source.Span], Json]) -> Json:
+def encode_tree(node: syntax_expr.SyntaxNode, place: Callable[[source.Span], Json]) -> Json:
     """Return a node as an object; `place` says what `at` holds."""
-    found: Json = {"kind": tree_kinds.kind(type(node)), "at": place(node.span)}
+    found: Json = {"kind": tree_kinds.get_node_kind(type(node)), "at": place(node.span)}
     node_type: Any = type(node)  # mypy takes dataclasses for unhashable types
-    for name in tree_kinds.fields(node_type):
+    for name in tree_kinds.get_node_fields(node_type):
         value = getattr(node, name)
         if value not in (None, (), False):
-            found[tree_kinds.field_name(name)] = _encoded(value, place)
+            found[tree_kinds.get_json_field_name(name)] = _encode_value(value, place)
     return found
 
 
-def _encoded(value: object, place: Callable[[source.Span], Json]) -> object:
+def _encode_value(value: object, place: Callable[[source.Span], Json]) -> object:
     if isinstance(value, syntax_expr.SyntaxNode):
-        return encode(value, place)
-    return [_encoded(each, place) for each in value] if isinstance(value, tuple) else value
+        return encode_tree(value, place)
+    return [_encode_value(each, place) for each in value] if isinstance(value, tuple) else value
 
 
-def decode(hint: Any, value: object, path: str) -> Any:  # noqa: ANN401 - what it returns is what the hint says
+def decode_tree(hint: Any, value: object, path: str) -> Any:  # noqa: ANN401 - what it returns is what the hint says
     """Return what a value stands for, where something of the type `hint` is expected.
 
     Raises:
         TreeError: it stands for nothing of that type.
     """
-    given = tree_kinds.alternatives(hint)
+    given = tree_kinds.list_type_alternatives(hint)
     members = [each for each in given if each is not types.NoneType]
     if value is None and len(members) < len(given):
         return None
     origin = typing.get_origin(members[0])
     if origin is tuple:
-        return _items(typing.get_args(members[0]), value, path)
+        return _decode_items(typing.get_args(members[0]), value, path)
     if origin is typing.Literal:
-        return _choice(typing.get_args(members[0]), value, path)
+        return _decode_choice(typing.get_args(members[0]), value, path)
     if members[0] in (str, bool):
-        return _scalar(members[0], value, path)
-    return _node(members, value, path)
+        return _decode_scalar(members[0], value, path)
+    return _decode_node(members, value, path)
 
 
-def refuse_depth(value: object, path: str) -> None:
+def refuse_deep_nesting(value: object, path: str) -> None:
     """Refuse what is nested deeper than any policy, before something recurses into it.
 
     Raises:
@@ -92,8 +92,8 @@ def refuse_depth(value: object, path: str) -> None:
             waiting += [(each, depth + 1, nodes) for each in inner]
 
 
-def _items(hints: tuple[Any, ...], value: object, path: str) -> tuple[Any, ...]:
-    listed = _expected(list, "a list", value, path)
+def _decode_items(hints: tuple[Any, ...], value: object, path: str) -> tuple[Any, ...]:
+    listed = _make_expected_error(list, "a list", value, path)
     if hints[-1] is Ellipsis:
         name = path.rpartition(".")[2]
         least = tree_kinds.MIN_ITEMS.get(name, 0)
@@ -103,33 +103,35 @@ def _items(hints: tuple[Any, ...], value: object, path: str) -> tuple[Any, ...]:
     elif len(listed) != len(hints):
         raise TreeError(path, f"has {len(listed)} items instead of {len(hints)}")
     pairs = enumerate(zip(hints, listed, strict=True))
-    return tuple(decode(hint, each, f"{path}[{at}]") for at, (hint, each) in pairs)
+    return tuple(decode_tree(hint, each, f"{path}[{at}]") for at, (hint, each) in pairs)
 
 
-def _choice(allowed: tuple[str, ...], value: object, path: str) -> str:
-    text: str = _expected(str, "a text", value, path)
+def _decode_choice(allowed: tuple[str, ...], value: object, path: str) -> str:
+    text: str = _make_expected_error(str, "a text", value, path)
     if text not in allowed:
-        hint = spelling.did_you_mean(text, allowed)
+        hint = spelling.suggest_names(text, allowed)
         problem = f"is `{text}`, not {spelling.join_alternatives(f'`{each}`' for each in allowed)}"
         raise TreeError(path, problem + (hint and f" ({hint})"))
     return text
 
 
-def _scalar(hint: type, value: object, path: str) -> object:
-    return _expected(hint, "a text" if hint is str else "true or false", value, path)
+def _decode_scalar(hint: type, value: object, path: str) -> object:
+    return _make_expected_error(hint, "a text" if hint is str else "true or false", value, path)
 
 
-def _node(members: list[type], value: object, path: str) -> syntax_expr.SyntaxNode:
-    fields: Json = _expected(dict, "an object", value, path)
-    kinds = {tree_kinds.kind(each): each for each in members}
+def _decode_node(members: list[type], value: object, path: str) -> syntax_expr.SyntaxNode:
+    fields: Json = _make_expected_error(dict, "an object", value, path)
+    kinds = {tree_kinds.get_node_kind(each): each for each in members}
     if "kind" not in fields:
         raise TreeError(path, "lacks `kind`")
-    node_type = kinds[_choice(tuple(kinds), fields["kind"], f"{path}.kind")]
-    names = {tree_kinds.field_name(name): name for name in tree_kinds.fields(node_type)}
-    refuse_unknown(fields, names, path)
-    hints = tree_kinds.fields(node_type)
+    node_type = kinds[_decode_choice(tuple(kinds), fields["kind"], f"{path}.kind")]
+    names = {
+        tree_kinds.get_json_field_name(name): name for name in tree_kinds.get_node_fields(node_type)
+    }
+    refuse_unknown_fields(fields, names, path)
+    hints = tree_kinds.get_node_fields(node_type)
     found = {
-        name: _field(hints[name], fields, written, f"{path}.{written}")
+        name: _decode_field(hints[name], fields, written, f"{path}.{written}")
         for written, name in names.items()
     }
     if "operator_span" in node_type.__dataclass_fields__:  # type: ignore[attr-defined]  # nodes are dataclasses
@@ -138,40 +140,40 @@ def _node(members: list[type], value: object, path: str) -> syntax_expr.SyntaxNo
     return node
 
 
-def _field(hint: Any, fields: Json, name: str, path: str) -> object:  # noqa: ANN401 - as in decode
+def _decode_field(hint: Any, fields: Json, name: str, path: str) -> object:  # noqa: ANN401 - as in decode
     if name in fields:
-        return decode(hint, fields[name], path)
-    if not tree_kinds.may_be_absent(hint):
+        return decode_tree(hint, fields[name], path)
+    if not tree_kinds.may_field_be_absent(hint):
         raise TreeError(path.rpartition(".")[0], f"lacks `{name}`")
     if hint is bool:
         return False
     is_list = typing.get_origin(hint) is tuple
-    return decode(hint, [], path) if is_list else None
+    return decode_tree(hint, [], path) if is_list else None
 
 
-def refuse_unknown(fields: Json, known: Mapping[str, object], path: str) -> None:
+def refuse_unknown_fields(fields: Json, known: Mapping[str, object], path: str) -> None:
     """Refuse fields that a node does not have.
 
     Raises:
         TreeError: there is one, or `at` is no object.
     """
-    _expected(dict, "an object", fields.get("at", {}), f"{path}.at")
+    _make_expected_error(dict, "an object", fields.get("at", {}), f"{path}.at")
     for name in fields:
         if name not in known and name not in ("kind", "at"):
-            hint = spelling.did_you_mean(name, known)
+            hint = spelling.suggest_names(name, known)
             problem = f"has no field `{name}`" + (hint and f" ({hint})")
             raise TreeError(
                 path, f"a `{fields['kind']}` {problem}" if "kind" in fields else problem
             )
 
 
-def _expected(wanted: type, what: str, value: object, path: str) -> Any:  # noqa: ANN401 - it has the type `wanted`
+def _make_expected_error(wanted: type, what: str, value: object, path: str) -> Any:  # noqa: ANN401 - it has the type `wanted`
     if type(value) is not wanted:
-        raise TreeError(path, f"is {_called(value)}, not {what}")
+        raise TreeError(path, f"is {_describe_json_type(value)}, not {what}")
     return value
 
 
-def _called(value: object) -> str:
+def _describe_json_type(value: object) -> str:
     match value:
         case None:
             return "null"

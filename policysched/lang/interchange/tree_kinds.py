@@ -45,13 +45,13 @@ MIN_ITEMS = {"operands": 2}
 """Fewest items of fields that are lists, where it is not 0."""
 
 
-def kind(node_type: type) -> str:
+def get_node_kind(node_type: type) -> str:
     """Return what nodes of a type are called."""
     name = node_type.__name__
     return _NAMES.get(name) or name[0].lower() + name[1:]
 
 
-def field_name(name: str) -> str:
+def get_json_field_name(name: str) -> str:
     """Return what a field is called: `scores_only` is `scoresOnly`; `kind` is taken already."""
     if name == "kind":
         return "keyword"
@@ -59,7 +59,7 @@ def field_name(name: str) -> str:
 
 
 @functools.cache
-def fields(node_type: type) -> dict[str, Any]:
+def get_node_fields(node_type: type) -> dict[str, Any]:
     """Return the types of a node's fields by their name in the program, without spans."""
     hints = typing.get_type_hints(node_type)
     listed = dataclasses.fields(node_type)
@@ -67,7 +67,7 @@ def fields(node_type: type) -> dict[str, Any]:
 
 
 @functools.cache
-def node_types() -> tuple[type, ...]:
+def list_node_types() -> tuple[type, ...]:
     """Return the types of all nodes that a tree has, in the order of their modules."""
     found = []
     for module in (syntax, syntax_clause, syntax_expr):
@@ -78,13 +78,13 @@ def node_types() -> tuple[type, ...]:
     return tuple(found)
 
 
-def alternatives(hint: Any) -> tuple[Any, ...]:  # noqa: ANN401 - hints have no common type
+def list_type_alternatives(hint: Any) -> tuple[Any, ...]:  # noqa: ANN401 - hints have no common type
     """Return the members of a union, or the one type."""
     is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
     return typing.get_args(hint) if is_union else (hint,)
 
 
-def may_be_absent(hint: Any) -> bool:  # noqa: ANN401 - as above
+def may_field_be_absent(hint: Any) -> bool:  # noqa: ANN401 - as above
     """Return whether a field is left out where it says nothing: None, no items, or false."""
     is_list = typing.get_origin(hint) is tuple and typing.get_args(hint)[-1] is Ellipsis
-    return types.NoneType in alternatives(hint) or is_list or hint is bool
+    return types.NoneType in list_type_alternatives(hint) or is_list or hint is bool

@@ -9,7 +9,7 @@ from policysched.lang.parsing import build_clause, build_expr
 from policysched.lang.syntax import syntax, syntax_expr
 
 
-class Builder(build_clause.ClauseBuilder):
+class PolicyTreeBuilder(build_clause.ClauseBuilder):
     """Builds whole items; methods are named after the rules of the grammar."""
 
     def start(self, _span: source.Span, children: build_expr.Children) -> tuple[syntax.Item, ...]:
@@ -82,13 +82,13 @@ class Builder(build_clause.ClauseBuilder):
 
     def for_pods(self, span: source.Span, children: build_expr.Children) -> syntax.Scope:
         """`for pods …`."""
-        return self._scope(span, "pods", children)
+        return self._build_scope(span, "pods", children)
 
     def for_resources(self, span: source.Span, children: build_expr.Children) -> syntax.Scope:
         """`for resources …`."""
-        return self._scope(span, "resources", children)
+        return self._build_scope(span, "resources", children)
 
-    def _scope(
+    def _build_scope(
         self,
         span: source.Span,
         keyword: Literal["pods", "resources"],
@@ -259,12 +259,12 @@ class Builder(build_clause.ClauseBuilder):
         """`{ key: value, … }`."""
         entries = tuple(child for child in children if child is not None)
         values = [value for _, value in entries]
-        return self._nest(syntax.ArgsObject(span, entries), values)
+        return self._note_depth(syntax.ArgsObject(span, entries), values)
 
     def args_list(self, span: source.Span, children: build_expr.Children) -> Any:  # noqa: ANN401 - as _nest
         """`[ value, … ]`."""
         items = tuple(child for child in children if child is not None)
-        return self._nest(syntax.ArgsList(span, items), items)
+        return self._note_depth(syntax.ArgsList(span, items), items)
 
     def entry(
         self, _span: source.Span, children: build_expr.Children

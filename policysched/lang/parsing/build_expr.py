@@ -15,7 +15,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lang.syntax import kept_parentheses, syntax_expr
 
 
-class Leaf(NamedTuple):
+class TokenLeaf(NamedTuple):
     """A token that is no word or number: a keyword or a sign."""
 
     kind: str
@@ -39,7 +39,7 @@ _OPERATORS: dict[str, Any] = {
 }
 
 
-class TooDeepError(Exception):
+class NestingTooDeepError(Exception):
     """The text is nested beyond `limits.MAX_DEPTH`.
 
     Attributes:
@@ -69,31 +69,31 @@ class ExprBuilder:
         """Build the node of `rule`, or the leaf of a terminal."""
         span = self.source.span(start, end)
         if rule[0].isupper() or rule[0] == "_":
-            return self._leaf(rule, span, children[0])
+            return self._build_leaf(rule, span, children[0])
         return getattr(self, rule)(span, children)
 
-    def _leaf(self, terminal: str, span: source.Span, text: str) -> object:
+    def _build_leaf(self, terminal: str, span: source.Span, text: str) -> object:
         if terminal in ("WORD", "NAME"):
             return syntax_expr.Value(span, text)
         if terminal == "STRING":
-            return syntax_expr.Value(span, self._unescape(span, text), quoted=True)
+            return syntax_expr.Value(span, self._unescape_string(span, text), quoted=True)
         if terminal == "NUMERAL":
             return syntax_expr.Numeral(span, text)
-        return Leaf(terminal, text, span)
+        return TokenLeaf(terminal, text, span)
 
-    def _unescape(self, span: source.Span, literal: str) -> str:
+    def _unescape_string(self, span: source.Span, literal: str) -> str:
         parts = []
         position = 1
         while position < len(literal) - 1:
             char = literal[position]
             if char == "\\":
                 position += 1
-                char = self._escape(span, position, literal[position])
+                char = self._decode_escape(span, position, literal[position])
             parts.append(char)
             position += 1
         return "".join(parts)
 
-    def _escape(self, span: source.Span, position: int, char: str) -> str:
+    def _decode_escape(self, span: source.Span, position: int, char: str) -> str:
         if char not in _ESCAPES:
             at = self.source.span(span.start + position - 1, span.start + position + 1)
             self.diagnostics.append(
@@ -107,21 +107,23 @@ class ExprBuilder:
             )
         return _ESCAPES.get(char, char)
 
-    def _nest(self, node: Any, children: Sequence[object]) -> Any:  # noqa: ANN401 - returns the node that it was given
+    def _note_depth(self, node: Any, children: Sequence[object]) -> Any:  # noqa: ANN401 - returns the node that it was given
         """Note the depth of a node; ids stay unique since every noted node is kept alive."""
         depth = 1 + max((self._depths.get(id(child), 0) for child in children), default=0)
         if depth > limits.MAX_DEPTH:
-            raise TooDeepError(node.span)
+            raise NestingTooDeepError(node.span)
         self._depths[id(node)] = depth
         self._keep_alive.append(node)
         return node
 
-    def _operation(self, node: Any, operands: Sequence[object]) -> Any:  # noqa: ANN401 - as in `_nest`
+    def _note_kept_parentheses(self, node: Any, operands: Sequence[object]) -> Any:  # noqa: ANN401 - as in `_nest`
         """Return a node that knows which parentheses around its operands stay."""
         grouped = tuple(id(each) in self._grouped for each in operands)
-        return self._nest(kept_parentheses.mark_kept_parentheses(node, operands, grouped), operands)
+        return self._note_depth(
+            kept_parentheses.mark_kept_parentheses(node, operands, grouped), operands
+        )
 
-    def _group(self, inner: object) -> object:
+    def _note_group(self, inner: object) -> object:
         self._grouped.add(id(inner))
         self._keep_alive.append(inner)
         return inner
@@ -130,7 +132,7 @@ class ExprBuilder:
         for operand in operands:
             if isinstance(operand, conjunction) and id(operand) not in self._grouped:
                 span: source.Span = operand.span  # type: ignore[attr-defined] # both conjunctions are nodes
-                self.diagnostics.append(_mixed(self.source, span))
+                self.diagnostics.append(_make_mixed_operators_error(self.source, span))
                 return
 
     # ------------------------------------------------------------------------ words
@@ -176,7 +178,7 @@ class ExprBuilder:
 
     def sel_group(self, _span: source.Span, children: Children) -> object:
         """Selector in parentheses: the tree has no node for them."""
-        return self._group(children[0])
+        return self._note_group(children[0])
 
     def sel_ref(self, span: source.Span, children: Children) -> syntax_expr.SelectorRef:
         """Name of a selector."""
@@ -184,16 +186,16 @@ class ExprBuilder:
 
     def sel_and(self, span: source.Span, children: Children) -> object:
         """Conjunction."""
-        return self._operation(syntax_expr.SelectorAnd(span, tuple(children)), children)
+        return self._note_kept_parentheses(syntax_expr.SelectorAnd(span, tuple(children)), children)
 
     def sel_or(self, span: source.Span, children: Children) -> object:
         """Disjunction."""
         self._check_mixing(children, syntax_expr.SelectorAnd)
-        return self._operation(syntax_expr.SelectorOr(span, tuple(children)), children)
+        return self._note_kept_parentheses(syntax_expr.SelectorOr(span, tuple(children)), children)
 
     def sel_not(self, span: source.Span, children: Children) -> object:
         """Negation."""
-        return self._operation(syntax_expr.SelectorNot(span, children[0]), children)
+        return self._note_kept_parentheses(syntax_expr.SelectorNot(span, children[0]), children)
 
     def tainted(self, span: source.Span, children: Children) -> syntax_expr.Tainted:
         """Taint test."""
@@ -206,7 +208,7 @@ class ExprBuilder:
     def toleration(self, span: source.Span, children: Children) -> syntax_expr.Toleration:
         """Key, operator, value, effect."""
         key, operation, effect = children
-        if isinstance(key, Leaf):
+        if isinstance(key, TokenLeaf):
             key = syntax_expr.Value(key.span, key.text)
         operator = _OPERATORS[operation[0].kind] if operation else None
         value = operation[1] if operation and len(operation) > 1 else None
@@ -228,13 +230,13 @@ class ExprBuilder:
 
     def expr_group(self, _span: source.Span, children: Children) -> object:
         """Expression in parentheses: the tree has no node for them."""
-        return self._group(children[0])
+        return self._note_group(children[0])
 
     def argument(self, span: source.Span, children: Children) -> object:
         """Argument, with or without a key."""
         first, second = children
         key, value = (None, first) if second is None else (first, second)
-        return self._nest(syntax_expr.Argument(span, key, value), children)
+        return self._note_depth(syntax_expr.Argument(span, key, value), children)
 
     def arguments(self, _span: source.Span, children: Children) -> tuple[object, ...]:
         """All arguments of a call."""
@@ -243,55 +245,59 @@ class ExprBuilder:
     def call(self, span: source.Span, children: Children) -> object:
         """Function call."""
         name, arguments = children
-        return self._nest(syntax_expr.Call(span, name, arguments or ()), arguments or ())
+        return self._note_depth(syntax_expr.Call(span, name, arguments or ()), arguments or ())
 
     def node_test(self, span: source.Span, children: Children) -> object:
         """Selector on the node."""
-        return self._nest(syntax_expr.NodeTest(span, children[1]), children)
+        return self._note_depth(syntax_expr.NodeTest(span, children[1]), children)
 
     def cluster_test(self, span: source.Span, children: Children) -> object:
         """Selector on the cluster."""
-        return self._nest(syntax_expr.ClusterTest(span, children[1]), children)
+        return self._note_depth(syntax_expr.ClusterTest(span, children[1]), children)
 
     def pod_test(self, span: source.Span, children: Children) -> object:
         """Selector on the pod."""
-        return self._nest(syntax_expr.PodTest(span, children[1]), children)
+        return self._note_depth(syntax_expr.PodTest(span, children[1]), children)
 
     def negate(self, span: source.Span, children: Children) -> object:
         """Minus."""
-        return self._operation(syntax_expr.Negate(span, children[1]), children[1:])
+        return self._note_kept_parentheses(syntax_expr.Negate(span, children[1]), children[1:])
 
     def binary(self, span: source.Span, children: Children) -> object:
         """Arithmetic."""
         left, operator, right = children
-        return self._operation(syntax_expr.Binary(span, operator.text, left, right), (left, right))
+        return self._note_kept_parentheses(
+            syntax_expr.Binary(span, operator.text, left, right), (left, right)
+        )
 
     def else_(self, span: source.Span, children: Children) -> object:
         """Fallback."""
-        return self._operation(syntax_expr.Else(span, *children), children)
+        return self._note_kept_parentheses(syntax_expr.Else(span, *children), children)
 
     def comparison(self, span: source.Span, children: Children) -> object:
         """Comparison."""
         left, operator, right = children
         sign = _OPERATORS.get(operator.kind, operator.text)
         node = syntax_expr.Comparison(span, sign, left, right, operator.span)
-        return self._operation(node, (left, right))
+        return self._note_kept_parentheses(node, (left, right))
 
     def expr_and(self, span: source.Span, children: Children) -> object:
         """Conjunction."""
-        return self._operation(syntax_expr.ExprAnd(span, tuple(children)), children)
+        return self._note_kept_parentheses(syntax_expr.ExprAnd(span, tuple(children)), children)
 
     def expr_or(self, span: source.Span, children: Children) -> object:
         """Disjunction."""
         self._check_mixing(children, syntax_expr.ExprAnd)
-        return self._operation(syntax_expr.ExprOr(span, tuple(children)), children)
+        return self._note_kept_parentheses(syntax_expr.ExprOr(span, tuple(children)), children)
 
     def expr_not(self, span: source.Span, children: Children) -> object:
         """Negation."""
-        return self._operation(syntax_expr.ExprNot(span, children[0]), children)
+        return self._note_kept_parentheses(syntax_expr.ExprNot(span, children[0]), children)
 
 
-def _mixed(text: source.SourceText, span: source.Span) -> diagnostics.Diagnostic:
+def _make_mixed_operators_error(
+    text: source.SourceText, span: source.Span
+) -> diagnostics.Diagnostic:
     edits = (
         diagnostics.TextEdit(text.span(span.start, span.start), "("),
         diagnostics.TextEdit(text.span(span.end, span.end), ")"),

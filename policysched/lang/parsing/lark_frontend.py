@@ -43,49 +43,49 @@ class UnexpectedInput(Exception):  # noqa: N818 - an expected outcome that unwin
 
 
 @functools.cache
-def parser() -> lark.Lark:
+def get_parser() -> lark.Lark:
     """Return the parser, from the shipped table if that is fresh."""
-    text = _resources.text("grammar", GRAMMAR_FILE)
+    text = _resources.read_resource_text("grammar", GRAMMAR_FILE)
     try:
-        shipped = orjson.loads(_resources.text("grammar", TABLES_FILE))
+        shipped = orjson.loads(_resources.read_resource_text("grammar", TABLES_FILE))
     except (errors.MissingResourceError, ValueError):
-        return build(text)
-    if shipped.get("made_from") != _fingerprint(text):
-        return build(text)
+        return build_parser(text)
+    if shipped.get("made_from") != _hash_grammar(text):
+        return build_parser(text)
     loaded = lark.Lark.__new__(lark.Lark)
-    loaded._load(_numbered(shipped))  # noqa: SLF001 - Lark.load reads pickles only; this is the same without
+    loaded._load(_convert_table_numbers(shipped))  # noqa: SLF001 - Lark.load reads pickles only; this is the same without
     return loaded
 
 
-def build(text: str, *, strict: bool = False) -> lark.Lark:
+def build_parser(text: str, *, strict: bool = False) -> lark.Lark:
     """Build the parser from the text of the grammar; strict also proves the terminals disjoint."""
     return lark.Lark(
         text, parser="lalr", propagate_positions=True, maybe_placeholders=True, strict=strict
     )
 
 
-def tables(text: str) -> str:
+def make_table_content(text: str) -> str:
     """Return the content of the table file for the text of the grammar."""
-    data, memo = build(text).memo_serialize([lexer.TerminalDef, grammar.Rule])
-    content = {"made_from": _fingerprint(text), "data": data, "memo": memo}
+    data, memo = build_parser(text).memo_serialize([lexer.TerminalDef, grammar.Rule])
+    content = {"made_from": _hash_grammar(text), "data": data, "memo": memo}
     return json.dumps(content, sort_keys=True, separators=(",", ":")) + "\n"
 
 
-def parse_slice(text: str, start: int, end: int) -> Tree:
+def parse_text_slice(text: str, start: int, end: int) -> Tree:
     """Parse text[start:end]; positions in the tree count from the start of `text`.
 
     Raises:
         Fault: the slice is no sequence of items.
     """
     try:
-        return parser().parse(lark.TextSlice(text, start, end))
+        return get_parser().parse(lark.TextSlice(text, start, end))
     except (exceptions.UnexpectedToken, exceptions.UnexpectedCharacters) as error:
-        raise _fault(error, end) from None
+        raise _make_unexpected_input(error, end) from None
 
 
-def accepts(text: str, start: int, end: int) -> frozenset[str]:
+def list_accepted_terminals(text: str, start: int, end: int) -> frozenset[str]:
     """Return the names of the terminals that may follow text[start:end]; none if it is wrong."""
-    cursor: Any = parser().parse_interactive(lark.TextSlice(text, start, end))
+    cursor: Any = get_parser().parse_interactive(lark.TextSlice(text, start, end))
     try:
         cursor.exhaust_lexer()
     except (exceptions.UnexpectedToken, exceptions.UnexpectedCharacters):
@@ -122,7 +122,7 @@ def reduce_tree(tree: Tree, visit: Callable[[str, int, int, list[Any]], Any]) ->
     return results[0]
 
 
-def _fault(
+def _make_unexpected_input(
     error: exceptions.UnexpectedToken | exceptions.UnexpectedCharacters, end: int
 ) -> UnexpectedInput:
     at_end = isinstance(error, exceptions.UnexpectedToken) and error.token.type == "$END"
@@ -131,7 +131,7 @@ def _fault(
     return UnexpectedInput(position if position is not None else end, frozenset(cursor.accepts()))
 
 
-def _numbered(shipped: dict[str, Any]) -> dict[str, Any]:
+def _convert_table_numbers(shipped: dict[str, Any]) -> dict[str, Any]:
     """Return the table with the numbers of states and shared objects, which JSON made strings.
 
     Those of tokens may stay strings: they only lead to the tokens.
@@ -142,16 +142,16 @@ def _numbered(shipped: dict[str, Any]) -> dict[str, Any]:
     return shipped
 
 
-def _fingerprint(text: str) -> str:
+def _hash_grammar(text: str) -> str:
     return f"lark {lark.__version__} {hashlib.sha256(text.encode()).hexdigest()}"
 
 
-def main() -> None:
+def write_parser_table() -> None:
     """Write the table file beside the grammar."""
-    text = _resources.text("grammar", GRAMMAR_FILE)
-    target = _resources.folder("grammar") / TABLES_FILE
-    target.write_text(tables(text), encoding="utf-8")
+    text = _resources.read_resource_text("grammar", GRAMMAR_FILE)
+    target = _resources.find_resource_folder("grammar") / TABLES_FILE
+    target.write_text(make_table_content(text), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    write_parser_table()

@@ -44,38 +44,44 @@ class ParseResult:
         return any(span.start <= each.start < span.end for each in self.damaged)
 
 
-def parse_all(texts: Sequence[source.SourceText]) -> dict[str, ParseResult]:
+def parse_policy_texts(texts: Sequence[source.SourceText]) -> dict[str, ParseResult]:
     """Parse texts that are checked together, by name; those beyond the limits are not read."""
     left = limits.MAX_WORDS
     found: dict[str, ParseResult] = {}
     for number, text in enumerate(texts):
         if number == limits.MAX_TEXTS:
-            found[text.name] = _unread(text, f"there are more than {limits.MAX_TEXTS} texts")
+            found[text.name] = _make_unread_result(
+                text, f"there are more than {limits.MAX_TEXTS} texts"
+            )
             break
-        found[text.name] = parse(text, left)
+        found[text.name] = parse_policy_text(text, left)
         left -= scanner.count_words(text.text, left)
     return found
 
 
-def parse(text: source.SourceText, max_words: int = limits.MAX_WORDS) -> ParseResult:
+def parse_policy_text(text: source.SourceText, max_words: int = limits.MAX_WORDS) -> ParseResult:
     """Parse one policy text of at most so many words; never raises for anything that is in it."""
     size = len(text.text.encode("utf-8", "surrogatepass"))
     if size > limits.MAX_TEXT_BYTES:
         message = f"the text has {size} bytes, the limit is {limits.MAX_TEXT_BYTES}"
-        return _unread(text, message, help="split it into several texts and `import` them")
+        return _make_unread_result(
+            text, message, help="split it into several texts and `import` them"
+        )
     if scanner.count_words(text.text, max_words + 1) > max_words:
         message = f"all texts together have more than {limits.MAX_WORDS} words and signs"
-        return _unread(text, message, help="split the policies among several schedulers")
-    return _Parser(text).run()
+        return _make_unread_result(
+            text, message, help="split the policies among several schedulers"
+        )
+    return _PolicyTextParser(text).run()
 
 
-def _unread(text: source.SourceText, message: str, help: str = "") -> ParseResult:  # noqa: A002 - as in diagnostics
+def _make_unread_result(text: source.SourceText, message: str, help: str = "") -> ParseResult:  # noqa: A002 - as in diagnostics
     finding = diagnostics.Diagnostic("PS004", message, text.span(0, 0), help=help)
     empty = syntax.SyntaxTree(text.span(0, 0), ())
     return ParseResult(text, empty, (finding,), (text.span(0, len(text.text)),), frozenset())
 
 
-class _Parser:
+class _PolicyTextParser:
     """Parses one text; holds the text with the blanked stretches and what was found."""
 
     def __init__(self, text: source.SourceText) -> None:
@@ -89,10 +95,10 @@ class _Parser:
     def run(self) -> ParseResult:
         newer = versions.diagnose_newer_version(self.scan)
         if newer is not None:
-            return self._unread(newer)
+            return self._make_newer_version_result(newer)
         items: list[syntax.Item] = []
-        for chunk in self.scan.chunks():
-            items += self._items(chunk)
+        for chunk in self.scan.split_into_items():
+            items += self._parse_chunk(chunk)
         comments = tuple(
             syntax.Comment(self.source.span(each.start, each.end), each.text)
             for each in self.scan.comments
@@ -106,12 +112,12 @@ class _Parser:
         return ParseResult(
             self.source,
             syntax.SyntaxTree(whole, tuple(items), comments),
-            tuple(sorted(self.found, key=diagnostics.make_sort_key)),
+            tuple(sorted(self.found, key=diagnostics.make_diagnostic_sort_key)),
             tuple(self.damaged),
             frozenset(part for word in words for part in (word, *word.split("."))),
         )
 
-    def _unread(self, newer: diagnostics.Diagnostic) -> ParseResult:
+    def _make_newer_version_result(self, newer: diagnostics.Diagnostic) -> ParseResult:
         """Return nothing but why: what the text says is not known here."""
         whole = self.source.span(0, len(self.source.text))
         words = (lexeme.text for lexeme in self.scan.lexemes)
@@ -119,46 +125,48 @@ class _Parser:
         empty = syntax.SyntaxTree(whole, ())
         return ParseResult(self.source, empty, (newer,), (whole,), lost)
 
-    def _is_full(self) -> bool:
+    def _has_reached_limit(self) -> bool:
         """Return whether enough was found, or enough was spent on looking."""
         return len(self.found) >= limits.MAX_DIAGNOSTICS or self.budget < 0
 
-    def _items(self, chunk: scanner.ItemText) -> list[syntax.Item]:
+    def _parse_chunk(self, chunk: scanner.ItemText) -> list[syntax.Item]:
         """Parse a chunk; where that fails, its pieces, leaving out what is spoilt."""
-        if self._is_full():
+        if self._has_reached_limit():
             self.damaged.append(self.source.span(chunk.start, chunk.end))
             return []
         try:
             if not self._has_open_literals(chunk):
-                return list(self._build(chunk, self.text[: chunk.end]))
-        except (lark_frontend.UnexpectedInput, build_expr.TooDeepError):
+                return list(self._build_items(chunk, self.text[: chunk.end]))
+        except (lark_frontend.UnexpectedInput, build_expr.NestingTooDeepError):
             pass
         items: list[syntax.Item] = []
-        for piece in self.scan.pieces(chunk):
-            self._open_literals(piece)
-            self._open_braces(piece)
-            items += self._readable(piece)
+        for piece in self.scan.split_unparsable_chunk(chunk):
+            self._report_open_literals(piece)
+            self._report_open_braces(piece)
+            items += self._parse_with_blanking(piece)
         return items
 
-    def _readable(self, chunk: scanner.ItemText) -> tuple[syntax.Item, ...]:
+    def _parse_with_blanking(self, chunk: scanner.ItemText) -> tuple[syntax.Item, ...]:
         """Parse a chunk, blanking what is spoilt until the rest can be read."""
-        while not self._is_full():
+        while not self._has_reached_limit():
             try:
-                return self._build(chunk, self.text[: chunk.end] + "}" * chunk.open_braces)
+                return self._build_items(chunk, self.text[: chunk.end] + "}" * chunk.open_braces)
             except lark_frontend.UnexpectedInput as fault:
                 place = fault_place.FaultPlace(self.scan, chunk, fault.offset, fault.accepts)
-                self.found.append(syntax_messages.describe(place))
-                self._blank(chunk, *_spoilt(place))
-            except build_expr.TooDeepError as error:
-                self.found.append(_too_deep(error.span))
-                self._blank(chunk, *_statement_at(self.scan, chunk, error.span.start))
+                self.found.append(syntax_messages.diagnose_syntax_error(place))
+                self._blank_stretch(chunk, *_find_stretch_to_blank(place))
+            except build_expr.NestingTooDeepError as error:
+                self.found.append(_make_too_deep_error(error.span))
+                self._blank_stretch(
+                    chunk, *_find_statement_around(self.scan, chunk, error.span.start)
+                )
         self.damaged.append(self.source.span(chunk.start, chunk.end))
         return ()
 
-    def _build(self, chunk: scanner.ItemText, text: str) -> tuple[syntax.Item, ...]:
-        builder = build.Builder(self.source)
+    def _build_items(self, chunk: scanner.ItemText, text: str) -> tuple[syntax.Item, ...]:
+        builder = build.PolicyTreeBuilder(self.source)
         try:
-            tree = lark_frontend.parse_slice(text, chunk.start, len(text))
+            tree = lark_frontend.parse_text_slice(text, chunk.start, len(text))
         except lark_frontend.UnexpectedInput as fault:
             self.budget -= fault.offset - chunk.start
             raise
@@ -167,7 +175,7 @@ class _Parser:
         self.found += builder.diagnostics
         return items
 
-    def _blank(self, chunk: scanner.ItemText, start: int, end: int) -> None:
+    def _blank_stretch(self, chunk: scanner.ItemText, start: int, end: int) -> None:
         """Overwrite a stretch by blanks; the whole chunk if nothing is left there to blank."""
         if not self.text[start:end].strip():
             start, end = chunk.start, chunk.end
@@ -181,15 +189,15 @@ class _Parser:
             for each in self.scan.list_lexemes_between(chunk.start, chunk.end)
         )
 
-    def _open_literals(self, chunk: scanner.ItemText) -> None:
+    def _report_open_literals(self, chunk: scanner.ItemText) -> None:
         """Report strings and queries that are never closed, and blank their statements."""
         for lexeme in self.scan.list_lexemes_between(chunk.start, chunk.end):
-            if lexeme.kind not in _OPEN_KINDS or self._is_full():
+            if lexeme.kind not in _OPEN_KINDS or self._has_reached_limit():
                 continue
-            comment = foreign_comments.describe_around(self.scan, lexeme)
+            comment = foreign_comments.describe_comment_around_literal(self.scan, lexeme)
             if comment is not None:
                 self.found.append(comment)
-                self._blank(chunk, comment.span.start, lexeme.end)
+                self._blank_stretch(chunk, comment.span.start, lexeme.end)
                 continue
             span = self.source.span(lexeme.start, lexeme.end)
             what, sign = (
@@ -203,10 +211,10 @@ class _Parser:
                     help=f"add the closing `{sign}`" if sign == '"' else "add the closing backtick",
                 )
             )
-            self._blank(chunk, *_statement_at(self.scan, chunk, lexeme.start))
+            self._blank_stretch(chunk, *_find_statement_around(self.scan, chunk, lexeme.start))
 
-    def _open_braces(self, chunk: scanner.ItemText) -> None:
-        if not chunk.open_braces or not chunk.word or self._is_full():
+    def _report_open_braces(self, chunk: scanner.ItemText) -> None:
+        if not chunk.open_braces or not chunk.word or self._has_reached_limit():
             return
         members = self.scan.list_lexemes_between(chunk.start, chunk.end)
         name = members[1].text if len(members) > 1 else ""
@@ -217,12 +225,14 @@ class _Parser:
                 f"`{chunk.word} {name}` is never closed",
                 self.source.span(members[0].start, members[min(1, len(members) - 1)].end),
                 help="add the missing `}`",
-                fix=fixes.replacement(self.source.span(end, end), "\n" + "}" * chunk.open_braces),
+                fix=fixes.make_replacement_fix(
+                    self.source.span(end, end), "\n" + "}" * chunk.open_braces
+                ),
             )
         )
 
 
-def _too_deep(span: source.Span) -> diagnostics.Diagnostic:
+def _make_too_deep_error(span: source.Span) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS004",
         f"this is nested deeper than {limits.MAX_DEPTH} levels",
@@ -231,11 +241,11 @@ def _too_deep(span: source.Span) -> diagnostics.Diagnostic:
     )
 
 
-def _statement_at(
+def _find_statement_around(
     scan: scanner.LexemeScan, chunk: scanner.ItemText, offset: int
 ) -> tuple[int, int]:
     """Return the stretch of the statement around `offset`, else the whole chunk."""
-    statements = scan.statements(chunk)
+    statements = scan.find_statement_starts(chunk)
     starts = [start for start in statements if start <= offset]
     if not starts:
         return chunk.start, chunk.end
@@ -244,14 +254,14 @@ def _statement_at(
     return starts[-1], following[0] if following else end
 
 
-def _spoilt(place: fault_place.FaultPlace) -> tuple[int, int]:
+def _find_stretch_to_blank(place: fault_place.FaultPlace) -> tuple[int, int]:
     """Return the stretch to blank: the statement at fault and nothing else."""
-    comment = foreign_comments.find_stretch(place)
+    comment = foreign_comments.find_foreign_comment(place)
     if comment is not None:
         return comment
     chunk, offset = place.chunk, place.offset
     if chunk.word == "metric":
-        return _spoilt_in_metric(place)
+        return _find_metric_stretch_to_blank(place)
     if chunk.word not in ("policy", "clusterPolicy", "profile") or chunk.body_start < 0:
         is_complete = "$END" in place.accepts and offset > chunk.start
         return (offset, chunk.end) if is_complete else (chunk.start, chunk.end)
@@ -260,7 +270,7 @@ def _spoilt(place: fault_place.FaultPlace) -> tuple[int, int]:
         return chunk.start, chunk.end
     if offset > body_end:
         return offset, chunk.end
-    statements = place.scan.statements(chunk)
+    statements = place.scan.find_statement_starts(chunk)
     starts = (chunk.body_start, *statements)
     following = min((start for start in statements if start > offset), default=body_end)
     if offset in statements:
@@ -272,9 +282,9 @@ def _spoilt(place: fault_place.FaultPlace) -> tuple[int, int]:
     return max((start for start in starts if start < offset), default=offset), following
 
 
-def _spoilt_in_metric(place: fault_place.FaultPlace) -> tuple[int, int]:
+def _find_metric_stretch_to_blank(place: fault_place.FaultPlace) -> tuple[int, int]:
     chunk, offset = place.chunk, place.offset
-    options = place.scan.statements(chunk)
+    options = place.scan.find_statement_starts(chunk)
     is_complete = "$END" in place.accepts
     if not options or offset < options[0]:
         return (offset, chunk.end) if is_complete else (chunk.start, chunk.end)

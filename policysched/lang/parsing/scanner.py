@@ -37,20 +37,20 @@ _ITEM_IN_PROMQL = re.compile(
 """A query that seems to hold the start of another item has lost its closing backtick."""
 
 
-def _words(tables: Iterable[Mapping[str, tuple[str, ...]]]) -> frozenset[str]:
+def _collect_keywords(tables: Iterable[Mapping[str, tuple[str, ...]]]) -> frozenset[str]:
     return frozenset(word for table in tables for words in table.values() for word in words)
 
 
-ITEM_WORDS = _words([syntax_words.ITEMS])
-STATEMENT_WORDS = _words(
+ITEM_WORDS = _collect_keywords([syntax_words.ITEMS])
+STATEMENT_WORDS = _collect_keywords(
     [
         syntax_words.POLICY_STATEMENTS,
         syntax_words.CLUSTER_STATEMENTS,
         syntax_words.PROFILE_STATEMENTS,
     ]
 )
-METRIC_OPTION_WORDS = _words([syntax_words.METRIC_OPTIONS])
-_CLAUSE_WORDS = _words(
+METRIC_OPTION_WORDS = _collect_keywords([syntax_words.METRIC_OPTIONS])
+_CLAUSE_WORDS = _collect_keywords(
     [syntax_words.CLAUSES, syntax_words.CONNECTIVES, syntax_words.LABEL_OPERATORS]
 )
 _CONTINUERS = frozenset(
@@ -112,7 +112,7 @@ class LexemeScan:
         self.source = text
         self.lexemes: list[Lexeme] = []
         self.comments: list[Lexeme] = []
-        for lexeme in _lexemes(text.text):
+        for lexeme in _iterate_lexemes(text.text):
             (self.comments if lexeme.kind == "comment" else self.lexemes).append(lexeme)
         self._starts = [lexeme.start for lexeme in self.lexemes]
         signs = [lexeme.text for lexeme in self.lexemes if lexeme.kind == "sign"]
@@ -142,25 +142,26 @@ class LexemeScan:
         _, column = self.source.position(offset)
         return before is None or before.end <= offset - column + 1
 
-    def chunks(self) -> list[ItemText]:
+    def split_into_items(self) -> list[ItemText]:
         """Cut the text into its top-level items; together they cover all lexemes."""
         heads = [index for index in range(len(self.lexemes)) if self._starts_item(index)]
         if self.lexemes and heads[:1] != [0]:
             heads.insert(0, 0)
-        return self._cut(heads, len(self.lexemes))
+        return self._cut_at_heads(heads, len(self.lexemes))
 
-    def pieces(self, chunk: ItemText) -> list[ItemText]:
+    def split_unparsable_chunk(self, chunk: ItemText) -> list[ItemText]:
         """Cut a chunk that cannot be parsed at lines that look like the start of another item."""
         first = bisect.bisect_left(self._starts, chunk.start)
         last = bisect.bisect_left(self._starts, chunk.end)
         inner = [
             index
             for index in range(first + 1, last)
-            if self.lexemes[index].depth == chunk.depth and self._looks_like(index, ITEM_WORDS)
+            if self.lexemes[index].depth == chunk.depth
+            and self._looks_like_statement(index, ITEM_WORDS)
         ]
-        return self._cut([first, *inner], last)
+        return self._cut_at_heads([first, *inner], last)
 
-    def statements(self, chunk: ItemText) -> list[int]:
+    def find_statement_starts(self, chunk: ItemText) -> list[int]:
         """Return where the statements of a policy or profile, or the options of a metric, start."""
         if chunk not in self._statements:
             self._statements[chunk] = self._find_statements(chunk)
@@ -179,19 +180,19 @@ class LexemeScan:
             for index in range(first + 1, last)
             if self.lexemes[index].depth == depth
             and (
-                self._is_free(index, words)
-                or self._looks_like(index, words)
-                or (not is_metric and self._is_unknown(index))
+                self._is_keyword_not_operand(index, words)
+                or self._looks_like_statement(index, words)
+                or (not is_metric and self._is_unknown_statement(index))
             )
         ]
 
-    def _cut(self, heads: list[int], last: int) -> list[ItemText]:
+    def _cut_at_heads(self, heads: list[int], last: int) -> list[ItemText]:
         ends = [*heads[1:], last] if heads else []
-        return [self._chunk(head, end) for head, end in zip(heads, ends, strict=True)]
+        return [self._make_item_text(head, end) for head, end in zip(heads, ends, strict=True)]
 
     def _starts_item(self, index: int) -> bool:
-        one, two, three = (self._lexeme(index + step) for step in range(3))
-        previous = self._lexeme(index - 1)
+        one, two, three = (self._get_lexeme(index + step) for step in range(3))
+        previous = self._get_lexeme(index - 1)
         if one.kind != "word" or previous.text in ("plugin", "as", "disable"):
             return False
         if one.text in _BLOCK_WORDS:
@@ -204,12 +205,12 @@ class LexemeScan:
             return two.kind == "string"
         return one.text == "version" and two.text.isdecimal()
 
-    def _lexeme(self, index: int) -> Lexeme:
+    def _get_lexeme(self, index: int) -> Lexeme:
         if 0 <= index < len(self.lexemes):
             return self.lexemes[index]
         return Lexeme("end", "", 0, 0, 0)
 
-    def _chunk(self, first: int, last: int) -> ItemText:
+    def _make_item_text(self, first: int, last: int) -> ItemText:
         members = self.lexemes[first:last]
         head = members[0]
         base = head.depth
@@ -228,38 +229,38 @@ class LexemeScan:
             open_braces=max(signs.count("{") + signs.count("${") - signs.count("}"), 0),
         )
 
-    def _is_free(self, index: int, words: frozenset[str]) -> bool:
+    def _is_keyword_not_operand(self, index: int, words: frozenset[str]) -> bool:
         """Return whether one of the words is at `index` and is not an operand of the one before."""
         word = self.lexemes[index].text
         if word not in words:
             return False
-        if word == "reject" and self._lexeme(index + 1).text == "when":
+        if word == "reject" and self._get_lexeme(index + 1).text == "when":
             return True
-        return self._lexeme(index - 1).text not in _CONTINUERS
+        return self._get_lexeme(index - 1).text not in _CONTINUERS
 
-    def _is_unknown(self, index: int) -> bool:
+    def _is_unknown_statement(self, index: int) -> bool:
         """Return whether a line starts at `index` with a word that continues no statement."""
         lexeme = self.lexemes[index]
         return (
             lexeme.kind == "word"
             and self.is_first_on_line(lexeme.start)
-            and self._lexeme(index - 1).text not in _CONTINUERS
-            and not _is_near(lexeme.text, _CLAUSE_WORDS)
+            and self._get_lexeme(index - 1).text not in _CONTINUERS
+            and not _is_near_any_word(lexeme.text, _CLAUSE_WORDS)
         )
 
-    def _looks_like(self, index: int, words: frozenset[str]) -> bool:
+    def _looks_like_statement(self, index: int, words: frozenset[str]) -> bool:
         """Return whether a line starts at `index` with one of the words, perhaps misspelt."""
         lexeme = self.lexemes[index]
         if lexeme.kind != "word" or not self.is_first_on_line(lexeme.start):
             return False
         if lexeme.text in words:
             return True
-        return lexeme.text not in _CLAUSE_WORDS and _is_near(lexeme.text, words)
+        return lexeme.text not in _CLAUSE_WORDS and _is_near_any_word(lexeme.text, words)
 
 
 @functools.lru_cache(maxsize=4096)
-def _is_near(word: str, words: frozenset[str]) -> bool:
-    return bool(spelling.find_nearest(word, words))
+def _is_near_any_word(word: str, words: frozenset[str]) -> bool:
+    return bool(spelling.find_nearest_names(word, words))
 
 
 def count_words(text: str, limit: int) -> int:
@@ -267,7 +268,7 @@ def count_words(text: str, limit: int) -> int:
     return sum(1 for _ in itertools.islice(_LEXEME.finditer(text), limit))
 
 
-def _lexemes(text: str) -> Iterator[Lexeme]:
+def _iterate_lexemes(text: str) -> Iterator[Lexeme]:
     depth = 0
     position = 0
     while match := _LEXEME.search(text, position):

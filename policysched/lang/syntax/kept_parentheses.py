@@ -38,7 +38,7 @@ def mark_kept_parentheses(node: Any, operands: Sequence[Any], grouped: Sequence[
         grouped: of each operand, whether it was written in parentheses.
     """
     pairs = enumerate(zip(operands, grouped, strict=True))
-    stays = [is_grouped and _stays(node, each, at) for at, (each, is_grouped) in pairs]
+    stays = [is_grouped and _keeps_parentheses(node, each, at) for at, (each, is_grouped) in pairs]
     if not any(stays):
         return node
     marked = {
@@ -56,7 +56,7 @@ def mark_kept_parentheses(node: Any, operands: Sequence[Any], grouped: Sequence[
     )
 
 
-def _stays(outer: object, inner: object, position: int) -> bool:
+def _keeps_parentheses(outer: object, inner: object, position: int) -> bool:
     """Return whether an operand keeps its parentheses; its position is 0 (left) or 1 (right)."""
     if isinstance(outer, syntax_expr.Binary) and isinstance(inner, syntax_expr.Binary):
         least = printing.PRECEDENCE[outer.operator] + position
@@ -67,12 +67,12 @@ def _stays(outer: object, inner: object, position: int) -> bool:
     return isinstance(inner, _STAY[type(outer)])
 
 
-def strip_marks(node: Any) -> Any:  # noqa: ANN401 - as above
+def strip_parentheses_marks(node: Any) -> Any:  # noqa: ANN401 - as above
     """Return a tree without marks: names of rules do not depend on them."""
     changes: dict[str, object] = {}
     for field in dataclasses.fields(node):
         value = getattr(node, field.name)
-        bare = _bare(value)
+        bare = _strip_value_marks(value)
         if bare is not value:
             changes[field.name] = bare
     if getattr(node, "in_parentheses", False):
@@ -80,10 +80,10 @@ def strip_marks(node: Any) -> Any:  # noqa: ANN401 - as above
     return dataclasses.replace(node, **changes) if changes else node
 
 
-def _bare(value: object) -> object:
+def _strip_value_marks(value: object) -> object:
     if isinstance(value, syntax_expr.SyntaxNode):
-        return strip_marks(value)
+        return strip_parentheses_marks(value)
     if isinstance(value, tuple):
-        inner = tuple(_bare(each) for each in value)
+        inner = tuple(_strip_value_marks(each) for each in value)
         return inner if any(a is not b for a, b in zip(inner, value, strict=True)) else value
     return value

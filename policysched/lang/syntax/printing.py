@@ -19,111 +19,118 @@ PRECEDENCE = {"+": 2, "-": 2, "*": 3, "/": 3}
 _ELSE, _UNARY, _ATOM = 1, 4, 5
 
 
-def quoted(text: str) -> str:
+def format_string_literal(text: str) -> str:
     """Return a string literal."""
     return '"' + "".join(_ESCAPES.get(char, char) for char in text) + '"'
 
 
-def value(word: syntax_expr.Value) -> str:
+def format_value(word: syntax_expr.Value) -> str:
     """Return a word, between quotes if it was written so."""
-    return quoted(word.text) if word.quoted else word.text
+    return format_string_literal(word.text) if word.quoted else word.text
 
 
-def amount(number: syntax_expr.Amount) -> str:
+def format_amount(number: syntax_expr.Amount) -> str:
     """Return a number, or the name or string that stands in its place."""
-    return number.text if isinstance(number, syntax_expr.Numeral) else value(number)
+    return number.text if isinstance(number, syntax_expr.Numeral) else format_value(number)
 
 
-def values(words: Iterable[syntax_expr.Value]) -> str:
+def format_value_list(words: Iterable[syntax_expr.Value]) -> str:
     """Return a list in parentheses."""
-    return "(" + ", ".join(value(word) for word in words) + ")"
+    return "(" + ", ".join(format_value(word) for word in words) + ")"
 
 
 # ---------------------------------------------------------------------------- selectors
 
 
-def selector(node: syntax_expr.Selector) -> str:
+def format_selector(node: syntax_expr.Selector) -> str:
     """Return a selector."""
     match node:
         case syntax_expr.SelectorAnd(operands=operands):
-            return " and ".join(selector_operand(each) for each in operands)
+            return " and ".join(format_selector_operand(each) for each in operands)
         case syntax_expr.SelectorOr(operands=operands):
-            return " or ".join(selector_operand(each) for each in operands)
+            return " or ".join(format_selector_operand(each) for each in operands)
         case syntax_expr.SelectorNot(operand=operand):
-            return f"not {selector_operand(operand)}"
+            return f"not {format_selector_operand(operand)}"
         case syntax_expr.SelectorRef(name=name):
-            return value(name)
+            return format_value(name)
         case syntax_expr.Tainted(pattern=pattern):
-            return f"tainted({toleration(pattern)})"
+            return f"tainted({format_toleration(pattern)})"
         case syntax_expr.Requirement():
-            return _requirement(node)
+            return _format_requirement(node)
         case _:
             assert_never(node)
 
 
-def selector_operand(node: syntax_expr.Selector) -> str:
+def format_selector_operand(node: syntax_expr.Selector) -> str:
     """Return a selector as operand of `and`, `or`, `not`."""
     is_compound = isinstance(node, (syntax_expr.SelectorAnd, syntax_expr.SelectorOr))
-    return f"({selector(node)})" if is_compound or stays(node) else selector(node)
+    return (
+        f"({format_selector(node)})"
+        if is_compound or keeps_parentheses(node)
+        else format_selector(node)
+    )
 
 
-def stays(node: syntax_expr.SyntaxNode) -> bool:
+def keeps_parentheses(node: syntax_expr.SyntaxNode) -> bool:
     """Return whether an operand keeps the parentheses in which it was written."""
     return isinstance(node, syntax_expr.Operation) and node.in_parentheses
 
 
-def _requirement(node: syntax_expr.Requirement) -> str:
-    subject = value(node.subject.name)
+def _format_requirement(node: syntax_expr.Requirement) -> str:
+    subject = format_value(node.subject.name)
     if node.subject.argument is not None:
-        subject += f"({value(node.subject.argument)})"
+        subject += f"({format_value(node.subject.argument)})"
     if node.operator in ("In", "NotIn"):
-        return f"{subject} {node.operator} {values(node.values)}"
-    return " ".join((subject, node.operator, *(value(each) for each in node.values)))
+        return f"{subject} {node.operator} {format_value_list(node.values)}"
+    return " ".join((subject, node.operator, *(format_value(each) for each in node.values)))
 
 
-def toleration(node: syntax_expr.Toleration) -> str:
+def format_toleration(node: syntax_expr.Toleration) -> str:
     """Return a pattern for taints."""
-    text = value(node.key)
+    text = format_value(node.key)
     if node.operator == "=" and node.value is not None:
-        text += f"={value(node.value)}"
+        text += f"={format_value(node.value)}"
     elif node.operator is not None:
-        text += f" {node.operator}" + (f" {value(node.value)}" if node.value else "")
-    return text + (f":{value(node.effect)}" if node.effect else "")
+        text += f" {node.operator}" + (f" {format_value(node.value)}" if node.value else "")
+    return text + (f":{format_value(node.effect)}" if node.effect else "")
 
 
 # ---------------------------------------------------------------------------- expressions
 
 
-def expr(node: syntax_expr.Expr) -> str:
+def format_expression(node: syntax_expr.Expr) -> str:
     """Return an expression."""
     match node:
         case syntax_expr.ExprAnd(operands=operands):
-            return " and ".join(condition_operand(each) for each in operands)
+            return " and ".join(format_condition_operand(each) for each in operands)
         case syntax_expr.ExprOr(operands=operands):
-            return " or ".join(condition_operand(each) for each in operands)
+            return " or ".join(format_condition_operand(each) for each in operands)
         case syntax_expr.ExprNot(operand=operand):
-            return f"not {condition_operand(operand)}"
+            return f"not {format_condition_operand(operand)}"
         case syntax_expr.Comparison(operator=operator, left=left, right=right):
-            return (
-                f"{arithmetic_operand(left, _ELSE)} {operator} {arithmetic_operand(right, _ELSE)}"
+            return " ".join(
+                (
+                    format_arithmetic_operand(left, _ELSE),
+                    operator,
+                    format_arithmetic_operand(right, _ELSE),
+                )
             )
         case syntax_expr.Else(value=value, fallback=fallback):
-            return (
-                f"{arithmetic_operand(value, _ELSE + 1)} else {arithmetic_operand(fallback, _ELSE)}"
-            )
+            first = format_arithmetic_operand(value, _ELSE + 1)
+            return f"{first} else {format_arithmetic_operand(fallback, _ELSE)}"
         case syntax_expr.Binary(operator=operator, left=left, right=right):
             level = PRECEDENCE[operator]
-            first = arithmetic_operand(left, level)
+            first = format_arithmetic_operand(left, level)
             # `pod-x` is a name and a minus; with a blank behind it `pod` would be a keyword.
             blank = "" if first.rpartition(" ")[2].lstrip("(-") in _OPERAND_KEYWORDS else " "
-            return f"{first}{blank}{operator} {arithmetic_operand(right, level + 1)}"
+            return f"{first}{blank}{operator} {format_arithmetic_operand(right, level + 1)}"
         case syntax_expr.Negate(operand=operand):
-            return f"-{arithmetic_operand(operand, _UNARY)}"
+            return f"-{format_arithmetic_operand(operand, _UNARY)}"
         case _:
-            return _atom(node)
+            return _format_atom(node)
 
 
-def _atom(
+def _format_atom(
     node: syntax_expr.Number
     | syntax_expr.Text
     | syntax_expr.Ref
@@ -136,41 +143,51 @@ def _atom(
         case syntax_expr.Number(numeral=numeral):
             return numeral.text
         case syntax_expr.Text(value=text):
-            return value(text)
+            return format_value(text)
         case syntax_expr.Ref(name=name):
-            return value(name)
+            return format_value(name)
         case syntax_expr.Call(function=function, arguments=given):
-            return f"{value(function)}({arguments(given)})"
+            return f"{format_value(function)}({format_arguments(given)})"
         case syntax_expr.NodeTest(selector=inner):
-            return f"node({selector(inner)})"
+            return f"node({format_selector(inner)})"
         case syntax_expr.ClusterTest(selector=inner):
-            return f"cluster({selector(inner)})"
+            return f"cluster({format_selector(inner)})"
         case syntax_expr.PodTest(selector=inner):
-            return f"pod({selector(inner)})"
+            return f"pod({format_selector(inner)})"
         case _:
             assert_never(node)
 
 
-def arguments(given: Iterable[syntax_expr.Argument]) -> str:
+def format_arguments(given: Iterable[syntax_expr.Argument]) -> str:
     """Return the arguments of a call, without parentheses."""
     return ", ".join(
-        expr(each.value) if each.key is None else f"{expr(each.key)}: {expr(each.value)}"
+        format_expression(each.value)
+        if each.key is None
+        else f"{format_expression(each.key)}: {format_expression(each.value)}"
         for each in given
     )
 
 
-def condition_operand(node: syntax_expr.Expr) -> str:
+def format_condition_operand(node: syntax_expr.Expr) -> str:
     """Return an expression as operand of `and`, `or`, `not`."""
     is_compound = isinstance(node, (syntax_expr.ExprAnd, syntax_expr.ExprOr))
-    return f"({expr(node)})" if is_compound or stays(node) else expr(node)
+    return (
+        f"({format_expression(node)})"
+        if is_compound or keeps_parentheses(node)
+        else format_expression(node)
+    )
 
 
-def arithmetic_operand(node: syntax_expr.Expr, level: int) -> str:
+def format_arithmetic_operand(node: syntax_expr.Expr, level: int) -> str:
     """Return an expression as operand of a sign that binds as strongly as `level`."""
-    return f"({expr(node)})" if _level(node) < level or stays(node) else expr(node)
+    return (
+        f"({format_expression(node)})"
+        if _get_binding_strength(node) < level or keeps_parentheses(node)
+        else format_expression(node)
+    )
 
 
-def _level(node: syntax_expr.Expr) -> int:
+def _get_binding_strength(node: syntax_expr.Expr) -> int:
     match node:
         case syntax_expr.Else():
             return _ELSE
@@ -192,27 +209,27 @@ def _level(node: syntax_expr.Expr) -> int:
 # ---------------------------------------------------------------------------- clauses
 
 
-def clause(node: syntax_clause.Clause) -> str:
+def format_clause(node: syntax_clause.Clause) -> str:
     """Return a clause."""
     match node:
         case syntax_clause.AmountClause(amount=number):
-            rest = amount(number)
+            rest = format_amount(number)
         case syntax_clause.WordClause(word=word):
-            rest = value(word)
+            rest = format_value(word)
         case syntax_clause.WordsClause(words=words):
-            rest = "all" if node.is_all else values(words)
+            rest = "all" if node.is_all else format_value_list(words)
         case syntax_clause.TextClause(text=text):
-            rest = value(text)
+            rest = format_value(text)
         case syntax_clause.SelectorClause(selector=inner):
-            rest = selector(inner)
+            rest = format_selector(inner)
         case syntax_clause.ExprClause(expr=inner):
-            rest = expr(inner)
+            rest = format_expression(inner)
         case _:
-            rest = _compound_clause(node)
+            rest = _format_compound_clause(node)
     return f"{node.keyword} {rest}"
 
 
-def _compound_clause(
+def _format_compound_clause(
     node: syntax_clause.NormalizeClause
     | syntax_clause.MissingClause
     | syntax_clause.OverClause
@@ -221,16 +238,18 @@ def _compound_clause(
 ) -> str:
     match node:
         case syntax_clause.NormalizeClause(method=method, arguments=given):
-            return value(method) + (f"({arguments(given)})" if given else "")
+            return format_value(method) + (f"({format_arguments(given)})" if given else "")
         case syntax_clause.MissingClause(action=action, points=points):
-            return value(action) + (f" {amount(points)}" if points is not None else "")
+            return format_value(action) + (
+                f" {format_amount(points)}" if points is not None else ""
+            )
         case syntax_clause.OverClause(duration=duration, function=function, argument=argument):
-            level = f"({amount(argument)})" if argument is not None else ""
-            return f"{amount(duration)} {value(function)}{level}"
+            level = f"({format_amount(argument)})" if argument is not None else ""
+            return f"{format_amount(duration)} {format_value(function)}{level}"
         case syntax_clause.BetweenClause(low=low, high=high):
-            return f"{amount(low)} and {amount(high)}"
+            return f"{format_amount(low)} and {format_amount(high)}"
         case syntax_clause.PlacedClause(expr=inner, duration=duration):
-            return f"adds {expr(inner)} for {amount(duration)}"
+            return f"adds {format_expression(inner)} for {format_amount(duration)}"
         case _:
             assert_never(node)
 
@@ -238,122 +257,142 @@ def _compound_clause(
 # ---------------------------------------------------------------------------- statements
 
 
-def statement(node: syntax.Statement) -> str:
+def format_statement(node: syntax.Statement) -> str:
     """Return a statement on one line."""
-    return " ".join(statement_parts(node))
+    return " ".join(split_statement(node))
 
 
-def statement_parts(node: syntax.Statement) -> list[str]:
+def split_statement(node: syntax.Statement) -> list[str]:
     """Return the head of a statement and each of its clauses."""
     match node:
         case syntax.Meta(keyword=keyword, value=word):
-            return [f"{keyword} {value(word)}"]
+            return [f"{keyword} {format_value(word)}"]
         case syntax.Scope():
-            return _scope(node)
+            return _format_scope(node)
         case syntax.NodeAffinity(strength=strength, selector=inner, clauses=clauses):
-            return [f"nodeAffinity {strength} {selector(inner)}", *map(clause, clauses)]
+            return [
+                f"nodeAffinity {strength} {format_selector(inner)}",
+                *map(format_clause, clauses),
+            ]
         case syntax.PodAffinity(kind=kind, strength=strength, pods=pods, clauses=clauses):
-            return [f"{kind} {strength} {pod_set(pods)}", *map(clause, clauses)]
+            return [f"{kind} {strength} {format_pod_set(pods)}", *map(format_clause, clauses)]
         case syntax.TopologySpread(pods=pods, clauses=clauses):
-            head = "topologySpread" + (f" {pod_set(pods)}" if pods is not None else "")
-            return [head, *map(clause, clauses)]
+            head = "topologySpread" + (f" {format_pod_set(pods)}" if pods is not None else "")
+            return [head, *map(format_clause, clauses)]
         case syntax.Tolerate(tolerations=patterns, clauses=clauses):
-            return ["tolerate " + ", ".join(map(toleration, patterns)), *map(clause, clauses)]
+            return [
+                "tolerate " + ", ".join(map(format_toleration, patterns)),
+                *map(format_clause, clauses),
+            ]
         case syntax.Reject(condition=condition, clauses=clauses):
-            return [f"reject when {expr(condition)}", *map(clause, clauses)]
+            return [f"reject when {format_expression(condition)}", *map(format_clause, clauses)]
         case syntax.Score(value=number, clauses=clauses):
-            return [f"score {expr(number)}", *map(clause, clauses)]
+            return [f"score {format_expression(number)}", *map(format_clause, clauses)]
         case syntax.Disable(policy=policy, rule=rule):
             return [f"disable {policy.text}" + (f".{rule.text}" if rule.text else "")]
         case _:
-            return _cluster_statement(node)
+            return _format_cluster_statement(node)
 
 
-def _cluster_statement(
+def _format_cluster_statement(
     node: syntax.ClusterAffinity | syntax.ClusterGroup | syntax.SpreadConstraint | syntax.Replicas,
 ) -> list[str]:
     match node:
         case syntax.ClusterAffinity(strength=strength, selector=inner, clauses=clauses):
-            return [f"clusterAffinity {strength} {selector(inner)}", *map(clause, clauses)]
+            return [
+                f"clusterAffinity {strength} {format_selector(inner)}",
+                *map(format_clause, clauses),
+            ]
         case syntax.ClusterGroup(name=name, selector=inner):
-            return [f"clusterGroup {value(name)} where {selector(inner)}"]
+            return [f"clusterGroup {format_value(name)} where {format_selector(inner)}"]
         case syntax.SpreadConstraint(by=by, clauses=clauses):
-            return [f"spreadConstraint by {value(by)}", *map(clause, clauses)]
+            return [f"spreadConstraint by {format_value(by)}", *map(format_clause, clauses)]
         case syntax.Replicas():
-            return [_replicas(node)]
+            return [_format_replicas(node)]
         case _:
             assert_never(node)
 
 
-def _scope(node: syntax.Scope) -> list[str]:
+def _format_scope(node: syntax.Scope) -> list[str]:
     parts = [f"for {node.keyword}"]
     if node.namespaces is not None:
         inner = node.namespaces.selector
-        names = values(node.namespaces.names)
-        parts.append("in namespace " + (names if inner is None else f"where {selector(inner)}"))
+        names = format_value_list(node.namespaces.names)
+        parts.append(
+            "in namespace " + (names if inner is None else f"where {format_selector(inner)}")
+        )
     if node.where is not None:
-        parts.append(f"where {selector(node.where)}")
+        parts.append(f"where {format_selector(node.where)}")
     return parts
 
 
-def pod_set(node: syntax.PodSet) -> str:
+def format_pod_set(node: syntax.PodSet) -> str:
     """Return the pods of an affinity or spread."""
-    return node.kind + (f" where {selector(node.where)}" if node.where is not None else "")
+    return node.kind + (f" where {format_selector(node.where)}" if node.where is not None else "")
 
 
-def _replicas(node: syntax.Replicas) -> str:
+def _format_replicas(node: syntax.Replicas) -> str:
     if node.division == "Duplicated":
         return "replicas Duplicated"
     text = f"replicas Divided {node.division}"
     if node.weights:
-        pairs = ", ".join(f"{value(name)}: {amount(weight)}" for name, weight in node.weights)
+        pairs = ", ".join(
+            f"{format_value(name)}: {format_amount(weight)}" for name, weight in node.weights
+        )
         return f"{text} ({pairs})"
     if node.dynamic == "score":
-        return f"{text} by score" + (f" {value(node.rule)}" if node.rule else "")
+        return f"{text} by score" + (f" {format_value(node.rule)}" if node.rule else "")
     return f"{text} {node.dynamic}" if node.dynamic else text
 
 
 # ---------------------------------------------------------------------------- profiles
 
 
-def profile_statement(node: syntax.ProfileStatement) -> str:
+def format_profile_statement(node: syntax.ProfileStatement) -> str:
     """Return a statement of a profile on one line."""
     match node:
         case syntax.ProfilePolicies(names=names):
-            return "policies " + _listed(names)
+            return "policies " + _join_names(names)
         case syntax.UsePlugin(name=name, weights=weights, args=args):
-            parts = [f"plugin {value(name)}", *(f"weight {amount(each)}" for each in weights)]
-            return " ".join([*parts, *(f"args {args_value(each)}" for each in args)])
+            parts = [
+                f"plugin {format_value(name)}",
+                *(f"weight {format_amount(each)}" for each in weights),
+            ]
+            return " ".join([*parts, *(f"args {format_args_value(each)}" for each in args)])
         case syntax.DisablePlugins(names=names, scores_only=scores_only):
             if not names:
                 return "disable all scores"
-            return "disable " + ("scores " if scores_only else "") + _listed(names)
+            return "disable " + ("scores " if scores_only else "") + _join_names(names)
         case syntax.BuiltinWeight(weight=weight):
-            return f"builtin weight {amount(weight)}"
+            return f"builtin weight {format_amount(weight)}"
         case syntax.OnOutage(action=action):
-            return f"onOutage {value(action)}"
+            return f"onOutage {format_value(action)}"
         case syntax.ProfileParam(name=name, value=constant):
-            return f"param {value(name)} = {amount(constant)}"
+            return f"param {format_value(name)} = {format_amount(constant)}"
         case _:
             assert_never(node)
 
 
-def args_value(node: syntax.ArgsValue) -> str:
+def format_args_value(node: syntax.ArgsValue) -> str:
     """Return plugin arguments on one line."""
     match node:
         case syntax.ArgsObject(entries=entries):
             if not entries:
                 return "{}"
             return (
-                "{ " + ", ".join(f"{value(key)}: {args_value(val)}" for key, val in entries) + " }"
+                "{ "
+                + ", ".join(
+                    f"{format_value(key)}: {format_args_value(val)}" for key, val in entries
+                )
+                + " }"
             )
         case syntax.ArgsList(items=items):
-            return "[" + ", ".join(args_value(item) for item in items) + "]"
+            return "[" + ", ".join(format_args_value(item) for item in items) + "]"
         case syntax.ArgsScalar(value=scalar):
-            return value(scalar)
+            return format_value(scalar)
         case _:
             assert_never(node)
 
 
-def _listed(names: Sequence[syntax_expr.Value]) -> str:
-    return ", ".join(value(name) for name in names)
+def _join_names(names: Sequence[syntax_expr.Value]) -> str:
+    return ", ".join(format_value(name) for name in names)

@@ -39,7 +39,7 @@ _LOOKALIKES = str.maketrans(
 )
 
 
-def describe(char: str) -> str:
+def describe_character(char: str) -> str:
     """Return the code point and the name of a character: `U+00A0 NO-BREAK SPACE`."""
     name = unicodedata.name(char, "") or _CONTROL_NAMES.get(char, "")
     return f"U+{ord(char):04X} {name}".rstrip()
@@ -53,19 +53,19 @@ def replace_lookalikes(text: str) -> str:
     )
 
 
-def word_around(text: str, offset: int) -> tuple[int, int]:
+def find_word_around(text: str, offset: int) -> tuple[int, int]:
     """Return the stretch around a character up to ASCII blanks and quotes; of a blank, itself."""
     if text[offset].isspace():
         return offset, offset + 1
     start, end = offset, offset + 1
-    while start > 0 and not _ends_word(text[start - 1]):
+    while start > 0 and not _is_word_end(text[start - 1]):
         start -= 1
-    while end < len(text) and not _ends_word(text[end]):
+    while end < len(text) and not _is_word_end(text[end]):
         end += 1
     return start, end
 
 
-def _ends_word(char: str) -> bool:
+def _is_word_end(char: str) -> bool:
     return char.isspace() or char in '"`#'
 
 

@@ -16,15 +16,15 @@ _DNS_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\Z")
 _SUBDOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*\Z")
 
 
-def label_key(text: str) -> str:
+def find_label_key_problem(text: str) -> str:
     """Check a label, annotation or taint key: an optional DNS prefix, a slash, a name."""
     prefix, slash, name = text.rpartition("/")
     if slash and (len(prefix) > _MAX_SUBDOMAIN or not _SUBDOMAIN.match(prefix)):
         return "has a prefix that is not a lowercase DNS name"
-    return _qualified(name)
+    return _find_qualified_name_problem(name)
 
 
-def _qualified(name: str) -> str:
+def _find_qualified_name_problem(name: str) -> str:
     if not name:
         return "has no name"
     if len(name) > _MAX_LABEL:
@@ -34,12 +34,12 @@ def _qualified(name: str) -> str:
     return ""
 
 
-def label_value(text: str) -> str:
+def find_label_value_problem(text: str) -> str:
     """Check a label or taint value; the empty value is fine."""
-    return _qualified(text) if text else ""
+    return _find_qualified_name_problem(text) if text else ""
 
 
-def dns_label(text: str) -> str:
+def find_dns_label_problem(text: str) -> str:
     """Check a namespace or the name of a policy."""
     if len(text) > _MAX_LABEL:
         return f"has {len(text)} characters, Kubernetes allows {_MAX_LABEL}"
@@ -48,13 +48,13 @@ def dns_label(text: str) -> str:
     return ""
 
 
-def nearest_dns_label(text: str) -> str:
+def make_nearest_dns_label(text: str) -> str:
     """Return a text as a valid namespace or policy name, "" if no character is left."""
     name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
-    return "" if dns_label(name) else name
+    return "" if find_dns_label_problem(name) else name
 
 
-def subdomain(text: str) -> str:
+def find_subdomain_problem(text: str) -> str:
     """Check a node name or a scheduler name."""
     if len(text) > _MAX_SUBDOMAIN:
         return f"has {len(text)} characters, Kubernetes allows {_MAX_SUBDOMAIN}"
@@ -66,10 +66,10 @@ def subdomain(text: str) -> str:
 _NATIVE_RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 
 
-def resource(text: str) -> str:
+def find_resource_name_problem(text: str) -> str:
     """Check the name of a node resource: native, `hugepages-…`, or with a domain."""
     if text in _NATIVE_RESOURCES or text.startswith("hugepages-"):
         return ""
     if "/" not in text:
         return "is not a resource: those without a domain are cpu, memory, ephemeral-storage, pods"
-    return label_key(text)
+    return find_label_key_problem(text)

@@ -91,7 +91,7 @@ class NumberLiteral:
     is_part: bool = False
 
     @property
-    def _is_many(self) -> bool:
+    def _has_bytes_suffix(self) -> bool:
         """Whether the quantity has a suffix that bytes have."""
         return self.quantity is not None and not self.is_part
 
@@ -103,10 +103,10 @@ class NumberLiteral:
     def has_other_suffix(self, unit: units.Unit) -> bool:
         """Say whether it is a quantity whose suffix cores or bytes do not have."""
         if unit == units.CORES:
-            return self._is_many and not self.is_binary
+            return self._has_bytes_suffix and not self.is_binary
         return unit in (units.BYTES, units.BYTES_PER_SECOND) and self.is_part
 
-    def natural(self) -> tuple[float, units.Unit] | None:
+    def get_natural_reading(self) -> tuple[float, units.Unit] | None:
         """Return canonical number and unit where the literal alone decides; None if ambiguous."""
         if self.is_ambiguous:
             return None
@@ -125,42 +125,42 @@ class NumberLiteral:
         -1..1 no ratio (`80%` is) unless that is a computed one.
         """
         if unit.is_dimensionless:
-            return self._dimensionless(unit)
+            return self._read_as_dimensionless(unit)
         if unit == units.SECONDS:
-            value = self.seconds if self.seconds is not None else self._zero()
+            value = self.seconds if self.seconds is not None else self._is_bare_zero()
         elif unit == units.CORES:
-            value = self._cores()
+            value = self._read_as_cores()
         elif unit in (units.BYTES, units.BYTES_PER_SECOND):
-            value = self.quantity if self._is_many else self._zero()
+            value = self.quantity if self._has_bytes_suffix else self._is_bare_zero()
         elif unit == units.PER_SECOND:
-            value = self.plain if self.plain is not None else self._decimal()
+            value = self.plain if self.plain is not None else self._read_as_decimal_quantity()
         else:
-            value = self._zero()
+            value = self._is_bare_zero()
         return None if value is None else float(value)
 
-    def _dimensionless(self, unit: units.Unit) -> float | None:
+    def _read_as_dimensionless(self, unit: units.Unit) -> float | None:
         if self.share is not None:
             return float(self.share)
         if self.plain is not None:
             is_bounded = unit.is_ratio and not unit.may_exceed_one
             return None if is_bounded and abs(self.plain) > 1 else float(self.plain)
-        decimal = self._decimal()
+        decimal = self._read_as_decimal_quantity()
         return None if unit.is_ratio or decimal is None else float(decimal)
 
-    def _cores(self) -> fractions.Fraction | None:
+    def _read_as_cores(self) -> fractions.Fraction | None:
         part = self.quantity if self.is_part else None
         value = self.plain if self.plain is not None else part
         return None if value is None else value * int(units.CORES_SCALE)
 
-    def _decimal(self) -> fractions.Fraction | None:
+    def _read_as_decimal_quantity(self) -> fractions.Fraction | None:
         """Return the quantity unless its suffix is one that only bytes have."""
         return None if self.is_binary else self.quantity
 
-    def _zero(self) -> fractions.Fraction | None:
+    def _is_bare_zero(self) -> fractions.Fraction | None:
         return self.plain if self.plain == 0 else None
 
 
-def parse(text: str) -> NumberLiteral | None:
+def parse_numeral(text: str) -> NumberLiteral | None:
     """Return the readings of a numeral; None if its suffix is no unit or it is far too long."""
     if _EXPONENT.match(text):
         return NumberLiteral(plain=fractions.Fraction(text))
@@ -172,7 +172,7 @@ def parse(text: str) -> NumberLiteral | None:
         return NumberLiteral(plain=number)
     if suffix == "%":
         return NumberLiteral(share=number / 100)
-    seconds = _duration(text)
+    seconds = _parse_duration(text)
     scale = _SMALL.get(suffix) or _LARGE.get(suffix) or _BINARY.get(suffix)
     if seconds is None and scale is None:
         return None
@@ -185,13 +185,13 @@ def parse(text: str) -> NumberLiteral | None:
     )
 
 
-def is_binary(text: str) -> bool:
+def has_binary_suffix(text: str) -> bool:
     """Return whether a text is a number with a suffix that only bytes have."""
-    literal = parse(text)
+    literal = parse_numeral(text)
     return literal is not None and literal.is_binary
 
 
-def _duration(text: str) -> fractions.Fraction | None:
+def _parse_duration(text: str) -> fractions.Fraction | None:
     if not _DURATION.match(text):
         return None
     parts = _DURATION_PART.findall(text)
@@ -202,7 +202,7 @@ def _duration(text: str) -> fractions.Fraction | None:
     return -total if text.startswith("-") else total
 
 
-def describe_bytes(digits: str) -> str:
+def suggest_bytes_spelling(digits: str) -> str:
     """Return how to write a number of bytes, "" if no suffix gives it: it has to have one.
 
     A small number is most likely one of Gi, a large one counts single bytes.
@@ -223,12 +223,12 @@ def describe_bytes(digits: str) -> str:
     return f"write `{min(fitting, key=len)}`" if fitting else ""
 
 
-def suffix_of(text: str) -> str:
+def get_suffix(text: str) -> str:
     """Return what stands behind the digits, for a message about an unknown suffix."""
     return text.lstrip("-0123456789.")
 
 
-def describe_numbers(text: str) -> str:
-    """Return what a number is, for one that `parse` refuses; "" if its suffix is to blame."""
+def describe_refused_number(text: str) -> str:
+    """Return what a number is that `parse_numeral` refuses; "" if its suffix is to blame."""
     matching = (advice for pattern, advice in _OTHER_NUMBERS if pattern.fullmatch(text))
     return next(matching, "")

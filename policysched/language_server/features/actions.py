@@ -32,7 +32,9 @@ class EditorAction:
     is_preferred: bool = False
 
 
-def actions(program: programs.Program, text: str, start: int, end: int) -> Iterator[EditorAction]:
+def list_code_actions(
+    program: programs.PolicyProgram, text: str, start: int, end: int
+) -> Iterator[EditorAction]:
     """Yield what is offered for a stretch of a text; `fix_all` is for all of it."""
     here = [
         each
@@ -41,24 +43,26 @@ def actions(program: programs.Program, text: str, start: int, end: int) -> Itera
     ]
     for finding in here:
         if finding.fix is not None:
-            yield _fix(program, finding, finding.fix)
+            yield _make_fix_action(program, finding, finding.fix)
     for finding in here:
         if finding.code in diagnostics.LINT_CODES and finding.code != "PS803":
-            yield _silencing(program, finding)
+            yield _make_ignore_comment_action(program, finding)
 
 
-def _fix(
-    program: programs.Program, finding: diagnostics.Diagnostic, fix: diagnostics.Fix
+def _make_fix_action(
+    program: programs.PolicyProgram, finding: diagnostics.Diagnostic, fix: diagnostics.Fix
 ) -> EditorAction:
-    title = fixes.title(fix, program.result.texts)
+    title = fixes.make_fix_title(fix, program.result.texts)
     title += "" if fix.safe else f" (unsafe, {finding.code})"
     return EditorAction(title, "quickfix", fix.edits, finding, is_preferred=fix.safe)
 
 
-def _silencing(program: programs.Program, finding: diagnostics.Diagnostic) -> EditorAction:
+def _make_ignore_comment_action(
+    program: programs.PolicyProgram, finding: diagnostics.Diagnostic
+) -> EditorAction:
     """Return a comment of its own line in front of the statement that a finding is in."""
     text = program.result.texts[finding.span.file]
-    begin = _statement_start(program, finding.span)
+    begin = _find_statement_start(program, finding.span)
     line, column = text.position(begin)
     line_start = text.line_start(line)
     blanks = text.text[line_start:begin]
@@ -68,7 +72,7 @@ def _silencing(program: programs.Program, finding: diagnostics.Diagnostic) -> Ed
     return EditorAction(f"Ignore {finding.code} here, with a reason", "quickfix", (edit,), finding)
 
 
-def _statement_start(program: programs.Program, span: source.Span) -> int:
+def _find_statement_start(program: programs.PolicyProgram, span: source.Span) -> int:
     """Return where the innermost item or statement begins that a place is in."""
     nodes: list[syntax_expr.SyntaxNode] = []
     for item in program.parsed[span.file].file.items:
@@ -78,7 +82,7 @@ def _statement_start(program: programs.Program, span: source.Span) -> int:
     return around[-1] if around else program.result.texts[span.file].line_start(span.line)
 
 
-def fix_all(program: programs.Program, text: str) -> Iterator[EditorAction]:
+def make_fix_all_actions(program: programs.PolicyProgram, text: str) -> Iterator[EditorAction]:
     """Yield the safe fixes of a text as one action, if there are any."""
     if not any(
         each.fix is not None and each.fix.safe and each.span.file == text
@@ -86,23 +90,25 @@ def fix_all(program: programs.Program, text: str) -> Iterator[EditorAction]:
     ):
         return
     before = program.result.texts[text]
-    edits = _fixed(program, before)
+    edits = _apply_safe_fixes(program, before)
     if edits:
         yield EditorAction("Fix all that is safe to fix", "source.fixAll", tuple(edits))
 
 
-def _fixed(program: programs.Program, before: source.SourceText) -> Sequence[diagnostics.TextEdit]:
-    if before.name in program.fixed:
-        return differences.edits(before, program.fixed[before.name])
+def _apply_safe_fixes(
+    program: programs.PolicyProgram, before: source.SourceText
+) -> Sequence[diagnostics.TextEdit]:
+    if before.name in program.texts_with_fixes:
+        return differences.compute_text_edits(before, program.texts_with_fixes[before.name])
     taken: list[diagnostics.TextEdit] = []  # of a program with errors, what `check` can fix
     for finding in program.report.findings:
         fix = finding.fix
         if fix is None or not fix.safe or any(each.span.file != before.name for each in fix.edits):
             continue
-        if not any(_touch(edit, other) for edit in fix.edits for other in taken):
+        if not any(_touch_or_overlap(edit, other) for edit in fix.edits for other in taken):
             taken += fix.edits
     return taken
 
 
-def _touch(one: diagnostics.TextEdit, other: diagnostics.TextEdit) -> bool:
+def _touch_or_overlap(one: diagnostics.TextEdit, other: diagnostics.TextEdit) -> bool:
     return one.span.start <= other.span.end and other.span.start <= one.span.end

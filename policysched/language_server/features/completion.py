@@ -34,20 +34,22 @@ TRIGGERS = (" ", "(", ",", "=", ":", "$", "`", "[", '"')
 """Characters behind which an editor asks by itself."""
 
 
-def complete(program: programs.Program, text: str, offset: int) -> proposals.CompletionProposals:
+def propose_completions(
+    program: programs.PolicyProgram, text: str, offset: int
+) -> proposals.CompletionProposals:
     """Return what may be written at an offset of a text of the program."""
-    context = contexts.find_context(program.scan(text), offset)
-    found = {each.text: each for each in _proposals(program, text, context, offset)}
+    context = contexts.find_context(program.get_scan(text), offset)
+    found = {each.text: each for each in _list_proposals(program, text, context, offset)}
     ordered = sorted(found.values(), key=lambda each: (each.rank, each.text))
     return proposals.CompletionProposals(context.start, context.end, tuple(ordered[:MAX_ITEMS]))
 
 
-def _proposals(
-    program: programs.Program, text: str, context: contexts.CursorContext, offset: int
+def _list_proposals(
+    program: programs.PolicyProgram, text: str, context: contexts.CursorContext, offset: int
 ) -> Iterator[proposals.CompletionProposal]:
     match context.inside:
         case "comment":
-            yield from _codes(program, text, offset)
+            yield from _propose_ignored_codes(program, text, offset)
         case "query":
             yield from completion_words.propose_query_words(program, text, context.start)
         case "string":
@@ -55,12 +57,12 @@ def _proposals(
         case _:
             expected = list(completion_words.propose_expected(program, context))
             yield from expected
-            if not completion_words.is_only(context):
-                yield from _keywords(context)
+            if not completion_words.expects_only_names(context):
+                yield from _propose_keywords(context)
 
 
-def _codes(
-    program: programs.Program, text: str, offset: int
+def _propose_ignored_codes(
+    program: programs.PolicyProgram, text: str, offset: int
 ) -> Iterator[proposals.CompletionProposal]:
     """Yield codes inside of the brackets of `ignore[…]`, those found in the text first."""
     before = program.result.texts[text].text[:offset].rpartition("\n")[2]
@@ -71,34 +73,34 @@ def _codes(
         yield proposals.CompletionProposal(code, "code", title, rank=0 if code in here else 5)
 
 
-def _keywords(context: contexts.CursorContext) -> Iterator[proposals.CompletionProposal]:
+def _propose_keywords(context: contexts.CursorContext) -> Iterator[proposals.CompletionProposal]:
     for terminal in sorted(context.accepts):
         for word in syntax_words.KEYWORDS.get(terminal, ()):
-            if _fits(context, terminal, word):
+            if _fits_context(context, terminal, word):
                 is_operator = terminal in syntax_words.LABEL_OPERATORS
                 yield proposals.CompletionProposal(
                     word,
                     "operator" if is_operator else "keyword",
                     doc=word_docs.describe_word(word, context.statement),
-                    rank=2 if is_operator else _rank(context, word),
+                    rank=2 if is_operator else _rank_keyword(context, word),
                 )
 
 
-def _fits(context: contexts.CursorContext, terminal: str, word: str) -> bool:
+def _fits_context(context: contexts.CursorContext, terminal: str, word: str) -> bool:
     """Return whether a word that the grammar takes here is of use here."""
-    if not _is_of_item(context, terminal, word):
+    if not _is_allowed_in_item(context, terminal, word):
         return False
-    takes = syntax_words.ALLOWED_CLAUSES.get(_clause_table(context))
+    takes = syntax_words.ALLOWED_CLAUSES.get(_get_clause_table(context))
     starts_statement = terminal in _STATEMENT_TERMINALS and word not in (takes or ())
-    if starts_statement and context.before and not _is_part(context, word):
-        return context.is_first_on_line or context.word() in ("{", "}")
+    if starts_statement and context.before and not _continues_statement(context, word):
+        return context.is_first_on_line or context.get_word() in ("{", "}")
     if word not in _CLAUSE_WORDS or takes is None:
         return True
     used = {each.text for each in context.before}
     return word in takes and (word not in used or word == "missing")
 
 
-def _is_of_item(context: contexts.CursorContext, terminal: str, word: str) -> bool:
+def _is_allowed_in_item(context: contexts.CursorContext, terminal: str, word: str) -> bool:
     """Return whether check takes a word in this item, where the grammar takes it in several."""
     if word == "version":
         return context.is_at_start
@@ -116,21 +118,21 @@ def _is_of_item(context: contexts.CursorContext, terminal: str, word: str) -> bo
     return True
 
 
-def _is_part(context: contexts.CursorContext, word: str) -> bool:
+def _continues_statement(context: contexts.CursorContext, word: str) -> bool:
     """Return whether a word that can begin a statement goes on with this one: `missing score`."""
-    return (context.word(), word) in {("missing", "score"), ("by", "score")}
+    return (context.get_word(), word) in {("missing", "score"), ("by", "score")}
 
 
-def _rank(context: contexts.CursorContext, word: str) -> int:
-    return 3 if word in syntax_words.ALLOWED_CLAUSES.get(_clause_table(context), ()) else 4
+def _rank_keyword(context: contexts.CursorContext, word: str) -> int:
+    return 3 if word in syntax_words.ALLOWED_CLAUSES.get(_get_clause_table(context), ()) else 4
 
 
-def _clause_table(context: contexts.CursorContext) -> str:
+def _get_clause_table(context: contexts.CursorContext) -> str:
     if context.item == "metric":
         return "metric"
     if (
         context.statement == "score"
-        and context.word(len(context.before) - 1) in vocabulary.STRATEGIES
+        and context.get_word(len(context.before) - 1) in vocabulary.STRATEGIES
     ):
         return "score strategy"
     return context.statement

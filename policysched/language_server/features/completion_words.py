@@ -49,77 +49,81 @@ _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
 _RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 
 
-def is_only(context: contexts.CursorContext) -> bool:
+def expects_only_names(context: contexts.CursorContext) -> bool:
     """Return whether only a name, or one of a few words, may follow here."""
-    return context.word() in {*_CHOICES, *_OWN} and not _is_label(context)
+    return context.get_word() in {*_CHOICES, *_OWN} and not _is_after_label_key(context)
 
 
-def _is_label(context: contexts.CursorContext) -> bool:
+def _is_after_label_key(context: contexts.CursorContext) -> bool:
     """Return whether the word before is the key of a label, whatever it is called."""
-    return context.word(2) in _BEFORE_LABELS
+    return context.get_word(2) in _BEFORE_LABELS
 
 
 def propose_expected(
-    program: programs.Program, context: contexts.CursorContext
+    program: programs.PolicyProgram, context: contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
     """Yield what the words before the cursor call for."""
-    last = context.word()
-    if last in _OWN and not _is_label(context):
+    last = context.get_word()
+    if last in _OWN and not _is_after_label_key(context):
         return
-    if last in _CHOICES and not _is_label(context):
-        yield from _choices(_CHOICES[last])
-    elif last == ":" and context.item in ("metric", "param") and context.word(2) != ")":
-        yield from _types(context)
+    if last in _CHOICES and not _is_after_label_key(context):
+        yield from _propose_choices(_CHOICES[last])
+    elif last == ":" and context.item in ("metric", "param") and context.get_word(2) != ")":
+        yield from _propose_types(context)
     elif context.item == "profile":
         yield from _propose_profile_words(program, context)
     elif context.statement == "disable":
-        yield from _rules(program)
-    elif last == "over" or context.word(2) == "over":
-        yield from _windows(context)
+        yield from _propose_rule_names(program)
+    elif last == "over" or context.get_word(2) == "over":
+        yield from _propose_windows(context)
     else:
         yield from _propose_cluster_words(program, context)
 
 
 def _propose_cluster_words(
-    program: programs.Program, context: contexts.CursorContext
+    program: programs.PolicyProgram, context: contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
     """Yield words that mostly come from a cluster: labels, namespaces, taints, names of metrics."""
-    last = context.word()
+    last = context.get_word()
     if last == "topologyKey":
-        yield from _topology_keys(program)
-    elif last in ("matchLabelKeys", "mismatchLabelKeys") or _is_in_list(context, "LabelKeys"):
-        yield from _labels(program, "pod")
-    elif last in ("namespace", "namespaces") or _is_in_list(context, "namespace", "namespaces"):
-        yield from _listed(program.words.namespaces, "value", "namespace")
-    elif _is_toleration(context):
-        yield from _taints(program, context)
+        yield from _propose_topology_keys(program)
+    elif last in ("matchLabelKeys", "mismatchLabelKeys") or _is_in_value_list(context, "LabelKeys"):
+        yield from _get_domain_labels(program, "pod")
+    elif last in ("namespace", "namespaces") or _is_in_value_list(
+        context, "namespace", "namespaces"
+    ):
+        yield from _propose_list(program.completion_words.namespaces, "value", "namespace")
+    elif _is_in_toleration(context):
+        yield from _propose_taints(program, context)
     elif context.domain is not None:
         yield from _propose_selector_words(program, context)
-    elif "NAME" in context.accepts and ("LPAR" not in context.accepts or _is_bound(context)):
-        yield from _constants(program, context)
+    elif "NAME" in context.accepts and (
+        "LPAR" not in context.accepts or _is_in_constant_arguments(context)
+    ):
+        yield from _propose_constants(program, context)
     elif "NAME" in context.accepts:
         yield from _propose_expression_words(program, context)
 
 
-def _choices(found: Iterable[str]) -> Iterator[proposals.CompletionProposal]:
+def _propose_choices(found: Iterable[str]) -> Iterator[proposals.CompletionProposal]:
     for word in found:
         yield proposals.CompletionProposal(word, "value", doc=word_docs.describe_word(word), rank=1)
 
 
-def _listed(
+def _propose_list(
     found: Iterable[str], kind: proposals.Kind, detail: str, rank: int = 1
 ) -> Iterator[proposals.CompletionProposal]:
     for word in found:
-        yield proposals.CompletionProposal(_quoted(word), kind, detail, rank=rank)
+        yield proposals.CompletionProposal(_quote_word(word), kind, detail, rank=rank)
 
 
-def _quoted(word: str) -> str:
+def _quote_word(word: str) -> str:
     """Return a word as it is written where a word or string may stand."""
     is_word = _WORD.fullmatch(word) is not None
     return word if is_word else '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _is_in_list(context: contexts.CursorContext, *ends: str) -> bool:
+def _is_in_value_list(context: contexts.CursorContext, *ends: str) -> bool:
     """Return whether the cursor is in the parentheses behind a word with one of these ends."""
     opening, _ = context.enclosing
     return bool(opening) and any(opening == end or opening.endswith(end) for end in ends)
@@ -129,75 +133,82 @@ def _is_in_list(context: contexts.CursorContext, *ends: str) -> bool:
 
 
 def _propose_selector_words(
-    program: programs.Program, context: contexts.CursorContext
+    program: programs.PolicyProgram, context: contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
     opening, key = context.enclosing
-    if context.word() in _NUMBER_SIGNS or (context.word() in _VALUE_SIGNS and _is_amount(context)):
-        yield from _amounts(program, context)
-    elif context.word() in _VALUE_SIGNS:
-        yield from _values(program, context, context.word(2))
+    if context.get_word() in _NUMBER_SIGNS or (
+        context.get_word() in _VALUE_SIGNS and _is_after_pod_amount(context)
+    ):
+        yield from _propose_params_of_pod_amount(program, context)
+    elif context.get_word() in _VALUE_SIGNS:
+        yield from _propose_label_values(program, context, context.get_word(2))
     elif opening in ("In", "in", "NotIn", "notIn", "notin"):
-        yield from _values(program, context, key)
+        yield from _propose_label_values(program, context, key)
     elif "WORD" in context.accepts or "NAME" in context.accepts:
-        yield from _keys(program, context)
+        yield from _propose_label_keys(program, context)
 
 
-def _is_amount(context: contexts.CursorContext) -> bool:
+def _is_after_pod_amount(context: contexts.CursorContext) -> bool:
     """Return whether a function or field that is a number precedes the sign."""
-    fields = (vocabulary.FIELDS[domain].get(context.word(2)) for domain in _domains(context))
+    fields = (
+        vocabulary.FIELDS[domain].get(context.get_word(2))
+        for domain in _list_selector_domains(context)
+    )
     is_number = any(field is not None and field.kind == "number" for field in fields)
-    return is_number or (context.word(2) == ")" and context.word(5) in ("requests", "limits"))
+    return is_number or (
+        context.get_word(2) == ")" and context.get_word(5) in ("requests", "limits")
+    )
 
 
-def _amounts(
-    program: programs.Program, context: contexts.CursorContext
+def _propose_params_of_pod_amount(
+    program: programs.PolicyProgram, context: contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
     """Yield params that a number of the pod is compared with; labels are compared with digits."""
-    if not _is_amount(context):
+    if not _is_after_pod_amount(context):
         return
-    resource = context.word(3) if context.word(2) == ")" else ""
+    resource = context.get_word(3) if context.get_word(2) == ")" else ""
     unit = units.NAMES.get(units.find_resource_unit(resource), "") if resource else "number"
-    for each in program.index.defined("param"):
+    for each in program.index.list_definitions("param"):
         if isinstance(each.node, syntax.Param) and each.node.type.text == unit:
-            doc = definition(program, each)
+            doc = format_definition(program, each)
             yield proposals.CompletionProposal(each.symbol.name, "name", "param", doc, rank=1)
 
 
-def _keys(
-    program: programs.Program, context: contexts.CursorContext
+def _propose_label_keys(
+    program: programs.PolicyProgram, context: contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
-    for domain in _domains(context):
-        yield from _labels(program, domain)
+    for domain in _list_selector_domains(context):
+        yield from _get_domain_labels(program, domain)
         for name, field in vocabulary.FIELDS[domain].items():
-            if _is_supported(field.doc):
+            if _is_supported_function(field.doc):
                 yield proposals.CompletionProposal(
                     name, "field", f"field of the {domain}", field.doc, rank=3
                 )
         for name, (domains, doc) in vocabulary.SELECTOR_FUNCTIONS.items():
-            if domain in domains and _is_supported_of(name, domain):
+            if domain in domains and _is_supported_for_domain(name, domain):
                 yield proposals.CompletionProposal(name, "function", doc, rank=4)
-    for each in program.index.defined("let"):
+    for each in program.index.list_definitions("let"):
         if isinstance(each.node, syntax.LetSelector):
             yield proposals.CompletionProposal(each.symbol.name, "name", "let", rank=2)
 
 
-def _domains(context: contexts.CursorContext) -> tuple[words.Domain, ...]:
+def _list_selector_domains(context: contexts.CursorContext) -> tuple[words.Domain, ...]:
     if context.domain == "any":
         return ("node", "pod", "namespace")
     return (cast("words.Domain", context.domain),)
 
 
-def _labels(
-    program: programs.Program, domain: words.Domain
+def _get_domain_labels(
+    program: programs.PolicyProgram, domain: words.Domain
 ) -> Iterator[proposals.CompletionProposal]:
-    labels = program.words.get_labels(domain)
+    labels = program.completion_words.get_labels(domain)
     for key, values in labels.items():
         if key in vocabulary.FIELDS[domain]:
             continue  # proposed as one
         shown = ", ".join(sorted(values)[:_MAX_SHOWN_VALUES])
         shown += ", …" if len(values) > _MAX_SHOWN_VALUES else ""
         yield proposals.CompletionProposal(
-            _quoted(key), "label", f"label of {domain}s", f"Values: {shown}", rank=1
+            _quote_word(key), "label", f"label of {domain}s", f"Values: {shown}", rank=1
         )
     if domain == "node":
         for key in words.WELL_KNOWN_NODE_LABELS:
@@ -207,43 +218,49 @@ def _labels(
                 )
 
 
-def _values(
-    program: programs.Program, context: contexts.CursorContext, key: str
+def _propose_label_values(
+    program: programs.PolicyProgram, context: contexts.CursorContext, key: str
 ) -> Iterator[proposals.CompletionProposal]:
     key = key.strip('"')
-    for domain in _domains(context):
-        values = program.words.get_labels(domain).get(key, frozenset())
-        yield from _listed(values, "value", f"value of {key}")
+    for domain in _list_selector_domains(context):
+        values = program.completion_words.get_labels(domain).get(key, frozenset())
+        yield from _propose_list(values, "value", f"value of {key}")
         if key in vocabulary.FIELDS[domain]:
-            yield from _listed(vocabulary.FIELDS[domain][key].values, "value", key)
+            yield from _propose_list(vocabulary.FIELDS[domain][key].values, "value", key)
 
 
-def _topology_keys(program: programs.Program) -> Iterator[proposals.CompletionProposal]:
+def _propose_topology_keys(
+    program: programs.PolicyProgram,
+) -> Iterator[proposals.CompletionProposal]:
     """Yield labels of nodes; those that few values share come first, they make up domains."""
-    labels = program.words.get_labels("node")
+    labels = program.completion_words.get_labels("node")
     for key in {*labels, *words.WELL_KNOWN_NODE_LABELS}:
         count = len(labels.get(key, ()))
         is_usual = key in words.WELL_KNOWN_NODE_LABELS
         detail = f"{count} domain{'' if count == 1 else 's'}" if count else "well-known label"
-        yield proposals.CompletionProposal(_quoted(key), "label", detail, rank=1 if is_usual else 2)
+        yield proposals.CompletionProposal(
+            _quote_word(key), "label", detail, rank=1 if is_usual else 2
+        )
 
 
-def _is_toleration(context: contexts.CursorContext) -> bool:
+def _is_in_toleration(context: contexts.CursorContext) -> bool:
     opening, _ = context.enclosing
     return context.statement == "tolerate" or opening == "tainted"
 
 
-def _taints(
-    program: programs.Program, context: contexts.CursorContext
+def _propose_taints(
+    program: programs.PolicyProgram, context: contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
     is_granted = context.statement == "tolerate"
-    if context.word() == ":":
+    if context.get_word() == ":":
         effects = vocabulary.TAINT_EFFECTS
-        yield from _choices(each for each in effects if not (is_granted and each == _UNGRANTED))
-    elif context.word() in ("tolerate", ",", "("):
+        yield from _propose_choices(
+            each for each in effects if not (is_granted and each == _UNGRANTED)
+        )
+    elif context.get_word() in ("tolerate", ",", "("):
         yield from (
             proposals.CompletionProposal(each, "value", "taint of nodes", rank=1)
-            for each in program.words.taints
+            for each in program.completion_words.taints
             if not (is_granted and each.endswith(f":{_UNGRANTED}"))
         )
 
@@ -252,7 +269,7 @@ def _taints(
 
 
 def _propose_expression_words(
-    program: programs.Program, context: contexts.CursorContext
+    program: programs.PolicyProgram, context: contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
     opening, _ = context.enclosing
     if opening in {
@@ -261,8 +278,10 @@ def _propose_expression_words(
         "limits",
         *vocabulary.STRATEGIES,
     }:
-        resources = {*_RESOURCES, *program.words.resources}
-        yield from _listed((each for each in resources if each.isidentifier()), "value", "resource")
+        resources = {*_RESOURCES, *program.completion_words.resources}
+        yield from _propose_list(
+            (each for each in resources if each.isidentifier()), "value", "resource"
+        )
         quoted = (each for each in resources if not each.isidentifier())
         yield from (
             proposals.CompletionProposal(f'"{each}"', "value", "resource", rank=2)
@@ -270,31 +289,33 @@ def _propose_expression_words(
         )
         return
     if opening == "label":
-        yield from _labels(program, "cluster" if context.item == "clusterPolicy" else "node")
+        yield from _get_domain_labels(
+            program, "cluster" if context.item == "clusterPolicy" else "node"
+        )
         return
-    for each in program.index.defined("metric", "let", "param"):
-        if _is_number(each.node) and _is_of(context.item, each.node):
-            doc = definition(program, each)
+    for each in program.index.list_definitions("metric", "let", "param"):
+        if _is_usable_in_expression(each.node) and _is_readable_in_item(context.item, each.node):
+            doc = format_definition(program, each)
             yield proposals.CompletionProposal(
                 each.symbol.name, "name", each.symbol.kind, doc, rank=1
             )
     for name, doc in vocabulary.FUNCTIONS.items():
-        if _is_supported(doc):
+        if _is_supported_function(doc):
             yield proposals.CompletionProposal(name, "function", doc, rank=3)
     for name, (_, doc) in vocabulary.EXPRESSION_FIELDS.items():
         yield proposals.CompletionProposal(name, "field", doc, rank=3)
-    if context.word() == "score":
+    if context.get_word() == "score":
         for name, doc in vocabulary.STRATEGIES.items():
             yield proposals.CompletionProposal(name, "function", doc, rank=2)
 
 
-def _is_number(node: object) -> bool:
+def _is_usable_in_expression(node: object) -> bool:
     """Return whether the definition of a name may be a part of an expression."""
     is_string = isinstance(node, syntax.Param) and node.type.text == "string"
     return not is_string and not isinstance(node, syntax.LetSelector)
 
 
-def _is_of(item: str, node: object) -> bool:
+def _is_readable_in_item(item: str, node: object) -> bool:
     """Return whether something may be read in an item: metrics are of nodes or of clusters."""
     if not isinstance(node, syntax.Metric) or item not in ("policy", "clusterPolicy"):
         return True
@@ -302,41 +323,43 @@ def _is_of(item: str, node: object) -> bool:
     return is_of_clusters == (item == "clusterPolicy")
 
 
-def _is_supported(doc: str) -> bool:
+def _is_supported_function(doc: str) -> bool:
     return not doc.endswith("(not yet supported)")
 
 
-def _is_supported_of(function: str, domain: words.Domain) -> bool:
+def _is_supported_for_domain(function: str, domain: words.Domain) -> bool:
     """Return whether a function of selectors can be carried out for a domain."""
     is_unread = function == "annotation" and domain == "node"
-    return not is_unread and _is_supported(vocabulary.SELECTOR_FUNCTIONS[function][1])
+    return not is_unread and _is_supported_function(vocabulary.SELECTOR_FUNCTIONS[function][1])
 
 
-def _is_bound(context: contexts.CursorContext) -> bool:
+def _is_in_constant_arguments(context: contexts.CursorContext) -> bool:
     """Return whether the cursor is in `normalize linear(…)` or the like, which take constants."""
     opening, before = context.enclosing
     return before == "normalize" and opening in vocabulary.NORMALIZATIONS
 
 
-def _constants(
-    program: programs.Program, context: contexts.CursorContext
+def _propose_constants(
+    program: programs.PolicyProgram, context: contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
     """Yield params for a place that takes a constant, of its unit if that is known."""
-    kinds = _PARAMS_OF.get(context.word(), _PARAMS_OF.get(f"{context.word(2)} {context.word()}"))
-    for each in program.index.defined("param"):
+    kinds = _PARAMS_OF.get(
+        context.get_word(), _PARAMS_OF.get(f"{context.get_word(2)} {context.get_word()}")
+    )
+    for each in program.index.list_definitions("param"):
         kind = each.node.type.text if isinstance(each.node, syntax.Param) else ""
-        if kind == kinds or (kinds is None and kind == _unit_of_metric(context)):
-            doc = definition(program, each)
+        if kind == kinds or (kinds is None and kind == _find_enclosing_metric_unit(context)):
+            doc = format_definition(program, each)
             yield proposals.CompletionProposal(each.symbol.name, "name", "param", doc, rank=1)
 
 
-def _unit_of_metric(context: contexts.CursorContext) -> str:
+def _find_enclosing_metric_unit(context: contexts.CursorContext) -> str:
     """Return the unit of the metric around the cursor, "" outside of any."""
     texts = [each.text for each in context.before]
     return texts[3] if context.item == "metric" and len(texts) > 3 else ""  # noqa: PLR2004 - `metric NAME : UNIT`
 
 
-def definition(program: programs.Program, occurrence: names.NameOccurrence) -> str:
+def format_definition(program: programs.PolicyProgram, occurrence: names.NameOccurrence) -> str:
     """Return what stands where something is defined, as Markdown; "" for a text of many lines."""
     if occurrence.node is None:
         return ""
@@ -346,44 +369,44 @@ def definition(program: programs.Program, occurrence: names.NameOccurrence) -> s
     return f"```policy\n{shown}\n```"
 
 
-def _types(context: contexts.CursorContext) -> Iterator[proposals.CompletionProposal]:
+def _propose_types(context: contexts.CursorContext) -> Iterator[proposals.CompletionProposal]:
     known = vocabulary.METRIC_UNITS if context.item == "metric" else vocabulary.PARAM_TYPES
-    yield from _choices(known)
+    yield from _propose_choices(known)
 
 
-def _windows(context: contexts.CursorContext) -> Iterator[proposals.CompletionProposal]:
-    if context.word() == "over":
-        yield from _choices(("1m", "5m", "10m"))
+def _propose_windows(context: contexts.CursorContext) -> Iterator[proposals.CompletionProposal]:
+    if context.get_word() == "over":
+        yield from _propose_choices(("1m", "5m", "10m"))
     else:
-        yield from _choices(vocabulary.WINDOW_FUNCTIONS)
+        yield from _propose_choices(vocabulary.WINDOW_FUNCTIONS)
 
 
 # ---------------------------------------------------------------------------- profiles, strings
 
 
 def _propose_profile_words(
-    program: programs.Program, context: contexts.CursorContext
+    program: programs.PolicyProgram, context: contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
-    if context.word() not in ("policies", "plugin", "disable", "scores", "param", ","):
+    if context.get_word() not in ("policies", "plugin", "disable", "scores", "param", ","):
         return
     if context.statement == "policies":
-        policies = (each.symbol.name for each in program.index.defined("policy"))
-        yield from _listed(policies, "name", "policy")
-    elif context.word() in ("plugin", "disable", "scores") or context.statement == "disable":
-        yield from _listed(program.known.plugins or (), "name", "plugin", rank=2)
-    elif context.statement == "param" and context.word() == "param":
-        params = (each.symbol.name for each in program.index.defined("param"))
-        yield from _listed(params, "name", "param")
+        policies = (each.symbol.name for each in program.index.list_definitions("policy"))
+        yield from _propose_list(policies, "name", "policy")
+    elif context.get_word() in ("plugin", "disable", "scores") or context.statement == "disable":
+        yield from _propose_list(program.known.plugins or (), "name", "plugin", rank=2)
+    elif context.statement == "param" and context.get_word() == "param":
+        params = (each.symbol.name for each in program.index.list_definitions("param"))
+        yield from _propose_list(params, "name", "param")
 
 
-def _rules(program: programs.Program) -> Iterator[proposals.CompletionProposal]:
-    for each in program.index.defined("rule"):
+def _propose_rule_names(program: programs.PolicyProgram) -> Iterator[proposals.CompletionProposal]:
+    for each in program.index.list_definitions("rule"):
         policy, _, rule = each.symbol.name.partition("/")
         yield proposals.CompletionProposal(f"{policy}.{rule}", "name", "rule", rank=1)
 
 
 def propose_string_content(
-    program: programs.Program, context: contexts.CursorContext
+    program: programs.PolicyProgram, context: contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
     """Yield what may stand between quotes."""
     if context.item == "import":
@@ -393,31 +416,33 @@ def propose_string_content(
         )
 
 
-def _params_of_queries(program: programs.Program, query: str) -> Iterator[names.NameOccurrence]:
+def _propose_query_params(
+    program: programs.PolicyProgram, query: str
+) -> Iterator[names.NameOccurrence]:
     """Yield the params that may stand behind the beginning of a query."""
     is_range = query_cursor.is_inside_range(query)
     is_quoted = query_cursor.is_inside_string(query)
-    for each in program.index.defined("param"):
+    for each in program.index.list_definitions("param"):
         kind = each.node.type.text if isinstance(each.node, syntax.Param) else ""
         if is_quoted or (kind == "duration" if is_range else kind != "string"):
             yield each
 
 
 def propose_query_words(
-    program: programs.Program, text: str, start: int
+    program: programs.PolicyProgram, text: str, start: int
 ) -> Iterator[proposals.CompletionProposal]:
     """Yield words of PromQL, series, and the params that a query may use."""
     written = program.result.texts[text].text
     query = written[written.rfind("`", 0, start) + 1 : start]
     if not query_cursor.is_inside_grouping(query):
-        for each in _params_of_queries(program, query):
-            doc = definition(program, each)
+        for each in _propose_query_params(program, query):
+            doc = format_definition(program, each)
             yield proposals.CompletionProposal(f"${each.symbol.name}", "name", "param", doc, rank=1)
     if written[start : start + 1] == "$" or not query_cursor.accepts_expression(query):
         return
-    for name in program.words.series:
+    for name in program.completion_words.series:
         yield proposals.CompletionProposal(
-            name, "series", "series", program.words.meanings.get(name, ""), rank=2
+            name, "series", "series", program.completion_words.meanings.get(name, ""), rank=2
         )
     for name, detail in query_words.FUNCTIONS.items():
         yield proposals.CompletionProposal(name, "function", detail, rank=3)

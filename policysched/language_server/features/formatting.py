@@ -8,14 +8,20 @@ from policysched.lang.formatting import formatter
 from policysched.language_server.texts import differences
 
 
-def edits(text: source.SourceText) -> list[diagnostics.TextEdit]:
+def make_formatting_edits(text: source.SourceText) -> list[diagnostics.TextEdit]:
     """Return what `policysched fmt` would change; nothing in a text with syntax errors."""
     result = formatter.format_text(text)
     if result.text is None:
         return []
-    return differences.edits(text, result.text)
+    return differences.compute_text_edits(text, result.text)
 
 
-def edits_between(text: source.SourceText, start: int, end: int) -> list[diagnostics.TextEdit]:
+def make_range_formatting_edits(
+    text: source.SourceText, start: int, end: int
+) -> list[diagnostics.TextEdit]:
     """Return what would be changed in a stretch of the text, whole lines and what they begin."""
-    return [each for each in edits(text) if each.span.start <= end and start <= each.span.end]
+    return [
+        each
+        for each in make_formatting_edits(text)
+        if each.span.start <= end and start <= each.span.end
+    ]

@@ -20,7 +20,7 @@ _QUERY_WORD = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Hover:
+class HoverContent:
     """What to show, and the stretch of the text that it is about."""
 
     start: int
@@ -28,15 +28,15 @@ class Hover:
     markdown: str
 
 
-def build_hover(program: programs.Program, text: str, offset: int) -> Hover | None:
+def build_hover(program: programs.PolicyProgram, text: str, offset: int) -> HoverContent | None:
     """Return what is to be said about a place of a text of the program."""
-    scan = program.scan(text)
+    scan = program.get_scan(text)
     comment = next((each for each in scan.comments if each.start <= offset <= each.end), None)
     if comment is not None:
         return _describe_code(comment, offset)
     named = program.index.find_name_at(text, offset)
     if named is not None and named.symbol.kind != "text":
-        return Hover(named.span.start, named.span.end, _describe_name(program, named.symbol))
+        return HoverContent(named.span.start, named.span.end, _describe_name(program, named.symbol))
     lexeme = scan.find_lexeme_at(offset)
     if lexeme is None or not lexeme.start <= offset <= lexeme.end:
         lexeme = scan.find_lexeme_before(offset)
@@ -47,7 +47,7 @@ def build_hover(program: programs.Program, text: str, offset: int) -> Hover | No
     return _describe_word(program, scan, lexeme)
 
 
-def page(code: str) -> str:
+def read_diagnostic_page(code: str) -> str:
     """Return the page of a diagnostic, as Markdown; "" for a code that there is not."""
     if code not in diagnostics.CODES and code not in diagnostics.LINT_CODES:
         return ""
@@ -57,29 +57,31 @@ def page(code: str) -> str:
         return ""
 
 
-def _describe_code(comment: scanner.Lexeme, offset: int) -> Hover | None:
+def _describe_code(comment: scanner.Lexeme, offset: int) -> HoverContent | None:
     for match in _CODE.finditer(comment.text):
         start, end = comment.start + match.start(), comment.start + match.end()
-        if start <= offset <= end and (shown := page(match.group())):
-            return Hover(start, end, shown)
+        if start <= offset <= end and (shown := read_diagnostic_page(match.group())):
+            return HoverContent(start, end, shown)
     return None
 
 
 # ---------------------------------------------------------------------------- names
 
 
-def _describe_name(program: programs.Program, symbol: names.NamedSymbol) -> str:
-    definition = program.index.definition(symbol)
+def _describe_name(program: programs.PolicyProgram, symbol: names.NamedSymbol) -> str:
+    definition = program.index.find_definition(symbol)
     if definition is None:
         return f"{symbol.kind} `{symbol.own_name}`: not defined"
     uses = len(program.index.find_occurrences(symbol)) - 1
-    facts = [f"**{symbol.kind}** `{symbol.own_name}`", *_facts(program, symbol)]
+    facts = [f"**{symbol.kind}** `{symbol.own_name}`", *_describe_cluster_facts(program, symbol)]
     facts.append(f"used {uses} time{'' if uses == 1 else 's'}")
-    shown = completion_words.definition(program, definition)
+    shown = completion_words.format_definition(program, definition)
     return ", ".join(facts) + f"\n\n{shown}"
 
 
-def _facts(program: programs.Program, symbol: names.NamedSymbol) -> list[str]:
+def _describe_cluster_facts(
+    program: programs.PolicyProgram, symbol: names.NamedSymbol
+) -> list[str]:
     checked = program.result.program
     if checked is None:
         return []
@@ -93,7 +95,7 @@ def _facts(program: programs.Program, symbol: names.NamedSymbol) -> list[str]:
         if param is not None:
             return [param.type]
     if symbol.kind == "policy":
-        return selector_matches.facts_of_policy(program, symbol.name)
+        return selector_matches.describe_policy_matches(program, symbol.name)
     return []
 
 
@@ -101,39 +103,39 @@ def _facts(program: programs.Program, symbol: names.NamedSymbol) -> list[str]:
 
 
 def _describe_query_word(
-    program: programs.Program, lexeme: scanner.Lexeme, offset: int
-) -> Hover | None:
+    program: programs.PolicyProgram, lexeme: scanner.Lexeme, offset: int
+) -> HoverContent | None:
     for match in _QUERY_WORD.finditer(lexeme.text):
         start, end = lexeme.start + match.start(), lexeme.start + match.end()
         if start <= offset <= end:
             word = match.group()
-            doc = query_words.FUNCTIONS.get(word) or program.words.meanings.get(word, "")
+            doc = query_words.FUNCTIONS.get(word) or program.completion_words.meanings.get(word, "")
             if not doc and word in program.known.words.series:
                 doc = "a series that Prometheus has"
-            return Hover(start, end, f"`{word}`: {doc}") if doc else None
+            return HoverContent(start, end, f"`{word}`: {doc}") if doc else None
     return None
 
 
 def _describe_word(
-    program: programs.Program, scan: scanner.LexemeScan, lexeme: scanner.Lexeme
-) -> Hover | None:
+    program: programs.PolicyProgram, scan: scanner.LexemeScan, lexeme: scanner.Lexeme
+) -> HoverContent | None:
     before = scan.find_lexeme_before(lexeme.start)
     doc = word_docs.describe_word(lexeme.text, before.text if before is not None else "")
     found = selector_matches.find_requirement(program, scan.source.name, lexeme.start)
     if found is None:
-        return Hover(lexeme.start, lexeme.end, doc) if doc else None
+        return HoverContent(lexeme.start, lexeme.end, doc) if doc else None
     is_operator = lexeme.text in word_docs.OPERATORS
     lines = [doc] if doc and is_operator else []
     counted = selector_matches.describe_match_count(program, found)
     if counted:
         lines.append(f"`{selector_matches.quote_requirement(program, found)}`: {counted}")
-    lines += _describe_label(program, found)
+    lines += _describe_label_requirement(program, found)
     start, end = (lexeme.start, lexeme.end) if is_operator else (found.span.start, found.span.end)
-    return Hover(start, end, "\n\n".join(lines)) if lines else None
+    return HoverContent(start, end, "\n\n".join(lines)) if lines else None
 
 
-def _describe_label(
-    program: programs.Program, found: selector_matches.WrittenRequirement
+def _describe_label_requirement(
+    program: programs.PolicyProgram, found: selector_matches.WrittenRequirement
 ) -> list[str]:
     requirement = found.selector
     domain = _LABELLED.get(found.about)

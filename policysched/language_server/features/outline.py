@@ -39,12 +39,12 @@ class OutlineEntry:
     inner: tuple[OutlineEntry, ...] = ()
 
 
-def entries(parsed: parser.ParseResult) -> list[OutlineEntry]:
+def list_outline_entries(parsed: parser.ParseResult) -> list[OutlineEntry]:
     """Return the items of a text, with the statements of policies and profiles."""
-    return [entry for item in parsed.file.items if (entry := _item(parsed.text, item))]
+    return [entry for item in parsed.file.items if (entry := _make_item_entry(parsed.text, item))]
 
 
-def _item(text: source.SourceText, item: syntax.Item) -> OutlineEntry | None:
+def _make_item_entry(text: source.SourceText, item: syntax.Item) -> OutlineEntry | None:
     match item:
         case syntax.Import(key=key):
             return OutlineEntry(key.text or '""', "import", "import", item.span, key.span)
@@ -54,15 +54,15 @@ def _item(text: source.SourceText, item: syntax.Item) -> OutlineEntry | None:
             inner = item.statements if isinstance(item, syntax.Policy | syntax.Profile) else ()
             return OutlineEntry(
                 item.name.text or '""',
-                _detail(item),
+                _get_item_detail(item),
                 _TOP_LEVEL[type(item)],
                 item.span,
                 item.name.span,
-                tuple(_statement(text, each) for each in inner),
+                tuple(_make_statement_entry(text, each) for each in inner),
             )
 
 
-def _detail(item: syntax.Item) -> str:
+def _get_item_detail(item: syntax.Item) -> str:
     match item:
         case syntax.Metric(type=unit) | syntax.Param(type=unit):
             return unit.text
@@ -72,7 +72,7 @@ def _detail(item: syntax.Item) -> str:
             return ""
 
 
-def _statement(text: source.SourceText, node: syntax_expr.SyntaxNode) -> OutlineEntry:
+def _make_statement_entry(text: source.SourceText, node: syntax_expr.SyntaxNode) -> OutlineEntry:
     """Return a statement: its name if it has one, else how it begins."""
     clauses = getattr(node, "clauses", ())
     names = [
@@ -88,7 +88,7 @@ def _statement(text: source.SourceText, node: syntax_expr.SyntaxNode) -> Outline
     return OutlineEntry(short, "", "rule", node.span, node.span)
 
 
-def folds(parsed: parser.ParseResult) -> Iterator[tuple[int, int, bool]]:
+def list_folding_ranges(parsed: parser.ParseResult) -> Iterator[tuple[int, int, bool]]:
     """Yield first and last line, 1-based, of what can be folded, and whether it is comments."""
     text = parsed.text
     for item in parsed.file.items:
@@ -97,16 +97,18 @@ def folds(parsed: parser.ParseResult) -> Iterator[tuple[int, int, bool]]:
             last, _ = text.position(max(node.span.end - 1, node.span.start))
             if last > node.span.line:
                 yield node.span.line, last, False
-    lines = [each.span.line for each in parsed.file.comments if _is_alone(text, each)]
-    for first, last in _runs(lines):
+    lines = [
+        each.span.line for each in parsed.file.comments if _is_comment_alone_on_line(text, each)
+    ]
+    for first, last in _iterate_consecutive_runs(lines):
         yield first, last, True
 
 
-def _is_alone(text: source.SourceText, comment: syntax.Comment) -> bool:
+def _is_comment_alone_on_line(text: source.SourceText, comment: syntax.Comment) -> bool:
     return not text.text[text.line_start(comment.span.line) : comment.span.start].strip()
 
 
-def _runs(lines: list[int]) -> Iterator[tuple[int, int]]:
+def _iterate_consecutive_runs(lines: list[int]) -> Iterator[tuple[int, int]]:
     """Yield the first and last of numbers that follow each other."""
     first = last = -1
     for line in [*lines, -1]:

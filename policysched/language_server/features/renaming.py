@@ -22,17 +22,17 @@ class RenameRefusal:
 
 
 def find_rename_target(
-    program: programs.Program, text: str, offset: int
+    program: programs.PolicyProgram, text: str, offset: int
 ) -> names.NameOccurrence | None:
     """Return the name at a place that could be another."""
     found = program.index.find_name_at(text, offset)
     if found is None or found.symbol.kind not in _RENAMED:
         return None
-    return found if program.index.definition(found.symbol) is not None else None
+    return found if program.index.find_definition(found.symbol) is not None else None
 
 
-def rename(
-    program: programs.Program, text: str, offset: int, new: str
+def rename_symbol(
+    program: programs.PolicyProgram, text: str, offset: int, new: str
 ) -> list[diagnostics.TextEdit] | RenameRefusal:
     """Return the edits of all texts, or why there are none.
 
@@ -42,7 +42,7 @@ def rename(
     found = find_rename_target(program, text, offset)
     if found is None:
         return RenameRefusal("nothing here has a name that could be changed")
-    problem = names.problem_of(found.symbol, new)
+    problem = names.find_name_problem(found.symbol, new)
     if problem:
         return RenameRefusal(problem)
     if any(result.damaged for result in program.result.parsed):
@@ -53,24 +53,26 @@ def rename(
         diagnostics.TextEdit(each.span, new)
         for each in program.index.find_occurrences(found.symbol)
     ]
-    return _new_error(program, edits) or edits
+    return _find_new_error(program, edits) or edits
 
 
-def _new_error(
-    program: programs.Program, edits: list[diagnostics.TextEdit]
+def _find_new_error(
+    program: programs.PolicyProgram, edits: list[diagnostics.TextEdit]
 ) -> RenameRefusal | None:
     renamed = [
         source.SourceText(
             text.name,
-            fixing.apply_edits(text.text, (each for each in edits if each.span.file == text.name)),
+            fixing.apply_text_edits(
+                text.text, (each for each in edits if each.span.file == text.name)
+            ),
         )
         for text in program.texts
     ]
     after = checker.check(renamed, plugins=program.known.plugins)
-    before = len(_errors(program.result.diagnostics))
-    errors = _errors(after.diagnostics)
+    before = len(_list_errors(program.result.diagnostics))
+    errors = _list_errors(after.diagnostics)
     return RenameRefusal(errors[0].message) if len(errors) > before else None
 
 
-def _errors(found: tuple[diagnostics.Diagnostic, ...]) -> list[diagnostics.Diagnostic]:
+def _list_errors(found: tuple[diagnostics.Diagnostic, ...]) -> list[diagnostics.Diagnostic]:
     return [each for each in found if each.severity is diagnostics.Severity.ERROR]

@@ -36,7 +36,7 @@ class WrittenRequirement:
 
 
 def find_requirement(
-    program: programs.Program, text: str, offset: int
+    program: programs.PolicyProgram, text: str, offset: int
 ) -> WrittenRequirement | None:
     """Return the requirement that is written at an offset; None while the program has errors."""
     if program.lint_input is None:
@@ -48,12 +48,12 @@ def find_requirement(
     return None
 
 
-def quote_requirement(program: programs.Program, found: WrittenRequirement) -> str:
+def quote_requirement(program: programs.PolicyProgram, found: WrittenRequirement) -> str:
     """Return a requirement as it is written, on one line."""
     return " ".join(program.result.texts[found.span.file].slice(found.span).split())
 
 
-def describe_match_count(program: programs.Program, found: WrittenRequirement) -> str:
+def describe_match_count(program: programs.PolicyProgram, found: WrittenRequirement) -> str:
     """Say how many nodes, or member clusters, match; "" if none are known."""
     cluster = program.known.cluster
     if cluster is not None and found.about == "clusters":
@@ -72,11 +72,11 @@ class InlineNote:
     text: str
 
 
-Notes: TypeAlias = Callable[[programs.Program, str], Iterator[InlineNote]]
+Notes: TypeAlias = Callable[[programs.PolicyProgram, str], Iterator[InlineNote]]
 """Finds what is to be said about a text of a program."""
 
 
-def lenses(program: programs.Program, text: str) -> Iterator[InlineNote]:
+def list_match_notes(program: programs.PolicyProgram, text: str) -> Iterator[InlineNote]:
     """Yield what the policies of a text, and their node affinities, match on the cluster."""
     cluster = program.known.cluster
     if cluster is None or program.result.program is None:
@@ -86,12 +86,12 @@ def lenses(program: programs.Program, text: str) -> Iterator[InlineNote]:
         known = _select_cluster_facts(policy, cluster)
         if policy.span.file != text or known is None:
             continue
-        yield InlineNote(policy.span, ", ".join(facts_of_policy(program, policy.name)))
+        yield InlineNote(policy.span, ", ".join(describe_policy_matches(program, policy.name)))
         for rule in policy.rules:
             if isinstance(rule, checked.NodeAffinityRule):
-                yield InlineNote(rule.head.span, _matches(policy, known, rule.selector))
+                yield InlineNote(rule.head.span, _count_matches(policy, known, rule.selector))
         for group in policy.clusters.groups if policy.clusters else ():
-            yield InlineNote(group.span, _matches(policy, known, group.selector))
+            yield InlineNote(group.span, _count_matches(policy, known, group.selector))
 
 
 def _select_cluster_facts(
@@ -101,7 +101,7 @@ def _select_cluster_facts(
     return cluster if policy.clusters is None else cluster.members
 
 
-def _matches(
+def _count_matches(
     policy: checked.CheckedPolicy,
     known: cluster_facts.ClusterFacts,
     *selectors: checked_selector.Selector,
@@ -110,7 +110,7 @@ def _matches(
     return f"matches {known.count_matching_nodes(*selectors)}/{len(known.nodes)} {what}"
 
 
-def facts_of_policy(program: programs.Program, name: str) -> list[str]:
+def describe_policy_matches(program: programs.PolicyProgram, name: str) -> list[str]:
     """Return for how many pods a policy is, and how many nodes its affinities leave them.
 
     Of a clusterPolicy: for how many bindings, and how many clusters.
@@ -129,37 +129,39 @@ def facts_of_policy(program: programs.Program, name: str) -> list[str]:
         if isinstance(rule, checked.NodeAffinityRule) and rule.weight is None
     ]
     what = "pods" if policy.clusters is None else "bindings"
-    facts = [f"{len(compared.pods_of(policy))}/{len(compared.pods)} {what}"]
+    facts = [f"{len(compared.list_pods_of_policy(policy))}/{len(compared.pods)} {what}"]
     if required:
-        facts.append(_matches(policy, compared, *required))
+        facts.append(_count_matches(policy, compared, *required))
     return facts
 
 
-def shares(program: programs.Program, text: str) -> Iterator[InlineNote]:
+def list_weight_notes(program: programs.PolicyProgram, text: str) -> Iterator[InlineNote]:
     """Yield for each weight of a text what part it is of all that count for the same pods."""
     if program.result.program is None:
         return
     seen: set[source.Span] = set()
     for profile in program.result.program.profiles:
         across = cluster_profile.treat_clusters_as_nodes(profile)
-        for rule, share in (*_shares(profile), *_shares(across)):
+        for rule, share in (*_compute_weight_shares(profile), *_compute_weight_shares(across)):
             span = rule.head.span
             if span.file == text and span not in seen:
                 seen.add(span)
                 yield InlineNote(span, f"{share:.1%}" if share < _SMALL else f"{share:.0%}")
 
 
-def _shares(profile: checked.CheckedProfile) -> Iterator[tuple[checked.Rule, float]]:
+def _compute_weight_shares(profile: checked.CheckedProfile) -> Iterator[tuple[checked.Rule, float]]:
     """Yield the scores of a profile with their parts of the weight, as PS307 counts them."""
     enforced = [policy for policy in profile.policies if policy.mode == "enforce"]
     covering = scopes.ScopeIndex(enforced)
-    builtin = ps307_disproportionate_weight.built_in_weight(profile)
+    builtin = ps307_disproportionate_weight.sum_built_in_weights(profile)
     for policy in enforced:
-        weighed = [(rule, _weight(rule)) for rule in policy.rules if _weight(rule)]
+        weighed = [
+            (rule, _get_rule_weight(rule)) for rule in policy.rules if _get_rule_weight(rule)
+        ]
         if not weighed:
             continue
         others = (
-            _weight(rule)
+            _get_rule_weight(rule)
             for other in covering.find_covering_policies(policy)
             for rule in other.rules
         )
@@ -168,6 +170,6 @@ def _shares(profile: checked.CheckedProfile) -> Iterator[tuple[checked.Rule, flo
             yield rule, weight / total
 
 
-def _weight(rule: checked.Rule) -> int:
+def _get_rule_weight(rule: checked.Rule) -> int:
     """Return the weight of a score or preference, 0 of what filters."""
     return getattr(rule, "weight", None) or 0

@@ -77,9 +77,9 @@ class SemanticToken:
     kind: Kind
 
 
-def list_semantic_tokens(program: programs.Program, text: str) -> list[SemanticToken]:
+def list_semantic_tokens(program: programs.PolicyProgram, text: str) -> list[SemanticToken]:
     """Return the words of a text in their order; none overlap."""
-    scan = program.scan(text)
+    scan = program.get_scan(text)
     named = {each.span.start: each for each in program.index.occurrences if each.span.file == text}
     found = [SemanticToken(each.start, each.end, "comment") for each in scan.comments]
     before = ""
@@ -103,13 +103,15 @@ def _classify_lexeme(
                 yield SemanticToken(lexeme.start, middle, "class")
                 yield SemanticToken(middle + 1, lexeme.end, "function")
             else:
-                yield SemanticToken(lexeme.start, lexeme.end, _word(lexeme, before, named))
+                yield SemanticToken(lexeme.start, lexeme.end, _classify_word(lexeme, before, named))
         case _:
             if lexeme.text not in "{}()[],:":
                 yield SemanticToken(lexeme.start, lexeme.end, "operator")
 
 
-def _word(lexeme: scanner.Lexeme, before: str, named: dict[int, names.NameOccurrence]) -> Kind:
+def _classify_word(
+    lexeme: scanner.Lexeme, before: str, named: dict[int, names.NameOccurrence]
+) -> Kind:
     occurrence = named.get(lexeme.start)
     if occurrence is not None:
         return _NAMES[occurrence.symbol.kind]
@@ -138,10 +140,10 @@ def _classify_query(lexeme: scanner.Lexeme) -> Iterator[SemanticToken]:
             case "number":
                 yield SemanticToken(start, end, "number")
             case _:
-                yield SemanticToken(start, end, _query_word(match.group()))
+                yield SemanticToken(start, end, _classify_query_word(match.group()))
 
 
-def _query_word(word: str) -> Kind:
+def _classify_query_word(word: str) -> Kind:
     if word in query_words.FUNCTIONS:
         return "function"
     return "keyword" if word in query_words.KEYWORDS else "variable"

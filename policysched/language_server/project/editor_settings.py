@@ -43,7 +43,7 @@ class DecodedSettings(NamedTuple):
     problems: tuple[str, ...] = ()
 
 
-def decode(raw: Any) -> DecodedSettings:  # noqa: ANN401 - whatever the client has sent
+def decode_settings(raw: Any) -> DecodedSettings:  # noqa: ANN401 - whatever the client has sent
     """Return the settings that a client sent, by themselves or below `policysched`."""
     if isinstance(raw, dict) and NAME in raw:
         raw = raw[NAME]
@@ -55,16 +55,16 @@ def decode(raw: Any) -> DecodedSettings:  # noqa: ANN401 - whatever the client h
     sent = {str(key): value for key, value in raw.items() if value not in (None, "", {})}
     given = {key: value for key, value in sent.items() if key not in _OF_CLIENTS}
     fields = {each.encode_name: each.type for each in msgspec.structs.fields(EditorSettings)}
-    wrong = {key: _problem(key, value, fields) for key, value in given.items()}
+    wrong = {key: _find_setting_problem(key, value, fields) for key, value in given.items()}
     right = {key: value for key, value in given.items() if not wrong[key]}
     problems = tuple(problem for problem in wrong.values() if problem)
     return DecodedSettings(msgspec.convert(right, EditorSettings), problems)
 
 
-def _problem(key: str, value: object, fields: Mapping[str, Any]) -> str:
+def _find_setting_problem(key: str, value: object, fields: Mapping[str, Any]) -> str:
     """Return why a setting is not used, or ""."""
     if key not in fields:
-        near = spelling.did_you_mean(key, fields)
+        near = spelling.suggest_names(key, fields)
         return f"there is no setting `{key}`" + (near and f", {near}")
     try:
         msgspec.convert(value, fields[key])

@@ -37,7 +37,7 @@ class ProgramEnvironment:
 
 
 @dataclasses.dataclass(frozen=True)
-class Program:
+class PolicyProgram:
     """Texts that form one namespace: the files of a folder, the keys of a manifest.
 
     Attributes:
@@ -57,12 +57,12 @@ class Program:
     @functools.cached_property
     def report(self) -> linter.LintResult:
         """What `lint` says, with what `check` says."""
-        return linter.lint(self.result, self.chosen, self.known.cluster)
+        return linter.lint_program(self.result, self.chosen, self.known.cluster)
 
     @functools.cached_property
     def index(self) -> names.NameIndex:
         """Where names are defined and used."""
-        return names.index(self.result.parsed)
+        return names.build_name_index(self.result.parsed)
 
     @functools.cached_property
     def lint_input(self) -> rule_input.RuleInput | None:
@@ -79,7 +79,7 @@ class Program:
         return {result.text.name: result for result in self.result.parsed}
 
     @functools.cached_property
-    def fixed(self) -> Mapping[str, str]:
+    def texts_with_fixes(self) -> Mapping[str, str]:
         """The texts with all safe fixes applied, by name; as they are if there are errors."""
         if self.result.program is None:
             return {}
@@ -89,16 +89,18 @@ class Program:
         return {text.name: text.text for text in fixed}
 
     @functools.cached_property
-    def words(self) -> vocabulary.CompletionVocabulary:
+    def completion_words(self) -> vocabulary.CompletionVocabulary:
         """What is worth proposing: of the cluster, and what the policies themselves say."""
-        return self.known.words.merge(vocabulary.collect_from_policies(self.result.parsed))
+        return self.known.words.merge_vocabulary(
+            vocabulary.collect_policy_vocabulary(self.result.parsed)
+        )
 
-    def scan(self, name: str) -> scanner.LexemeScan:
+    def get_scan(self, name: str) -> scanner.LexemeScan:
         """Return the lexemes of a text."""
-        if name not in self._scans:
-            self._scans[name] = scanner.LexemeScan(self.result.texts[name])
-        return self._scans[name]
+        if name not in self._scans_by_name:
+            self._scans_by_name[name] = scanner.LexemeScan(self.result.texts[name])
+        return self._scans_by_name[name]
 
     @functools.cached_property
-    def _scans(self) -> dict[str, scanner.LexemeScan]:
+    def _scans_by_name(self) -> dict[str, scanner.LexemeScan]:
         return {}

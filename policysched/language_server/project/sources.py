@@ -35,71 +35,77 @@ class LoadedClusterData:
     problems: tuple[str, ...] = ()
 
 
-def load(wanted: editor_settings.EditorSettings, root: pathlib.Path) -> LoadedClusterData:
+def load_cluster_data(
+    wanted: editor_settings.EditorSettings, root: pathlib.Path
+) -> LoadedClusterData:
     """Return what the settings name; relative paths count from `root`. It may take a while."""
     problems: list[str] = []
     name, objects = "", None
     words = vocabulary.CompletionVocabulary()
     try:
-        name, objects = _cluster(wanted, root)
+        name, objects = _read_cluster(wanted, root)
         if objects is not None:
-            words = vocabulary.collect_from_cluster(objects)
+            words = vocabulary.collect_cluster_vocabulary(objects)
     except errors.PolicySchedError as error:
         problems.append(str(error))
     if wanted.prometheus:
         try:
-            words = words.merge(_series(wanted.prometheus))
+            words = words.merge_vocabulary(_read_series_names(wanted.prometheus))
         except errors.PolicySchedError as error:
             problems.append(f"{wanted.prometheus}: {error}")
     return LoadedClusterData(name, objects, words, tuple(problems))
 
 
-def stamp(wanted: editor_settings.EditorSettings, root: pathlib.Path) -> tuple[int, int] | None:
+def get_cluster_file_stamp(
+    wanted: editor_settings.EditorSettings, root: pathlib.Path
+) -> tuple[int, int] | None:
     """Return what differs once the cluster file has changed; None if there is none."""
     if not wanted.cluster:
         return None
     try:
-        found = pathlib.Path(_path(wanted.cluster, root)).stat()
+        found = pathlib.Path(_resolve_path(wanted.cluster, root)).stat()
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size
 
 
-def _path(written: str, root: pathlib.Path) -> str:
+def _resolve_path(written: str, root: pathlib.Path) -> str:
     return str(root / pathlib.Path(written).expanduser())
 
 
-def _cluster(
+def _read_cluster(
     wanted: editor_settings.EditorSettings, root: pathlib.Path
 ) -> tuple[str, dump_file.ObjectDump | None]:
     if wanted.cluster:
-        return wanted.cluster, dump_file.read(_path(wanted.cluster, root))
+        return wanted.cluster, dump_file.read_dump(_resolve_path(wanted.cluster, root))
     if wanted.kubeconfig or wanted.context:
         from policysched.inputs import live_cluster  # noqa: PLC0415 - brings HTTP, which files do without
 
-        named = wanted.kubeconfig and _path(wanted.kubeconfig, root)
+        named = wanted.kubeconfig and _resolve_path(wanted.kubeconfig, root)
         chosen = live_cluster.LiveCluster(named, wanted.context)
-        server, found = live_cluster.read(chosen, live_cluster.ListingOptions(kinds=_KINDS))
+        server, found = live_cluster.read_live_cluster(
+            chosen, live_cluster.ListingOptions(kinds=_KINDS)
+        )
         return server, dump_file.ObjectDump(found)
     return "", None
 
 
-def _series(url: str) -> vocabulary.CompletionVocabulary:
+def _read_series_names(url: str) -> vocabulary.CompletionVocabulary:
     from policysched.promapi import (  # noqa: PLC0415 - brings HTTP, most run without
         series_names,
         settings,
     )
 
     source = settings.PrometheusSource(url)
-    problem = settings.problem(source)
+    problem = settings.find_source_problem(source)
     if problem:
         raise errors.InputError("settings: prometheus", problem)
-    found = series_names.read(source)
+    found = series_names.read_series_names(source)
     meanings = {name: text for name, text in found.items() if text}
     return vocabulary.CompletionVocabulary(series=frozenset(found), meanings=meanings)
 
 
-def facts(
+def make_cluster_facts(
     loaded: LoadedClusterData, annotations: frozenset[str], now: datetime.datetime
 ) -> cluster_facts.ClusterFacts | None:
     """Return the cluster as lint compares policies with it.

@@ -32,13 +32,13 @@ class Workspace:
         self.root = root or pathlib.Path.cwd()
         self.options = editor_settings.EditorSettings()
         self.loaded = sources.LoadedClusterData()
-        self.encoding = positions.Encoding.UTF_16
+        self.encoding = positions.PositionEncoding.UTF_16
         self._documents: dict[str, documents.EditorDocument] = {}
         self._folders: dict[pathlib.Path, tuple[source.SourceText, ...]] = {}
         self._settings: dict[pathlib.Path, settings.RuleSettings] = {}
-        self._programs: dict[str, programs.Program] = {}
+        self._programs: dict[str, programs.PolicyProgram] = {}
         self._known: dict[frozenset[str], programs.ProgramEnvironment] = {}
-        self._plugins = registry.create_installed_registry().names()
+        self._plugins = registry.create_installed_registry().list_plugin_names()
 
     # ------------------------------------------------------------------------ documents
 
@@ -47,14 +47,16 @@ class Workspace:
         """All that are open."""
         return tuple(self._documents.values())
 
-    def open(self, name: str, text: str, version: int, uri: str = "") -> documents.EditorDocument:
+    def open_document(
+        self, name: str, text: str, version: int, uri: str = ""
+    ) -> documents.EditorDocument:
         """Take in a document; what is on disk does not count from now on."""
         document = documents.EditorDocument(name, text, version, self.encoding, uri)
         self._documents[name] = document
         self.forget_files()
         return document
 
-    def change(
+    def change_document(
         self, name: str, changes: Sequence[documents.ContentChange], version: int
     ) -> documents.EditorDocument | None:
         """Change a document; None if it is not open."""
@@ -63,13 +65,13 @@ class Workspace:
             document = self._documents[name] = document.apply_changes(changes, version)
         return document
 
-    def close(self, name: str) -> None:
+    def close_document(self, name: str) -> None:
         """Forget a document; what is on disk counts again."""
         self._documents.pop(name, None)
         self._programs.pop(name, None)
         self.forget_files()
 
-    def document(self, name: str) -> documents.EditorDocument | None:
+    def get_document(self, name: str) -> documents.EditorDocument | None:
         """Return a document, from disk if it is not open; None if there is none."""
         if name in self._documents:
             return self._documents[name]
@@ -86,10 +88,10 @@ class Workspace:
 
     # ------------------------------------------------------------------------ programs
 
-    def program(self, document: documents.EditorDocument) -> programs.Program:
+    def get_program(self, document: documents.EditorDocument) -> programs.PolicyProgram:
         """Return the texts that belong together with those of a document, and what they mean."""
-        texts = tuple(sorted(self._texts(document), key=lambda text: text.name))
-        chosen = self._settings_of(document)
+        texts = tuple(sorted(self._list_texts(document), key=lambda text: text.name))
+        chosen = self._get_lint_settings(document)
         kept = next(
             (
                 each
@@ -110,36 +112,36 @@ class Workspace:
 
     def _make_program(
         self, texts: tuple[source.SourceText, ...], chosen: settings.RuleSettings
-    ) -> programs.Program:
-        program = programs.Program(texts, chosen, self._known_for(frozenset()))
+    ) -> programs.PolicyProgram:
+        program = programs.PolicyProgram(texts, chosen, self._get_cluster_facts(frozenset()))
         found = program.result.program
         keys = lint_cluster.list_annotation_keys(found) if found is not None else frozenset()
         if keys and self.loaded.objects is not None:
-            return programs.Program(texts, chosen, self._known_for(keys))
+            return programs.PolicyProgram(texts, chosen, self._get_cluster_facts(keys))
         return program
 
-    def _known_for(self, keys: frozenset[str]) -> programs.ProgramEnvironment:
+    def _get_cluster_facts(self, keys: frozenset[str]) -> programs.ProgramEnvironment:
         now = self.clock.now()
         if keys not in self._known:
             if len(self._known) > 1:
                 self._known.clear()
             try:
-                facts = sources.facts(self.loaded, keys, now)
+                facts = sources.make_cluster_facts(self.loaded, keys, now)
             except errors.InputError:  # told when it was loaded
                 facts = None
             self._known[keys] = programs.ProgramEnvironment(facts, self.loaded.words, self._plugins)
         return dataclasses.replace(self._known[keys], now_seconds=now.timestamp())
 
-    def _settings_of(self, document: documents.EditorDocument) -> settings.RuleSettings:
+    def _get_lint_settings(self, document: documents.EditorDocument) -> settings.RuleSettings:
         folder = pathlib.Path(document.name).absolute().parent
         if folder not in self._settings:
             try:
-                self._settings[folder] = lint_settings.find_settings(folder)[0]
+                self._settings[folder] = lint_settings.find_lint_settings(folder)[0]
             except (errors.InputError, OSError, ValueError):  # `lint` tells what is wrong there
                 self._settings[folder] = settings.RuleSettings()
         return self._settings[folder]
 
-    def _texts(self, document: documents.EditorDocument) -> Iterator[source.SourceText]:
+    def _list_texts(self, document: documents.EditorDocument) -> Iterator[source.SourceText]:
         own = [part.text for part in document.policies]
         yield from own
         if document.is_manifest or not pathlib.PurePath(document.name).is_absolute():
@@ -157,7 +159,7 @@ class Workspace:
         found: list[str] = []
         pending = [own]
         while pending and len(found) < limits.MAX_TEXTS:
-            for key in _imports(pending.pop()):
+            for key in _list_imports(pending.pop()):
                 for name, text in others.items():
                     if text.key == key and name not in found:
                         found.append(name)
@@ -168,7 +170,7 @@ class Workspace:
         """Yield the other policies of the folder, as editors have them if they are open."""
         folder = pathlib.Path(document.name).parent
         if folder not in self._folders:
-            self._folders[folder] = _read(folder)
+            self._folders[folder] = _read_folder_texts(folder)
         opened = {
             name: each.policies[0].text
             for name, each in self._documents.items()
@@ -180,13 +182,13 @@ class Workspace:
                 yield text
 
 
-def _imports(text: source.SourceText) -> list[str]:
-    items = parser.parse(text).file.items
+def _list_imports(text: source.SourceText) -> list[str]:
+    items = parser.parse_policy_text(text).file.items
     return [item.key.text for item in items if isinstance(item, syntax.Import)]
 
 
-def _read(folder: pathlib.Path) -> tuple[source.SourceText, ...]:
+def _read_folder_texts(folder: pathlib.Path) -> tuple[source.SourceText, ...]:
     try:
-        return tuple(policy_sources.read([str(folder)]))
+        return tuple(policy_sources.read_policy_texts([str(folder)]))
     except errors.PolicySchedError:  # no policies yet, or one that is no text
         return ()

@@ -8,7 +8,7 @@ from policysched.lang import source
 from policysched.lang.diagnostics import diagnostics
 
 
-def edits(before: source.SourceText, after: str) -> list[diagnostics.TextEdit]:
+def compute_text_edits(before: source.SourceText, after: str) -> list[diagnostics.TextEdit]:
     """Return edits that do not overlap; an editor keeps its cursor where nothing changes."""
     old = before.text.split("\n")
     new = after.split("\n")
@@ -18,11 +18,13 @@ def edits(before: source.SourceText, after: str) -> list[diagnostics.TextEdit]:
     found = []
     for tag, first, last, new_first, new_last in matcher.get_opcodes():
         if tag != "equal":
-            found.append(_edit(before, (starts[first], starts[last]), new[new_first:new_last]))
+            found.append(
+                _make_line_edit(before, (starts[first], starts[last]), new[new_first:new_last])
+            )
     return found
 
 
-def _edit(
+def _make_line_edit(
     before: source.SourceText, lines: tuple[int, int], new: list[str]
 ) -> diagnostics.TextEdit:
     """Return the edit of some lines; those at the end of the text have no line end to replace."""

@@ -40,7 +40,7 @@ class EditorDocument:
     name: str
     text: str
     version: int = 0
-    encoding: positions.Encoding = positions.Encoding.UTF_16
+    encoding: positions.PositionEncoding = positions.PositionEncoding.UTF_16
     uri: str = ""
 
     @property
@@ -58,8 +58,12 @@ class EditorDocument:
         self,
     ) -> tuple[list[embedded_policies.EmbeddedPolicy], list[manifests.UnmappedConfigMapKey]]:
         if self.is_manifest:
-            return manifests.find(self.name, self.text)
-        return [embedded_policies.EmbeddedPolicy.whole(source.SourceText(self.name, self.text))], []
+            return manifests.find_embedded_policies(self.name, self.text)
+        return [
+            embedded_policies.EmbeddedPolicy.embed_whole_document(
+                source.SourceText(self.name, self.text)
+            )
+        ], []
 
     @property
     def policies(self) -> Sequence[embedded_policies.EmbeddedPolicy]:
@@ -67,7 +71,7 @@ class EditorDocument:
         return self._found[0]
 
     @property
-    def unread(self) -> Sequence[manifests.UnmappedConfigMapKey]:
+    def unread_keys(self) -> Sequence[manifests.UnmappedConfigMapKey]:
         """Keys of a manifest whose policies cannot be mapped."""
         return self._found[1]
 
@@ -79,7 +83,7 @@ class EditorDocument:
                 return part, inside
         return None
 
-    def part_of(self, name: str) -> embedded_policies.EmbeddedPolicy | None:
+    def get_policy(self, name: str) -> embedded_policies.EmbeddedPolicy | None:
         """Return the policy of that name."""
         return next((part for part in self.policies if part.text.name == name), None)
 
@@ -91,7 +95,7 @@ class EditorDocument:
                 text = change.text
                 continue
             index = positions.LineIndex(text, self.encoding)
-            start, end = index.offset(*change.start), index.offset(*change.end)
+            start, end = index.find_offset(*change.start), index.find_offset(*change.end)
             text = text[:start] + change.text + text[max(start, end) :]
         return dataclasses.replace(self, text=text, version=version)
 
@@ -102,7 +106,7 @@ class EditorDocument:
             text = text[: edit.start] + edit.replacement + text[edit.end :]
         return text
 
-    def stretches(
+    def iterate_line_stretches(
         self, part: embedded_policies.EmbeddedPolicy, start: int, end: int
     ) -> Iterator[tuple[int, int, int]]:
         """Yield line, unit and length of a stretch of a policy, line by line of the document."""
@@ -113,6 +117,6 @@ class EditorDocument:
             line_end = line_start + len(part.text.line(number))
             begin, stop = max(start, line_start), min(end, line_end)
             if begin < stop:
-                line, unit = self.index.position(part.map_to_document(begin))
-                _, behind = self.index.position(part.map_to_document(stop))
+                line, unit = self.index.find_position(part.map_to_document(begin))
+                _, behind = self.index.find_position(part.map_to_document(stop))
                 yield line, unit, behind - unit

@@ -48,7 +48,7 @@ class EmbeddedPolicy:
     line_end: str = "\n"
 
     @classmethod
-    def whole(cls, text: source.SourceText) -> EmbeddedPolicy:
+    def embed_whole_document(cls, text: source.SourceText) -> EmbeddedPolicy:
         """Return a text that is a document of its own."""
         return cls(text, (0,), (0,), len(text.text))
 
@@ -59,7 +59,7 @@ class EmbeddedPolicy:
         line, column = self.text.position(offset)
         if line > len(self.starts):
             return self.end
-        return min(self.starts[line - 1] + column - 1, self._line_end(line - 1))
+        return min(self.starts[line - 1] + column - 1, self._get_line_end(line - 1))
 
     def map_to_text(self, offset: int) -> int | None:
         """Return the offset in the text of an offset in the document; None if that is outside."""
@@ -72,7 +72,7 @@ class EmbeddedPolicy:
         start = self.text.line_start(line + 1)
         return start + min(column, len(self.text.line(line + 1)))
 
-    def edit(self, edit: diagnostics.TextEdit) -> DocumentEdit:
+    def convert_edit_to_document(self, edit: diagnostics.TextEdit) -> DocumentEdit:
         """Return an edit of the text as one of the document: new lines get their indentation."""
         start, end, new = edit.span.start, edit.span.end, edit.replacement
         if not self.indent:
@@ -86,20 +86,20 @@ class EmbeddedPolicy:
         first, *others = new.split("\n")
         indented = [first, *(blanks + line if line else line for line in others)]
         if others and not others[-1]:  # the edit ends behind the indentation of the next line
-            indented[-1] = " " * (self.indent - self._missing_indent(end))
-        missing = self._missing_indent(start) if first else 0
+            indented[-1] = " " * (self.indent - self._count_missing_indent(end))
+        missing = self._count_missing_indent(start) if first else 0
         return DocumentEdit(
             self.map_to_document(start),
             self.map_to_document(end),
             " " * missing + self.line_end.join(indented),
         )
 
-    def _missing_indent(self, offset: int) -> int:
+    def _count_missing_indent(self, offset: int) -> int:
         """Return how many blanks a line lacks that is empty in the document."""
         line, _ = self.text.position(offset)
         if line > len(self.starts):
             return 0
         return self.indent - (self.starts[line - 1] - self.begins[line - 1])
 
-    def _line_end(self, line: int) -> int:
+    def _get_line_end(self, line: int) -> int:
         return self.starts[line] + len(self.text.line(line + 1))

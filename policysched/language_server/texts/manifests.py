@@ -40,7 +40,7 @@ class UnmappedConfigMapKey:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Line:
+class _ManifestLine:
     number: int
     begin: int
     text: str
@@ -54,7 +54,7 @@ class _Line:
         return not self.text.strip()
 
 
-def find(
+def find_embedded_policies(
     name: str, text: str
 ) -> tuple[list[embedded_policies.EmbeddedPolicy], list[UnmappedConfigMapKey]]:
     """Return the policies in a manifest, and the keys that hold one in another style.
@@ -66,42 +66,46 @@ def find(
     line_end = "\r\n" if "\r\n" in text else "\n"
     found: list[embedded_policies.EmbeddedPolicy] = []
     unread: list[UnmappedConfigMapKey] = []
-    for document in _documents(_lines(text)):
+    for document in _split_documents(_split_lines(text)):
         if not any(_KIND.fullmatch(line.text.strip()) for line in document):
             continue
-        for index, match, is_aliased in _keys(document):
+        for index, match, is_aliased in _find_policy_keys(document):
             block = _BLOCK.fullmatch(match["rest"])
             begin = document[index].begin
             if block is None or is_aliased:
                 place = begin + match.start("key"), begin + match.end("key")
                 unread.append(UnmappedConfigMapKey(match["key"], *place))
-            elif part := _part(f"{name}/{match['key']}", document, index, match, block["header"]):
+            elif part := _make_embedded_policy(
+                f"{name}/{match['key']}", document, index, match, block["header"]
+            ):
                 found.append(dataclasses.replace(part, line_end=line_end))
     return found, unread
 
 
-def _lines(text: str) -> list[_Line]:
+def _split_lines(text: str) -> list[_ManifestLine]:
     lines = []
     begin = 0
     for number, line in enumerate(text.split("\n"), start=1):
-        lines.append(_Line(number, begin, line.removesuffix("\r")))
+        lines.append(_ManifestLine(number, begin, line.removesuffix("\r")))
         begin += len(line) + 1
     return lines
 
 
-def _documents(lines: Sequence[_Line]) -> Iterator[Sequence[_Line]]:
+def _split_documents(lines: Sequence[_ManifestLine]) -> Iterator[Sequence[_ManifestLine]]:
     marks = [index for index, line in enumerate(lines) if _MARK.fullmatch(line.text)]
     for start, end in zip([-1, *marks], [*marks, len(lines)], strict=True):
         yield lines[start + 1 : end]
 
 
-def _keys(document: Sequence[_Line]) -> Iterator[tuple[int, re.Match[str], bool]]:
+def _find_policy_keys(
+    document: Sequence[_ManifestLine],
+) -> Iterator[tuple[int, re.Match[str], bool]]:
     """Yield the lines of keys of policies, and whether an alias repeats a mapping around them.
 
     Those inside of other blocks are left out.
     """
     inside = -1  # indentation of the key whose block we are in
-    above: list[_Line] = []  # the mappings around a line, outermost first
+    above: list[_ManifestLine] = []  # the mappings around a line, outermost first
     for index, line in enumerate(document):
         if line.is_blank or (inside >= 0 and line.indent > inside):
             continue
@@ -110,24 +114,24 @@ def _keys(document: Sequence[_Line]) -> Iterator[tuple[int, re.Match[str], bool]
             above.pop()
         match = _KEY.fullmatch(line.text)
         if match is not None and above and _DATA.fullmatch(above[-1].text.strip()):
-            yield index, match, any(_is_aliased(each, document) for each in above)
+            yield index, match, any(_is_line_aliased(each, document) for each in above)
         if re.search(r":[ \t]+[|>][+\-1-9]*[ \t]*(?:#.*)?$", line.text):
             inside = line.indent
         above.append(line)
 
 
-def _is_aliased(line: _Line, document: Sequence[_Line]) -> bool:
+def _is_line_aliased(line: _ManifestLine, document: Sequence[_ManifestLine]) -> bool:
     anchor = _ANCHOR.search(line.text.lstrip(" "))
     return anchor is not None and any(f"*{anchor['name']}" in each.text for each in document)
 
 
-def _part(
-    name: str, document: Sequence[_Line], key: int, match: re.Match[str], header: str
+def _make_embedded_policy(
+    name: str, document: Sequence[_ManifestLine], key: int, match: re.Match[str], header: str
 ) -> embedded_policies.EmbeddedPolicy | None:
     """Return the block below a key; None if it is empty."""
     outer = len(match["indent"])
     given = next((int(sign) for sign in header if sign.isdigit()), 0)
-    body = list(_body(document[key + 1 :], outer))
+    body = list(_find_block_body(document[key + 1 :], outer))
     first = next((line for line in body if not line.is_blank), None)
     if first is None:
         return None
@@ -150,7 +154,7 @@ def _part(
     )
 
 
-def _body(lines: Sequence[_Line], outer: int) -> Iterator[_Line]:
+def _find_block_body(lines: Sequence[_ManifestLine], outer: int) -> Iterator[_ManifestLine]:
     for line in lines:
         if not line.is_blank and line.indent <= outer:
             return

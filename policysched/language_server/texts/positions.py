@@ -16,7 +16,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 _BEYOND_16_BITS = "\uffff"
 
 
-class Encoding(enum.StrEnum):
+class PositionEncoding(enum.StrEnum):
     """How characters of a line are counted; the names are the protocol's."""
 
     UTF_8 = "utf-8"
@@ -24,10 +24,10 @@ class Encoding(enum.StrEnum):
     UTF_32 = "utf-32"
 
 
-_UNITS: Mapping[Encoding, Callable[[str], int]] = {
-    Encoding.UTF_8: lambda char: len(char.encode("utf-8", "surrogatepass")),
-    Encoding.UTF_16: lambda char: 2 if char > _BEYOND_16_BITS else 1,
-    Encoding.UTF_32: lambda _: 1,
+_UNITS: Mapping[PositionEncoding, Callable[[str], int]] = {
+    PositionEncoding.UTF_8: lambda char: len(char.encode("utf-8", "surrogatepass")),
+    PositionEncoding.UTF_16: lambda char: 2 if char > _BEYOND_16_BITS else 1,
+    PositionEncoding.UTF_32: lambda _: 1,
 }
 """Encoding -> how many code units a character takes."""
 
@@ -40,7 +40,7 @@ class LineIndex:
         encoding: in which units of a line are counted.
     """
 
-    def __init__(self, text: str, encoding: Encoding = Encoding.UTF_16) -> None:
+    def __init__(self, text: str, encoding: PositionEncoding = PositionEncoding.UTF_16) -> None:
         self.text = text
         self.encoding = encoding
         ends = [(match.start(), match.end()) for match in _LINE_END.finditer(text)]
@@ -52,31 +52,31 @@ class LineIndex:
         """Number of lines, the one behind a final line end included."""
         return len(self._starts)
 
-    def bounds(self, line: int) -> tuple[int, int]:
+    def get_line_bounds(self, line: int) -> tuple[int, int]:
         """Return the offsets at which a 0-based line begins and, without its line end, ends."""
         return self._starts[line], self._ends[line]
 
-    def position(self, offset: int) -> tuple[int, int]:
+    def find_position(self, offset: int) -> tuple[int, int]:
         """Return the 0-based line and unit of an offset; one inside of a line end is the line's."""
         line = bisect.bisect_right(self._starts, offset) - 1
-        start, end = self.bounds(line)
-        return line, self._units(self.text[start : min(offset, end)])
+        start, end = self.get_line_bounds(line)
+        return line, self._count_units(self.text[start : min(offset, end)])
 
-    def offset(self, line: int, unit: int) -> int:
+    def find_offset(self, line: int, unit: int) -> int:
         """Return the offset of a place; one beyond the end of a line, or of the text, is the end.
 
         A place inside of a character is the beginning of that character.
         """
         if line >= self.line_count:
             return len(self.text)
-        start, end = self.bounds(max(line, 0))
+        start, end = self.get_line_bounds(max(line, 0))
         content = self.text[start:end]
-        if content.isascii() or self.encoding is Encoding.UTF_32:
+        if content.isascii() or self.encoding is PositionEncoding.UTF_32:
             return min(start + max(unit, 0), end)
         units = itertools.accumulate(map(_UNITS[self.encoding], content))
         return start + sum(1 for _ in itertools.takewhile(lambda each: each <= unit, units))
 
-    def _units(self, content: str) -> int:
-        if content.isascii() or self.encoding is Encoding.UTF_32:
+    def _count_units(self, content: str) -> int:
+        if content.isascii() or self.encoding is PositionEncoding.UTF_32:
             return len(content)
         return sum(map(_UNITS[self.encoding], content))

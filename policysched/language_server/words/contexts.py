@@ -56,7 +56,7 @@ class CursorContext:
     statements: frozenset[str] = frozenset()
     is_at_start: bool = False
 
-    def word(self, back: int = 1) -> str:
+    def get_word(self, back: int = 1) -> str:
         """Return the text of the lexeme so many places before the word, "" beyond the first."""
         return self.before[-back].text if len(self.before) >= back else ""
 
@@ -88,9 +88,9 @@ class CursorContext:
         """What the selector around the cursor is about; None outside of selectors."""
         if self.item == "let" and any(each.text == "{" for each in self.before):
             return "any"
-        return self._tested()
+        return self._find_tested_object()
 
-    def _tested(self) -> Domain | None:
+    def _find_tested_object(self) -> Domain | None:
         domain: Domain | None = None
         around: list[Domain | None] = []
         previous = ""
@@ -113,10 +113,10 @@ class CursorContext:
 
 def find_context(scan: scanner.LexemeScan, offset: int) -> CursorContext:
     """Return what surrounds an offset of a text."""
-    inside = _inside(scan, offset)
+    inside = _find_open_parentheses(scan, offset)
     text = scan.source.text
     start, end = _find_word_start(_WORD, text, offset), _find_word_end(_WORD, text, offset)
-    chunk = _chunk(scan, start)
+    chunk = _find_chunk(scan, start)
     if inside:
         start = _find_word_start(_NAME, text, offset)
         if inside == "query" and text[start - 1 : start] == "$":
@@ -124,35 +124,41 @@ def find_context(scan: scanner.LexemeScan, offset: int) -> CursorContext:
         return CursorContext(
             start, offset, chunk.word if chunk else "", (), False, inside, frozenset()
         )
-    if chunk is None or _is_behind(chunk, start):
-        accepts = lark_frontend.accepts(text, start, start)
+    if chunk is None or _is_behind_block(chunk, start):
+        accepts = lark_frontend.list_accepted_terminals(text, start, start)
         is_at_start = scan.find_lexeme_before(start) is None
-        first = _is_first(text, start)
+        first = _is_first_on_line(text, start)
         return CursorContext(start, end, "", (), first, "", accepts, is_at_start=is_at_start)
-    statement = _statement_start(scan, chunk, start)
-    readable = _alone(text, chunk, statement)
-    accepts = lark_frontend.accepts(readable, chunk.start, start)
+    statement = _find_statement_start(scan, chunk, start)
+    readable = _blank_earlier_statements(text, chunk, statement)
+    accepts = lark_frontend.list_accepted_terminals(readable, chunk.start, start)
     if "WORD" not in accepts or "NAME" in accepts:
-        start, end, accepts = _shortened(readable, chunk.start, offset, (start, end, accepts))
+        start, end, accepts = _shorten_to_expression_word(
+            readable, chunk.start, offset, (start, end, accepts)
+        )
     return CursorContext(
         start,
         end,
         chunk.word,
         tuple(scan.list_lexemes_between(statement, start)),
-        _is_first(text, start),
+        _is_first_on_line(text, start),
         "",
         accepts,
-        _others(scan, chunk, start),
+        _list_other_statements(scan, chunk, start),
     )
 
 
-def _others(scan: scanner.LexemeScan, chunk: scanner.ItemText, offset: int) -> frozenset[str]:
+def _list_other_statements(
+    scan: scanner.LexemeScan, chunk: scanner.ItemText, offset: int
+) -> frozenset[str]:
     """Return the keywords of the statements of an item but that at an offset."""
-    found = (scan.find_lexeme_at(start) for start in scan.statements(chunk) if start != offset)
+    found = (
+        scan.find_lexeme_at(start) for start in scan.find_statement_starts(chunk) if start != offset
+    )
     return frozenset(each.text for each in found if each is not None)
 
 
-def _is_first(text: str, offset: int) -> bool:
+def _is_first_on_line(text: str, offset: int) -> bool:
     """Return whether only blanks precede an offset on its line."""
     return not text[text.rfind("\n", 0, offset) + 1 : offset].strip()
 
@@ -170,20 +176,20 @@ def _find_word_end(pattern: re.Pattern[str], text: str, offset: int) -> int:
     return found.end() if found else offset
 
 
-def _shortened(
+def _shorten_to_expression_word(
     text: str, begin: int, offset: int, found: tuple[int, int, frozenset[str]]
 ) -> tuple[int, int, frozenset[str]]:
     """Take the word as one of an expression, where `-`, `.` and `/` are signs."""
     start = _find_word_start(_NAME, text, offset)
     if start == found[0]:
         return found
-    accepts = lark_frontend.accepts(text, begin, start)
+    accepts = lark_frontend.list_accepted_terminals(text, begin, start)
     if "NAME" not in accepts:
         return found
     return start, _find_word_end(_NAME, text, offset), accepts
 
 
-def _inside(scan: scanner.LexemeScan, offset: int) -> str:
+def _find_open_parentheses(scan: scanner.LexemeScan, offset: int) -> str:
     for comment in scan.comments:
         if comment.start < offset <= comment.end:
             return "comment"
@@ -199,24 +205,24 @@ def _inside(scan: scanner.LexemeScan, offset: int) -> str:
     return "string" if is_in_string or is_open else ""
 
 
-def _chunk(scan: scanner.LexemeScan, offset: int) -> scanner.ItemText | None:
-    found = [chunk for chunk in scan.chunks() if chunk.start < offset]
+def _find_chunk(scan: scanner.LexemeScan, offset: int) -> scanner.ItemText | None:
+    found = [chunk for chunk in scan.split_into_items() if chunk.start < offset]
     return found[-1] if found else None
 
 
-def _is_behind(chunk: scanner.ItemText, offset: int) -> bool:
+def _is_behind_block(chunk: scanner.ItemText, offset: int) -> bool:
     """Return whether the block of an item is closed before an offset."""
     return chunk.word in _BLOCKS and 0 <= chunk.body_end < offset
 
 
-def _statement_start(scan: scanner.LexemeScan, chunk: scanner.ItemText, offset: int) -> int:
-    starts = [start for start in scan.statements(chunk) if start < offset]
+def _find_statement_start(scan: scanner.LexemeScan, chunk: scanner.ItemText, offset: int) -> int:
+    starts = [start for start in scan.find_statement_starts(chunk) if start < offset]
     if chunk.word in _BLOCKS:
         return starts[-1] if starts else max(chunk.body_start, chunk.start)
     return chunk.start
 
 
-def _alone(text: str, chunk: scanner.ItemText, statement: int) -> str:
+def _blank_earlier_statements(text: str, chunk: scanner.ItemText, statement: int) -> str:
     """Return the text with the statements before this one blanked: it does not depend on them."""
     if chunk.word not in _BLOCKS or not 0 <= chunk.body_start <= statement:
         return text

@@ -79,33 +79,38 @@ class NameIndex:
         found = [each for each in self.occurrences if each.symbol == symbol]
         return sorted(found, key=lambda each: not each.is_definition)
 
-    def definition(self, symbol: NamedSymbol) -> NameOccurrence | None:
+    def find_definition(self, symbol: NamedSymbol) -> NameOccurrence | None:
         """Return where something gets its name."""
         return next((each for each in self.find_occurrences(symbol) if each.is_definition), None)
 
-    def defined(self, *kinds: Kind) -> list[NameOccurrence]:
+    def list_definitions(self, *kinds: Kind) -> list[NameOccurrence]:
         """Return the definitions of some kinds, in the order of the texts."""
         return [
             each for each in self.occurrences if each.is_definition and each.symbol.kind in kinds
         ]
 
 
-def index(parsed: Sequence[parser.ParseResult]) -> NameIndex:
+def build_name_index(parsed: Sequence[parser.ParseResult]) -> NameIndex:
     """Return where names are written in texts that belong together."""
-    definitions = [each for result in parsed for each in _definitions(result)]
+    definitions = [each for result in parsed for each in _iterate_definitions(result)]
     kinds: dict[str, Kind] = {}
     for each in definitions:
         if each.symbol.kind in _NAMES:
             kinds.setdefault(each.symbol.name, each.symbol.kind)
-    uses = (each for result in parsed for item in result.file.items for each in _uses(item, kinds))
+    uses = (
+        each
+        for result in parsed
+        for item in result.file.items
+        for each in _iterate_uses(item, kinds)
+    )
     ordered = {(each.span.file, each.span.start): each for each in (*uses, *definitions)}
     return NameIndex(tuple(ordered.values()))
 
 
-def problem_of(symbol: NamedSymbol, new: str) -> str:
+def find_name_problem(symbol: NamedSymbol, new: str) -> str:
     """Return why a name is invalid, "" if it is valid."""
     if symbol.kind in ("policy", "rule"):
-        problem = kubernetes_names.dns_label(new)
+        problem = kubernetes_names.find_dns_label_problem(new)
         return f"`{new}` {problem}" if problem else ""
     if not new.isascii() or not new.isidentifier():
         return f"`{new}` is no name: letters, digits and underscores, no digit first"
@@ -114,34 +119,34 @@ def problem_of(symbol: NamedSymbol, new: str) -> str:
     return ""
 
 
-def _definitions(result: parser.ParseResult) -> Iterator[NameOccurrence]:
+def _iterate_definitions(result: parser.ParseResult) -> Iterator[NameOccurrence]:
     for item in result.file.items:
         match item:
             case syntax.Policy(name=name, statements=statements):
-                yield _occurrence(NamedSymbol("policy", name.text), name, item)
+                yield _make_occurrence(NamedSymbol("policy", name.text), name, item)
                 for statement in statements:
-                    yield from _rule(name.text, statement)
+                    yield from _make_rule_symbol(name.text, statement)
             case syntax.Profile(name=name):
-                yield _occurrence(NamedSymbol("profile", name.text), name, item)
+                yield _make_occurrence(NamedSymbol("profile", name.text), name, item)
             case syntax.Param(name=name):
-                yield _occurrence(NamedSymbol("param", name.text), name, item)
+                yield _make_occurrence(NamedSymbol("param", name.text), name, item)
             case syntax.Metric(name=name):
-                yield _occurrence(NamedSymbol("metric", name.text), name, item)
+                yield _make_occurrence(NamedSymbol("metric", name.text), name, item)
             case syntax.LetExpr(name=name) | syntax.LetSelector(name=name):
-                yield _occurrence(NamedSymbol("let", name.text), name, item)
+                yield _make_occurrence(NamedSymbol("let", name.text), name, item)
             case _:
                 pass
 
 
-def _rule(policy: str, statement: syntax.Statement) -> Iterator[NameOccurrence]:
+def _make_rule_symbol(policy: str, statement: syntax.Statement) -> Iterator[NameOccurrence]:
     for clause in getattr(statement, "clauses", ()):
         if isinstance(clause, syntax_clause.WordClause) and clause.keyword == "as":
-            yield _occurrence(
+            yield _make_occurrence(
                 NamedSymbol("rule", f"{policy}/{clause.word.text}"), clause.word, statement
             )
 
 
-def _occurrence(
+def _make_occurrence(
     symbol: NamedSymbol, name: syntax_expr.Value, node: syntax_expr.SyntaxNode | None = None
 ) -> NameOccurrence:
     span = name.span
@@ -152,20 +157,20 @@ def _occurrence(
     return NameOccurrence(symbol, span, node)
 
 
-def _uses(item: syntax.Item, kinds: dict[str, Kind]) -> Iterator[NameOccurrence]:
-    for node in _walk(item):
+def _iterate_uses(item: syntax.Item, kinds: dict[str, Kind]) -> Iterator[NameOccurrence]:
+    for node in _walk_nameable_nodes(item):
         yield from _find_policy_names(item, node)
         match node:
             case syntax.Import(key=key):
-                yield _occurrence(NamedSymbol("text", key.text), key)
+                yield _make_occurrence(NamedSymbol("text", key.text), key)
             case syntax.ProfileParam(name=name):
-                yield _occurrence(NamedSymbol("param", name.text), name)
+                yield _make_occurrence(NamedSymbol("param", name.text), name)
             case syntax.PromQL():
                 yield from _find_query_params(node)
             case _:
-                for name in _names_in(node):
+                for name in _iterate_names_in_node(node):
                     if name.text in kinds:
-                        yield _occurrence(NamedSymbol(kinds[name.text], name.text), name)
+                        yield _make_occurrence(NamedSymbol(kinds[name.text], name.text), name)
 
 
 def _find_policy_names(item: syntax.Item, node: syntax_expr.SyntaxNode) -> Iterator[NameOccurrence]:
@@ -173,18 +178,18 @@ def _find_policy_names(item: syntax.Item, node: syntax_expr.SyntaxNode) -> Itera
     match node:
         case syntax.ProfilePolicies(names=policies):
             for name in policies:
-                yield _occurrence(NamedSymbol("policy", name.text), name)
+                yield _make_occurrence(NamedSymbol("policy", name.text), name)
         case syntax.Disable(policy=policy, rule=rule):
-            yield _occurrence(NamedSymbol("policy", policy.text), policy)
+            yield _make_occurrence(NamedSymbol("policy", policy.text), policy)
             if rule.text:
-                yield _occurrence(NamedSymbol("rule", f"{policy.text}/{rule.text}"), rule)
+                yield _make_occurrence(NamedSymbol("rule", f"{policy.text}/{rule.text}"), rule)
         case syntax.Replicas(rule=syntax_expr.Value() as rule) if isinstance(item, syntax.Policy):
-            yield _occurrence(NamedSymbol("rule", f"{item.name.text}/{rule.text}"), rule)
+            yield _make_occurrence(NamedSymbol("rule", f"{item.name.text}/{rule.text}"), rule)
         case _:
             pass
 
 
-def _names_in(node: syntax_expr.SyntaxNode) -> Iterator[syntax_expr.Value]:
+def _iterate_names_in_node(node: syntax_expr.SyntaxNode) -> Iterator[syntax_expr.Value]:
     """Yield the names of lets, params and metrics that a node has of its own."""
     match node:
         case syntax_expr.Ref(name=name) | syntax_expr.SelectorRef(name=name):
@@ -218,7 +223,7 @@ def _find_query_params(query: syntax.PromQL) -> Iterator[NameOccurrence]:
         yield NameOccurrence(NamedSymbol("param", name), span)
 
 
-def _walk(root: syntax_expr.SyntaxNode) -> Iterator[syntax_expr.SyntaxNode]:
+def _walk_nameable_nodes(root: syntax_expr.SyntaxNode) -> Iterator[syntax_expr.SyntaxNode]:
     """Yield every node that can name something: no resources and labels as arguments."""
     pending: list[object] = [root]
     while pending:
@@ -227,10 +232,10 @@ def _walk(root: syntax_expr.SyntaxNode) -> Iterator[syntax_expr.SyntaxNode]:
             pending += node
         elif isinstance(node, syntax_expr.SyntaxNode):
             yield node
-            pending += _children(node)
+            pending += _iterate_child_nodes(node)
 
 
-def _children(node: syntax_expr.SyntaxNode) -> list[object]:
+def _iterate_child_nodes(node: syntax_expr.SyntaxNode) -> list[object]:
     if isinstance(node, syntax_expr.Call):
         is_of_resource = node.function.text in _OF_RESOURCES
         is_strategy = node.function.text in vocabulary.STRATEGIES

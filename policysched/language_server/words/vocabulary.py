@@ -54,12 +54,12 @@ class CompletionVocabulary:
         """Return the labels of nodes, pods, namespaces or member clusters."""
         return self.labels.get(domain, {})
 
-    def merge(self, other: CompletionVocabulary) -> CompletionVocabulary:
+    def merge_vocabulary(self, other: CompletionVocabulary) -> CompletionVocabulary:
         """Return the words of both."""
         domains = {*self.labels, *other.labels}
         return CompletionVocabulary(
             {
-                domain: _joined(self.get_labels(domain), other.get_labels(domain))
+                domain: _join_words(self.get_labels(domain), other.get_labels(domain))
                 for domain in domains
             },
             self.namespaces | other.namespaces,
@@ -70,11 +70,11 @@ class CompletionVocabulary:
         )
 
 
-def _joined(one: Labels, other: Labels) -> Labels:
+def _join_words(one: Labels, other: Labels) -> Labels:
     return {key: one.get(key, frozenset()) | other.get(key, frozenset()) for key in {*one, *other}}
 
 
-def collect_from_cluster(dump: dump_file.ObjectDump) -> CompletionVocabulary:
+def collect_cluster_vocabulary(dump: dump_file.ObjectDump) -> CompletionVocabulary:
     """Return the words of a cluster, and of a Karmada control plane.
 
     Resources that are propagated stand with pods: what is said of them is said in the same places.
@@ -89,13 +89,15 @@ def collect_from_cluster(dump: dump_file.ObjectDump) -> CompletionVocabulary:
         resources |= set(summary.allocatable) if summary else set()
     return CompletionVocabulary(
         {
-            "node": _labels(node.metadata.labels for node in found.nodes),
-            "pod": _labels(
+            "node": _count_label_values(node.metadata.labels for node in found.nodes),
+            "pod": _count_label_values(
                 each.labels
                 for each in (*(p.metadata for p in found.pods), *(b.metadata for b in bindings))
             ),
-            "namespace": _labels(each.metadata.labels for each in found.namespaces),
-            "cluster": _labels(_collect_member_labels(cluster) for cluster in plane.clusters),
+            "namespace": _count_label_values(each.metadata.labels for each in found.namespaces),
+            "cluster": _count_label_values(
+                _collect_member_labels(cluster) for cluster in plane.clusters
+            ),
         },
         namespaces=frozenset(
             {each.metadata.name for each in found.namespaces}
@@ -115,7 +117,7 @@ def _collect_member_labels(cluster: objects.Cluster) -> Mapping[str, str]:
     return {**cluster.metadata.labels, **{key: value for key, value in fields.items() if value}}
 
 
-def _labels(all_labels: Iterable[Mapping[str, str]]) -> Labels:
+def _count_label_values(all_labels: Iterable[Mapping[str, str]]) -> Labels:
     found: dict[str, set[str]] = {}
     for labels in all_labels:
         for key, value in labels.items():
@@ -128,7 +130,7 @@ def _labels(all_labels: Iterable[Mapping[str, str]]) -> Labels:
 # ---------------------------------------------------------------------------- of policies
 
 
-def collect_from_policies(parsed: Iterable[parser.ParseResult]) -> CompletionVocabulary:
+def collect_policy_vocabulary(parsed: Iterable[parser.ParseResult]) -> CompletionVocabulary:
     """Return the words that policies say: what stands in one rule is often meant in the next."""
     domains: tuple[Domain, ...] = ("node", "pod", "namespace", "cluster")
     labels: dict[Domain, dict[str, set[str]]] = {domain: {} for domain in domains}
@@ -140,7 +142,7 @@ def collect_from_policies(parsed: Iterable[parser.ParseResult]) -> CompletionVoc
                 series |= set(query_tokens.find_series_names(item.query.text))
             if isinstance(item, syntax.Policy):
                 for statement in item.statements:
-                    for domain, requirement in _requirements(statement):
+                    for domain, requirement in _iterate_requirements(statement):
                         values = labels[domain].setdefault(requirement.subject.name.text, set())
                         values |= {value.text for value in requirement.values}
                     if isinstance(statement, syntax.Scope) and statement.namespaces is not None:
@@ -155,7 +157,7 @@ def collect_from_policies(parsed: Iterable[parser.ParseResult]) -> CompletionVoc
     )
 
 
-def _requirements(
+def _iterate_requirements(
     statement: syntax.Statement,
 ) -> Iterator[tuple[Domain, syntax_expr.Requirement]]:
     match statement:

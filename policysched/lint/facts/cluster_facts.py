@@ -66,32 +66,34 @@ class ClusterFacts:
         """Return the nodes that match all the selectors."""
         mask = self.snapshot.is_alive
         for selector in selectors:
-            mask = mask & self._mask(selector)
+            mask = mask & self._find_selector_mask(selector)
         found = itertools.compress(self._row_nodes, mask)
         return tuple(node for node in found if node is not None)
 
-    def _mask(self, selector: checked_selector.Selector) -> columns.BoolArray:
-        known = self._masks.get(selector)
+    def _find_selector_mask(self, selector: checked_selector.Selector) -> columns.BoolArray:
+        known = self._cached_masks.get(selector)
         if known is None:
             rows = self.snapshot.view_all_rows()
-            known = self._masks[selector] = node_masks.lower(selector).mask(rows)
+            known = self._cached_masks[selector] = node_masks.lower(selector).mask(rows)
         return known
 
     @functools.cached_property
-    def _masks(self) -> dict[checked_selector.Selector, columns.BoolArray]:
+    def _cached_masks(self) -> dict[checked_selector.Selector, columns.BoolArray]:
         return {}
 
     @functools.cached_property
     def _row_nodes(self) -> list[objects.Node | None]:
         return self.snapshot.view_all_rows().objects()
 
-    def pods_of(self, policy: checked.CheckedPolicy) -> list[objects.Pod]:
+    def list_pods_of_policy(self, policy: checked.CheckedPolicy) -> list[objects.Pod]:
         """Return the pods that a policy is about."""
         return [
-            pod for shape in self.shapes_of(policy) for pod in self.scheduled_pods_by_shape[shape]
+            pod
+            for shape in self.list_shapes_of_policy(policy)
+            for pod in self.scheduled_pods_by_shape[shape]
         ]
 
-    def shapes_of(self, policy: checked.CheckedPolicy) -> list[pod_shape.PodShape]:
+    def list_shapes_of_policy(self, policy: checked.CheckedPolicy) -> list[pod_shape.PodShape]:
         """Return the shapes of the pods that a policy is about; equal pods share one."""
         known = self._shapes_by_scope.get(policy.scope)
         if known is None:

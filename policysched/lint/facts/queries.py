@@ -37,9 +37,9 @@ class MetricQuery:
     @property
     def span(self) -> source.Span:
         """The place of the whole query."""
-        return self.query.span(self.tokens[0].start, self.tokens[-1].end, self.text)
+        return self.query.locate_query_range(self.tokens[0].start, self.tokens[-1].end, self.text)
 
-    def span_of(self, part: promql_parser.Expr) -> source.Span:
+    def locate_query_part(self, part: promql_parser.Expr) -> source.Span:
         """Return the place of a call, an aggregation or a selector; where unsure, of the query."""
         named = query_tree.get_part_name(part)
         if named is None:
@@ -50,7 +50,7 @@ class MetricQuery:
         if len(parts) != len(words):
             return self.span
         index = next(index for index, each in enumerate(parts) if each is part)
-        return self.query.span(words[index].start, words[index].end, self.text)
+        return self.query.locate_query_range(words[index].start, words[index].end, self.text)
 
 
 def parse_metric_queries(
@@ -65,13 +65,13 @@ def parse_metric_queries(
         for item in result.file.items:
             if isinstance(item, syntax.Metric) and item.name.text in by_name:
                 unheard = findings.DiagnosticCollector(texts, frozenset())
-                query = promql_params.substitute(item.query, params, params, unheard)
-                found = _parse(by_name[item.name.text], query, result.text)
+                query = promql_params.substitute_params(item.query, params, params, unheard)
+                found = _parse_metric_query(by_name[item.name.text], query, result.text)
                 if found is not None:
                     yield found
 
 
-def _parse(
+def _parse_metric_query(
     metric: checked.CheckedMetric, query: promql_params.SubstitutedQuery, text: source.SourceText
 ) -> MetricQuery | None:
     try:

@@ -8,4 +8,6 @@ from policysched.lint import linter
 
 def render(report: linter.LintResult) -> str:
     """Return all findings, a blank line between any two."""
-    return "\n\n".join(rendering.render(finding, report.texts) for finding in report.findings)
+    return "\n\n".join(
+        rendering.render_diagnostic(finding, report.texts) for finding in report.findings
+    )

@@ -18,27 +18,31 @@ _COMMANDS = {
 
 def render(report: linter.LintResult) -> str:
     """Return one command for each finding."""
-    return "\n".join(_command(finding, report) for finding in report.findings)
+    return "\n".join(_render_command(finding, report) for finding in report.findings)
 
 
-def _command(finding: diagnostics.Diagnostic, report: linter.LintResult) -> str:
+def _render_command(finding: diagnostics.Diagnostic, report: linter.LintResult) -> str:
     place = places.locate_span(finding.span, report.texts)
     properties = {
-        "file": places.relative(place.file),
+        "file": places.make_relative_path(place.file),
         "line": place.line,
         "endLine": place.end_line,
         "title": f"policysched {finding.code}",
     }
     if place.line == place.end_line:  # columns of several lines are refused
         properties |= {"col": place.column, "endColumn": place.end_column}
-    shown = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
+    shown = ",".join(
+        f"{name}={_escape_command_property(str(value))}" for name, value in properties.items()
+    )
     advice = f"; {finding.help}" if finding.help else ""
-    return f"::{_COMMANDS[finding.severity]} {shown}::{_data(finding.message + advice)}"
+    return (
+        f"::{_COMMANDS[finding.severity]} {shown}::{_escape_command_data(finding.message + advice)}"
+    )
 
 
-def _data(text: str) -> str:
+def _escape_command_data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+def _escape_command_property(text: str) -> str:
+    return _escape_command_data(text).replace(":", "%3A").replace(",", "%2C")

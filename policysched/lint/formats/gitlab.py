@@ -17,14 +17,14 @@ _SEVERITIES = {
 
 def as_json(report: linter.LintResult) -> list[dict[str, Any]]:
     """Return one issue for each finding."""
-    prints = places.fingerprints(report.findings, report.texts)
+    prints = places.compute_fingerprints(report.findings, report.texts)
     return [
-        _issue(finding, print_, places.locate_span(finding.span, report.texts))
+        _make_issue(finding, print_, places.locate_span(finding.span, report.texts))
         for finding, print_ in zip(report.findings, prints, strict=True)
     ]
 
 
-def _issue(
+def _make_issue(
     finding: diagnostics.Diagnostic, print_: str, place: places.FileRegion
 ) -> dict[str, Any]:
     return {
@@ -33,7 +33,7 @@ def _issue(
         "fingerprint": print_,
         "severity": _SEVERITIES[finding.severity],
         "location": {
-            "path": places.relative(place.file),
+            "path": places.make_relative_path(place.file),
             "positions": {
                 "begin": {"line": place.line, "column": place.column},
                 "end": {"line": place.end_line, "column": place.end_column},

@@ -13,16 +13,16 @@ def as_json(report: linter.LintResult) -> dict[str, Any]:
     """Return the findings; places are those in the files that are edited."""
     severities = [finding.severity for finding in report.findings]
     return {
-        "files": sorted({place.file for place in _places(report)}),
+        "files": sorted({place.file for place in _locate_findings(report)}),
         "errors": severities.count(diagnostics.Severity.ERROR),
         "warnings": severities.count(diagnostics.Severity.WARNING),
         "infos": severities.count(diagnostics.Severity.INFO),
         "silenced": report.silenced,
-        "findings": [_finding(finding, report) for finding in report.findings],
+        "findings": [_make_json_finding(finding, report) for finding in report.findings],
     }
 
 
-def _places(report: linter.LintResult) -> list[places.FileRegion]:
+def _locate_findings(report: linter.LintResult) -> list[places.FileRegion]:
     return [
         places.locate_span(text.span(0, 0), report.texts)
         for text in report.texts.values()
@@ -30,33 +30,41 @@ def _places(report: linter.LintResult) -> list[places.FileRegion]:
     ]
 
 
-def _finding(finding: diagnostics.Diagnostic, report: linter.LintResult) -> dict[str, Any]:
-    edits = places.edits(finding.fix, report.texts)
+def _make_json_finding(
+    finding: diagnostics.Diagnostic, report: linter.LintResult
+) -> dict[str, Any]:
+    edits = places.locate_fix_edits(finding.fix, report.texts)
     return {
         "code": finding.code,
         "severity": finding.severity.value,
         "message": finding.message,
-        "place": _place(places.locate_span(finding.span, report.texts)),
+        "place": _make_json_place(places.locate_span(finding.span, report.texts)),
         "secondary": [
-            {"place": _place(places.locate_span(label.span, report.texts)), "text": label.text}
+            {
+                "place": _make_json_place(places.locate_span(label.span, report.texts)),
+                "text": label.text,
+            }
             for label in finding.secondary
         ],
         "notes": list(finding.notes),
         "help": finding.help,
-        "fix": None if finding.fix is None or not edits else _fix(finding.fix, edits),
+        "fix": None if finding.fix is None or not edits else _make_json_fix(finding.fix, edits),
     }
 
 
-def _fix(fix: diagnostics.Fix, edits: list[tuple[places.FileRegion, str]]) -> dict[str, Any]:
+def _make_json_fix(
+    fix: diagnostics.Fix, edits: list[tuple[places.FileRegion, str]]
+) -> dict[str, Any]:
     return {
         "safe": fix.safe,
         "edits": [
-            {"place": _place(place), "replacement": replacement} for place, replacement in edits
+            {"place": _make_json_place(place), "replacement": replacement}
+            for place, replacement in edits
         ],
     }
 
 
-def _place(place: places.FileRegion) -> dict[str, Any]:
+def _make_json_place(place: places.FileRegion) -> dict[str, Any]:
     return {
         "file": place.file,
         "line": place.line,

@@ -19,34 +19,36 @@ def render(report: linter.LintResult) -> str:
     }
     for finding in report.findings:
         place = places.locate_span(finding.span, report.texts)
-        by_file.setdefault(place.file, []).append(_case(finding, place))
-    suites = [_suite(file, cases) for file, cases in by_file.items()]
+        by_file.setdefault(place.file, []).append(_render_case(finding, place))
+    suites = [_render_suite(file, cases) for file, cases in by_file.items()]
     return "\n".join(
         ['<?xml version="1.0" encoding="UTF-8"?>', "<testsuites>", *suites, "</testsuites>"]
     )
 
 
-def _suite(file: str, cases: list[str]) -> str:
-    passed = [f"<testcase name={_quoted('policysched lint')} classname={_quoted(file)}/>"]
+def _render_suite(file: str, cases: list[str]) -> str:
+    name = _quote_attribute("policysched lint")
+    passed = [f"<testcase name={name} classname={_quote_attribute(file)}/>"]
     opening = (
-        f"<testsuite name={_quoted(file)} "
+        f"<testsuite name={_quote_attribute(file)} "
         f'tests="{max(len(cases), 1)}" failures="{len(cases)}" errors="0">'
     )
     return "\n".join([opening, *(cases or passed), "</testsuite>"])
 
 
-def _case(finding: diagnostics.Diagnostic, place: places.FileRegion) -> str:
+def _render_case(finding: diagnostics.Diagnostic, place: places.FileRegion) -> str:
     name = f"{finding.code} {place.line}:{place.column}"
     lines = [finding.message, *finding.notes, finding.help]
     text = saxutils.escape(
-        control_characters.replace_for_xml("\n".join(line for line in lines if line))
+        control_characters.replace_non_xml_characters("\n".join(line for line in lines if line))
     )
     return (
-        f"<testcase name={_quoted(name)} classname={_quoted(place.file)}>"
-        f"<failure type={_quoted(str(finding.severity))} message={_quoted(finding.message)}>"
+        f"<testcase name={_quote_attribute(name)} classname={_quote_attribute(place.file)}>"
+        f"<failure type={_quote_attribute(str(finding.severity))} "
+        f"message={_quote_attribute(finding.message)}>"
         f"{text}</failure></testcase>"
     )
 
 
-def _quoted(text: str) -> str:
-    return saxutils.quoteattr(control_characters.replace_for_xml(text))
+def _quote_attribute(text: str) -> str:
+    return saxutils.quoteattr(control_characters.replace_non_xml_characters(text))

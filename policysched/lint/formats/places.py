@@ -32,14 +32,14 @@ def locate_span(span: source.Span, texts: Mapping[str, source.SourceText]) -> Fi
     return FileRegion(file, line, column, end_line, end_column)
 
 
-def relative(file: str) -> str:
+def make_relative_path(file: str) -> str:
     """Return a path as continuous integration names it: from the current folder, if it is below."""
     path = os.path.relpath(file)
     is_below = path != os.pardir and not path.startswith(os.pardir + os.sep)
     return path.replace(os.sep, "/") if is_below else file
 
 
-def edits(
+def locate_fix_edits(
     fix: diagnostics.Fix | None, texts: Mapping[str, source.SourceText]
 ) -> list[tuple[FileRegion, str]]:
     """Return the edits of a fix as edits of files; none if one of its texts cannot be edited."""
@@ -55,7 +55,7 @@ def edits(
     return found
 
 
-def fingerprints(
+def compute_fingerprints(
     findings: tuple[diagnostics.Diagnostic, ...], texts: Mapping[str, source.SourceText]
 ) -> list[str]:
     """Return what identifies each finding as long as its line and its code stay as they are.
@@ -67,7 +67,7 @@ def fingerprints(
     for finding in findings:
         text = texts.get(finding.span.file)
         line = " ".join(text.line(finding.span.line).split()) if text is not None else ""
-        file = relative(locate_span(finding.span, texts).file)
+        file = make_relative_path(locate_span(finding.span, texts).file)
         identity = f"{finding.code}\0{file}\0{line}"
         seen[identity] = seen.get(identity, 0) + 1
         content = f"{identity}\0{seen[identity]}".encode("utf-8", "surrogatepass")

@@ -19,26 +19,31 @@ def as_json(report: linter.LintResult) -> dict[str, Any]:
     """Return the findings."""
     return {
         "source": {"name": "policysched"},
-        "diagnostics": [_diagnostic(finding, report) for finding in report.findings],
+        "diagnostics": [_make_rdjson_diagnostic(finding, report) for finding in report.findings],
     }
 
 
-def _diagnostic(finding: diagnostics.Diagnostic, report: linter.LintResult) -> dict[str, Any]:
+def _make_rdjson_diagnostic(
+    finding: diagnostics.Diagnostic, report: linter.LintResult
+) -> dict[str, Any]:
     place = places.locate_span(finding.span, report.texts)
     advice = f"; {finding.help}" if finding.help else ""
     return {
         "message": finding.message + advice,
         "severity": _SEVERITIES[finding.severity],
         "code": {"value": finding.code},
-        "location": {"path": places.relative(place.file), "range": _range(place)},
+        "location": {
+            "path": places.make_relative_path(place.file),
+            "range": _make_rdjson_range(place),
+        },
         "suggestions": [
-            {"range": _range(each), "text": replacement}
-            for each, replacement in places.edits(finding.fix, report.texts)
+            {"range": _make_rdjson_range(each), "text": replacement}
+            for each, replacement in places.locate_fix_edits(finding.fix, report.texts)
         ],
     }
 
 
-def _range(place: places.FileRegion) -> dict[str, Any]:
+def _make_rdjson_range(place: places.FileRegion) -> dict[str, Any]:
     return {
         "start": {"line": place.line, "column": place.column},
         "end": {"line": place.end_line, "column": place.end_column},

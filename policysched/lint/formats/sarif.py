@@ -26,17 +26,17 @@ _LEVELS = {
 def as_json(report: linter.LintResult) -> dict[str, Any]:
     """Return a log of one run."""
     codes = sorted({finding.code for finding in report.findings})
-    prints = places.fingerprints(report.findings, report.texts)
+    prints = places.compute_fingerprints(report.findings, report.texts)
     return {
         "$schema": SCHEMA,
         "version": "2.1.0",
         "runs": [
             {
-                "tool": {"driver": _driver(codes)},
+                "tool": {"driver": _make_driver(codes)},
                 "originalUriBaseIds": {_ROOT: {"description": {"text": _ROOT_MEANS}}},
                 "columnKind": "unicodeCodePoints",
                 "results": [
-                    _result(finding, print_, codes, report)
+                    _make_result(finding, print_, codes, report)
                     for finding, print_ in zip(report.findings, prints, strict=True)
                 ],
             }
@@ -44,15 +44,15 @@ def as_json(report: linter.LintResult) -> dict[str, Any]:
     }
 
 
-def _driver(codes: list[str]) -> dict[str, Any]:
+def _make_driver(codes: list[str]) -> dict[str, Any]:
     return {
         "name": "policysched",
         "version": policysched.__version__,
-        "rules": [_rule(code) for code in codes],
+        "rules": [_make_rule_descriptor(code) for code in codes],
     }
 
 
-def _rule(code: str) -> dict[str, Any]:
+def _make_rule_descriptor(code: str) -> dict[str, Any]:
     """Return what code scanning shows beside a finding: the page of its code."""
     titles = diagnostics.CODES | diagnostics.LINT_CODES
     page = code_pages.read_code_page(code)
@@ -64,7 +64,7 @@ def _rule(code: str) -> dict[str, Any]:
     }
 
 
-def _result(
+def _make_result(
     finding: diagnostics.Diagnostic, print_: str, codes: list[str], report: linter.LintResult
 ) -> dict[str, Any]:
     advice = f" ({finding.help})" if finding.help else ""
@@ -73,48 +73,48 @@ def _result(
         "ruleIndex": codes.index(finding.code),
         "level": _LEVELS[finding.severity],
         "message": {"text": finding.message + advice},
-        "locations": [_location(places.locate_span(finding.span, report.texts))],
+        "locations": [_make_location(places.locate_span(finding.span, report.texts))],
         "partialFingerprints": {"policysched/v1": print_},
     }
     if finding.secondary:
         result["relatedLocations"] = [
             {
-                **_location(places.locate_span(each.span, report.texts)),
+                **_make_location(places.locate_span(each.span, report.texts)),
                 "message": {"text": each.text},
             }
             for each in finding.secondary
         ]
-    edits = places.edits(finding.fix, report.texts)
+    edits = places.locate_fix_edits(finding.fix, report.texts)
     if edits and finding.fix is not None:
-        result["fixes"] = [_fix(fixes.title(finding.fix, report.texts), edits)]
+        result["fixes"] = [_make_sarif_fix(fixes.make_fix_title(finding.fix, report.texts), edits)]
     return result
 
 
-def _fix(title: str, edits: list[tuple[places.FileRegion, str]]) -> dict[str, Any]:
+def _make_sarif_fix(title: str, edits: list[tuple[places.FileRegion, str]]) -> dict[str, Any]:
     changes: dict[str, list[dict[str, Any]]] = {}
     for place, replacement in edits:
         changes.setdefault(place.file, []).append(
-            {"deletedRegion": _region(place), "insertedContent": {"text": replacement}}
+            {"deletedRegion": _make_region(place), "insertedContent": {"text": replacement}}
         )
     return {
         "description": {"text": title},
         "artifactChanges": [
-            {"artifactLocation": _artifact(file), "replacements": replacements}
+            {"artifactLocation": _make_artifact(file), "replacements": replacements}
             for file, replacements in changes.items()
         ],
     }
 
 
-def _location(place: places.FileRegion) -> dict[str, Any]:
+def _make_location(place: places.FileRegion) -> dict[str, Any]:
     return {
         "physicalLocation": {
-            "artifactLocation": _artifact(place.file),
-            "region": _region(place),
+            "artifactLocation": _make_artifact(place.file),
+            "region": _make_region(place),
         }
     }
 
 
-def _region(place: places.FileRegion) -> dict[str, Any]:
+def _make_region(place: places.FileRegion) -> dict[str, Any]:
     return {
         "startLine": place.line,
         "startColumn": place.column,
@@ -123,8 +123,8 @@ def _region(place: places.FileRegion) -> dict[str, Any]:
     }
 
 
-def _artifact(file: str) -> dict[str, str]:
-    path = places.relative(file)
+def _make_artifact(file: str) -> dict[str, str]:
+    path = places.make_relative_path(file)
     if pathlib.PurePath(path).is_absolute():
         return {"uri": pathlib.PurePath(path).as_uri()}
     return {"uri": urllib.parse.quote(path), "uriBaseId": _ROOT}

@@ -48,7 +48,7 @@ class EnforcedRules:
         """
         for other in self.find_covering_policies(policy):
             for each in other.rules:
-                if not self._may_be_off(each, policy):
+                if not self._may_be_disabled(each, policy):
                     yield other, each
 
     def find_permanent_rules(
@@ -80,10 +80,10 @@ class EnforcedRules:
             ]
         return known
 
-    def is_off(self, each: checked.Rule, policy: checked.CheckedPolicy) -> bool:
+    def is_surely_disabled(self, each: checked.Rule, policy: checked.CheckedPolicy) -> bool:
         """Return whether it is certain that a rule is disabled for all pods of a policy."""
         disabling = self._disabling.get(each.head.name, ())
-        return any(scopes.covers(other.scope, policy.scope) for other in disabling)
+        return any(scopes.covers_scope(other.scope, policy.scope) for other in disabling)
 
     @staticmethod
     def takes_precedence(
@@ -96,13 +96,13 @@ class EnforcedRules:
 
         That of another policy, which is about more pods, goes first; else the first in the text.
         """
-        if policy is not other and not scopes.covers(policy.scope, other.scope):
+        if policy is not other and not scopes.covers_scope(policy.scope, other.scope):
             return False
         return (place.file, place.start) <= (other_place.file, other_place.start)
 
-    def _may_be_off(self, each: checked.Rule, policy: checked.CheckedPolicy) -> bool:
+    def _may_be_disabled(self, each: checked.Rule, policy: checked.CheckedPolicy) -> bool:
         disabling = self._disabling.get(each.head.name, ())
-        return any(not scopes.are_apart(other.scope, policy.scope) for other in disabling)
+        return any(not scopes.are_scopes_apart(other.scope, policy.scope) for other in disabling)
 
 
 def find_in_every_profile(

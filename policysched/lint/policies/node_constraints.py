@@ -22,7 +22,7 @@ class NodeConstraint:
     selector: checked_selector.Selector
 
 
-def weight(each: checked.Rule) -> int:
+def get_rule_weight(each: checked.Rule) -> int:
     """Return the weight of a score or preference, 0 of what filters."""
     match each:
         case checked.TolerationRule() | checked.RejectRule():
@@ -84,7 +84,7 @@ def _find_nodes_accepted_by_all(
                 rejected.append(selector)
             case checked_expr.Not(operand=checked_expr.NodeMatch(selector=selector)):
                 rejected.append(checked_selector.SelectorNegation(selector))
-            case checked_expr.PodMatch(selector=selector) if selector_sets.implies(
+            case checked_expr.PodMatch(selector=selector) if selector_sets.does_selector_imply(
                 scope.where, selector
             ):
                 pass

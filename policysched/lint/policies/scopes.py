@@ -8,20 +8,20 @@ from policysched.lang.checked import checked, checked_selector
 from policysched.lint.sets import selector_sets
 
 
-def covers(wide: checked_selector.PodScope, narrow: checked_selector.PodScope) -> bool:
+def covers_scope(wide: checked_selector.PodScope, narrow: checked_selector.PodScope) -> bool:
     """Return whether it is certain that all pods of `narrow` are in `wide`, too."""
     if wide is narrow:
         return True
     if not _covers_namespaces(wide.namespaces, narrow.namespaces):
         return False
-    return selector_sets.implies(narrow.where, wide.where)
+    return selector_sets.does_selector_imply(narrow.where, wide.where)
 
 
-def are_apart(one: checked_selector.PodScope, other: checked_selector.PodScope) -> bool:
+def are_scopes_apart(one: checked_selector.PodScope, other: checked_selector.PodScope) -> bool:
     """Return whether it is certain that no pod is in both."""
-    return _are_namespaces_apart(one.namespaces, other.namespaces) or selector_sets.never_match(
-        one.where, other.where
-    )
+    return _are_namespaces_apart(
+        one.namespaces, other.namespaces
+    ) or selector_sets.can_never_match_together(one.where, other.where)
 
 
 _Trait = tuple[str, str, str]
@@ -53,7 +53,7 @@ class ScopeIndex:
         for trait in _find_example_traits(policy.scope):
             candidates += self._by_trait.get(trait, ())
         for candidate in candidates:
-            if covers(candidate.scope, policy.scope):
+            if covers_scope(candidate.scope, policy.scope):
                 yield candidate
 
 
@@ -92,7 +92,7 @@ def _find_example_traits(scope: checked_selector.PodScope) -> Iterator[_Trait]:
 
 
 def _find_example_labels(kind: str, selector: checked_selector.Selector) -> Iterator[_Trait]:
-    for variable, value in (selector_sets.find_witness(selector) or {}).items():
+    for variable, value in (selector_sets.find_matching_object(selector) or {}).items():
         if variable[0] == "label" and isinstance(value, str):
             yield kind, str(variable[1]), value
 
@@ -114,4 +114,6 @@ def _covers_namespaces(
         return False
     if narrow.selector is None:
         return True
-    return wide.selector is not None and selector_sets.implies(narrow.selector, wide.selector)
+    return wide.selector is not None and selector_sets.does_selector_imply(
+        narrow.selector, wide.selector
+    )

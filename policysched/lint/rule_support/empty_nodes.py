@@ -23,26 +23,30 @@ def find_rejecting_rules(
     for policy in about.program.policies:
         for each in policy.rules if policy.clusters is None else ():
             if isinstance(each, checked.RejectRule) and _rejects_all(each, cluster):
-                resources = _resources(each.condition)
+                resources = _list_read_resources(each.condition)
                 yield diagnostics.Diagnostic(
                     "PS501",
                     f"`{each.head.name}` rejects all {len(cluster.nodes)} nodes of {cluster.name}, "
                     "those without pods too",
                     each.head.span,
-                    notes=tuple(_largest(cluster, resource) for resource in resources),
-                    help=_did_you_mean(cluster, resources) or "relax the condition",
+                    notes=tuple(_find_largest_amount(cluster, resource) for resource in resources),
+                    help=_suggest_resource_name(cluster, resources) or "relax the condition",
                 )
 
 
 def _rejects_all(each: checked.RejectRule, cluster: cluster_facts.ClusterFacts) -> bool:
     is_always = each.head.active is None and each.until is None and each.on_missing != "allow"
-    if not is_always or not _resources(each.condition) or checked_expr.metrics_of(each.condition):
+    if (
+        not is_always
+        or not _list_read_resources(each.condition)
+        or checked_expr.list_read_metrics(each.condition)
+    ):
         return False
     if not all(node.status.allocatable for node in cluster.nodes):
         return False  # the file does not say how large they are
     if conditions.evaluate_for_all_values(each.condition, {}) is not None:
         return False  # whatever the cluster, which other rules of lint report
-    parts = checked_expr.walk(each.condition)
+    parts = checked_expr.walk_expressions(each.condition)
     tests = {part.selector for part in parts if isinstance(part, checked_expr.NodeMatch)}
     matching = {
         selector: {node.name for node in cluster.find_matching_nodes(selector)}
@@ -51,7 +55,7 @@ def _rejects_all(each: checked.RejectRule, cluster: cluster_facts.ClusterFacts) 
     known: dict[checked_expr.TypedExpr, bool] = {}
     for node in cluster.nodes:
         true = frozenset(selector for selector in tests if node.name in matching[selector])
-        condition = _OnNode(node, true).rewrite(each.condition)
+        condition = _NodeAmountRewriter(node, true).rewrite_condition(each.condition)
         if condition not in known:  # most nodes are alike
             known[condition] = conditions.evaluate_for_all_values(condition, {}) is True
         if not known[condition]:
@@ -60,24 +64,26 @@ def _rejects_all(each: checked.RejectRule, cluster: cluster_facts.ClusterFacts) 
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _OnNode:
+class _NodeAmountRewriter:
     """Writes into a condition what is known of one node; its pods may request any amount."""
 
     node: objects.Node
     true: frozenset[checked_selector.Selector]
 
-    def rewrite(self, condition: checked_expr.TypedExpr) -> checked_expr.TypedExpr:
+    def rewrite_condition(self, condition: checked_expr.TypedExpr) -> checked_expr.TypedExpr:
         """Return a condition about nothing but pods and what is not known."""
-        return tree.bottom_up(condition, self._change)
+        return tree.bottom_up(condition, self._rewrite_expression)
 
-    def _change(self, expr: checked_expr.TypedExpr) -> checked_expr.TypedExpr:
+    def _rewrite_expression(self, expr: checked_expr.TypedExpr) -> checked_expr.TypedExpr:
         match expr:
             case checked_expr.NodeMatch(selector=selector, span=span):
                 one = checked_expr.Const(1.0, units.NUMBER, span)
                 answer = checked_expr.Const(float(selector in self.true), units.NUMBER, span)
                 return checked_expr.Compare("=", answer, one, span)
             case checked_expr.NodeResource(kind="free" | "allocatable", unit=unit, span=span):
-                size = checked_expr.Const(float(amount_of(self.node, expr.resource)), unit, span)
+                size = checked_expr.Const(
+                    float(get_node_amount(self.node, expr.resource)), unit, span
+                )
                 if expr.kind == "allocatable":
                     return size
                 requested = dataclasses.replace(expr, kind="requested")
@@ -86,27 +92,27 @@ class _OnNode:
                 return expr
 
 
-def amount_of(node: objects.Node, resource: str) -> int:
+def get_node_amount(node: objects.Node, resource: str) -> int:
     """Return how much of a resource a node has in all."""
     text = node.status.allocatable.get(resource)
-    return 0 if text is None else pod_requests.amount(resource, text)
+    return 0 if text is None else pod_requests.parse_amount(resource, text)
 
 
-def _resources(condition: checked_expr.TypedExpr) -> list[str]:
+def _list_read_resources(condition: checked_expr.TypedExpr) -> list[str]:
     """Return the resources of which a condition reads how much nodes have."""
-    every = (each for each in checked_expr.walk(condition))
+    every = (each for each in checked_expr.walk_expressions(condition))
     sizes = (e for e in every if isinstance(e, checked_expr.NodeResource) and e.kind != "requested")
     return list(dict.fromkeys(each.resource for each in sizes))
 
 
-def _largest(cluster: cluster_facts.ClusterFacts, resource: str) -> str:
-    most = max(amount_of(node, resource) for node in cluster.nodes)
+def _find_largest_amount(cluster: cluster_facts.ClusterFacts, resource: str) -> str:
+    most = max(get_node_amount(node, resource) for node in cluster.nodes)
     if not most:
         return f"no node has the resource `{resource}`"
     return f"no node has more {resource} than {amounts.format_quantity(resource, most)}"
 
 
-def _did_you_mean(cluster: cluster_facts.ClusterFacts, resources: list[str]) -> str:
+def _suggest_resource_name(cluster: cluster_facts.ClusterFacts, resources: list[str]) -> str:
     known = {name for node in cluster.nodes for name in node.status.allocatable}
-    hints = (spelling.did_you_mean(each, known) for each in resources if each not in known)
+    hints = (spelling.suggest_names(each, known) for each in resources if each not in known)
     return next(filter(None, hints), "")

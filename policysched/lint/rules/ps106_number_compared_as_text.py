@@ -15,46 +15,51 @@ _NUMBER = re.compile(r"[0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][0-9]+)?")
 """What YAML reads as a number; a label key or value never begins with a sign or a dot."""
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for result in about.parsed:
         for item in result.file.items:
             if not isinstance(item, syntax.Policy | syntax.LetSelector | syntax.LetExpr):
                 continue
-            for each in _requirements(item):
+            for each in _iterate_requirements(item):
                 if each.operator in _SETS and each.subject.argument is None:
-                    yield from (_finding(value) for value in each.values if _misleads(value))
+                    yield from (
+                        _make_finding(value)
+                        for value in each.values
+                        if _is_misleading_number(value)
+                    )
 
 
-def _requirements(node: object) -> Iterator[syntax_expr.Requirement]:
+def _iterate_requirements(node: object) -> Iterator[syntax_expr.Requirement]:
     """Yield the requirements below a node of the syntax tree."""
     if isinstance(node, syntax_expr.Requirement):
         yield node
     elif isinstance(node, tuple):
         for each in node:
-            yield from _requirements(each)
+            yield from _iterate_requirements(each)
     elif isinstance(node, syntax_expr.SyntaxNode) and not isinstance(node, syntax_expr.Value):
         for field in dataclasses.fields(node):
-            yield from _requirements(getattr(node, field.name))
+            yield from _iterate_requirements(getattr(node, field.name))
 
 
-def _misleads(value: syntax_expr.Value) -> bool:
+def _is_misleading_number(value: syntax_expr.Value) -> bool:
     """Whether an unquoted value is a number that is not written as Kubernetes would write it."""
     if value.quoted or not _NUMBER.fullmatch(value.text):
         return False
-    return _plainly(value.text) != value.text
+    return _normalise_number(value.text) != value.text
 
 
-def _plainly(text: str) -> str:
+def _normalise_number(text: str) -> str:
     """Return the usual spelling of a number: no leading or trailing zeros, no exponent."""
     number = float(text.replace("_", ""))
     return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
 
 
-def _finding(value: syntax_expr.Value) -> diagnostics.Diagnostic:
+def _make_finding(value: syntax_expr.Value) -> diagnostics.Diagnostic:
     edit = diagnostics.TextEdit(value.span, f'"{value.text}"')
     return diagnostics.Diagnostic(
         "PS106",
-        f"`{value.text}` is compared as text: a label `{_plainly(value.text)}` does not match it",
+        f"`{value.text}` is compared as text: "
+        f"a label `{_normalise_number(value.text)}` does not match it",
         value.span,
         notes=("labels have texts; only `Gt` and `Lt` compare numbers",),
         help=f'write `"{value.text}"` if that text is meant',
@@ -62,4 +67,4 @@ def _finding(value: syntax_expr.Value) -> diagnostics.Diagnostic:
     )
 
 
-RULE = rule.LintRule("PS106", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS106", diagnostics.Severity.WARNING, _find_violations)

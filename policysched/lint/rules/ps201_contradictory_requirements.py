@@ -9,13 +9,13 @@ from policysched.lint import rule, rule_input
 from policysched.lint.sets import contradictions
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for occurrence, found in about.contradictory_selectors:
         if not found.is_of_bounds:
-            yield finding("PS201", about, occurrence, found)
+            yield make_contradiction_diagnostic("PS201", about, occurrence, found)
 
 
-def finding(
+def make_contradiction_diagnostic(
     code: str,
     about: rule_input.RuleInput,
     occurrence: rule_input.SelectorUse,
@@ -29,19 +29,19 @@ def finding(
         return diagnostics.Diagnostic(
             code,
             f"{what} can never match: no {subjects.removesuffix('s')} has such labels",
-            about.span(found.whole),
+            about.locate_selector(found.whole),
             notes=(note,),
         )
     first, second = found.pair
-    shown = f"`{about.slice(first)}` and `{about.slice(second)}`"
+    shown = f"`{about.format_selector(first)}` and `{about.format_selector(second)}`"
     return diagnostics.Diagnostic(
         code,
         f"{what} can never match: {shown} exclude each other",
-        about.span(second),
-        secondary=(diagnostics.Label(about.span(first), "excludes it"),),
+        about.locate_selector(second),
+        secondary=(diagnostics.Label(about.locate_selector(first), "excludes it"),),
         notes=(note,),
         help="did you mean `or`?",
     )
 
 
-RULE = rule.LintRule("PS201", diagnostics.Severity.ERROR, _check)
+RULE = rule.LintRule("PS201", diagnostics.Severity.ERROR, _find_violations)

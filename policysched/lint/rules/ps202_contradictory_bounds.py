@@ -9,10 +9,12 @@ from policysched.lint import rule, rule_input
 from policysched.lint.rules import ps201_contradictory_requirements
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for occurrence, found in about.contradictory_selectors:
         if found.is_of_bounds:
-            yield ps201_contradictory_requirements.finding("PS202", about, occurrence, found)
+            yield ps201_contradictory_requirements.make_contradiction_diagnostic(
+                "PS202", about, occurrence, found
+            )
 
 
-RULE = rule.LintRule("PS202", diagnostics.Severity.ERROR, _check)
+RULE = rule.LintRule("PS202", diagnostics.Severity.ERROR, _find_violations)

@@ -15,9 +15,9 @@ _Operands = tuple[checked_selector.Selector, ...]
 _Found = Iterator[checked_selector.Selector]
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for occurrence in about.selector_uses:
-        if not selector_sets.never_match(occurrence.selector):
+        if not selector_sets.can_never_match_together(occurrence.selector):
             yield from _check_selector(about, occurrence.selector)
 
 
@@ -26,16 +26,16 @@ def _check_selector(
 ) -> Iterator[diagnostics.Diagnostic]:
     match selector:
         case checked_selector.SelectorConjunction(operands=operands):
-            redundant = list(_redundant(operands, _is_implied))
+            redundant = list(_find_redundant_operands(operands, _is_implied))
         case checked_selector.SelectorDisjunction(operands=operands):
-            if selector_sets.match_everything(selector):
-                yield _tautology(about, selector)
+            if selector_sets.does_match_everything(selector):
+                yield _diagnose_tautology(about, selector)
                 return
-            redundant = list(_redundant(operands, _is_covered))
+            redundant = list(_find_redundant_operands(operands, _is_covered))
         case _:
             return
     for operand in redundant:
-        yield _finding(
+        yield _make_finding(
             about, operand, is_all=isinstance(selector, checked_selector.SelectorConjunction)
         )
     for operand in operands:
@@ -43,7 +43,9 @@ def _check_selector(
             yield from _check_selector(about, operand)
 
 
-def _redundant(operands: _Operands, is_redundant: Callable[[_Operand, _Operands], bool]) -> _Found:
+def _find_redundant_operands(
+    operands: _Operands, is_redundant: Callable[[_Operand, _Operands], bool]
+) -> _Found:
     """Yield the operands that say nothing beside the rest; of equal ones the later ones."""
     if len(operands) > selector_sets.MAX_OPERANDS:
         return
@@ -56,43 +58,45 @@ def _redundant(operands: _Operands, is_redundant: Callable[[_Operand, _Operands]
 
 
 def _is_implied(operand: _Operand, others: _Operands) -> bool:
-    return selector_sets.implies(checked_selector.SelectorConjunction(others), operand)
+    return selector_sets.does_selector_imply(checked_selector.SelectorConjunction(others), operand)
 
 
 def _is_covered(operand: _Operand, others: _Operands) -> bool:
     """Whether the others match whatever it matches; what matches nothing is another finding."""
-    is_possible = not selector_sets.never_match(operand)
-    return is_possible and selector_sets.implies(
+    is_possible = not selector_sets.can_never_match_together(operand)
+    return is_possible and selector_sets.does_selector_imply(
         operand, checked_selector.SelectorDisjunction(others)
     )
 
 
-def _tautology(
+def _diagnose_tautology(
     about: rule_input.RuleInput, selector: checked_selector.Selector
 ) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS203",
-        f"`{about.slice(selector)}` matches everything",
-        about.span(selector),
+        f"`{about.format_selector(selector)}` matches everything",
+        about.locate_selector(selector),
         help="leave it out, or say what was meant",
     )
 
 
-def _finding(
+def _make_finding(
     about: rule_input.RuleInput, operand: checked_selector.Selector, *, is_all: bool
 ) -> diagnostics.Diagnostic:
     why = "the other requirements imply it" if is_all else "the alternatives match it already"
-    fix = _fix(about, operand)
+    fix = _make_fix(about, operand)
     return diagnostics.Diagnostic(
         "PS203",
-        f"`{about.slice(operand)}` says nothing: {why}",
-        about.span(operand),
+        f"`{about.format_selector(operand)}` says nothing: {why}",
+        about.locate_selector(operand),
         help="leave it out",
         fix=fix,
     )
 
 
-def _fix(about: rule_input.RuleInput, operand: checked_selector.Selector) -> diagnostics.Fix | None:
+def _make_fix(
+    about: rule_input.RuleInput, operand: checked_selector.Selector
+) -> diagnostics.Fix | None:
     """Return the edit that takes out a single requirement and the `and` or `or` beside it."""
     if isinstance(
         operand,
@@ -104,4 +108,4 @@ def _fix(about: rule_input.RuleInput, operand: checked_selector.Selector) -> dia
     return removal.make_removal_fix(about.texts[operand.span.file], operand.span, removal.AND_OR)
 
 
-RULE = rule.LintRule("PS203", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS203", diagnostics.Severity.WARNING, _find_violations)

@@ -14,7 +14,7 @@ _MAX_PAIRS = 4_096
 """Rules to compare on the pods of one policy: more are generated, and would take minutes."""
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     shadowed: dict[int, set[str]] = {id(known): set() for known in about.enforced_rules}
     yield from active_rules.find_in_every_profile(
         about.enforced_rules,
@@ -46,10 +46,10 @@ def _find_shadowed_rules(
             )
             if strict is not None:
                 shadowed.add(weak.head.name)  # of two equal ones one stays
-                yield _finding(weak.head, strict.head)
+                yield _make_finding(weak.head, strict.head)
 
 
-def _finding(weak: checked.RuleHead, strict: checked.RuleHead) -> diagnostics.Diagnostic:
+def _make_finding(weak: checked.RuleHead, strict: checked.RuleHead) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS204",
         f"this rule never rejects a node that `{strict.name}` does not reject as well",
@@ -71,9 +71,9 @@ def _is_stricter_affinity(strict: checked.Rule, weak: checked.Rule) -> bool:
         return False
     if not isinstance(weak, checked.NodeAffinityRule):
         return False
-    if selector_sets.never_match(strict.selector):
+    if selector_sets.can_never_match_together(strict.selector):
         return False  # PS201 tells that
-    return selector_sets.implies(strict.selector, weak.selector)
+    return selector_sets.does_selector_imply(strict.selector, weak.selector)
 
 
 # ---------------------------------------------------------------------------- reject
@@ -117,7 +117,7 @@ def _condition_implies(one: checked_expr.TypedExpr, other: checked_expr.TypedExp
 
 
 def _reads_metrics(expr: checked_expr.TypedExpr) -> bool:
-    return bool(checked_expr.metrics_of(expr))
+    return bool(checked_expr.list_read_metrics(expr))
 
 
 def _bound_implies(one: str, first: float, other: str, second: float) -> bool:
@@ -133,4 +133,4 @@ _KINDS: Sequence[
 ] = ((_is_required, _is_stricter_affinity), (_is_plain_reject, _is_stricter_reject))
 """Which rules are compared with each other, and how."""
 
-RULE = rule.LintRule("PS204", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS204", diagnostics.Severity.WARNING, _find_violations)

@@ -14,7 +14,7 @@ from policysched.lint.sets import weeks
 _OPPOSITES = ({"LeastAllocated", "MostAllocated"}, {"low", "high"})
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for known in about.enforced_rules:
         scores = [
             (policy, each)
@@ -26,7 +26,7 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
             if _are_opposed(first, second) and _may_act_together(
                 known, policy, first, other, second
             ):
-                yield _finding(first, second)
+                yield _make_finding(first, second)
 
 
 def _may_act_together(
@@ -37,12 +37,12 @@ def _may_act_together(
     second: checked.Rule,
 ) -> bool:
     """Return whether two rules may act on the same pod at the same time."""
-    if scopes.are_apart(policy.scope, other.scope):
+    if scopes.are_scopes_apart(policy.scope, other.scope):
         return False
-    if weeks.are_apart(first.head.active, second.head.active):
+    if weeks.never_active_together(first.head.active, second.head.active):
         return False
     return not any(
-        known.is_off(rule_, for_pods_of)
+        known.is_surely_disabled(rule_, for_pods_of)
         for rule_ in (first, second)
         for for_pods_of in (policy, other)
     )
@@ -59,7 +59,7 @@ def _are_opposed(first: checked.Rule, second: checked.Rule) -> bool:
             return False
 
 
-def _finding(first: checked.Rule, second: checked.Rule) -> diagnostics.Diagnostic:
+def _make_finding(first: checked.Rule, second: checked.Rule) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS205",
         f"this score takes back what `{first.head.name}` gives",
@@ -69,4 +69,4 @@ def _finding(first: checked.Rule, second: checked.Rule) -> diagnostics.Diagnosti
     )
 
 
-RULE = rule.LintRule("PS205", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS205", diagnostics.Severity.WARNING, _find_violations)

@@ -10,15 +10,15 @@ from policysched.lint import rule, rule_input
 from policysched.lint.sets import selector_sets
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for occurrence in about.selector_uses:
         if occurrence.about != "nodes":
             continue
-        for each in _required_absences(occurrence.selector):
-            yield _finding(about, each, occurrence.selector)
+        for each in _find_unguarded_absences(occurrence.selector):
+            yield _make_finding(about, each, occurrence.selector)
 
 
-def _required_absences(
+def _find_unguarded_absences(
     selector: checked_selector.Selector,
 ) -> Iterator[checked_selector.LabelRequirement]:
     """Yield NotIn on labels that nothing beside it asks to be there."""
@@ -36,18 +36,18 @@ def _required_absences(
         if isinstance(operand, checked_selector.LabelRequirement) and operand.operator == "NotIn":
             exists = checked_selector.LabelRequirement(operand.key, "Exists", (), operand.span)
             about_key = checked_selector.SelectorConjunction(tuple(by_key[operand.key]))
-            if not selector_sets.implies(about_key, exists):
+            if not selector_sets.does_selector_imply(about_key, exists):
                 yield operand
 
 
-def _finding(
+def _make_finding(
     about: rule_input.RuleInput,
     each: checked_selector.LabelRequirement,
     selector: checked_selector.Selector,
 ) -> diagnostics.Diagnostic:
     text = about.texts[each.span.file]
     end = text.span(each.span.end, each.span.end)
-    edit = diagnostics.TextEdit(end, f" and {_quoted(text.slice(each.span))} Exists")
+    edit = diagnostics.TextEdit(end, f" and {_quote_key(text.slice(each.span))} Exists")
     can_join = isinstance(selector, checked_selector.SelectorConjunction) or selector is each
     return diagnostics.Diagnostic(
         "PS208",
@@ -58,9 +58,9 @@ def _finding(
     )
 
 
-def _quoted(requirement: str) -> str:
+def _quote_key(requirement: str) -> str:
     """Return the key as it is written in the requirement."""
     return requirement.split(maxsplit=1)[0].split("!", maxsplit=1)[0]
 
 
-RULE = rule.LintRule("PS208", diagnostics.Severity.INFO, _check)
+RULE = rule.LintRule("PS208", diagnostics.Severity.INFO, _find_violations)

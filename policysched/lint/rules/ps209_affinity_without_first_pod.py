@@ -13,55 +13,55 @@ _Waits = dict[str, list[tuple[checked.PodAffinityRule, str]]]
 """Policy -> its affinities that its own pods do not meet, each with a policy it waits for."""
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for profile in about.program.profiles:
         enforced = [policy for policy in profile.policies if policy.mode == "enforce"]
         waits: _Waits = {}
         for policy in enforced:
-            for each in _required(policy):
+            for each in _list_required_affinities(policy):
                 if each.pods.kind == "self" and each.pods.mismatch_label_keys:
-                    yield _alone(each)
-                waited = _waited_for(each, policy, enforced)
+                    yield _selects_single_policy(each)
+                waited = _find_awaited_policies(each, policy, enforced)
                 waits.setdefault(policy.name, []).extend((each, name) for name in waited)
         for name, edges in waits.items():
             for each, other in edges:
-                if _reaches(other, name, waits):
-                    yield _finding(each, name, other)
+                if _is_reachable(other, name, waits):
+                    yield _make_finding(each, name, other)
 
 
-def _required(policy: checked.CheckedPolicy) -> Iterator[checked.PodAffinityRule]:
+def _list_required_affinities(policy: checked.CheckedPolicy) -> Iterator[checked.PodAffinityRule]:
     for each in policy.rules:
         if isinstance(each, checked.PodAffinityRule) and not each.anti and each.weight is None:
             yield each
 
 
-def _waited_for(
+def _find_awaited_policies(
     each: checked.PodAffinityRule,
     policy: checked.CheckedPolicy,
     enforced: Sequence[checked.CheckedPolicy],
 ) -> Iterator[str]:
     """Yield policies that are about every pod that the rule asks for, none of them its own."""
     selector = each.pods.selector
-    if selector is None or not selector_sets.never_match(selector, policy.scope.where):
+    if selector is None or not selector_sets.can_never_match_together(selector, policy.scope.where):
         return
-    if selector_sets.never_match(selector):
+    if selector_sets.can_never_match_together(selector):
         return  # PS201 tells that
     for other in enforced:
-        is_required = any(True for _ in _required(other))
-        if is_required and _is_about(other, each) and other.name != policy.name:
+        is_required = any(True for _ in _list_required_affinities(other))
+        if is_required and _is_about_asked_pods(other, each) and other.name != policy.name:
             yield other.name
 
 
-def _is_about(other: checked.CheckedPolicy, each: checked.PodAffinityRule) -> bool:
+def _is_about_asked_pods(other: checked.CheckedPolicy, each: checked.PodAffinityRule) -> bool:
     selector = each.pods.selector
     return (
         selector is not None
         and other.scope.namespaces is None
-        and selector_sets.implies(selector, other.scope.where)
+        and selector_sets.does_selector_imply(selector, other.scope.where)
     )
 
 
-def _reaches(start: str, goal: str, waits: Mapping[str, Sequence[tuple[object, str]]]) -> bool:
+def _is_reachable(start: str, goal: str, waits: Mapping[str, Sequence[tuple[object, str]]]) -> bool:
     seen: set[str] = set()
     left = [start]
     while left:
@@ -74,7 +74,7 @@ def _reaches(start: str, goal: str, waits: Mapping[str, Sequence[tuple[object, s
     return False
 
 
-def _finding(each: checked.PodAffinityRule, name: str, other: str) -> diagnostics.Diagnostic:
+def _make_finding(each: checked.PodAffinityRule, name: str, other: str) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS209",
         f"pods of `{name}` wait for pods of `{other}`, and these for pods of `{name}`",
@@ -84,7 +84,7 @@ def _finding(each: checked.PodAffinityRule, name: str, other: str) -> diagnostic
     )
 
 
-def _alone(each: checked.PodAffinityRule) -> diagnostics.Diagnostic:
+def _selects_single_policy(each: checked.PodAffinityRule) -> diagnostics.Diagnostic:
     keys = ", ".join(f"`{key}`" for key in each.pods.mismatch_label_keys)
     return diagnostics.Diagnostic(
         "PS209",
@@ -95,4 +95,4 @@ def _alone(each: checked.PodAffinityRule) -> diagnostics.Diagnostic:
     )
 
 
-RULE = rule.LintRule("PS209", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS209", diagnostics.Severity.WARNING, _find_violations)

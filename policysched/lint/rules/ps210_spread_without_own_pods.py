@@ -10,21 +10,21 @@ from policysched.lint import rule, rule_input
 from policysched.lint.sets import selector_sets
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for policy in about.program.policies:
         for each in policy.rules:
             if not isinstance(each, checked.TopologySpreadRule) or each.pods.selector is None:
                 continue
-            if selector_sets.never_match(each.pods.selector):
+            if selector_sets.can_never_match_together(each.pods.selector):
                 continue  # PS201 tells that
-            if selector_sets.never_match(each.pods.selector, policy.scope.where):
+            if selector_sets.can_never_match_together(each.pods.selector, policy.scope.where):
                 yield diagnostics.Diagnostic(
                     "PS210",
                     f"this spread counts none of the pods that `{policy.name}` places",
-                    about.span(each.pods.selector),
+                    about.locate_selector(each.pods.selector),
                     notes=("placing pods does not change what it counts: it never evens out",),
                     help="write `self` to spread the policy's own pods",
                 )
 
 
-RULE = rule.LintRule("PS210", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS210", diagnostics.Severity.WARNING, _find_violations)

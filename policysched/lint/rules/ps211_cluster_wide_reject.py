@@ -10,11 +10,11 @@ from policysched.lint import rule, rule_input
 from policysched.lint.sets import selector_sets
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for policy in about.program.policies:
         if policy.mode != "enforce" or not _is_for_all(policy.scope):
             continue
-        rejecting = next((each for each in policy.rules if _rejects(each)), None)
+        rejecting = next((each for each in policy.rules if _rejects_by_label_alone(each)), None)
         if rejecting is not None:
             yield diagnostics.Diagnostic(
                 "PS211",
@@ -28,12 +28,12 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
 def _is_for_all(scope: checked_selector.PodScope) -> bool:
     has_all_namespaces = scope.namespaces is None or (
         scope.namespaces.selector is not None
-        and selector_sets.match_everything(scope.namespaces.selector)
+        and selector_sets.does_match_everything(scope.namespaces.selector)
     )
-    return has_all_namespaces and selector_sets.match_everything(scope.where)
+    return has_all_namespaces and selector_sets.does_match_everything(scope.where)
 
 
-def _rejects(each: checked.Rule) -> bool:
+def _rejects_by_label_alone(each: checked.Rule) -> bool:
     match each:
         case checked.RejectRule():
             return True
@@ -45,4 +45,4 @@ def _rejects(each: checked.Rule) -> bool:
             return False
 
 
-RULE = rule.LintRule("PS211", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS211", diagnostics.Severity.WARNING, _find_violations)

@@ -13,7 +13,7 @@ _MAX_PAIRS = 4_096
 """Rules to compare on the pods of one policy: more are generated, and would take minutes."""
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for known in about.enforced_rules:
         for policy in known.policies:
             near = [each for each in policy.rules if _is_affinity(each)]
@@ -84,15 +84,18 @@ def _is_within(
     is_limited = wide.kind == "self" and wide_scope.namespaces is not None
     if is_limited and wide.namespaces is not None:
         return False
-    narrow_pods, wide_pods = _meant(narrow, narrow_scope), _meant(wide, wide_scope)
-    is_possible = not selector_sets.never_match(narrow_pods)
-    return is_possible and selector_sets.implies(narrow_pods, wide_pods)
+    narrow_pods, wide_pods = (
+        _get_meant_pods(narrow, narrow_scope),
+        _get_meant_pods(wide, wide_scope),
+    )
+    is_possible = not selector_sets.can_never_match_together(narrow_pods)
+    return is_possible and selector_sets.does_selector_imply(narrow_pods, wide_pods)
 
 
-def _meant(
+def _get_meant_pods(
     pods: checked_selector.PodSelection, scope: checked_selector.PodScope
 ) -> checked_selector.Selector:
     return scope.where if pods.selector is None else pods.selector
 
 
-RULE = rule.LintRule("PS212", diagnostics.Severity.ERROR, _check)
+RULE = rule.LintRule("PS212", diagnostics.Severity.ERROR, _find_violations)

@@ -12,7 +12,7 @@ from policysched.lint.policies import node_constraints
 from policysched.lint.sets import selector_sets
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for known in about.enforced_rules:
         for policy in known.policies:
             yield from _find_exclusions(policy, known.find_node_constraints(policy))
@@ -23,24 +23,26 @@ def _find_exclusions(
 ) -> Iterator[diagnostics.Diagnostic]:
     if len(asked) > selector_sets.MAX_OPERANDS:
         return
-    possible = [each for each in asked if not selector_sets.never_match(each.selector)]
-    if not selector_sets.never_match(*(each.selector for each in possible)):
+    possible = [each for each in asked if not selector_sets.can_never_match_together(each.selector)]
+    if not selector_sets.can_never_match_together(*(each.selector for each in possible)):
         return
-    pair = next((pair for pair in itertools.combinations(possible, 2) if _exclude(*pair)), None)
+    pair = next(
+        (pair for pair in itertools.combinations(possible, 2) if _exclude_each_other(*pair)), None
+    )
     if pair is None:
         yield _diagnose_joint_exclusion(policy, possible)
     elif policy.name in {pair[0].rule.head.policy, pair[1].rule.head.policy}:
-        yield _finding(policy, *pair)
+        yield _make_finding(policy, *pair)
 
 
-def _exclude(
+def _exclude_each_other(
     first: node_constraints.NodeConstraint, second: node_constraints.NodeConstraint
 ) -> bool:
-    is_apart = selector_sets.never_match(first.selector, second.selector)
+    is_apart = selector_sets.can_never_match_together(first.selector, second.selector)
     return is_apart and first.rule.head.name != second.rule.head.name
 
 
-def _finding(
+def _make_finding(
     policy: checked.CheckedPolicy,
     first: node_constraints.NodeConstraint,
     second: node_constraints.NodeConstraint,
@@ -66,7 +68,7 @@ def _diagnose_joint_exclusion(
         rest: list[checked_selector.Selector] = [
             other.selector for other in needed if other is not each
         ]
-        if selector_sets.never_match(*rest):
+        if selector_sets.can_never_match_together(*rest):
             needed.remove(each)
     named = ", ".join(f"`{each.rule.head.name}`" for each in needed)
     return diagnostics.Diagnostic(
@@ -78,4 +80,4 @@ def _diagnose_joint_exclusion(
     )
 
 
-RULE = rule.LintRule("PS213", diagnostics.Severity.ERROR, _check)
+RULE = rule.LintRule("PS213", diagnostics.Severity.ERROR, _find_violations)

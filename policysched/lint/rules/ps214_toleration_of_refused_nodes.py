@@ -11,7 +11,7 @@ from policysched.lint.policies import node_constraints
 from policysched.lint.sets import selector_sets, taint_patterns
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for known in about.enforced_rules:
         for policy in known.policies:
             tolerated = [each for each in policy.rules if isinstance(each, checked.TolerationRule)]
@@ -26,26 +26,30 @@ def _check_tolerations(
     asked: Sequence[node_constraints.NodeConstraint],
 ) -> Iterator[diagnostics.Diagnostic]:
     selectors = [each.selector for each in asked]
-    if len(asked) > selector_sets.MAX_OPERANDS or selector_sets.never_match(*selectors):
+    if len(asked) > selector_sets.MAX_OPERANDS or selector_sets.can_never_match_together(
+        *selectors
+    ):
         return  # PS213 tells that
     for each in tolerated:
         for pattern in each.patterns:
-            refusing = next((d for d in asked if _refuses(d.selector, pattern)), None)
+            refusing = next((d for d in asked if _refuses_tainted_nodes(d.selector, pattern)), None)
             if refusing is not None:
-                yield _finding(about, pattern, refusing)
+                yield _make_finding(about, pattern, refusing)
 
 
-def _refuses(selector: checked_selector.Selector, pattern: checked_selector.TaintPattern) -> bool:
+def _refuses_tainted_nodes(
+    selector: checked_selector.Selector, pattern: checked_selector.TaintPattern
+) -> bool:
     """Return whether no node with a tolerated taint can match."""
     return any(
         isinstance(each, checked_selector.TaintRequirement)
-        and taint_patterns.covers(each.pattern, pattern)
-        and selector_sets.never_match(selector, each)
+        and taint_patterns.covers_taint_pattern(each.pattern, pattern)
+        and selector_sets.can_never_match_together(selector, each)
         for each in checked_selector.walk_requirements(selector)
     )
 
 
-def _finding(
+def _make_finding(
     about: rule_input.RuleInput,
     pattern: checked_selector.TaintPattern,
     refusing: node_constraints.NodeConstraint,
@@ -60,4 +64,4 @@ def _finding(
     )
 
 
-RULE = rule.LintRule("PS214", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS214", diagnostics.Severity.WARNING, _find_violations)

@@ -12,7 +12,7 @@ from policysched.lint.rule_support import removal
 from policysched.lint.sets import taint_patterns
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     yield from active_rules.find_in_every_profile(
         about.enforced_rules, lambda known, policy: _check_policy(about, known, policy)
     )
@@ -22,18 +22,18 @@ def _check_policy(
     about: rule_input.RuleInput, known: active_rules.EnforcedRules, policy: checked.CheckedPolicy
 ) -> Iterator[diagnostics.Diagnostic]:
     own = [each for each in policy.rules if isinstance(each, checked.TolerationRule)]
-    granted = list(_granted(known, policy)) if own else []
+    granted = list(_iterate_granted_tolerations(known, policy)) if own else []
     for each in own:
         for pattern in each.patterns:
-            wide = _wider(pattern, policy, granted)
+            wide = _find_wider_pattern(pattern, policy, granted)
             if wide is not None:
-                yield _finding(about, pattern, wide, is_alone=len(each.patterns) == 1)
+                yield _make_finding(about, pattern, wide, is_alone=len(each.patterns) == 1)
 
 
 _Granted = tuple[checked.CheckedPolicy, checked_selector.TaintPattern]
 
 
-def _granted(
+def _iterate_granted_tolerations(
     known: active_rules.EnforcedRules, policy: checked.CheckedPolicy
 ) -> Iterator[_Granted]:
     """Yield what is always tolerated for all pods of a policy, its own patterns included."""
@@ -43,16 +43,16 @@ def _granted(
                 yield other, pattern
 
 
-def _wider(
+def _find_wider_pattern(
     pattern: checked_selector.TaintPattern,
     policy: checked.CheckedPolicy,
     granted: Sequence[_Granted],
 ) -> checked_selector.TaintPattern | None:
     """Return a pattern that has another one in it; of two equal ones one stays."""
     for other_policy, other in granted:
-        if other is pattern or not taint_patterns.covers(other, pattern):
+        if other is pattern or not taint_patterns.covers_taint_pattern(other, pattern):
             continue
-        is_equal = taint_patterns.covers(pattern, other)
+        is_equal = taint_patterns.covers_taint_pattern(pattern, other)
         if not is_equal or not active_rules.EnforcedRules.takes_precedence(
             policy, pattern.span, other_policy, other.span
         ):
@@ -60,7 +60,7 @@ def _wider(
     return None
 
 
-def _finding(
+def _make_finding(
     about: rule_input.RuleInput,
     pattern: checked_selector.TaintPattern,
     wide: checked_selector.TaintPattern,
@@ -69,7 +69,8 @@ def _finding(
 ) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS215",
-        f"`{_shown(about, pattern)}` is tolerated already, by `{_shown(about, wide)}`",
+        f"`{_format_pattern(about, pattern)}` is tolerated already, "
+        f"by `{_format_pattern(about, wide)}`",
         pattern.span,
         secondary=(diagnostics.Label(wide.span, "has it in it, for the same pods"),),
         help="leave it out",
@@ -79,8 +80,8 @@ def _finding(
     )
 
 
-def _shown(about: rule_input.RuleInput, pattern: checked_selector.TaintPattern) -> str:
+def _format_pattern(about: rule_input.RuleInput, pattern: checked_selector.TaintPattern) -> str:
     return " ".join(about.texts[pattern.span.file].slice(pattern.span).split())
 
 
-RULE = rule.LintRule("PS215", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS215", diagnostics.Severity.WARNING, _find_violations)

@@ -10,7 +10,7 @@ from policysched.lint import rule, rule_input
 from policysched.lint.policies import scopes
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     by_name = {policy.name: policy for policy in about.program.policies}
     together = {
         (one.name, other)
@@ -22,15 +22,15 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for policy in about.program.policies:
         seen: dict[str, checked.DisabledRule] = {}
         for each in policy.disables:
-            why = _useless(policy, by_name.get(each.policy), together)
+            why = _explain_useless_disable(policy, by_name.get(each.policy), together)
             if each.rule in seen:
-                yield _twice(each, seen[each.rule])
+                yield _diagnose_repeated_disable(each, seen[each.rule])
             elif why:
-                yield _finding(each, why)
+                yield _make_finding(each, why)
             seen.setdefault(each.rule, each)
 
 
-def _useless(
+def _explain_useless_disable(
     policy: checked.CheckedPolicy,
     other: checked.CheckedPolicy | None,
     together: set[tuple[str, str]],
@@ -38,7 +38,7 @@ def _useless(
     """Return why nothing of another policy can be turned off, "" if it can."""
     if other is None:
         return ""
-    if scopes.are_apart(policy.scope, other.scope):
+    if scopes.are_scopes_apart(policy.scope, other.scope):
         return f"no pod is one of `{policy.name}` and one of `{other.name}`"
     if (policy.name, other.name) not in together and any(
         pair[0] == policy.name for pair in together
@@ -49,7 +49,7 @@ def _useless(
     return ""
 
 
-def _finding(each: checked.DisabledRule, why: str) -> diagnostics.Diagnostic:
+def _make_finding(each: checked.DisabledRule, why: str) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS216",
         f"nothing is turned off here: {why}",
@@ -58,7 +58,9 @@ def _finding(each: checked.DisabledRule, why: str) -> diagnostics.Diagnostic:
     )
 
 
-def _twice(each: checked.DisabledRule, first: checked.DisabledRule) -> diagnostics.Diagnostic:
+def _diagnose_repeated_disable(
+    each: checked.DisabledRule, first: checked.DisabledRule
+) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS216",
         "nothing is turned off here: the rule is turned off already",
@@ -68,4 +70,4 @@ def _twice(each: checked.DisabledRule, first: checked.DisabledRule) -> diagnosti
     )
 
 
-RULE = rule.LintRule("PS216", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS216", diagnostics.Severity.WARNING, _find_violations)

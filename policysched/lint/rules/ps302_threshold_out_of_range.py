@@ -12,12 +12,12 @@ from policysched.lint import rule, rule_input
 from policysched.lint.sets import ranges
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     metrics = {metric.key: metric for metric in about.program.metrics}
     for policy in about.program.policies:
         for each in policy.rules:
             for expr in checked.list_expressions(each):
-                for part in checked_expr.walk(expr):
+                for part in checked_expr.walk_expressions(expr):
                     if isinstance(part, checked_expr.Compare):
                         yield from _check_comparison(part, metrics)
 
@@ -31,14 +31,14 @@ def _check_comparison(
             right=checked_expr.Const() as bound,
         ) if key in metrics:
             found = ranges.find_metric_range(metrics[key])
-            answer = _answer(compare.comparator, bound.value, found.low, found.high)
+            answer = _evaluate_over_range(compare.comparator, bound.value, found.low, found.high)
             if answer is not None:
-                yield _finding(metrics[key], bound, compare, answer)
+                yield _make_finding(metrics[key], bound, compare, answer)
         case _:
             pass
 
 
-def _answer(comparator: str, bound: float, low: float, high: float) -> bool | None:
+def _evaluate_over_range(comparator: str, bound: float, low: float, high: float) -> bool | None:
     """Return what the comparison answers for every value from `low` to `high`, if it is one."""
     match comparator:
         case ">":
@@ -53,7 +53,7 @@ def _answer(comparator: str, bound: float, low: float, high: float) -> bool | No
             return None
 
 
-def _finding(
+def _make_finding(
     metric: checked.CheckedMetric,
     bound: checked_expr.Const,
     compare: checked_expr.Compare,
@@ -65,11 +65,11 @@ def _finding(
         f"this comparison of `{metric.name}` is {says} for every value that it can have",
         bound.span,
         secondary=(diagnostics.Label(compare.left.span, "this metric"),),
-        help=f"its values are {_shown(metric)}; choose a threshold that divides them",
+        help=f"its values are {_format_metric_range(metric)}; choose a threshold that divides them",
     )
 
 
-def _shown(metric: checked.CheckedMetric) -> str:
+def _format_metric_range(metric: checked.CheckedMetric) -> str:
     """Return the values that a metric can have, in its unit."""
     found = ranges.find_metric_range(metric)
     low, high = (amounts.format_amount(end, metric.unit) for end in (found.low, found.high))
@@ -78,4 +78,4 @@ def _shown(metric: checked.CheckedMetric) -> str:
     return f"{low} and more" if math.isinf(found.high) else f"from {low} to {high}"
 
 
-RULE = rule.LintRule("PS302", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS302", diagnostics.Severity.WARNING, _find_violations)

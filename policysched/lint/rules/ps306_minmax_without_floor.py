@@ -9,7 +9,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for policy in about.program.policies:
         for each in policy.rules:
             match each:
@@ -28,4 +28,4 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
                     pass
 
 
-RULE = rule.LintRule("PS306", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS306", diagnostics.Severity.WARNING, _find_violations)

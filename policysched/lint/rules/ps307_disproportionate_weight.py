@@ -23,19 +23,19 @@ BUILTIN_WEIGHTS = {
 _MOST, _LEAST = 0.9, 0.01
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for profile, known in zip(about.program.profiles, about.enforced_rules, strict=True):
-        builtin = built_in_weight(profile)
+        builtin = sum_built_in_weights(profile)
         for policy in known.policies:
-            if any(node_constraints.weight(each) for each in policy.rules):
+            if any(node_constraints.get_rule_weight(each) for each in policy.rules):
                 others = (
                     each for other in known.find_covering_policies(policy) for each in other.rules
                 )
-                total = builtin + sum(node_constraints.weight(each) for each in others)
+                total = builtin + sum(node_constraints.get_rule_weight(each) for each in others)
                 yield from _check_weights(policy, total)
 
 
-def built_in_weight(profile: checked.CheckedProfile) -> int:
+def sum_built_in_weights(profile: checked.CheckedProfile) -> int:
     """Return the weight of the plugins that score in a profile, see profiles/plugin_sets.py."""
     weights = {} if profile.disable_all_scores else dict(BUILTIN_WEIGHTS)
     weights |= {each.name: each.weight for each in profile.plugins if each.weight is not None}
@@ -49,17 +49,17 @@ def built_in_weight(profile: checked.CheckedProfile) -> int:
 
 def _check_weights(policy: checked.CheckedPolicy, total: int) -> Iterator[diagnostics.Diagnostic]:
     for each in policy.rules:
-        weight = node_constraints.weight(each)
+        weight = node_constraints.get_rule_weight(each)
         if not weight or weight == total:
             continue
         share = weight / total
         if share > _MOST:
-            yield _finding(each, f"has {share:.0%} of the weight: other scores hardly count")
+            yield _make_finding(each, f"has {share:.0%} of the weight: other scores hardly count")
         elif share < _LEAST:
-            yield _finding(each, f"has {share:.1%} of the weight: it hardly counts")
+            yield _make_finding(each, f"has {share:.1%} of the weight: it hardly counts")
 
 
-def _finding(each: checked.Rule, what: str) -> diagnostics.Diagnostic:
+def _make_finding(each: checked.Rule, what: str) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS307",
         f"this score {what}",
@@ -69,4 +69,4 @@ def _finding(each: checked.Rule, what: str) -> diagnostics.Diagnostic:
     )
 
 
-RULE = rule.LintRule("PS307", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS307", diagnostics.Severity.WARNING, _find_violations)

@@ -10,10 +10,10 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for policy in about.program.policies:
         for each in policy.rules:
-            if _turns([points for _, points in _shape(each)]):
+            if _changes_direction([points for _, points in _get_shape(each)]):
                 yield diagnostics.Diagnostic(
                     "PS308",
                     "the points of this shape go up and down",
@@ -23,7 +23,7 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
                 )
 
 
-def _shape(each: checked.Rule) -> Sequence[tuple[float, int]]:
+def _get_shape(each: checked.Rule) -> Sequence[tuple[float, int]]:
     match each:
         case checked.ResourceScoreRule(shape=shape):
             return shape
@@ -33,9 +33,9 @@ def _shape(each: checked.Rule) -> Sequence[tuple[float, int]]:
             return ()
 
 
-def _turns(points: Sequence[int]) -> bool:
+def _changes_direction(points: Sequence[int]) -> bool:
     steps = [after - before for before, after in itertools.pairwise(points)]
     return any(step > 0 for step in steps) and any(step < 0 for step in steps)
 
 
-RULE = rule.LintRule("PS308", diagnostics.Severity.INFO, _check)
+RULE = rule.LintRule("PS308", diagnostics.Severity.INFO, _find_violations)

@@ -13,22 +13,24 @@ from policysched.lint.sets import conditions, ranges
 _CONDITIONS = (checked_expr.Compare, checked_expr.And, checked_expr.Or, checked_expr.Not)
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     metrics = {metric.key: metric for metric in about.program.metrics}
     for policy in about.program.policies:
         for each in policy.rules:
             for expr in checked.list_expressions(each):
-                for part in _constant_parts(expr, metrics):
+                for part in _find_constant_parts(expr, metrics):
                     if not _is_single_metric(part):
-                        yield _finding(about, part, metrics)
+                        yield _make_finding(about, part, metrics)
 
 
-def _constant_parts(
+def _find_constant_parts(
     expr: checked_expr.TypedExpr, metrics: conditions.Metrics
 ) -> Iterator[checked_expr.TypedExpr]:
     """Yield the smallest conditions that have one answer for all values."""
     inner = [
-        part for child in checked_expr.children(expr) for part in _constant_parts(child, metrics)
+        part
+        for child in checked_expr.list_operands(expr)
+        for part in _find_constant_parts(child, metrics)
     ]
     yield from inner
     if inner or not isinstance(expr, _CONDITIONS):
@@ -48,18 +50,18 @@ def _is_single_metric(part: checked_expr.TypedExpr) -> bool:
             return False
 
 
-def _finding(
+def _make_finding(
     about: rule_input.RuleInput, part: checked_expr.TypedExpr, metrics: conditions.Metrics
 ) -> diagnostics.Diagnostic:
     is_true = conditions.evaluate_for_all_values(part, metrics)
     says = "true" if is_true else "false"
-    pair = _pair(part, metrics)
+    pair = _find_deciding_pair(part, metrics)
     if pair is None:
         return diagnostics.Diagnostic(
             "PS310",
-            f"`{_shown(about, part)}` is {says} for all values that it can have",
+            f"`{_format_part(about, part)}` is {says} for all values that it can have",
             part.span,
-            notes=_notes(part, metrics),
+            notes=_make_range_notes(part, metrics),
             help="leave it out, or compare with a value that divides nodes",
         )
     first, second = pair
@@ -67,26 +69,29 @@ def _finding(
     return diagnostics.Diagnostic(
         "PS310",
         f"this condition is always {says}: "
-        f"`{_shown(about, first)}` and `{_shown(about, second)}` {word}",
+        f"`{_format_part(about, first)}` and `{_format_part(about, second)}` {word}",
         second.span,
         secondary=(diagnostics.Label(first.span, "the other one"),),
         help=f"did you mean `{'and' if is_true else 'or'}`?",
     )
 
 
-def _pair(
+def _find_deciding_pair(
     part: checked_expr.TypedExpr, metrics: conditions.Metrics
 ) -> tuple[checked_expr.TypedExpr, checked_expr.TypedExpr] | None:
     """Return two operands that decide by themselves, if two are enough."""
     if not isinstance(part, checked_expr.And | checked_expr.Or):
         return None
     for pair in itertools.combinations(part.operands, 2):
-        if conditions.evaluate_for_all_values(_junction(part, pair), metrics) is not None:
+        if (
+            conditions.evaluate_for_all_values(_make_smaller_junction(part, pair), metrics)
+            is not None
+        ):
             return pair
     return None
 
 
-def _junction(
+def _make_smaller_junction(
     part: checked_expr.And | checked_expr.Or,
     operands: tuple[checked_expr.TypedExpr, ...],
 ) -> checked_expr.TypedExpr:
@@ -94,7 +99,7 @@ def _junction(
     return type(part)(operands, part.span)
 
 
-def _notes(part: checked_expr.TypedExpr, metrics: conditions.Metrics) -> tuple[str, ...]:
+def _make_range_notes(part: checked_expr.TypedExpr, metrics: conditions.Metrics) -> tuple[str, ...]:
     if not isinstance(part, checked_expr.Compare):
         return ()
     sides = [ranges.find_value_range(side, metrics) for side in (part.left, part.right)]
@@ -102,8 +107,8 @@ def _notes(part: checked_expr.TypedExpr, metrics: conditions.Metrics) -> tuple[s
     return (f"the left side is {left}, the right side {right} (milli-cores, bytes, seconds)",)
 
 
-def _shown(about: rule_input.RuleInput, part: checked_expr.TypedExpr) -> str:
+def _format_part(about: rule_input.RuleInput, part: checked_expr.TypedExpr) -> str:
     return " ".join(about.texts[part.span.file].slice(part.span).split())
 
 
-RULE = rule.LintRule("PS310", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS310", diagnostics.Severity.WARNING, _find_violations)

@@ -14,12 +14,12 @@ from policysched.lint.sets import conditions, selector_sets
 _LEAVES = (checked_expr.Compare, checked_expr.NodeMatch, checked_expr.PodMatch)
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     metrics = {metric.key: metric for metric in about.program.metrics}
     for policy in about.program.policies:
         for each in policy.rules:
             for expr in checked.list_expressions(each):
-                for part in checked_expr.walk(expr):
+                for part in checked_expr.walk_expressions(expr):
                     if isinstance(part, checked_expr.And | checked_expr.Or):
                         yield from _check_operands(about, part, metrics)
 
@@ -41,12 +41,12 @@ def _check_operands(
     for index in reversed(range(len(part.operands))):
         operand = part.operands[index]
         others = [*left[:index], *left[index + 1 :]]
-        if others and _says_nothing(operand, others, metrics, is_all=is_all):
+        if others and _is_implied_by_others(operand, others, metrics, is_all=is_all):
             del left[index]
-            yield _finding(about, operand, is_all=is_all)
+            yield _make_finding(about, operand, is_all=is_all)
 
 
-def _says_nothing(
+def _is_implied_by_others(
     operand: checked_expr.TypedExpr,
     others: Sequence[checked_expr.TypedExpr],
     metrics: conditions.Metrics,
@@ -54,21 +54,21 @@ def _says_nothing(
     is_all: bool,
 ) -> bool:
     """Whether others imply it, without any data that they do not read themselves."""
-    read = {key for other in others for key in checked_expr.metrics_of(other)}
-    if not set(checked_expr.metrics_of(operand)) <= read:
+    read = {key for other in others for key in checked_expr.list_read_metrics(other)}
+    if not set(checked_expr.list_read_metrics(operand)) <= read:
         return False
     if is_all:
-        return conditions.implies(others, operand, metrics)
-    return conditions.implies([operand], _any(others), metrics)
+        return conditions.is_implied_by_conditions(others, operand, metrics)
+    return conditions.is_implied_by_conditions([operand], _make_disjunction(others), metrics)
 
 
-def _any(operands: Sequence[checked_expr.TypedExpr]) -> checked_expr.TypedExpr:
+def _make_disjunction(operands: Sequence[checked_expr.TypedExpr]) -> checked_expr.TypedExpr:
     if len(operands) == 1:
         return operands[0]
     return checked_expr.Or(tuple(operands), operands[0].span)
 
 
-def _finding(
+def _make_finding(
     about: rule_input.RuleInput, operand: checked_expr.TypedExpr, *, is_all: bool
 ) -> diagnostics.Diagnostic:
     text = about.texts[operand.span.file]
@@ -78,15 +78,15 @@ def _finding(
         f"`{' '.join(text.slice(operand.span).split())}` says nothing: {why}",
         operand.span,
         help="leave it out",
-        fix=_fix(text, operand),
+        fix=_make_fix(text, operand),
     )
 
 
-def _fix(text: source.SourceText, operand: checked_expr.TypedExpr) -> diagnostics.Fix | None:
+def _make_fix(text: source.SourceText, operand: checked_expr.TypedExpr) -> diagnostics.Fix | None:
     """Return the edit that takes out a comparison and the `and` or `or` beside it."""
     if not isinstance(operand, _LEAVES):
         return None
     return removal.make_removal_fix(text, operand.span, removal.AND_OR)
 
 
-RULE = rule.LintRule("PS311", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS311", diagnostics.Severity.WARNING, _find_violations)

@@ -18,32 +18,34 @@ _OF_NODES = (
 )
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     metrics = {metric.key: metric for metric in about.program.metrics}
     for policy in about.program.policies:
         for each in policy.rules:
             if isinstance(each, checked.ExpressionScoreRule):
-                why = _reason(each, metrics)
+                why = _explain_equal_points(each, metrics)
                 if why:
-                    yield _finding(each, why)
+                    yield _make_finding(each, why)
 
 
-def _reason(each: checked.ExpressionScoreRule, metrics: conditions.Metrics) -> str:
+def _explain_equal_points(each: checked.ExpressionScoreRule, metrics: conditions.Metrics) -> str:
     """Return why all nodes have the same points, "" if they need not."""
-    if not any(isinstance(part, _OF_NODES) for part in checked_expr.walk(each.value)):
+    if not any(isinstance(part, _OF_NODES) for part in checked_expr.walk_expressions(each.value)):
         return "it reads nothing of the node"
     if each.value.unit is None:
         return ""  # a condition: PS302 and PS310 tell that
     found = ranges.find_value_range(each.value, metrics)
     if found.is_single:
         return f"its value is always {found.low:g}"
-    points = _points(each.normalization, found)
+    points = _compute_constant_points(each.normalization, found)
     if points is not None:
         return f"all values from {found.low:g} to {found.high:g} get {points:g} points here"
     return ""
 
 
-def _points(normalization: checked.Normalization | None, found: ranges.ValueRange) -> float | None:
+def _compute_constant_points(
+    normalization: checked.Normalization | None, found: ranges.ValueRange
+) -> float | None:
     """Return the points that all values of a range get, None if they differ."""
     match normalization:
         case checked.LinearNormalization(low=low, high=high):
@@ -51,21 +53,21 @@ def _points(normalization: checked.Normalization | None, found: ranges.ValueRang
                 return 0.0
             return 100.0 if found.low >= high else None
         case checked.ShapeNormalization(points=points):
-            return _points_of_shape(points, found)
+            return _compute_level_shape_points(points, found)
         case _:
             return None
 
 
-def _points_of_shape(
+def _compute_level_shape_points(
     points: tuple[tuple[float, int], ...], found: ranges.ValueRange
 ) -> float | None:
     """Return the height of a shape if it is level throughout the range."""
     bends = [value for value, _ in points if found.low < value < found.high]
-    heights = {_height(points, value) for value in (found.low, *bends, found.high)}
+    heights = {_compute_shape_height(points, value) for value in (found.low, *bends, found.high)}
     return heights.pop() if len(heights) == 1 else None
 
 
-def _height(points: tuple[tuple[float, int], ...], value: float) -> float:
+def _compute_shape_height(points: tuple[tuple[float, int], ...], value: float) -> float:
     """Return the points of a value: on straight lines, level outside of all."""
     for (left, low), (right, high) in itertools.pairwise(points):
         if left <= value < right:
@@ -73,7 +75,7 @@ def _height(points: tuple[tuple[float, int], ...], value: float) -> float:
     return float(points[0][1] if value < points[0][0] else points[-1][1])
 
 
-def _finding(each: checked.ExpressionScoreRule, why: str) -> diagnostics.Diagnostic:
+def _make_finding(each: checked.ExpressionScoreRule, why: str) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS312",
         f"every node gets the same points from this score: {why}",
@@ -83,4 +85,4 @@ def _finding(each: checked.ExpressionScoreRule, why: str) -> diagnostics.Diagnos
     )
 
 
-RULE = rule.LintRule("PS312", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS312", diagnostics.Severity.WARNING, _find_violations)

@@ -11,7 +11,7 @@ from policysched.lint.policies import active_rules, node_constraints
 from policysched.lint.sets import selector_sets
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     yield from active_rules.find_in_every_profile(
         about.enforced_rules, lambda known, policy: _check_policy(about, known, policy)
     )
@@ -25,33 +25,39 @@ def _check_policy(
     ]
     asked = known.find_node_constraints(policy) if preferring else ()
     required = [each.selector for each in asked]
-    if len(asked) > selector_sets.MAX_OPERANDS or selector_sets.never_match(*required):
+    if len(asked) > selector_sets.MAX_OPERANDS or selector_sets.can_never_match_together(*required):
         return  # PS201, PS202 and PS213 tell that
     for each in preferring:
         selector = node_constraints.find_preferred_nodes(each)
-        if selector is None or selector_sets.never_match(selector):
+        if selector is None or selector_sets.can_never_match_together(selector):
             continue
-        if not asked or selector_sets.match_everything(selector):
+        if not asked or selector_sets.does_match_everything(selector):
             continue  # PS203 tells the latter
         for wanted, what in (
             (checked_selector.SelectorNegation(selector), "every"),
             (selector, "no"),
         ):
-            if selector_sets.never_match(*required, wanted):
-                yield _finding(about, each, selector, what, _deciding(asked, wanted))
+            if selector_sets.can_never_match_together(*required, wanted):
+                yield _make_finding(
+                    about, each, selector, what, _find_deciding_rules(asked, wanted)
+                )
 
 
-def _deciding(
+def _find_deciding_rules(
     asked: Sequence[node_constraints.NodeConstraint], wanted: checked_selector.Selector
 ) -> checked.Rule:
     """Return the rule that decides, or the first of those that do so together."""
     return next(
-        (each.rule for each in asked if selector_sets.never_match(each.selector, wanted)),
+        (
+            each.rule
+            for each in asked
+            if selector_sets.can_never_match_together(each.selector, wanted)
+        ),
         asked[0].rule,
     )
 
 
-def _finding(
+def _make_finding(
     about: rule_input.RuleInput,
     each: checked.Rule,
     selector: checked_selector.Selector,
@@ -60,7 +66,7 @@ def _finding(
 ) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS313",
-        f"{what} node that required rules leave matches `{about.slice(selector)}`",
+        f"{what} node that required rules leave matches `{about.format_selector(selector)}`",
         each.head.span,
         secondary=(diagnostics.Label(deciding.head.span, "decides it before"),),
         notes=("all nodes get the same points: the preference has no effect",),
@@ -68,4 +74,4 @@ def _finding(
     )
 
 
-RULE = rule.LintRule("PS313", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS313", diagnostics.Severity.WARNING, _find_violations)

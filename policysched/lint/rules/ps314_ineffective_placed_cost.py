@@ -9,7 +9,7 @@ from policysched.lint import rule, rule_input
 from policysched.lint.sets import ranges
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     metrics = {metric.key: metric for metric in about.program.metrics}
     for metric in about.program.metrics:
         if metric.placed is None:
@@ -31,4 +31,4 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
             )
 
 
-RULE = rule.LintRule("PS314", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS314", diagnostics.Severity.WARNING, _find_violations)

@@ -11,19 +11,19 @@ from policysched.lint import rule, rule_input
 from policysched.lint.policies import active_rules, node_constraints
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for known in about.enforced_rules:
         meanings = {
-            each.head.name: _meaning(each)
+            each.head.name: _make_score_key(each)
             for policy in known.policies
             for each in policy.rules
-            if node_constraints.weight(each)
+            if node_constraints.get_rule_weight(each)
         }
         for policy in known.policies:
             own = [
                 each
                 for each in policy.rules
-                if node_constraints.weight(each) and not each.head.active
+                if node_constraints.get_rule_weight(each) and not each.head.active
             ]
             if own:
                 yield from _find_duplicates(policy, own, known, meanings)
@@ -43,11 +43,11 @@ def _find_duplicates(
             if is_same and not known.takes_precedence(
                 policy, each.head.span, other_policy, other.head.span
             ):
-                yield _finding(each, other)
+                yield _make_finding(each, other)
                 break
 
 
-def _meaning(each: checked.Rule) -> Hashable:
+def _make_score_key(each: checked.Rule) -> Hashable:
     """Return what a rule scores, whatever its name and weight; `self` differs by policy."""
     is_of_policy = isinstance(each, checked.PodAffinityRule | checked.TopologySpreadRule)
     policy = each.head.policy if is_of_policy else ""
@@ -56,8 +56,8 @@ def _meaning(each: checked.Rule) -> Hashable:
     return (type(each), policy, *kept)
 
 
-def _finding(each: checked.Rule, other: checked.Rule) -> diagnostics.Diagnostic:
-    total = node_constraints.weight(each) + node_constraints.weight(other)
+def _make_finding(each: checked.Rule, other: checked.Rule) -> diagnostics.Diagnostic:
+    total = node_constraints.get_rule_weight(each) + node_constraints.get_rule_weight(other)
     return diagnostics.Diagnostic(
         "PS315",
         f"`{other.head.name}` scores the same for the same pods: its weight is {total} in all",
@@ -67,4 +67,4 @@ def _finding(each: checked.Rule, other: checked.Rule) -> diagnostics.Diagnostic:
     )
 
 
-RULE = rule.LintRule("PS315", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS315", diagnostics.Severity.WARNING, _find_violations)

@@ -12,7 +12,7 @@ from policysched.lint.facts import queries
 from policysched.promql import query_labels, query_tree
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         labels = query_labels.find_possible_labels(each.expr)
         if labels is None:
@@ -25,10 +25,10 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
         )
         more = sorted(labels - known)
         if more:
-            yield _finding(each, more)
+            yield _make_finding(each, more)
 
 
-def _finding(each: queries.MetricQuery, more: list[str]) -> diagnostics.Diagnostic:
+def _make_finding(each: queries.MetricQuery, more: list[str]) -> diagnostics.Diagnostic:
     shown = ", ".join(more)
     label = each.metric.label
     aggregations = [
@@ -40,16 +40,16 @@ def _finding(each: queries.MetricQuery, more: list[str]) -> diagnostics.Diagnost
     return diagnostics.Diagnostic(
         "PS402",
         f"`{each.metric.name}` has a sample for each value of `{shown}`, not one for each node",
-        each.span_of(outer),
+        each.locate_query_part(outer),
         notes=(
             f"`{each.metric.target} {label}` says that `{label}` alone tells the samples apart",
         ),
         help=f"put them together: `max by ({label}) (…)`",
-        fix=_fix(each, label),
+        fix=_make_fix(each, label),
     )
 
 
-def _fix(each: queries.MetricQuery, label: str) -> diagnostics.Fix:
+def _make_fix(each: queries.MetricQuery, label: str) -> diagnostics.Fix:
     span = each.span
     start = each.text.span(span.start, span.start)
     end = each.text.span(span.end, span.end)
@@ -57,4 +57,4 @@ def _fix(each: queries.MetricQuery, label: str) -> diagnostics.Fix:
     return diagnostics.Fix(edits, safe=False)
 
 
-RULE = rule.LintRule("PS402", diagnostics.Severity.ERROR, _check)
+RULE = rule.LintRule("PS402", diagnostics.Severity.ERROR, _find_violations)

@@ -12,7 +12,7 @@ from policysched.lint.facts import queries
 from policysched.promql import query_labels, query_tree
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         for part in query_tree.walk_query(each.expr):
             if isinstance(part, promql_parser.BinaryExpr) and str(part.op) != "or":
@@ -37,22 +37,25 @@ def _check_operation(
         return
     yield diagnostics.Diagnostic(
         "PS404",
-        f"the two sides of `{part.op}` have different labels: {_shown(left)} and {_shown(right)}",
+        f"the two sides of `{part.op}` have different labels: "
+        f"{_format_labels(left)} and {_format_labels(right)}",
         each.span,
-        notes=(f"series are only matched if all their labels are equal: {_outcome(part)}",),
+        notes=(
+            f"series are only matched if all their labels are equal: {_describe_outcome(part)}",
+        ),
         help=f"say what is matched: `{part.op} on ({each.metric.label})`, "
         f"with `group_left` where one side has several",
     )
 
 
-def _outcome(part: promql_parser.BinaryExpr) -> str:
+def _describe_outcome(part: promql_parser.BinaryExpr) -> str:
     if str(part.op) == "unless":
         return "the right side takes nothing away"
     return "the answer is empty"
 
 
-def _shown(labels: frozenset[str]) -> str:
+def _format_labels(labels: frozenset[str]) -> str:
     return ", ".join(f"`{label}`" for label in sorted(labels)) or "none"
 
 
-RULE = rule.LintRule("PS404", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS404", diagnostics.Severity.WARNING, _find_violations)

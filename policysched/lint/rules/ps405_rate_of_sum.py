@@ -12,7 +12,7 @@ from policysched.lint.facts import queries
 from policysched.promql import functions, query_tree
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         for part in query_tree.find_calls(each.expr, functions.COUNTER_FUNCTIONS):
             for inner in query_tree.walk_query(part.args[0]):
@@ -20,21 +20,21 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
                     isinstance(inner, promql_parser.AggregateExpr)
                     and str(inner.op) in functions.ADDING_AGGREGATIONS
                 ):
-                    yield _finding(each, part, inner)
+                    yield _make_finding(each, part, inner)
                     break
 
 
-def _finding(
+def _make_finding(
     each: queries.MetricQuery, call: promql_parser.Call, inner: promql_parser.AggregateExpr
 ) -> diagnostics.Diagnostic:
     name, adding = call.func.name, inner.op
     return diagnostics.Diagnostic(
         "PS405",
         f"`{name}` of a `{adding}` takes the restart of one counter for a loss of all",
-        each.span_of(call),
+        each.locate_query_part(call),
         notes=("a counter that starts anew can only be told in its own series",),
         help=f"take the {name} first: `{adding} by (…) ({name}(…))`",
     )
 
 
-RULE = rule.LintRule("PS405", diagnostics.Severity.ERROR, _check)
+RULE = rule.LintRule("PS405", diagnostics.Severity.ERROR, _find_violations)

@@ -12,32 +12,32 @@ from policysched.lint.facts import queries
 from policysched.promql import query_samples
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         for selector in query_samples.find_raw_selectors(each.expr):
             if (selector.name or "").endswith("_total"):
-                yield _finding(each, selector)
+                yield _make_finding(each, selector)
 
 
-def _finding(
+def _make_finding(
     each: queries.MetricQuery, selector: promql_parser.VectorSelector
 ) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS406",
         f"`{selector.name}` is a counter, and its value is read as it is",
-        each.span_of(selector),
+        each.locate_query_part(selector),
         notes=("a counter grows until its process starts anew: what matters is how fast",),
         help=f"write `rate({selector.name}[5m])`",
-        fix=_fix(each, selector),
+        fix=_make_fix(each, selector),
     )
 
 
-def _fix(
+def _make_fix(
     each: queries.MetricQuery, selector: promql_parser.VectorSelector
 ) -> diagnostics.Fix | None:
-    span = each.span_of(selector)
+    span = each.locate_query_part(selector)
     start = each.text.span(span.start, span.start)
-    end = _end(each, span.start)
+    end = _find_selector_end(each, span.start)
     if end is None:
         return None
     edits = (
@@ -47,9 +47,11 @@ def _fix(
     return diagnostics.Fix(edits, safe=False)
 
 
-def _end(each: queries.MetricQuery, start: int) -> int | None:
+def _find_selector_end(each: queries.MetricQuery, start: int) -> int | None:
     """Return the offset behind a selector, its matchers included; None with `offset` or `@`."""
-    spans = [each.query.span(token.start, token.end, each.text) for token in each.tokens]
+    spans = [
+        each.query.locate_query_range(token.start, token.end, each.text) for token in each.tokens
+    ]
     index = next((index for index, span in enumerate(spans) if span.start == start), None)
     if index is None:
         return None
@@ -60,4 +62,4 @@ def _end(each: queries.MetricQuery, start: int) -> int | None:
     return None if is_moved else spans[index].end
 
 
-RULE = rule.LintRule("PS406", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS406", diagnostics.Severity.WARNING, _find_violations)

@@ -14,7 +14,7 @@ from policysched.promql import query_tokens
 _PLAIN = re.compile(r"[A-Za-z0-9_:/ -]*")
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         for sign, value in itertools.pairwise(each.tokens):
             if sign.text in {"=~", "!~"} and value.kind == "string":
@@ -25,9 +25,9 @@ def _check_matcher(
     each: queries.MetricQuery, sign: query_tokens.QueryToken, value: query_tokens.QueryToken
 ) -> Iterator[diagnostics.Diagnostic]:
     pattern = value.text[1:-1]
-    span = each.query.span(sign.start, sign.end, each.text)
+    span = each.query.locate_query_range(sign.start, sign.end, each.text)
     if each.text.slice(span) != sign.text or "$" in each.text.slice(
-        each.query.span(value.start, value.end, each.text)
+        each.query.locate_query_range(value.start, value.end, each.text)
     ).removesuffix(value.text[0]).removesuffix("$"):
         return  # a param is in it, which may be any pattern
     if _PLAIN.fullmatch(pattern):
@@ -40,13 +40,13 @@ def _check_matcher(
             fix=diagnostics.Fix((diagnostics.TextEdit(span, plain),), safe=True),
         )
     elif pattern.startswith("^") or re.search(r"(?<!\\)\$\Z", pattern):
-        yield _anchors(each, value, pattern)
+        yield _find_needless_anchors(each, value, pattern)
 
 
-def _anchors(
+def _find_needless_anchors(
     each: queries.MetricQuery, value: query_tokens.QueryToken, pattern: str
 ) -> diagnostics.Diagnostic:
-    span = each.query.span(value.start, value.end, each.text)
+    span = each.query.locate_query_range(value.start, value.end, each.text)
     bare = re.sub(r"(?<!\\)\$\Z", "", pattern.removeprefix("^"))
     is_simple = "|" not in pattern
     edit = diagnostics.TextEdit(span, f"{value.text[0]}{bare}{value.text[-1]}")
@@ -59,4 +59,4 @@ def _anchors(
     )
 
 
-RULE = rule.LintRule("PS407", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS407", diagnostics.Severity.WARNING, _find_violations)

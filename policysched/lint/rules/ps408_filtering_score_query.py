@@ -13,31 +13,31 @@ from policysched.lint.facts import queries
 from policysched.promql import query_samples
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     scored = {
         key
         for policy in about.program.policies
         for each in policy.rules
         if isinstance(each, checked.ExpressionScoreRule)
-        for key in checked_expr.metrics_of(each.value)
+        for key in checked_expr.list_read_metrics(each.value)
     }
     for each in about.metric_queries:
         if each.metric.key not in scored:
             continue
         part = query_samples.find_value_filter(each.expr)
         if part is not None:
-            yield _finding(each, part)
+            yield _make_finding(each, part)
 
 
-def _finding(each: queries.MetricQuery, part: promql_parser.Expr) -> diagnostics.Diagnostic:
+def _make_finding(each: queries.MetricQuery, part: promql_parser.Expr) -> diagnostics.Diagnostic:
     what = str(part.op) if isinstance(part, promql_parser.AggregateExpr) else "comparison"
     return diagnostics.Diagnostic(
         "PS408",
         f"the `{what}` in `{each.metric.name}` leaves out nodes, which a score reads as missing",
-        each.span_of(part),
+        each.locate_query_part(part),
         notes=("which nodes those are changes from sample to sample, and so do their points",),
         help="ask for all nodes; limits belong to `reject when` or `normalize linear(…)`",
     )
 
 
-RULE = rule.LintRule("PS408", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS408", diagnostics.Severity.WARNING, _find_violations)

@@ -12,7 +12,7 @@ from policysched.lint import rule, rule_input
 _BRACED = re.compile(r"\$\{(\w*)\}")
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     params = {param.name for param in about.program.params}
     for result in about.parsed:
         for item in result.file.items:
@@ -33,4 +33,4 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
                 )
 
 
-RULE = rule.LintRule("PS409", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS409", diagnostics.Severity.WARNING, _find_violations)

@@ -10,7 +10,7 @@ from policysched.lint import rule, rule_input
 from policysched.promql import query_samples
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     sampled = {
         each.metric.key: each.metric
         for each in about.metric_queries
@@ -20,15 +20,15 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
         for each in policy.rules:
             if not isinstance(each, checked.RejectRule) or each.until is not None:
                 continue
-            for part in checked_expr.walk(each.condition):
+            for part in checked_expr.walk_expressions(each.condition):
                 match part:
                     case checked_expr.MetricRef(metric=key, window=None) if key in sampled:
-                        yield _finding(about, part, sampled[key], each.condition)
+                        yield _make_finding(about, part, sampled[key], each.condition)
                     case _:
                         pass
 
 
-def _finding(
+def _make_finding(
     about: rule_input.RuleInput,
     part: checked_expr.MetricRef,
     metric: checked.CheckedMetric,
@@ -40,11 +40,13 @@ def _finding(
         part.span,
         notes=("a peak of a moment rejects the node until the next sample",),
         help="look at some time: `over 5m avg`, or let go later: `until …`",
-        fix=_fix(about, condition),
+        fix=_make_fix(about, condition),
     )
 
 
-def _fix(about: rule_input.RuleInput, condition: checked_expr.TypedExpr) -> diagnostics.Fix | None:
+def _make_fix(
+    about: rule_input.RuleInput, condition: checked_expr.TypedExpr
+) -> diagnostics.Fix | None:
     """Return the edit that adds the clause behind the condition, unless that is in brackets."""
     text, end = about.texts[condition.span.file], condition.span.end
     if text.text[end:].lstrip().startswith(")"):
@@ -53,4 +55,4 @@ def _fix(about: rule_input.RuleInput, condition: checked_expr.TypedExpr) -> diag
     return diagnostics.Fix((edit,), safe=False)
 
 
-RULE = rule.LintRule("PS410", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS410", diagnostics.Severity.WARNING, _find_violations)

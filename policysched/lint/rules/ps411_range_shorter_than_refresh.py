@@ -12,7 +12,7 @@ from policysched.lint.facts import queries
 from policysched.promql import functions, query_samples, query_tree
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         for part in query_tree.walk_query(each.expr):
             if (
@@ -23,10 +23,10 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
             for arg in part.args:
                 seconds = query_samples.get_range_seconds(arg)
                 if seconds is not None and seconds < each.metric.refresh_seconds:
-                    yield _finding(each, part, seconds)
+                    yield _make_finding(each, part, seconds)
 
 
-def _finding(
+def _make_finding(
     each: queries.MetricQuery, call: promql_parser.Call, seconds: float
 ) -> diagnostics.Diagnostic:
     unseen = 1 - seconds / each.metric.refresh_seconds
@@ -34,10 +34,10 @@ def _finding(
         "PS411",
         f"`{call.func.name}` looks at {seconds:g} s, and the query is asked every "
         f"{each.metric.refresh_seconds:g} s",
-        each.span_of(call),
+        each.locate_query_part(call),
         notes=(f"what happens in the other {unseen:.0%} of the time is never seen",),
         help="make the range as long as `refresh`, or longer; or `refresh` shorter",
     )
 
 
-RULE = rule.LintRule("PS411", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS411", diagnostics.Severity.WARNING, _find_violations)

@@ -12,35 +12,38 @@ from policysched.lint.facts import queries
 from policysched.promql import functions, query_labels, query_samples, query_tree
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         for part in query_tree.find_calls(each.expr, functions.BUCKET_FUNCTIONS):
             losing = query_tree.find_label_loss(part.args[-1], query_labels.BUCKET_LABEL)
             if losing is not None and query_samples.reads_buckets(part.args[-1]):
-                yield _finding(each, part, losing)
+                yield _make_finding(each, part, losing)
 
 
-def _finding(
+def _make_finding(
     each: queries.MetricQuery, call: promql_parser.Call, losing: promql_parser.Expr
 ) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS412",
         f"`{call.func.name}` needs the label `{query_labels.BUCKET_LABEL}`, which is gone here",
-        each.span_of(losing),
+        each.locate_query_part(losing),
         notes=("without it the buckets of a histogram cannot be told apart: the answer is empty",),
         help=f"keep it: `sum by ({each.metric.label}, {query_labels.BUCKET_LABEL}) (…)`",
-        fix=_fix(each, losing),
+        fix=_make_fix(each, losing),
     )
 
 
-def _fix(each: queries.MetricQuery, losing: promql_parser.Expr) -> diagnostics.Fix | None:
+def _make_fix(each: queries.MetricQuery, losing: promql_parser.Expr) -> diagnostics.Fix | None:
     """Return the edit that adds the label to `by (…)`."""
     if not isinstance(losing, promql_parser.AggregateExpr) or losing.modifier is None:
         return None
     if losing.modifier.type != promql_parser.AggModifierType.By:
         return None
-    start = each.span_of(losing).start
-    words = [(token, each.query.span(token.start, token.end, each.text)) for token in each.tokens]
+    start = each.locate_query_part(losing).start
+    words = [
+        (token, each.query.locate_query_range(token.start, token.end, each.text))
+        for token in each.tokens
+    ]
     following = [(token, span) for token, span in words if span.start > start]
     by = next((index for index, (token, _) in enumerate(following) if token.text == "by"), None)
     if by is None or following[by + 1][0].text != "(":
@@ -50,4 +53,4 @@ def _fix(each: queries.MetricQuery, losing: promql_parser.Expr) -> diagnostics.F
     return diagnostics.Fix((edit,), safe=False)
 
 
-RULE = rule.LintRule("PS412", diagnostics.Severity.ERROR, _check)
+RULE = rule.LintRule("PS412", diagnostics.Severity.ERROR, _find_violations)

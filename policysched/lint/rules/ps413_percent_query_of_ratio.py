@@ -10,13 +10,13 @@ from policysched.lint.facts import queries
 from policysched.promql import query_units
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         if each.metric.unit.is_ratio and query_units.is_in_percent(each.expr):
-            yield _finding(each)
+            yield _make_finding(each)
 
 
-def _finding(each: queries.MetricQuery) -> diagnostics.Diagnostic:
+def _make_finding(each: queries.MetricQuery) -> diagnostics.Diagnostic:
     span = each.span
     edits = (
         diagnostics.TextEdit(each.text.span(span.start, span.start), "("),
@@ -32,4 +32,4 @@ def _finding(each: queries.MetricQuery) -> diagnostics.Diagnostic:
     )
 
 
-RULE = rule.LintRule("PS413", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS413", diagnostics.Severity.WARNING, _find_violations)

@@ -11,15 +11,15 @@ from policysched.lint.facts import queries
 from policysched.promql import query_units
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
-        declared = _declared(each.metric.unit)
+        declared = _get_declared_unit(each.metric.unit)
         found = query_units.infer_unit(each.expr)
-        if declared is not None and found is not None and not found.same_dimension(declared):
-            yield _finding(each, found)
+        if declared is not None and found is not None and not found.has_same_dimension(declared):
+            yield _make_finding(each, found)
 
 
-def _declared(unit: units.Unit) -> units.Unit | None:
+def _get_declared_unit(unit: units.Unit) -> units.Unit | None:
     """Return the unit that the query should have; None for `number`, which may be of anything.
 
     Cores are seconds of CPU time per second.
@@ -29,7 +29,7 @@ def _declared(unit: units.Unit) -> units.Unit | None:
     return None if unit == units.NUMBER else unit
 
 
-def _finding(each: queries.MetricQuery, found: units.Unit) -> diagnostics.Diagnostic:
+def _make_finding(each: queries.MetricQuery, found: units.Unit) -> diagnostics.Diagnostic:
     named = "plain numbers" if found.is_dimensionless else str(found)
     return diagnostics.Diagnostic(
         "PS414",
@@ -41,4 +41,4 @@ def _finding(each: queries.MetricQuery, found: units.Unit) -> diagnostics.Diagno
     )
 
 
-RULE = rule.LintRule("PS414", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS414", diagnostics.Severity.WARNING, _find_violations)

@@ -12,43 +12,43 @@ from policysched.lint.rule_support import empty_nodes
 from policysched.lint.sets import selector_sets
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     if cluster is None or not cluster.nodes:
         return
     for policy in about.program.policies:
-        steps = list(_steps(policy))
-        if not steps or selector_sets.never_match(*steps):
+        steps = list(_iterate_node_conditions(policy))
+        if not steps or selector_sets.can_never_match_together(*steps):
             continue  # PS201 and PS202 tell what no cluster can have
         if cluster.count_matching_nodes(*steps) == 0:
-            yield _finding(about, cluster, policy, steps)
+            yield _make_finding(about, cluster, policy, steps)
     yield from empty_nodes.find_rejecting_rules(about, cluster)
 
 
-def _steps(policy: checked.CheckedPolicy) -> Iterator[checked_selector.Selector]:
+def _iterate_node_conditions(policy: checked.CheckedPolicy) -> Iterator[checked_selector.Selector]:
     """Yield what a policy always asks of nodes, one condition after the other."""
     for each in policy.rules:
         is_required = isinstance(each, checked.NodeAffinityRule) and each.weight is None
         if is_required and each.head.active is None:
-            yield from _conditions(each.selector)  # type: ignore[union-attr]  # a NodeAffinityRule
+            yield from _split_conditions(each.selector)  # type: ignore[union-attr]  # a NodeAffinityRule
 
 
-def _conditions(selector: checked_selector.Selector) -> Iterator[checked_selector.Selector]:
+def _split_conditions(selector: checked_selector.Selector) -> Iterator[checked_selector.Selector]:
     if isinstance(selector, checked_selector.SelectorConjunction):
         for operand in selector.operands:
-            yield from _conditions(operand)
+            yield from _split_conditions(operand)
     else:
         yield selector
 
 
-def _finding(
+def _make_finding(
     about: rule_input.RuleInput,
     cluster: cluster_facts.ClusterFacts,
     policy: checked.CheckedPolicy,
     steps: list[checked_selector.Selector],
 ) -> diagnostics.Diagnostic:
-    pods = len(cluster.pods_of(policy))
-    shown = [about.slice(step) for step in steps]
+    pods = len(cluster.list_pods_of_policy(policy))
+    shown = [about.format_selector(step) for step in steps]
     width = max(len("step"), *map(len, shown))
     table = [f"{'step':<{width}}  alone  cumulative"]
     left: list[int] = []
@@ -62,11 +62,11 @@ def _finding(
         "PS501",
         f"the policy `{policy.name}` leaves 0 of {len(cluster.nodes)} nodes "
         f"({cluster.name}, {pods} pod{'' if pods == 1 else 's'} in scope)",
-        about.span(last),
+        about.locate_selector(last),
         label="none is left from here on",
         notes=tuple(table),
         help="relax the condition, or label nodes",
     )
 
 
-RULE = rule.LintRule("PS501", diagnostics.Severity.ERROR, _check)
+RULE = rule.LintRule("PS501", diagnostics.Severity.ERROR, _find_violations)

@@ -14,34 +14,36 @@ _ABSENCES = frozenset({"DoesNotExist", "NotIn"})
 """What nodes without the label match."""
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     if cluster is None or not cluster.nodes:
         return
     for occurrence in about.selector_uses:
         if occurrence.about != "nodes":
             continue
-        is_refused = _is_refused(occurrence.rule)
-        for each, is_denied in _labels(occurrence.selector, is_denied=is_refused):
+        is_refused = _are_matching_nodes_refused(occurrence.rule)
+        for each, is_denied in _iterate_label_requirements(
+            occurrence.selector, is_denied=is_refused
+        ):
             if each.key in cluster.node_labels:
                 continue
             is_absence = (each.operator in _ABSENCES) is not is_denied
-            if not is_absence or spelling.find_nearest(each.key, cluster.node_labels):
-                yield _unknown(about, cluster, each)
+            if not is_absence or spelling.find_nearest_names(each.key, cluster.node_labels):
+                yield _find_unknown_labels(about, cluster, each)
     for policy in about.program.policies:
         for rule_ in policy.rules:
             if isinstance(rule_, checked.PodAffinityRule | checked.TopologySpreadRule):
-                yield from _topology(cluster, rule_)
+                yield from _find_unknown_topology_keys(cluster, rule_)
 
 
-def _is_refused(each: checked.Rule | None) -> bool:
+def _are_matching_nodes_refused(each: checked.Rule | None) -> bool:
     """Whether a rule refuses the nodes that its selectors match; where unsure, it does not."""
     return isinstance(each, checked.RejectRule) and not any(
-        isinstance(part, checked_expr.Not) for part in checked_expr.walk(each.condition)
+        isinstance(part, checked_expr.Not) for part in checked_expr.walk_expressions(each.condition)
     )
 
 
-def _labels(
+def _iterate_label_requirements(
     selector: checked_selector.Selector, *, is_denied: bool
 ) -> Iterator[tuple[checked_selector.LabelRequirement, bool]]:
     """Yield the requirements on labels, and whether what meets them is not wanted."""
@@ -51,21 +53,21 @@ def _labels(
             | checked_selector.SelectorDisjunction(operands=operands)
         ):
             for operand in operands:
-                yield from _labels(operand, is_denied=is_denied)
+                yield from _iterate_label_requirements(operand, is_denied=is_denied)
         case checked_selector.SelectorNegation(operand=operand):
-            yield from _labels(operand, is_denied=not is_denied)
+            yield from _iterate_label_requirements(operand, is_denied=not is_denied)
         case checked_selector.LabelRequirement():
             yield selector, is_denied
         case _:
             pass
 
 
-def _unknown(
+def _find_unknown_labels(
     about: rule_input.RuleInput,
     cluster: cluster_facts.ClusterFacts,
     each: checked_selector.LabelRequirement,
 ) -> diagnostics.Diagnostic:
-    nearest = spelling.find_nearest(each.key, cluster.node_labels)
+    nearest = spelling.find_nearest_names(each.key, cluster.node_labels)
     text = about.texts[each.span.file]
     fix = None
     if nearest and text.text.startswith(each.key, each.span.start):
@@ -75,12 +77,12 @@ def _unknown(
         "PS502",
         f"no node of {cluster.name} has the label `{each.key}`",
         each.span,
-        help=spelling.did_you_mean(each.key, cluster.node_labels),
+        help=spelling.suggest_names(each.key, cluster.node_labels),
         fix=fix,
     )
 
 
-def _topology(
+def _find_unknown_topology_keys(
     cluster: cluster_facts.ClusterFacts,
     each: checked.PodAffinityRule | checked.TopologySpreadRule,
 ) -> Iterator[diagnostics.Diagnostic]:
@@ -88,20 +90,22 @@ def _topology(
     if found == total:
         return
     which = "no node" if not found else f"{found} of {total} nodes"
-    effect = "this rule keeps pods off" if _is_hard(each) else "this rule does nothing for"
+    effect = (
+        "this rule keeps pods off" if _is_hard_constraint(each) else "this rule does nothing for"
+    )
     yield diagnostics.Diagnostic(
         "PS502",
         f"{which} of {cluster.name} {'have' if found else 'has'} "
         f"the topologyKey `{each.topology_key}`",
         each.head.span,
         notes=(f"{effect} nodes without it",),
-        help=spelling.did_you_mean(each.topology_key, cluster.node_labels) if not found else "",
+        help=spelling.suggest_names(each.topology_key, cluster.node_labels) if not found else "",
     )
 
 
-def _is_hard(each: checked.PodAffinityRule | checked.TopologySpreadRule) -> bool:
+def _is_hard_constraint(each: checked.PodAffinityRule | checked.TopologySpreadRule) -> bool:
     is_anti = isinstance(each, checked.PodAffinityRule) and each.anti
     return each.weight is None and not is_anti
 
 
-RULE = rule.LintRule("PS502", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS502", diagnostics.Severity.WARNING, _find_violations)

@@ -13,7 +13,7 @@ from policysched.lint import rule, rule_input
 from policysched.lint.facts import cluster_facts
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     if cluster is None:
         return
@@ -23,20 +23,22 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
         for each in checked_selector.walk_requirements(occurrence.selector):
             if not isinstance(each, _Named) or each.operator != "In":
                 continue
-            known = _known(each, cluster)
+            known = _get_known_values(each, cluster)
             unknown = [value for value in each.values if known and value not in known]
             if unknown:
-                yield _finding(cluster.name, each, unknown, known)
+                yield _make_finding(cluster.name, each, unknown, known)
 
 
-def _known(each: _Requirement, cluster: cluster_facts.ClusterFacts) -> frozenset[str]:
+def _get_known_values(each: _Requirement, cluster: cluster_facts.ClusterFacts) -> frozenset[str]:
     """Return the values that nodes have; none where no node has any."""
     if isinstance(each, checked_selector.LabelRequirement):
         return cluster.node_labels.get(each.key, frozenset())
     if each.field in _NAMES:
         return frozenset(node.name for node in cluster.nodes)
-    several = cluster_fields.members(each.field, cluster.node_labels)
-    return (cluster.node_labels.get(cluster_fields.key(each.field), several) | several) - {""}
+    several = cluster_fields.list_field_members(each.field, cluster.node_labels)
+    return (
+        cluster.node_labels.get(cluster_fields.make_field_key(each.field), several) | several
+    ) - {""}
 
 
 _Requirement: TypeAlias = checked_selector.LabelRequirement | checked_selector.FieldRequirement
@@ -44,7 +46,7 @@ _Named = (checked_selector.LabelRequirement, checked_selector.FieldRequirement)
 _NAMES = ("nodeName", "clusterName")
 
 
-def _finding(
+def _make_finding(
     name: str,
     each: _Requirement,
     unknown: list[str],
@@ -52,7 +54,7 @@ def _finding(
 ) -> diagnostics.Diagnostic:
     key = each.key if isinstance(each, checked_selector.LabelRequirement) else each.field
     shown = ", ".join(f"`{value}`" for value in unknown)
-    hints = (spelling.did_you_mean(value, known) for value in unknown)
+    hints = (spelling.suggest_names(value, known) for value in unknown)
     return diagnostics.Diagnostic(
         "PS503",
         f"no node of {name} has {shown} as its `{key}`",
@@ -61,4 +63,4 @@ def _finding(
     )
 
 
-RULE = rule.LintRule("PS503", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS503", diagnostics.Severity.WARNING, _find_violations)

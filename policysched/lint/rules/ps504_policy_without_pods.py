@@ -8,13 +8,13 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     if cluster is None or not cluster.scheduled_pods_by_shape:
         return
     count = sum(map(len, cluster.scheduled_pods_by_shape.values()))
     for policy in about.program.policies:
-        if not cluster.pods_of(policy):
+        if not cluster.list_pods_of_policy(policy):
             yield diagnostics.Diagnostic(
                 "PS504",
                 f"the policy `{policy.name}` is about none of the {count} pods of {cluster.name}",
@@ -23,4 +23,4 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
             )
 
 
-RULE = rule.LintRule("PS504", diagnostics.Severity.INFO, _check)
+RULE = rule.LintRule("PS504", diagnostics.Severity.INFO, _find_violations)

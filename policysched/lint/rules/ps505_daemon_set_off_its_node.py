@@ -10,7 +10,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     if cluster is None:
         return
@@ -18,7 +18,7 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
         required = next((each for each in policy.rules if _is_required(each)), None)
         if required is None or policy.mode != "enforce":
             continue
-        pods = [pod.key for pod in cluster.pods_of(policy) if _is_of_daemon_set(pod)]
+        pods = [pod.key for pod in cluster.list_pods_of_policy(policy) if _is_of_daemon_set(pod)]
         if pods:
             others = f" and {len(pods) - 1} more" if len(pods) > 1 else ""
             yield diagnostics.Diagnostic(
@@ -40,4 +40,4 @@ def _is_of_daemon_set(pod: objects.Pod) -> bool:
     return any(owner.controller and owner.kind == "DaemonSet" for owner in owners)
 
 
-RULE = rule.LintRule("PS505", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS505", diagnostics.Severity.WARNING, _find_violations)

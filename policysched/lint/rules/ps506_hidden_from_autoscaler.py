@@ -21,7 +21,7 @@ _AUTOSCALERS = re.compile(r"(?:\A|/)(?:cluster-autoscaler|karpenter)(?:[-:@/]|\Z
 """Images of what adds nodes: kubernetes/autoscaler (its `cluster-autoscaler`), Karpenter."""
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     if cluster is None:
         return
@@ -30,28 +30,31 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
         return
     for policy in about.program.policies:
         if policy.mode == "enforce":
-            hidden = [each for each in policy.rules if _is_hidden(each, policy, cluster)]
+            hidden = [each for each in policy.rules if _is_rule_hidden(each, policy, cluster)]
             if hidden:
-                yield _finding(hidden, scaler)
+                yield _make_finding(hidden, scaler)
 
 
 def _is_autoscaler(pod: objects.Pod) -> bool:
     return any(_AUTOSCALERS.search(each.image or "") for each in pod.spec.containers)
 
 
-def _is_hidden(
+def _is_rule_hidden(
     each: checked.Rule, policy: checked.CheckedPolicy, cluster: cluster_facts.ClusterFacts
 ) -> bool:
     """Whether some pod of the cluster does not say by itself what a rule asks of nodes."""
-    shapes = cluster.shapes_of(policy)
+    shapes = cluster.list_shapes_of_policy(policy)
     match each:
         case checked.NodeAffinityRule(weight=None) | checked.RejectRule():
             # What changes by itself, with metrics or free room, no node is added for.
             asked = tuple(node_constraints.find_required_selectors(each, policy.scope))
-            return bool(asked) and any(not _says_so(shape, asked, cluster) for shape in shapes)
+            return bool(asked) and any(
+                not _requires_same_nodes(shape, asked, cluster) for shape in shapes
+            )
         case checked.PodAffinityRule(weight=None, anti=anti, topology_key=key):
             return any(
-                key not in {term.topology_key for term in _own_terms(shape, is_anti=anti)}
+                key
+                not in {term.topology_key for term in _get_own_affinity_terms(shape, is_anti=anti)}
                 for shape in shapes
             )
         case checked.TopologySpreadRule(when_unsatisfiable="DoNotSchedule", topology_key=key):
@@ -63,11 +66,13 @@ def _is_hidden(
             return False
 
 
-def _own_terms(shape: pod_shape.PodShape, *, is_anti: bool) -> tuple[pod_shape.AffinityTerm, ...]:
+def _get_own_affinity_terms(
+    shape: pod_shape.PodShape, *, is_anti: bool
+) -> tuple[pod_shape.AffinityTerm, ...]:
     return shape.anti_affinity_terms if is_anti else shape.affinity_terms
 
 
-def _says_so(
+def _requires_same_nodes(
     shape: pod_shape.PodShape,
     asked: tuple[checked_selector.Selector, ...],
     cluster: cluster_facts.ClusterFacts,
@@ -90,7 +95,7 @@ def _own_affinity_allows(shape: pod_shape.PodShape, node: objects.Node) -> bool:
     )
 
 
-def _finding(hidden: list[checked.Rule], scaler: objects.Pod) -> diagnostics.Diagnostic:
+def _make_finding(hidden: list[checked.Rule], scaler: objects.Pod) -> diagnostics.Diagnostic:
     others = f" and {len(hidden) - 1} more" if len(hidden) > 1 else ""
     return diagnostics.Diagnostic(
         "PS506",
@@ -103,4 +108,4 @@ def _finding(hidden: list[checked.Rule], scaler: objects.Pod) -> diagnostics.Dia
     )
 
 
-RULE = rule.LintRule("PS506", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS506", diagnostics.Severity.WARNING, _find_violations)

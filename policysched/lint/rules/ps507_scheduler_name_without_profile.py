@@ -11,7 +11,7 @@ from policysched.lint import rule, rule_input
 _KUBE_SCHEDULER = "default-scheduler"
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     places = [profile.span for profile in about.program.profiles if profile.span is not None]
     if cluster is None or not places:
@@ -30,4 +30,4 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
             )
 
 
-RULE = rule.LintRule("PS507", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS507", diagnostics.Severity.WARNING, _find_violations)

@@ -12,7 +12,7 @@ from policysched.lint import rule, rule_input
 from policysched.lint.facts import cluster_facts
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     if cluster is None or not cluster.nodes:
         return
@@ -22,11 +22,11 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
         for each in policy.rules:
             for pattern in each.patterns if isinstance(each, checked.TolerationRule) else ():
                 if not any(node_masks.taint_matches(pattern, taint) for taint in taints):
-                    yield _finding(about, cluster, pattern, keys, "that `{}` tolerates")
+                    yield _make_finding(about, cluster, pattern, keys, "that `{}` tolerates")
     for pattern in _find_tainted_patterns(about):
         # A taint that nodes have at times is asked for as well; a near key is a slip.
-        if pattern.key not in keys and spelling.find_nearest(pattern.key, keys):
-            yield _finding(about, cluster, pattern, keys, "`{}`")
+        if pattern.key not in keys and spelling.find_nearest_names(pattern.key, keys):
+            yield _make_finding(about, cluster, pattern, keys, "`{}`")
 
 
 def _find_tainted_patterns(about: rule_input.RuleInput) -> Iterator[checked_selector.TaintPattern]:
@@ -41,7 +41,7 @@ def _find_tainted_patterns(about: rule_input.RuleInput) -> Iterator[checked_sele
     yield from tests.values()
 
 
-def _finding(
+def _make_finding(
     about: rule_input.RuleInput,
     cluster: cluster_facts.ClusterFacts,
     pattern: checked_selector.TaintPattern,
@@ -53,9 +53,9 @@ def _finding(
         "PS508",
         f"no node of {cluster.name} has a taint {which.format(shown)}",
         pattern.span,
-        help=spelling.did_you_mean(pattern.key, keys)
+        help=spelling.suggest_names(pattern.key, keys)
         or "leave it out, unless nodes have the taint at other times",
     )
 
 
-RULE = rule.LintRule("PS508", diagnostics.Severity.INFO, _check)
+RULE = rule.LintRule("PS508", diagnostics.Severity.INFO, _find_violations)

@@ -9,7 +9,7 @@ from policysched.lint import rule, rule_input
 from policysched.lint.rule_support import spread_domains
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     if cluster is None or not cluster.nodes:
         return
@@ -32,4 +32,4 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
             )
 
 
-RULE = rule.LintRule("PS509", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS509", diagnostics.Severity.WARNING, _find_violations)

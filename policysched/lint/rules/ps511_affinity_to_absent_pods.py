@@ -12,7 +12,7 @@ from policysched.lint.facts import cluster_facts
 from policysched.lint.sets import selector_sets
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     if cluster is None or not cluster.pods:
         return
@@ -34,14 +34,16 @@ def _check_affinity(
     selector = each.pods.selector
     if selector is None:
         return
-    is_own = not selector_sets.never_match(selector, policy.scope.where)
-    waiting = [shape.namespace for shape in cluster.shapes_of(policy)]
-    if not waiting or selector_sets.never_match(selector):
+    is_own = not selector_sets.can_never_match_together(selector, policy.scope.where)
+    waiting = [shape.namespace for shape in cluster.list_shapes_of_policy(policy)]
+    if not waiting or selector_sets.can_never_match_together(selector):
         return  # PS504 and PS201 tell that
     without = sorted(
         namespace
         for namespace in set(waiting)
-        if not (is_own and _is_among(namespace, each.pods))  # its own pods may be the first ones
+        if not (
+            is_own and _may_be_in_namespaces(namespace, each.pods)
+        )  # its own pods may be the first ones
         and not cluster.find_counted_pods(each.pods, policy, namespace)
     )
     if without:
@@ -51,25 +53,25 @@ def _check_affinity(
             f"as seen from namespace `{without[0]}`",
             each.head.span,
             notes=("pods are looked for in the pod's own namespace unless `namespaces` says more",),
-            help=_namespace_hint(cluster, each.pods)
+            help=_suggest_namespace(cluster, each.pods)
             or "correct the labels, or add `namespaces (…)`",
         )
 
 
-def _is_among(namespace: str, pods: checked_selector.PodSelection) -> bool:
+def _may_be_in_namespaces(namespace: str, pods: checked_selector.PodSelection) -> bool:
     """Return whether the pods of a namespace may be in the set."""
     several = pods.namespaces
     return several is None or several.selector is not None or namespace in several.names
 
 
-def _namespace_hint(
+def _suggest_namespace(
     cluster: cluster_facts.ClusterFacts, pods: checked_selector.PodSelection
 ) -> str:
     """Return which namespace a name without any pods may be meant to be, "" for none."""
     known = {shape.namespace for shape in cluster.pods_by_shape}
     names = pods.namespaces.names if pods.namespaces is not None else ()
-    hints = (spelling.did_you_mean(name, known) for name in names if name not in known)
+    hints = (spelling.suggest_names(name, known) for name in names if name not in known)
     return next(filter(None, hints), "")
 
 
-RULE = rule.LintRule("PS511", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS511", diagnostics.Severity.WARNING, _find_violations)

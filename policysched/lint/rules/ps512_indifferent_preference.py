@@ -12,7 +12,7 @@ from policysched.lint.policies import node_constraints
 from policysched.lint.sets import selector_sets
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     if cluster is None or len(cluster.nodes) <= 1:
         return
@@ -38,7 +38,7 @@ def _check_preferences(
     left = cluster.count_matching_nodes(*required)
     for each in preferring:
         selector = node_constraints.find_preferred_nodes(each)
-        if selector is None or left <= 1 or selector_sets.match_everything(selector):
+        if selector is None or left <= 1 or selector_sets.does_match_everything(selector):
             continue
         matching = cluster.count_matching_nodes(*required, selector)
         if matching in {0, left}:
@@ -46,11 +46,11 @@ def _check_preferences(
             yield diagnostics.Diagnostic(
                 "PS512",
                 f"{what} of the {left} nodes of {cluster.name} for these pods "
-                f"match{'' if matching else 'es'} `{about.slice(selector)}`",
+                f"match{'' if matching else 'es'} `{about.format_selector(selector)}`",
                 each.head.span,
                 notes=("all of them get the same points: the preference has no effect",),
                 help="prefer what nodes differ in, or leave it out",
             )
 
 
-RULE = rule.LintRule("PS512", diagnostics.Severity.INFO, _check)
+RULE = rule.LintRule("PS512", diagnostics.Severity.INFO, _find_violations)

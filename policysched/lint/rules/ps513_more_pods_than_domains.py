@@ -12,20 +12,20 @@ from policysched.lint.facts import cluster_facts
 from policysched.lint.policies import node_constraints
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     if cluster is None or not cluster.nodes:
         return
     for known in about.enforced_rules:
         for policy in known.policies:
-            apart = [each for each in policy.rules if _keeps_apart(each)]
+            apart = [each for each in policy.rules if _keeps_own_pods_apart(each)]
             if apart:
                 asked = known.find_node_constraints(policy)
                 for each in apart:
                     yield from _check_anti_affinity(cluster, policy, each, asked)
 
 
-def _keeps_apart(each: checked.Rule) -> bool:
+def _keeps_own_pods_apart(each: checked.Rule) -> bool:
     """Whether no two pods of the policy, of one namespace, may be in one domain."""
     match each:
         case checked.PodAffinityRule(anti=True, weight=None, pods=pods):
@@ -48,7 +48,7 @@ def _check_anti_affinity(
     if not nodes or len(names) < len(nodes):
         return  # PS501 and PS502 tell that; nodes without the label are in no domain
     domains = len(set(names))
-    counts = Counter(pod.metadata.namespace for pod in cluster.pods_of(policy))
+    counts = Counter(pod.metadata.namespace for pod in cluster.list_pods_of_policy(policy))
     for namespace, count in sorted(counts.items()):
         if count > domains:
             yield diagnostics.Diagnostic(
@@ -61,4 +61,4 @@ def _check_anti_affinity(
             )
 
 
-RULE = rule.LintRule("PS513", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS513", diagnostics.Severity.WARNING, _find_violations)

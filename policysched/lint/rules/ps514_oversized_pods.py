@@ -13,7 +13,7 @@ from policysched.lint.facts import cluster_facts
 from policysched.lint.policies import node_constraints
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     if cluster is None or not cluster.nodes:
         return
@@ -33,11 +33,11 @@ def _check_pod_sizes(
     nodes: tuple[objects.Node, ...],
 ) -> Iterator[diagnostics.Diagnostic]:
     """Yield what to say of the first pod that fits an empty node, but none of those left."""
-    for shape in cluster.shapes_of(policy):
+    for shape in cluster.list_shapes_of_policy(policy):
         pod = cluster.scheduled_pods_by_shape[shape][0]
-        if not any(_fits(shape, node) for node in cluster.nodes):
+        if not any(_fits_empty_node(shape, node) for node in cluster.nodes):
             continue  # no policy is to blame
-        if not any(_fits(shape, node) for node in nodes):
+        if not any(_fits_empty_node(shape, node) for node in nodes):
             yield diagnostics.Diagnostic(
                 "PS514",
                 f"`{pod.key}` requests more than any of the {len(nodes)} nodes has that the rules "
@@ -49,13 +49,13 @@ def _check_pod_sizes(
             return
 
 
-def _fits(shape: pod_shape.PodShape, node: objects.Node) -> bool:
+def _fits_empty_node(shape: pod_shape.PodShape, node: objects.Node) -> bool:
     """Whether a node without any pods has what a pod requests."""
     has = node.status.allocatable
     return all(
-        amount <= (pod_requests.amount(name, has[name]) if name in has else 0)
+        amount <= (pod_requests.parse_amount(name, has[name]) if name in has else 0)
         for name, amount in shape.requests.amounts.items()
     )
 
 
-RULE = rule.LintRule("PS514", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS514", diagnostics.Severity.WARNING, _find_violations)

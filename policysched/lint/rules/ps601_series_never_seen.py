@@ -10,7 +10,7 @@ from policysched.lint import rule, rule_input
 from policysched.lint.rule_support import known_selectors
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     facts = about.prometheus
     if facts is None:
         return
@@ -20,10 +20,10 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
                 "PS601",
                 f"{facts.name} has had no series `{selector.name}` in the last "
                 f"{facts.lookback_days} days",
-                each.span_of(selector),
+                each.locate_query_part(selector),
                 notes=(f"every node is missing in `{each.metric.name}`",),
-                help=spelling.did_you_mean(selector.name, known.known),
+                help=spelling.suggest_names(selector.name, known.known),
             )
 
 
-RULE = rule.LintRule("PS601", diagnostics.Severity.ERROR, _check)
+RULE = rule.LintRule("PS601", diagnostics.Severity.ERROR, _find_violations)

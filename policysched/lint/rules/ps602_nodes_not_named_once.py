@@ -13,7 +13,7 @@ from policysched.lint.facts import cluster_facts, prometheus_facts, queries
 _SHOWN = 3
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     facts = about.prometheus
     if facts is None:
         return
@@ -60,12 +60,12 @@ def _find_node_problem(
     """Return which nodes have no series, "" if all have."""
     names = node_names.NodeNames(cluster.nodes)
     texts = {series.labels.get(each.metric.label, "") for series in answer.series}
-    found = {text: names.find(text) for text in texts}
+    found = {text: names.find_nodes(text) for text in texts}
     covered = {node for nodes in found.values() if len(nodes) == 1 for node in nodes}
     missing = sorted({node.name for node in cluster.nodes} - covered)
     if not missing:
         return ""
-    shown = _listed(missing)
+    shown = _join_node_names(missing)
     if covered:
         return (
             f"`{each.metric.name}` has no series for {len(missing)} of {len(names)} nodes: {shown}"
@@ -77,9 +77,9 @@ def _find_node_problem(
     )
 
 
-def _listed(names: list[str]) -> str:
+def _join_node_names(names: list[str]) -> str:
     shown = ", ".join(f"`{name}`" for name in names[:_SHOWN])
     return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
-RULE = rule.LintRule("PS602", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS602", diagnostics.Severity.WARNING, _find_violations)

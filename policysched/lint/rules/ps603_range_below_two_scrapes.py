@@ -15,10 +15,10 @@ from policysched.promql import functions, query_tree
 _FEWEST = 2.0
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
-    for each, call, seconds, interval in ranges(about):
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    for each, call, seconds, interval in iterate_rate_ranges(about):
         if seconds < _FEWEST * interval:
-            yield finding(
+            yield make_short_range_diagnostic(
                 "PS603",
                 each,
                 call,
@@ -28,7 +28,7 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
             )
 
 
-def ranges(
+def iterate_rate_ranges(
     about: rule_input.RuleInput,
 ) -> Iterator[tuple[queries.MetricQuery, promql_parser.Call, float, float]]:
     """Yield the functions that need two samples, with their range and scrape interval, seconds."""
@@ -37,28 +37,32 @@ def ranges(
         return
     for each, selector, known in known_selectors.list_known_selectors(about):
         intervals = [facts.scrape_seconds[job] for job in known.jobs if job in facts.scrape_seconds]
-        call = _call_of(each, selector)
+        call = _find_range_call(each, selector)
         if call is not None and intervals:
             seconds = call.args[0].range.total_seconds()
             yield each, call, seconds, max(intervals)
 
 
-def _call_of(
+def _find_range_call(
     each: queries.MetricQuery, selector: promql_parser.VectorSelector
 ) -> promql_parser.Call | None:
     """Return the function that a selector's range is given to, if it needs two samples."""
     for part in query_tree.find_calls(each.expr, functions.TWO_SAMPLE_FUNCTIONS):
         matrix = part.args[0]
-        if isinstance(matrix, promql_parser.MatrixSelector) and _is_same(matrix, selector):
+        if isinstance(matrix, promql_parser.MatrixSelector) and _is_selector_of_matrix(
+            matrix, selector
+        ):
             return part
     return None
 
 
-def _is_same(matrix: promql_parser.MatrixSelector, selector: promql_parser.VectorSelector) -> bool:
+def _is_selector_of_matrix(
+    matrix: promql_parser.MatrixSelector, selector: promql_parser.VectorSelector
+) -> bool:
     return str(matrix.vector_selector.prettify()) == str(selector.prettify())
 
 
-def finding(
+def make_short_range_diagnostic(
     code: str,
     each: queries.MetricQuery,
     call: promql_parser.Call,
@@ -70,18 +74,20 @@ def finding(
     return diagnostics.Diagnostic(
         code,
         message,
-        each.span_of(call),
+        each.locate_query_part(call),
         notes=("with fewer there is no value, and the node is missing",),
         help=f"write `[{length}]`, or longer",
-        fix=_fix(each, call, length),
+        fix=_make_fix(each, call, length),
     )
 
 
-def _fix(
+def _make_fix(
     each: queries.MetricQuery, call: promql_parser.Call, length: str
 ) -> diagnostics.Fix | None:
-    start = each.span_of(call).start
-    spans = [each.query.span(token.start, token.end, each.text) for token in each.tokens]
+    start = each.locate_query_part(call).start
+    spans = [
+        each.query.locate_query_range(token.start, token.end, each.text) for token in each.tokens
+    ]
     for token, span, following in zip(each.tokens, spans, spans[1:], strict=False):
         if token.text == "[" and span.start > start:
             written = each.text.slice(following)
@@ -91,4 +97,4 @@ def _fix(
     return None
 
 
-RULE = rule.LintRule("PS603", diagnostics.Severity.ERROR, _check)
+RULE = rule.LintRule("PS603", diagnostics.Severity.ERROR, _find_violations)

@@ -8,7 +8,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     facts, limits = about.prometheus, about.thresholds
     if facts is None:
         return
@@ -31,4 +31,4 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
             )
 
 
-RULE = rule.LintRule("PS604", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS604", diagnostics.Severity.WARNING, _find_violations)

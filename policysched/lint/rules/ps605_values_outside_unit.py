@@ -10,7 +10,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     facts = about.prometheus
     if facts is None:
         return
@@ -18,7 +18,7 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
         answer = facts.queries.get(each.query.text)
         values = [series.value for series in answer.series] if answer is not None else []
         finite = [value for value in values if value is not None and math.isfinite(value)]
-        low, high = _bounds(each.metric, about.thresholds.max_ratio)
+        low, high = _get_expected_bounds(each.metric, about.thresholds.max_ratio)
         outside = [value for value in finite if not low <= value <= high]
         if outside:
             farthest = max(outside, key=lambda value: abs(value - min(max(value, low), high)))
@@ -31,7 +31,7 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
             )
 
 
-def _bounds(metric: checked.CheckedMetric, max_ratio: float) -> tuple[float, float]:
+def _get_expected_bounds(metric: checked.CheckedMetric, max_ratio: float) -> tuple[float, float]:
     """Return the values that are expected, in the scale of the query."""
     low = -math.inf if metric.unit.is_dimensionless and not metric.unit.is_ratio else 0.0
     high = max_ratio if metric.unit.is_ratio else math.inf
@@ -46,4 +46,4 @@ def _describe_expected(metric: checked.CheckedMetric) -> str:
     return "its `between`" if is_bounded else f"the unit `{metric.unit}`"
 
 
-RULE = rule.LintRule("PS605", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS605", diagnostics.Severity.WARNING, _find_violations)

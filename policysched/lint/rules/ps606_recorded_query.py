@@ -10,7 +10,7 @@ from policysched.lint.facts import queries
 from policysched.promql import query_tree
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     facts = about.prometheus
     if facts is None:
         return
@@ -23,12 +23,12 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
                 each.span,
                 notes=("its answer costs one sample for each series",),
                 help=f"write `{recorded}`",
-                fix=_fix(each, recorded),
+                fix=_make_fix(each, recorded),
             )
 
 
-def _fix(each: queries.MetricQuery, recorded: str) -> diagnostics.Fix:
+def _make_fix(each: queries.MetricQuery, recorded: str) -> diagnostics.Fix:
     return diagnostics.Fix((diagnostics.TextEdit(each.span, recorded),), safe=False)
 
 
-RULE = rule.LintRule("PS606", diagnostics.Severity.INFO, _check)
+RULE = rule.LintRule("PS606", diagnostics.Severity.INFO, _find_violations)

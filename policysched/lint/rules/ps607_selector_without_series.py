@@ -11,7 +11,7 @@ from policysched.lint.facts import prometheus_facts
 from policysched.lint.rule_support import known_selectors
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     facts = about.prometheus
     if facts is None:
         return
@@ -21,9 +21,9 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
             yield diagnostics.Diagnostic(
                 "PS607",
                 message,
-                each.span_of(selector),
+                each.locate_query_part(selector),
                 notes=("at present it gives nothing",),
-                help=spelling.did_you_mean(wanted, known.known) if wanted else "",
+                help=spelling.suggest_names(wanted, known.known) if wanted else "",
             )
 
 
@@ -48,4 +48,4 @@ def _describe_absence(
     return f"no series `{name}` of {facts.name} matches all that is asked for", ""
 
 
-RULE = rule.LintRule("PS607", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS607", diagnostics.Severity.WARNING, _find_violations)

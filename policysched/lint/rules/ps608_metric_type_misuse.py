@@ -13,14 +13,14 @@ from policysched.lint.rule_support import known_selectors
 from policysched.promql import functions, query_samples, query_tree
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     facts = about.prometheus
     if facts is None:
         return
     for each, selector, known in known_selectors.list_known_selectors(about):
         name = selector.name or ""
-        if known.kind == "gauge" and (rate := _rate_of(each, name)) is not None:
-            yield _rate_of_gauge(each, selector, rate)
+        if known.kind == "gauge" and (rate := _find_rate_function(each, name)) is not None:
+            yield _diagnose_rate_of_gauge(each, selector, rate)
         is_by_name = name.endswith("_total")  # PS406 tells of it without a server
         if (
             known.kind == "counter"
@@ -30,13 +30,13 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
             yield diagnostics.Diagnostic(
                 "PS608",
                 f"{facts.name} says that `{name}` is a counter, and its value is read as it is",
-                each.span_of(selector),
+                each.locate_query_part(selector),
                 notes=("a counter grows until its process starts anew: what matters is how fast",),
                 help=f"write `rate({name}[5m])`",
             )
 
 
-def _rate_of(each: queries.MetricQuery, name: str) -> str | None:
+def _find_rate_function(each: queries.MetricQuery, name: str) -> str | None:
     """Return the function that takes the rate of series of a name."""
     for part in query_tree.find_calls(each.expr, functions.COUNTER_FUNCTIONS):
         matrix = part.args[0]
@@ -46,17 +46,17 @@ def _rate_of(each: queries.MetricQuery, name: str) -> str | None:
     return None
 
 
-def _rate_of_gauge(
+def _diagnose_rate_of_gauge(
     each: queries.MetricQuery, selector: promql_parser.VectorSelector, function: str
 ) -> diagnostics.Diagnostic:
     other = "delta" if function == "increase" else "deriv"
     return diagnostics.Diagnostic(
         "PS608",
         f"`{function}` of `{selector.name}`, which is a gauge",
-        each.span_of(selector),
+        each.locate_query_part(selector),
         notes=("every fall of a gauge is taken for a restart of a counter",),
         help=f"write `{other}(…)`, or `avg_over_time(…)` for its level",
     )
 
 
-RULE = rule.LintRule("PS608", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS608", diagnostics.Severity.WARNING, _find_violations)

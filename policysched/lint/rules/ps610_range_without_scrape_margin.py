@@ -11,11 +11,11 @@ from policysched.lint.rules import ps603_range_below_two_scrapes
 _FEWEST = 2.0
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     wanted = about.thresholds.min_range_scrapes
-    for each, call, seconds, interval in ps603_range_below_two_scrapes.ranges(about):
+    for each, call, seconds, interval in ps603_range_below_two_scrapes.iterate_rate_ranges(about):
         if _FEWEST * interval <= seconds < wanted * interval:
-            yield ps603_range_below_two_scrapes.finding(
+            yield ps603_range_below_two_scrapes.make_short_range_diagnostic(
                 "PS610",
                 each,
                 call,
@@ -25,4 +25,4 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
             )
 
 
-RULE = rule.LintRule("PS610", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS610", diagnostics.Severity.WARNING, _find_violations)

@@ -9,7 +9,7 @@ from policysched.lint import rule, rule_input
 from policysched.promql import query_samples
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     facts = about.prometheus
     if facts is None:
         return
@@ -32,4 +32,4 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
             )
 
 
-RULE = rule.LintRule("PS612", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS612", diagnostics.Severity.WARNING, _find_violations)

@@ -8,7 +8,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for policy in about.program.cluster_policies:
         said = policy.clusters
         if said is None or said.division is None or not said.division.weights:
@@ -27,4 +27,4 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
             )
 
 
-RULE = rule.LintRule("PS701", diagnostics.Severity.ERROR, _check)
+RULE = rule.LintRule("PS701", diagnostics.Severity.ERROR, _find_violations)

@@ -9,14 +9,14 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for policy in about.program.cluster_policies:
         spread = policy.clusters.spread if policy.clusters else ()
         if spread and all(each.by != "cluster" for each in spread):
-            yield _finding(spread[0], about)
+            yield _make_finding(spread[0], about)
 
 
-def _finding(
+def _make_finding(
     spread: checked_cluster.ClusterSpreadConstraint, about: rule_input.RuleInput
 ) -> diagnostics.Diagnostic:
     end = spread.span.end
@@ -34,4 +34,4 @@ def _finding(
     )
 
 
-RULE = rule.LintRule("PS702", diagnostics.Severity.ERROR, _check)
+RULE = rule.LintRule("PS702", diagnostics.Severity.ERROR, _find_violations)

@@ -18,7 +18,7 @@ _FIELDS = {
 """What clusters are spread by -> the field whose values are the groups."""
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for policy in about.program.cluster_policies:
         if policy.clusters is None:
             continue
@@ -51,7 +51,7 @@ def _check_clusters(
     ]
     for group in policy.clusters.groups or (None,):
         asked = [*required, group.selector] if group else required
-        count = len(_groups(spread.by, members.find_matching_nodes(*asked)))
+        count = len(_list_groups(spread.by, members.find_matching_nodes(*asked)))
         if 0 < count < spread.min_groups:
             where = f" in clusterGroup `{group.name}`" if group else ""
             noun = f"{spread.by}{'s' if count > 1 else ''}"
@@ -65,7 +65,7 @@ def _check_clusters(
             )
 
 
-def _groups(by: str, clusters: Iterable[objects.Node]) -> set[str]:
+def _list_groups(by: str, clusters: Iterable[objects.Node]) -> set[str]:
     """Return the groups that clusters make; those without the field are in none."""
     found: set[str] = set()
     for cluster in clusters:
@@ -73,9 +73,9 @@ def _groups(by: str, clusters: Iterable[objects.Node]) -> set[str]:
         if by == "cluster":
             found.add(cluster.name)
         elif by == "zone":
-            found |= cluster_fields.members(by, labels)
+            found |= cluster_fields.list_field_members(by, labels)
         else:
-            found.add(labels.get(cluster_fields.key(by), ""))
+            found.add(labels.get(cluster_fields.make_field_key(by), ""))
     return found - {""}
 
 
@@ -89,12 +89,12 @@ def _check_selector(
                 yield from _check_selector(spread, each)
         case checked_selector.FieldRequirement(field=field, operator="In", values=values):
             if field == _FIELDS[spread.by] and len(values) < spread.min_groups:
-                yield _finding(spread, selector)
+                yield _make_finding(spread, selector)
         case _:
             pass
 
 
-def _finding(
+def _make_finding(
     spread: checked_cluster.ClusterSpreadConstraint, part: checked_selector.FieldRequirement
 ) -> diagnostics.Diagnostic:
     left = f"{len(part.values)} {spread.by}{'s' if len(part.values) > 1 else ''}"
@@ -107,4 +107,4 @@ def _finding(
     )
 
 
-RULE = rule.LintRule("PS703", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS703", diagnostics.Severity.WARNING, _find_violations)

@@ -10,7 +10,7 @@ from policysched.lint import rule, rule_input
 from policysched.lint.policies import active_rules, node_constraints, scopes
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     if not about.program.cluster_policies:
         return
     several = [
@@ -23,18 +23,20 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
 def _check_policy(
     known: active_rules.EnforcedRules, policy: checked.CheckedPolicy
 ) -> Iterator[diagnostics.Diagnostic]:
-    scores = [each for each in policy.rules if node_constraints.weight(each)]
+    scores = [each for each in policy.rules if node_constraints.get_rule_weight(each)]
     if not scores:
         return
-    meeting = [other for other in known.policies if not scopes.are_apart(policy.scope, other.scope)]
+    meeting = [
+        other for other in known.policies if not scopes.are_scopes_apart(policy.scope, other.scope)
+    ]
     if any(other.clusters and other.clusters.spread for other in meeting):
         return
     for each in scores:
-        if not _divides_by(policy, each, meeting):
-            yield _finding(each)
+        if not _is_used_by_division(policy, each, meeting):
+            yield _make_finding(each)
 
 
-def _divides_by(
+def _is_used_by_division(
     policy: checked.CheckedPolicy,
     each: checked.Rule,
     meeting: Sequence[checked.CheckedPolicy],
@@ -46,7 +48,7 @@ def _divides_by(
     return said.rule in {None, each.head.name}
 
 
-def _finding(each: checked.Rule) -> diagnostics.Diagnostic:
+def _make_finding(each: checked.Rule) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS705",
         f"nothing goes by the score `{each.head.name}`",
@@ -56,4 +58,4 @@ def _finding(each: checked.Rule) -> diagnostics.Diagnostic:
     )
 
 
-RULE = rule.LintRule("PS705", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS705", diagnostics.Severity.WARNING, _find_violations)

@@ -10,7 +10,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     members = about.cluster.members if about.cluster is not None else None
     if members is None:
         return
@@ -28,7 +28,7 @@ def _check_division(
     if not unknown or division.span is None:
         return
     shown = ", ".join(f"`{name}`" for name in unknown)
-    hints = (spelling.did_you_mean(name, names) for name in unknown)
+    hints = (spelling.suggest_names(name, names) for name in unknown)
     are_all = len(unknown) == len(division.weights)
     yield diagnostics.Diagnostic(
         "PS706",
@@ -43,4 +43,4 @@ def _check_division(
     )
 
 
-RULE = rule.LintRule("PS706", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS706", diagnostics.Severity.WARNING, _find_violations)

@@ -10,25 +10,27 @@ from policysched.lint import rule, rule_input
 from policysched.lint.sets import selector_sets
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for policy in about.program.cluster_policies:
         groups = policy.clusters.groups if policy.clusters else ()
         for number, group in enumerate(groups):
-            wide = next((each for each in groups[:number] if _is_in(group, each)), None)
+            wide = next(
+                (each for each in groups[:number] if _is_contained_in_group(group, each)), None
+            )
             if wide is not None:
-                yield _finding(group, wide)
+                yield _make_finding(group, wide)
 
 
-def _is_in(
+def _is_contained_in_group(
     narrow: checked_cluster.OrderedClusterGroup, wide: checked_cluster.OrderedClusterGroup
 ) -> bool:
     """Return whether it is certain that one group has all clusters of the other."""
-    if selector_sets.never_match(narrow.selector):
+    if selector_sets.can_never_match_together(narrow.selector):
         return False  # PS201 tells that
-    return selector_sets.implies(narrow.selector, wide.selector)
+    return selector_sets.does_selector_imply(narrow.selector, wide.selector)
 
 
-def _finding(
+def _make_finding(
     group: checked_cluster.OrderedClusterGroup, wide: checked_cluster.OrderedClusterGroup
 ) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
@@ -41,4 +43,4 @@ def _finding(
     )
 
 
-RULE = rule.LintRule("PS707", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS707", diagnostics.Severity.WARNING, _find_violations)

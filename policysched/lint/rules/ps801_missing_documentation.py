@@ -10,10 +10,10 @@ from policysched.lang.syntax import syntax
 from policysched.lint import rule, rule_input
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for policy in (*about.program.policies, *about.program.cluster_policies):
         yield from _check_policy(policy)
-    yield from _unused(about)
+    yield from _find_unused_names(about)
 
 
 def _check_policy(policy: checked.CheckedPolicy) -> Iterator[diagnostics.Diagnostic]:
@@ -36,7 +36,7 @@ def _check_policy(policy: checked.CheckedPolicy) -> Iterator[diagnostics.Diagnos
             )
 
 
-def _unused(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_unused_names(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield names that nothing but their declaration has."""
     declared = [
         item
@@ -44,7 +44,7 @@ def _unused(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
         for item in result.file.items
         if isinstance(item, syntax.LetExpr | syntax.LetSelector | syntax.Metric | syntax.Param)
     ]
-    words = _words(about)
+    words = _count_words(about)
     for item in declared:
         if words.get(item.name.text, 0) <= 1:
             kind = "let" if isinstance(item, syntax.LetExpr | syntax.LetSelector) else "metric"
@@ -57,13 +57,13 @@ def _unused(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
             )
 
 
-def _words(about: rule_input.RuleInput) -> dict[str, int]:
+def _count_words(about: rule_input.RuleInput) -> dict[str, int]:
     """Return how often each word stands in the texts, comments and strings left out."""
     counts: dict[str, int] = {}
     for result in about.parsed:
-        for word in rule_input.list_words(result):
+        for word in rule_input.list_program_words(result):
             counts[word] = counts.get(word, 0) + 1
     return counts
 
 
-RULE = rule.LintRule("PS801", diagnostics.Severity.INFO, _check)
+RULE = rule.LintRule("PS801", diagnostics.Severity.INFO, _find_violations)

@@ -10,19 +10,19 @@ from policysched.lang.formatting import formatter
 from policysched.lint import rule, rule_input
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for result in about.parsed:
         text = result.text
         formatted = formatter.format_parsed(result).text
         if formatted is None or text.fitted(formatted) == text.text:
             continue
         formatted = text.fitted(formatted)
-        start, end, replacement = _difference(text.text, formatted)
+        start, end, replacement = _find_differing_stretch(text.text, formatted)
         span = text.span(start, end)
         yield diagnostics.Diagnostic(
             "PS802",
             "this text is not in canonical form",
-            _first_line(text, start, end),
+            _get_first_line(text, start, end),
             help="`policysched fmt` writes it",
             fix=diagnostics.Fix(
                 (diagnostics.TextEdit(span, replacement),), safe=True, title="Format this text"
@@ -30,7 +30,7 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
         )
 
 
-def _difference(old: str, new: str) -> tuple[int, int, str]:
+def _find_differing_stretch(old: str, new: str) -> tuple[int, int, str]:
     """Return the stretch of `old` that differs, and what stands there in `new`."""
     shorter = min(len(old), len(new))
     start = next((i for i in range(shorter) if old[i] != new[i]), shorter)
@@ -40,9 +40,9 @@ def _difference(old: str, new: str) -> tuple[int, int, str]:
     return start, len(old) - back, new[start : len(new) - back]
 
 
-def _first_line(text: source.SourceText, start: int, end: int) -> source.Span:
+def _get_first_line(text: source.SourceText, start: int, end: int) -> source.Span:
     newline = text.text.find("\n", start, end)
     return text.span(start, end if newline < 0 else newline)
 
 
-RULE = rule.LintRule("PS802", diagnostics.Severity.INFO, _check)
+RULE = rule.LintRule("PS802", diagnostics.Severity.INFO, _find_violations)

@@ -11,8 +11,8 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 
 
-def _check(_about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(_about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     yield from ()
 
 
-RULE = rule.LintRule("PS803", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS803", diagnostics.Severity.WARNING, _find_violations)

@@ -11,7 +11,7 @@ from policysched.lint import rule, rule_input
 from policysched.lint.sets import weeks
 
 
-def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for policy in about.program.policies:
         for each in policy.rules:
             if each.head.active is not None and each.head.active.windows:
@@ -21,7 +21,7 @@ def _check(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
 def _check_windows(
     each: checked.Rule, windows: Sequence[activation.TimeWindow]
 ) -> Iterator[diagnostics.Diagnostic]:
-    covered = [weeks.minutes(window) for window in windows]
+    covered = [weeks.list_week_minutes(window) for window in windows]
     if len(frozenset().union(*covered)) == weeks.MINUTES:
         yield diagnostics.Diagnostic(
             "PS805",
@@ -41,4 +41,4 @@ def _check_windows(
             return
 
 
-RULE = rule.LintRule("PS805", diagnostics.Severity.WARNING, _check)
+RULE = rule.LintRule("PS805", diagnostics.Severity.WARNING, _find_violations)

@@ -34,23 +34,26 @@ class _TooLargeError(Exception):
 def evaluate_for_all_values(condition: Typed, metrics: Metrics) -> bool | None:
     """Return what a condition answers for all values, None if that differs or is not known."""
     try:
-        answers = {_is_true(condition, point) for point in _points([condition], metrics)}
+        answers = {
+            _evaluate_at_point(condition, point)
+            for point in _iterate_value_points([condition], metrics)
+        }
     except _TooLargeError:
         return None
     return answers.pop() if len(answers) == 1 else None
 
 
-def implies(given: Sequence[Typed], then: Typed, metrics: Metrics) -> bool:
+def is_implied_by_conditions(given: Sequence[Typed], then: Typed, metrics: Metrics) -> bool:
     """Return whether it is certain that `then` holds wherever all that is given does."""
-    return _holds_nowhere(given, [then], metrics)
+    return _is_satisfied_nowhere(given, [then], metrics)
 
 
-def _holds_nowhere(true: Sequence[Typed], false: Sequence[Typed], metrics: Metrics) -> bool:
+def _is_satisfied_nowhere(true: Sequence[Typed], false: Sequence[Typed], metrics: Metrics) -> bool:
     try:
         return not any(
-            all(_is_true(each, point) for each in true)
-            and not any(_is_true(each, point) for each in false)
-            for point in _points([*true, *false], metrics)
+            all(_evaluate_at_point(each, point) for each in true)
+            and not any(_evaluate_at_point(each, point) for each in false)
+            for point in _iterate_value_points([*true, *false], metrics)
         )
     except _TooLargeError:
         return False
@@ -60,25 +63,25 @@ _Variable: TypeAlias = object
 _Point: TypeAlias = Mapping[_Variable, float]
 
 
-def _atoms(condition: Typed) -> Iterator[Typed]:
+def _iterate_atoms(condition: Typed) -> Iterator[Typed]:
     """Yield comparisons and selectors."""
     match condition:
         case checked_expr.And(operands=operands) | checked_expr.Or(operands=operands):
             for operand in operands:
-                yield from _atoms(operand)
+                yield from _iterate_atoms(operand)
         case checked_expr.Not(operand=operand):
-            yield from _atoms(operand)
+            yield from _iterate_atoms(operand)
         case _:
             yield condition
 
 
-def _points(conditions: Iterable[Typed], metrics: Metrics) -> Iterator[_Point]:
+def _iterate_value_points(conditions: Iterable[Typed], metrics: Metrics) -> Iterator[_Point]:
     """Yield values of all variables, in every combination that can be.
 
     Raises:
         _TooLargeError: there are too many.
     """
-    atoms = [atom for condition in conditions for atom in _atoms(condition)]
+    atoms = [atom for condition in conditions for atom in _iterate_atoms(condition)]
     limits: dict[Typed, set[float]] = {}
     values: dict[_Variable, Sequence[float]] = {}
     for atom in atoms:
@@ -86,32 +89,34 @@ def _points(conditions: Iterable[Typed], metrics: Metrics) -> Iterator[_Point]:
             case checked_expr.Compare():
                 number, _, limit = comparisons.split_constant_comparison(atom)
                 if limit is None:
-                    values[_pair(atom)] = _signs(atom, metrics)
+                    values[_get_compared_numbers(atom)] = _find_possible_signs(atom, metrics)
                 else:
                     limits.setdefault(number, set()).add(limit)
             case _:
                 values[atom] = (0.0, 1.0)
     for number, found in limits.items():
-        values[number] = _values(sorted(found), ranges.find_value_range(number, metrics))
+        values[number] = _choose_class_values(
+            sorted(found), ranges.find_value_range(number, metrics)
+        )
     count = math.prod(len(each) for each in values.values())
     if count > MAX_POINTS or count * len(atoms) > MAX_STEPS:
         raise _TooLargeError
-    yield from _combined(values)
+    yield from _combine_values(values)
 
 
-def _combined(values: Mapping[_Variable, Sequence[float]]) -> Iterator[_Point]:
+def _combine_values(values: Mapping[_Variable, Sequence[float]]) -> Iterator[_Point]:
     tests = [each for each in values if isinstance(each, _Test)]
     possible: dict[tuple[float, ...], bool] = {}
     for chosen in itertools.product(*values.values()):
         point = dict(zip(values, chosen, strict=True))
         held = tuple(point[each] for each in tests)
         if held not in possible:
-            possible[held] = _can_be(dict(zip(tests, held, strict=True)))
+            possible[held] = _is_satisfiable(dict(zip(tests, held, strict=True)))
         if possible[held]:
             yield point
 
 
-def _can_be(held: Mapping[_Test, float]) -> bool:
+def _is_satisfiable(held: Mapping[_Test, float]) -> bool:
     """Return whether a node, and a pod, can match what is said of it."""
     for kind in (checked_expr.NodeMatch, checked_expr.PodMatch):
         said: list[checked_selector.Selector] = [
@@ -119,12 +124,12 @@ def _can_be(held: Mapping[_Test, float]) -> bool:
             for each, is_held in held.items()
             if isinstance(each, kind)
         ]
-        if said and selector_sets.never_match(*said):
+        if said and selector_sets.can_never_match_together(*said):
             return False
     return True
 
 
-def _values(limits: Sequence[float], allowed: ranges.ValueRange) -> list[float]:
+def _choose_class_values(limits: Sequence[float], allowed: ranges.ValueRange) -> list[float]:
     """Return a value of each class that the limits tell apart, within a range."""
     between = [low / 2 + high / 2 for low, high in itertools.pairwise(limits)]
     below, above = math.nextafter(limits[0], -math.inf), math.nextafter(limits[-1], math.inf)
@@ -135,15 +140,15 @@ def _values(limits: Sequence[float], allowed: ranges.ValueRange) -> list[float]:
     return sorted(inside | ends)
 
 
-def _pair(atom: checked_expr.Compare) -> tuple[Typed, Typed]:
+def _get_compared_numbers(atom: checked_expr.Compare) -> tuple[Typed, Typed]:
     """Return the numbers of a comparison; of `a < b` and `b > a` the same ones."""
     first, second = sorted((atom.left, atom.right), key=repr)
     return first, second
 
 
-def _signs(atom: checked_expr.Compare, metrics: Metrics) -> list[float]:
+def _find_possible_signs(atom: checked_expr.Compare, metrics: Metrics) -> list[float]:
     """Return how the first of two numbers can be to the second: below (-1), equal (0), above."""
-    first, second = _pair(atom)
+    first, second = _get_compared_numbers(atom)
     if first == second:
         return [0.0]
     one, other = ranges.find_value_range(first, metrics), ranges.find_value_range(second, metrics)
@@ -157,25 +162,25 @@ def _signs(atom: checked_expr.Compare, metrics: Metrics) -> list[float]:
     return found
 
 
-def _is_true(condition: Typed, point: _Point) -> bool:
+def _evaluate_at_point(condition: Typed, point: _Point) -> bool:
     match condition:
         case checked_expr.And(operands=operands):
-            return all(_is_true(each, point) for each in operands)
+            return all(_evaluate_at_point(each, point) for each in operands)
         case checked_expr.Or(operands=operands):
-            return any(_is_true(each, point) for each in operands)
+            return any(_evaluate_at_point(each, point) for each in operands)
         case checked_expr.Not(operand=operand):
-            return not _is_true(operand, point)
+            return not _evaluate_at_point(operand, point)
         case checked_expr.Compare():
-            return _compares(condition, point)
+            return _compare_at_point(condition, point)
         case _:
             return bool(point[condition])
 
 
-def _compares(condition: checked_expr.Compare, point: _Point) -> bool:
+def _compare_at_point(condition: checked_expr.Compare, point: _Point) -> bool:
     number, comparator, limit = comparisons.split_constant_comparison(condition)
     if limit is not None:
         return comparisons.SIGNS[comparator](point[number], limit)
-    pair = _pair(condition)
+    pair = _get_compared_numbers(condition)
     turned = condition.comparator
     if pair[0] != condition.left:
         turned = comparisons.MIRRORED[turned]

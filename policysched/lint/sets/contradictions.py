@@ -32,17 +32,17 @@ class Contradiction:
         return any(map(_is_bound, itertools.chain.from_iterable(requirements)))
 
 
-def find(selector: checked_selector.Selector) -> Iterator[Contradiction]:
+def find_contradictions(selector: checked_selector.Selector) -> Iterator[Contradiction]:
     """Yield the smallest parts that nothing matches."""
-    is_whole = selector_sets.never_match(selector)
-    for part, pair in _parts(selector):
+    is_whole = selector_sets.can_never_match_together(selector)
+    for part, pair in _split_selector_parts(selector):
         yield Contradiction(part, pair, is_whole)
 
 
 _Pair = tuple[checked_selector.Selector, checked_selector.Selector] | None
 
 
-def _parts(
+def _split_selector_parts(
     selector: checked_selector.Selector,
 ) -> Iterator[tuple[checked_selector.Selector, _Pair]]:
     match selector:
@@ -50,23 +50,23 @@ def _parts(
             checked_selector.SelectorConjunction(operands=operands)
             | checked_selector.SelectorDisjunction(operands=operands)
         ):
-            inner = [part for operand in operands for part in _parts(operand)]
+            inner = [part for operand in operands for part in _split_selector_parts(operand)]
             yield from inner
             if inner or isinstance(selector, checked_selector.SelectorDisjunction):
                 return
         case _:
             pass
-    if selector_sets.never_match(selector):
-        yield selector, _pair(selector)
+    if selector_sets.can_never_match_together(selector):
+        yield selector, _find_contradictory_pair(selector)
 
 
-def _pair(selector: checked_selector.Selector) -> _Pair:
+def _find_contradictory_pair(selector: checked_selector.Selector) -> _Pair:
     if not isinstance(selector, checked_selector.SelectorConjunction):
         return None
     if len(selector.operands) > selector_sets.MAX_OPERANDS:
         return None
     pairs = itertools.combinations(selector.operands, 2)
-    return next((pair for pair in pairs if selector_sets.never_match(*pair)), None)
+    return next((pair for pair in pairs if selector_sets.can_never_match_together(*pair)), None)
 
 
 def _is_bound(requirement: checked_selector.Requirement) -> bool:

@@ -29,7 +29,7 @@ class ValueRange:
         """Whether there is one value only."""
         return self.low == self.high
 
-    def union(self, other: ValueRange) -> ValueRange:
+    def make_union(self, other: ValueRange) -> ValueRange:
         """Return what has the values of both."""
         return ValueRange(min(self.low, other.low), max(self.high, other.high))
 
@@ -67,18 +67,20 @@ def find_value_range(
         case checked_expr.NodeResource() | checked_expr.PodRequests() | checked_expr.PodLimits():
             return _NOT_NEGATIVE
         case checked_expr.ValueWithFallback(value=value, fallback=fallback):
-            return find_value_range(value, metrics).union(find_value_range(fallback, metrics))
+            return find_value_range(value, metrics).make_union(find_value_range(fallback, metrics))
         case checked_expr.ArithmeticOperation(operator=operator, left=left, right=right):
             return _OPERATIONS[operator](
                 find_value_range(left, metrics), find_value_range(right, metrics)
             )
         case checked_expr.NumberFunctionCall(function=function, arguments=arguments):
-            return _call(function, [find_value_range(each, metrics) for each in arguments])
+            return _compute_call_range(
+                function, [find_value_range(each, metrics) for each in arguments]
+            )
         case _:
             return ANY
 
 
-def _hull(values: Iterator[float]) -> ValueRange:
+def _compute_hull(values: Iterator[float]) -> ValueRange:
     """Return the range from the smallest to the largest; anything where one is undefined."""
     found = list(values)
     if any(math.isnan(value) for value in found):
@@ -86,21 +88,21 @@ def _hull(values: Iterator[float]) -> ValueRange:
     return ValueRange(min(found), max(found))
 
 
-def _sum(left: ValueRange, right: ValueRange) -> ValueRange:
+def _add_ranges(left: ValueRange, right: ValueRange) -> ValueRange:
     return ValueRange(left.low + right.low, left.high + right.high)
 
 
-def _difference(left: ValueRange, right: ValueRange) -> ValueRange:
+def _subtract_ranges(left: ValueRange, right: ValueRange) -> ValueRange:
     return ValueRange(left.low - right.high, left.high - right.low)
 
 
-def _product(left: ValueRange, right: ValueRange) -> ValueRange:
+def _multiply_ranges(left: ValueRange, right: ValueRange) -> ValueRange:
     ends = ((a, b) for a in (left.low, left.high) for b in (right.low, right.high))
     # The ends of ranges that are not bounded are no values: 0 times any value is 0.
-    return _hull(0.0 if not a or not b else a * b for a, b in ends)
+    return _compute_hull(0.0 if not a or not b else a * b for a, b in ends)
 
 
-def _quotient(left: ValueRange, right: ValueRange) -> ValueRange:
+def _divide_ranges(left: ValueRange, right: ValueRange) -> ValueRange:
     """Return the range of a quotient; a division by 0 is missing."""
     if right.low < 0.0 < right.high or right.low == right.high == 0.0:
         return ANY
@@ -110,20 +112,24 @@ def _quotient(left: ValueRange, right: ValueRange) -> ValueRange:
         ends = [end / far for end in (left.low, left.high) if math.isfinite(end)]
         ends += [math.inf] if max(signs) > 0 else []
         ends += [-math.inf] if min(signs) < 0 else []
-        return _hull(iter([*ends, 0.0])) if math.isinf(far) else _hull(iter(ends or [0.0]))
+        return (
+            _compute_hull(iter([*ends, 0.0]))
+            if math.isinf(far)
+            else _compute_hull(iter(ends or [0.0]))
+        )
     ends_of_both = ((a, b) for a in (left.low, left.high) for b in (right.low, right.high))
-    return _hull(a / b for a, b in ends_of_both)
+    return _compute_hull(a / b for a, b in ends_of_both)
 
 
 _OPERATIONS: Mapping[str, Callable[[ValueRange, ValueRange], ValueRange]] = {
-    "+": _sum,
-    "-": _difference,
-    "*": _product,
-    "/": _quotient,
+    "+": _add_ranges,
+    "-": _subtract_ranges,
+    "*": _multiply_ranges,
+    "/": _divide_ranges,
 }
 
 
-def _call(function: str, arguments: list[ValueRange]) -> ValueRange:
+def _compute_call_range(function: str, arguments: list[ValueRange]) -> ValueRange:
     lows, highs = [each.low for each in arguments], [each.high for each in arguments]
     match function:
         case "min":
@@ -131,23 +137,23 @@ def _call(function: str, arguments: list[ValueRange]) -> ValueRange:
         case "max":
             return ValueRange(max(lows), max(highs))
         case "abs":
-            return _absolute(arguments[0])
+            return _compute_absolute_range(arguments[0])
         case "floor" | "ceil":
-            return ValueRange(_rounded(function, lows[0]), _rounded(function, highs[0]))
+            return ValueRange(_round_range(function, lows[0]), _round_range(function, highs[0]))
         case "mod":
             return ValueRange(min(lows[1], 0.0), max(highs[1], 0.0))
         case _:
             return ANY
 
 
-def _absolute(argument: ValueRange) -> ValueRange:
+def _compute_absolute_range(argument: ValueRange) -> ValueRange:
     largest = max(abs(argument.low), abs(argument.high))
     if argument.low <= 0.0 <= argument.high:
         return ValueRange(0.0, largest)
     return ValueRange(min(abs(argument.low), abs(argument.high)), largest)
 
 
-def _rounded(function: str, value: float) -> float:
+def _round_range(function: str, value: float) -> float:
     if math.isinf(value):
         return value
     return float(math.floor(value) if function == "floor" else math.ceil(value))

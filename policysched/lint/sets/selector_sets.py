@@ -34,92 +34,110 @@ class _TooLargeError(Exception):
     """A selector has more boxes than are worth looking at."""
 
 
-def never_match(*selectors: checked_selector.Selector) -> bool:
+def can_never_match_together(*selectors: checked_selector.Selector) -> bool:
     """Return whether it is certain that no object matches all the selectors."""
     try:
-        return not _Space(selectors).boxes(checked_selector.SelectorConjunction(selectors))
+        return not _SelectorSpace(selectors).compute_boxes(
+            checked_selector.SelectorConjunction(selectors)
+        )
     except _TooLargeError:
         return False
 
 
-def implies(first: checked_selector.Selector, second: checked_selector.Selector) -> bool:
+def does_selector_imply(
+    first: checked_selector.Selector, second: checked_selector.Selector
+) -> bool:
     """Return whether it is certain that whatever matches `first` matches `second`."""
-    return never_match(first, checked_selector.SelectorNegation(second))
+    return can_never_match_together(first, checked_selector.SelectorNegation(second))
 
 
-def match_everything(selector: checked_selector.Selector) -> bool:
+def does_match_everything(selector: checked_selector.Selector) -> bool:
     """Return whether it is certain that every object matches."""
-    return never_match(checked_selector.SelectorNegation(selector))
+    return can_never_match_together(checked_selector.SelectorNegation(selector))
 
 
-def find_witness(selector: checked_selector.Selector) -> Mapping[Variable, Value] | None:
+def find_matching_object(selector: checked_selector.Selector) -> Mapping[Variable, Value] | None:
     """Return values of one object that matches; None if no such object is known.
 
     Where any value of a variable would do, it may be left out.
     """
-    space = _Space((selector,))
+    space = _SelectorSpace((selector,))
     try:
-        boxes = space.boxes(selector)
+        boxes = space.compute_boxes(selector)
     except _TooLargeError:
         return None
-    return space.member(boxes[0]) if boxes else None
+    return space.make_member(boxes[0]) if boxes else None
 
 
-class _Space:
+class _SelectorSpace:
     """The variables that some selectors read, each with one value for each class."""
 
     def __init__(self, selectors: Iterable[checked_selector.Selector]) -> None:
         readers: dict[Variable, list[checked_selector.Requirement]] = {}
         for selector in selectors:
             for each in checked_selector.walk_requirements(selector):
-                readers.setdefault(_variable(each), []).append(each)
-        self._values = {variable: _classes(each) for variable, each in readers.items()}
+                readers.setdefault(_get_variable(each), []).append(each)
+        self._values = {variable: _choose_class_values(each) for variable, each in readers.items()}
 
-    def boxes(self, selector: checked_selector.Selector, *, negated: bool = False) -> list[Box]:
+    def compute_boxes(
+        self, selector: checked_selector.Selector, *, negated: bool = False
+    ) -> list[Box]:
         """Return boxes, none of them empty, whose union is what matches (or does not)."""
         match selector:
             case checked_selector.SelectorNegation(operand=operand):
-                return self.boxes(operand, negated=not negated)
+                return self.compute_boxes(operand, negated=not negated)
             case checked_selector.SelectorConjunction(operands=operands):
-                return (self._any if negated else self._all)(operands, negated=negated)
+                return (self._unite_boxes if negated else self._intersect_boxes)(
+                    operands, negated=negated
+                )
             case checked_selector.SelectorDisjunction(operands=operands):
-                return (self._all if negated else self._any)(operands, negated=negated)
+                return (self._intersect_boxes if negated else self._unite_boxes)(
+                    operands, negated=negated
+                )
             case _:
-                return self._box(selector, negated=negated)
+                return self._make_box(selector, negated=negated)
 
-    def member(self, box: Box) -> dict[Variable, Value]:
+    def make_member(self, box: Box) -> dict[Variable, Value]:
         """Return an object in a box."""
         return {
             variable: self._values[variable][(mask & -mask).bit_length() - 1]
             for variable, mask in box.items()
         }
 
-    def _box(self, requirement: checked_selector.Requirement, *, negated: bool) -> list[Box]:
-        variable = _variable(requirement)
+    def _make_box(self, requirement: checked_selector.Requirement, *, negated: bool) -> list[Box]:
+        variable = _get_variable(requirement)
         mask = 0
         for index, value in enumerate(self._values[variable]):
-            if _matches(requirement, value) is not negated:
+            if _matches_requirement(requirement, value) is not negated:
                 mask |= 1 << index
         return [{variable: mask}] if mask else []
 
-    def _any(self, operands: Sequence[checked_selector.Selector], *, negated: bool) -> list[Box]:
-        found = [box for operand in operands for box in self.boxes(operand, negated=negated)]
+    def _unite_boxes(
+        self, operands: Sequence[checked_selector.Selector], *, negated: bool
+    ) -> list[Box]:
+        found = [
+            box for operand in operands for box in self.compute_boxes(operand, negated=negated)
+        ]
         if len(found) > MAX_BOXES:
             raise _TooLargeError
         return found
 
-    def _all(self, operands: Sequence[checked_selector.Selector], *, negated: bool) -> list[Box]:
+    def _intersect_boxes(
+        self, operands: Sequence[checked_selector.Selector], *, negated: bool
+    ) -> list[Box]:
         found: list[Box] = [{}]
         for operand in operands:
-            more = self.boxes(operand, negated=negated)
+            more = self.compute_boxes(operand, negated=negated)
             pairs = itertools.product(found, more)
-            found = [box for one, other in pairs if (box := _intersection(one, other)) is not None]
+            found = [
+                box for one, other in pairs if (box := _intersect_two_boxes(one, other)) is not None
+            ]
             if len(found) > MAX_BOXES:
                 raise _TooLargeError
         return found
 
 
-def _intersection(one: Box, other: Box) -> Box | None:
+def _intersect_two_boxes(one: Box, other: Box) -> Box | None:
     both = dict(one)
     for variable, mask in other.items():
         both[variable] = both.get(variable, -1) & mask
@@ -128,7 +146,7 @@ def _intersection(one: Box, other: Box) -> Box | None:
     return both
 
 
-def _variable(requirement: checked_selector.Requirement) -> Variable:
+def _get_variable(requirement: checked_selector.Requirement) -> Variable:
     match requirement:
         case checked_selector.LabelRequirement(key=key):
             return ("label", key)
@@ -144,28 +162,28 @@ def _variable(requirement: checked_selector.Requirement) -> Variable:
             return ("taint", pattern)
 
 
-def _classes(readers: Sequence[checked_selector.Requirement]) -> tuple[Value, ...]:
+def _choose_class_values(readers: Sequence[checked_selector.Requirement]) -> tuple[Value, ...]:
     """Return a value of each class that the requirements on one variable tell apart."""
     match readers[0]:
         case checked_selector.LabelRequirement() | checked_selector.AnnotationRequirement():
-            return (None, *_texts(readers))
+            return (None, *_choose_texts(readers))
         case checked_selector.FieldRequirement(field=field) if field != "image":
-            named = {value for each in readers for value in _values(each)}
+            named = {value for each in readers for value in _list_values(each)}
             return ("", *sorted(named - {""}), _OTHER)
         case checked_selector.NumberRequirement():
-            return _numbers(readers)
+            return _choose_numbers(readers)
         case _:
             return (False, True)
 
 
-def _values(requirement: checked_selector.Requirement) -> tuple[str, ...]:
+def _list_values(requirement: checked_selector.Requirement) -> tuple[str, ...]:
     has_values = not isinstance(
         requirement, checked_selector.NumberRequirement | checked_selector.TaintRequirement
     )
     return requirement.values if has_values else ()  # type: ignore[union-attr]  # excluded above
 
 
-def _texts(readers: Sequence[checked_selector.Requirement]) -> list[Value]:
+def _choose_texts(readers: Sequence[checked_selector.Requirement]) -> list[Value]:
     """Return texts: those that are named, an integer between any two bounds, another text."""
     named: set[str] = set()
     cuts: set[int] = set()
@@ -186,11 +204,11 @@ def _texts(readers: Sequence[checked_selector.Requirement]) -> list[Value]:
     is_label = isinstance(readers[0], checked_selector.LabelRequirement)
     lowest = 0 if is_label else int64.MIN  # a label's value begins with a letter or digit
     starts = sorted({lowest, *(cut for cut in cuts if lowest < cut <= int64.MAX)})
-    integers = [_unnamed(start, named) for start in starts] if cuts else []
+    integers = [_make_unnamed_integer(start, named) for start in starts] if cuts else []
     return [*sorted(named), *integers, _OTHER]
 
 
-def _unnamed(number: int, named: set[str]) -> str:
+def _make_unnamed_integer(number: int, named: set[str]) -> str:
     """Return an integer as a text that is not named: leading zeros do not change its value."""
     text = str(abs(number))
     while (signed := f"-{text}" if number < 0 else text) in named:
@@ -198,7 +216,7 @@ def _unnamed(number: int, named: set[str]) -> str:
     return signed
 
 
-def _numbers(readers: Sequence[checked_selector.Requirement]) -> tuple[Value, ...]:
+def _choose_numbers(readers: Sequence[checked_selector.Requirement]) -> tuple[Value, ...]:
     """Return numbers: each bound, one between any two, one beyond both ends."""
     numeric = [each for each in readers if isinstance(each, checked_selector.NumberRequirement)]
     bounds = sorted({each.value for each in numeric})
@@ -213,7 +231,7 @@ def _numbers(readers: Sequence[checked_selector.Requirement]) -> tuple[Value, ..
     return (None, *amounts) if first.amount == "limits" else tuple(amounts)
 
 
-def _matches(requirement: checked_selector.Requirement, value: Value) -> bool:
+def _matches_requirement(requirement: checked_selector.Requirement, value: Value) -> bool:
     match requirement:
         case (
             checked_selector.LabelRequirement(operator=operator, values=values)
@@ -225,7 +243,7 @@ def _matches(requirement: checked_selector.Requirement, value: Value) -> bool:
         case checked_selector.FieldRequirement(operator=operator, values=values):
             return (value in values) is (operator == "In")
         case checked_selector.NumberRequirement(comparator=comparator, value=bound):
-            return isinstance(value, float | int) and _compare(value, comparator, bound)
+            return isinstance(value, float | int) and _compare_numbers(value, comparator, bound)
         case _:
             return bool(value)
 
@@ -243,18 +261,18 @@ def _matches_text(
         case "DoesNotExist":
             return value is None
         case "Gt" | "Lt":
-            number = _integer(value)
+            number = _parse_int64_text(value)
             if number is None:
                 return False
             return number > int(values[0]) if operator == "Gt" else number < int(values[0])
 
 
-def _integer(value: Value) -> int | None:
+def _parse_int64_text(value: Value) -> int | None:
     """Return a text as Kubernetes reads it: a decimal int64 (strconv.ParseInt), else None."""
-    return int64.parse(value) if isinstance(value, str) else None
+    return int64.parse_int64(value) if isinstance(value, str) else None
 
 
-def _compare(value: float, comparator: checked_selector.Comparator, bound: float) -> bool:
+def _compare_numbers(value: float, comparator: checked_selector.Comparator, bound: float) -> bool:
     match comparator:
         case "=":
             return value == bound

@@ -5,7 +5,9 @@ from __future__ import annotations
 from policysched.lang.checked import checked_selector
 
 
-def covers(wide: checked_selector.TaintPattern, narrow: checked_selector.TaintPattern) -> bool:
+def covers_taint_pattern(
+    wide: checked_selector.TaintPattern, narrow: checked_selector.TaintPattern
+) -> bool:
     """Return whether every taint that `narrow` matches is matched by `wide`."""
     if wide.key != narrow.key or not set(narrow.effects) <= set(wide.effects):
         return False
@@ -19,7 +21,7 @@ def covers(wide: checked_selector.TaintPattern, narrow: checked_selector.TaintPa
         case "Lt", "Lt":
             return int(narrow.value) <= int(wide.value)
         case "Gt" | "Lt", "Equal":
-            number = _integer(narrow.value)
+            number = _parse_taint_integer(narrow.value)
             if number is None:
                 return False
             bound = int(wide.value)
@@ -28,7 +30,7 @@ def covers(wide: checked_selector.TaintPattern, narrow: checked_selector.TaintPa
             return False
 
 
-def _integer(text: str) -> int | None:
+def _parse_taint_integer(text: str) -> int | None:
     """Return a taint's value as a whole number, as Kubernetes reads it without leading zeros."""
     digits = text.removeprefix("-")
     is_plain = digits.isascii() and digits.isdigit() and (digits == "0" or digits[0] != "0")

@@ -8,7 +8,7 @@ MINUTES = 7 * activation.MINUTES_PER_DAY
 """How many minutes a week has."""
 
 
-def minutes(window: activation.TimeWindow) -> frozenset[int]:
+def list_week_minutes(window: activation.TimeWindow) -> frozenset[int]:
     """Return the minutes of the week, from Monday midnight on, that a window holds."""
     length = window.end_minute - window.start_minute
     if length <= 0:
@@ -17,7 +17,9 @@ def minutes(window: activation.TimeWindow) -> frozenset[int]:
     return frozenset((start + minute) % MINUTES for start in starts for minute in range(length))
 
 
-def are_apart(one: activation.Activation | None, other: activation.Activation | None) -> bool:
+def never_active_together(
+    one: activation.Activation | None, other: activation.Activation | None
+) -> bool:
     """Return whether it is certain that two rules never act at the same time.
 
     Of windows in different time zones that is not known.
@@ -26,8 +28,8 @@ def are_apart(one: activation.Activation | None, other: activation.Activation | 
         return False
     if not one.windows or not other.windows:
         return False
-    return not _covered(one) & _covered(other)
+    return not _list_active_minutes(one) & _list_active_minutes(other)
 
 
-def _covered(active: activation.Activation) -> frozenset[int]:
-    return frozenset().union(*map(minutes, active.windows))
+def _list_active_minutes(active: activation.Activation) -> frozenset[int]:
+    return frozenset().union(*map(list_week_minutes, active.windows))

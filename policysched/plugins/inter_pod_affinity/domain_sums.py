@@ -39,7 +39,7 @@ class AffinitySums:
 
 
 @dataclasses.dataclass(slots=True)
-class _Known:
+class _KnownSums:
     """The sums of a shape, and for how long these are they.
 
     Attributes:
@@ -64,7 +64,7 @@ class AffinitySumsByShape:
         self.domains = domains.DomainsByKey()
         self._hard_weight = hard_weight
         self._acting: memo.ShapeMemo[TermColumns] = memo.ShapeMemo()
-        self._known: memo.ShapeMemo[_Known] = memo.ShapeMemo()
+        self._known: memo.ShapeMemo[_KnownSums] = memo.ShapeMemo()
         self._shared: weakref.WeakValueDictionary[Hashable, AffinitySums] = (
             weakref.WeakValueDictionary()
         )
@@ -74,19 +74,21 @@ class AffinitySumsByShape:
         counts, nodes = snap.counts, snap.nodes
         node_generation = nodes.node_changes.generation
         stamp = (counts, counts.namespaces_generation, nodes, node_generation, snap.size)
-        known = self._known.get(
+        known = self._known.get_or_compute(
             shape,
             stamp,
-            lambda: self._find(shape, snap, stamp),
-            lambda kept: self._is_current(kept, shape, snap),
+            lambda: self._find_sums(shape, snap, stamp),
+            lambda kept: self._are_sums_current(kept, shape, snap),
         )
         return known.sums
 
-    def _is_current(self, kept: _Known, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> bool:
+    def _are_sums_current(
+        self, kept: _KnownSums, shape: pod_shape.PodShape, snap: snapshot.Snapshot
+    ) -> bool:
         """Return whether the same terms act, and pods are counted still in all that is summed."""
         owned_generation = snap.counts.owned_generation
         if kept.owned_generation != owned_generation:
-            if self._acting_on(shape, snap) != kept.acting:
+            if self._find_acting_terms(shape, snap) != kept.acting:
                 return False
             kept.owned_generation = owned_generation  # the others do not concern the shape
         for sums in kept.sums.weighted:
@@ -94,16 +96,18 @@ class AffinitySumsByShape:
                 return False
         return kept.sums.required.is_current
 
-    def _find(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot, stamp: Hashable) -> _Known:
+    def _find_sums(
+        self, shape: pod_shape.PodShape, snap: snapshot.Snapshot, stamp: Hashable
+    ) -> _KnownSums:
         """Return the sums over what counts for the shape, those of another one if it is the same.
 
         What they follow is in the key, all of it: the columns, not what these were asked for by.
         """
-        acting = self._acting_on(shape, snap)
+        acting = self._find_acting_terms(shape, snap)
         required: Sequence[WeightedCountColumn] = ()
         matches_itself = False
         if shape.affinity_terms:
-            query = pod_counts.MatchesAllTerms(shape.affinity_terms)
+            query = pod_counts.PodsMatchingAllTerms(shape.affinity_terms)
             column = snap.counts.get_column(query)
             required = [
                 WeightedCountColumn(term.topology_key, column, 1) for term in shape.affinity_terms
@@ -111,17 +115,17 @@ class AffinitySumsByShape:
             matches_itself = query.matches(shape, snap.counts.namespaces)
         parts = (
             tuple(required),
-            tuple(list_repelled(shape, snap)),
+            tuple(list_repelled_columns(shape, snap)),
             tuple(acting[pod_counts.TermKind.REQUIRED_ANTI_AFFINITY]),
-            tuple(self._weighted(shape, snap, acting)),
+            tuple(self._collect_weighted_counts(shape, snap, acting)),
         )
         key = (stamp, parts, matches_itself)
         sums = self._shared.get(key)
         if sums is None:
-            sums = self._shared[key] = self._make(snap, *parts, matches_itself=matches_itself)
-        return _Known(sums, acting, snap.counts.owned_generation)
+            sums = self._shared[key] = self._make_sums(snap, *parts, matches_itself=matches_itself)
+        return _KnownSums(sums, acting, snap.counts.owned_generation)
 
-    def _make(
+    def _make_sums(
         self,
         snap: snapshot.Snapshot,
         required: Sequence[WeightedCountColumn],
@@ -149,20 +153,20 @@ class AffinitySumsByShape:
             by_key.setdefault(each.topology_key, []).append((each.column, each.weight))
         return [domains.DomainSums(self.domains.get(snap, k), c) for k, c in by_key.items()]
 
-    def list_repelling(
+    def list_repelling_columns(
         self, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> list[WeightedCountColumn]:
         """Return the pods whose anti-affinity matches pods of `shape`."""
-        return self._acting_on(shape, snap)[pod_counts.TermKind.REQUIRED_ANTI_AFFINITY]
+        return self._find_acting_terms(shape, snap)[pod_counts.TermKind.REQUIRED_ANTI_AFFINITY]
 
-    def _weighted(
+    def _collect_weighted_counts(
         self, shape: pod_shape.PodShape, snap: snapshot.Snapshot, acting: TermColumns
     ) -> list[WeightedCountColumn]:
         """Return everything that counts for the score: terms of the pod, terms of placed pods."""
         matching = snap.counts.get_column
         own = [
             WeightedCountColumn(
-                t.term.topology_key, matching(pod_counts.MatchesAllTerms((t.term,))), t.weight
+                t.term.topology_key, matching(pod_counts.PodsMatchingAllTerms((t.term,))), t.weight
             )
             for t in shape.preferred_terms
         ]
@@ -173,28 +177,32 @@ class AffinitySumsByShape:
         ]
         return own + acting[pod_counts.TermKind.PREFERRED] + hard
 
-    def _acting_on(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> TermColumns:
+    def _find_acting_terms(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> TermColumns:
         """Return the terms of placed pods that match pods of `shape`."""
         counts = snap.counts
         stamp = (counts, counts.owned_generation, counts.namespaces_generation)
-        return self._acting.get(shape, stamp, lambda: _matching_terms(shape, counts))
+        return self._acting.get_or_compute(
+            shape, stamp, lambda: _make_matching_columns(shape, counts)
+        )
 
 
-def list_repelled(shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> list[WeightedCountColumn]:
+def list_repelled_columns(
+    shape: pod_shape.PodShape, snap: snapshot.Snapshot
+) -> list[WeightedCountColumn]:
     """Return, for each anti-affinity term of the pod, the pods that match it."""
     return [
         WeightedCountColumn(
-            t.topology_key, snap.counts.get_column(pod_counts.MatchesAllTerms((t,))), 1
+            t.topology_key, snap.counts.get_column(pod_counts.PodsMatchingAllTerms((t,))), 1
         )
         for t in shape.anti_affinity_terms
     ]
 
 
-def _matching_terms(shape: pod_shape.PodShape, counts: pod_counts.PodCounts) -> TermColumns:
+def _make_matching_columns(shape: pod_shape.PodShape, counts: pod_counts.PodCounts) -> TermColumns:
     return {
         kind: [
             WeightedCountColumn(owned.term.topology_key, column, owned.weight)
-            for owned, column in counts.acting(kind, shape)
+            for owned, column in counts.find_acting_terms(kind, shape)
         ]
         for kind in pod_counts.TermKind
     }

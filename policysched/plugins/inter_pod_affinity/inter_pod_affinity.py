@@ -48,7 +48,7 @@ class InterPodAffinityArgs(arguments.ArgumentStruct, frozen=True):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Remembered:
+class _RememberedSums:
     """What Filter read before anything was supposed.
 
     Attributes:
@@ -96,7 +96,7 @@ class InterPodAffinity:
     @classmethod
     def from_args(cls, args: arguments.Arguments) -> InterPodAffinity:
         """Return the plugin for `InterPodAffinityArgs`."""
-        given = arguments.decode(args, InterPodAffinityArgs)
+        given = arguments.decode_arguments(args, InterPodAffinityArgs)
         weight = given.hard_pod_affinity_weight
         arguments.require_range("hardPodAffinityWeight", weight, 0, _MAX_HARD_WEIGHT)
         return cls(weight, ignore_preferred_terms=given.ignore_preferred_terms_of_existing_pods)
@@ -109,7 +109,9 @@ class InterPodAffinity:
         """Sum matching pods by domain; skip when no required term concerns the pod."""
         self._hints.counts = snap.counts
         shape = pod.shape
-        error = self._errors.get(shape, None, lambda: term_errors.find_term_errors(shape))
+        error = self._errors.get_or_compute(
+            shape, None, lambda: term_errors.find_term_errors(shape)
+        )
         if error:
             rejected = status.unresolvable(self.name, f"parsing pod: {error}")
             return interface.PreFilterResult(rejected)
@@ -142,11 +144,11 @@ class InterPodAffinity:
         del state
         snap, row = node.snapshot, int(node.row_numbers[0])
         if reason == REASON_EXISTING:
-            return rejecting_pods.repelling_text(pod.shape, snap, row)
+            return rejecting_pods.format_repelling_pods(pod.shape, snap, row)
         if reason == REASON_ANTI_AFFINITY:
-            return rejecting_pods.repelled_text(pod.shape, snap, row)
+            return rejecting_pods.format_repelled_pods(pod.shape, snap, row)
         is_lonely = reason == REASON_AFFINITY
-        return rejecting_pods.unmatched_affinity_text(pod.shape, snap, row) if is_lonely else ""
+        return rejecting_pods.format_unmatched_domains(pod.shape, snap, row) if is_lonely else ""
 
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
@@ -155,40 +157,44 @@ class InterPodAffinity:
         shape = pod.shape
         required = []
         if shape.affinity_terms:
-            query = pod_counts.MatchesAllTerms(shape.affinity_terms)
+            query = pod_counts.PodsMatchingAllTerms(shape.affinity_terms)
             counts = snap.counts.get_column(query).get_counts(snap.size)
             by_key = [self._domains.get(snap, t.topology_key) for t in shape.affinity_terms]
             required = [domains.Counted(d, counts) for d in by_key]
-        repelled = self._kept(snap, domain_sums.list_repelled(shape, snap))
-        repelling = self._kept(snap, self._sums.list_repelling(shape, snap))
-        state.write(f"{self.name}/apart", _Remembered(required, repelled, repelling))
+        repelled = self._copy_counts(snap, domain_sums.list_repelled_columns(shape, snap))
+        repelling = self._copy_counts(snap, self._sums.list_repelling_columns(shape, snap))
+        state.write(f"{self.name}/apart", _RememberedSums(required, repelled, repelling))
 
-    def _kept(
+    def _copy_counts(
         self, snap: snapshot.Snapshot, counted: Iterable[domain_sums.WeightedCountColumn]
     ) -> dict[str, domains.Counted]:
-        totals = _totals(snap, counted)
+        totals = _compute_row_totals(snap, counted)
         return {k: domains.Counted(self._domains.get(snap, k), t) for k, t in totals.items()}
 
     def filter_apart(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
         """Return one answer for each of the n nodes, as if only its own pods had changed."""
-        found = state.read(f"{self.name}/apart", _Remembered)
+        found = state.read(f"{self.name}/apart", _RememberedSums)
         shape, snap = pod.shape, nodes.snapshot
-        repelled = domain_sums.list_repelled(shape, snap)
-        repelling = self._sums.list_repelling(shape, snap)
+        repelled = domain_sums.list_repelled_columns(shape, snap)
+        repelling = self._sums.list_repelling_columns(shape, snap)
         cases = []
         if found.required:
-            cases.append((_lacks_company(found.required, shape, nodes), self._no_affinity))
+            cases.append(
+                (_find_nodes_lacking_pods(found.required, shape, nodes), self._no_affinity)
+            )
         if repelled:
             cases.append(
-                (self._occupied_apart(found.repelled, repelled, nodes), self._anti_affinity)
+                (self._find_occupied_apart(found.repelled, repelled, nodes), self._anti_affinity)
             )
         if repelling:
-            cases.append((self._occupied_apart(found.repelling, repelling, nodes), self._existing))
+            cases.append(
+                (self._find_occupied_apart(found.repelling, repelling, nodes), self._existing)
+            )
         return status.NodeStatuses.first_of(len(nodes), cases)
 
-    def _occupied_apart(
+    def _find_occupied_apart(
         self,
         before: dict[str, domains.Counted],
         counted: Sequence[domain_sums.WeightedCountColumn],
@@ -197,7 +203,7 @@ class InterPodAffinity:
         """Return bool (n,): the nodes in whose domain some counted pod is."""
         snap = nodes.snapshot
         hit = np.zeros(len(nodes), np.bool_)
-        for key, total in _totals(snap, counted).items():
+        for key, total in _compute_row_totals(snap, counted).items():
             kept = before.get(key)
             if kept is None:
                 kept = domains.Counted(self._domains.get(snap, key), np.zeros_like(total))
@@ -210,7 +216,7 @@ class InterPodAffinity:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.Status:
         """Sum weights by domain; skip when no preference of anyone concerns the pod."""
-        weighted = self._weighted(state, pod, nodes)
+        weighted = self._get_weighted_sums(state, pod, nodes)
         if not weighted:
             return status.SKIP
         state.write(_SCORE, _ScoreState(weighted))
@@ -221,7 +227,7 @@ class InterPodAffinity:
     ) -> columns.IntArray:
         """Return int64 (n,): the sum over topology keys of what the node's domain adds."""
         del pod
-        return _total(state.read(_SCORE, _ScoreState).sums, nodes)
+        return _add_up_domain_sums(state.read(_SCORE, _ScoreState).sums, nodes)
 
     def normalize_score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, scores: columns.IntArray
@@ -238,14 +244,14 @@ class InterPodAffinity:
         factor: int,
     ) -> columns.IntArray | int | status.Status:
         """Return int64 (f,): what the three come to."""
-        weighted = self._weighted(state, pod, nodes)
+        weighted = self._get_weighted_sums(state, pod, nodes)
         if not weighted:
             return status.SKIP
-        total = _total(weighted, nodes)
+        total = _add_up_domain_sums(weighted, nodes)
         smallest, span = normalization.range_of(total)
         return normalization.in_range(total, smallest, span, factor) if span else 0
 
-    def _weighted(
+    def _get_weighted_sums(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> Sequence[domains.DomainSums]:
         """Return current sums of weights by domain; none where nobody has a preference."""
@@ -263,15 +269,15 @@ class InterPodAffinity:
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for pods that come to match or no longer repel, and for nodes that change domain."""
-        return self._hints.registrations()
+        return self._hints.make_registrations()
 
 
-def _lacks_company(
+def _find_nodes_lacking_pods(
     kept: Sequence[domains.Counted], shape: pod_shape.PodShape, nodes: snapshot.NodeView
 ) -> columns.NodeMask:
     """Return bool (n,): the nodes that required affinity rules out; see `RequiredTerms`."""
     snap, rows = nodes.snapshot, nodes.rows
-    query = pod_counts.MatchesAllTerms(shape.affinity_terms)
+    query = pod_counts.PodsMatchingAllTerms(shape.affinity_terms)
     now = snap.counts.get_column(query).get_counts(snap.size)
     has_company = np.ones(len(nodes), np.bool_)
     may_be_first = np.full(len(nodes), query.matches(shape, snap.counts.namespaces))
@@ -283,7 +289,9 @@ def _lacks_company(
     return lacks
 
 
-def _total(sums: Sequence[domains.DomainSums], nodes: snapshot.NodeView) -> columns.IntArray:
+def _add_up_domain_sums(
+    sums: Sequence[domains.DomainSums], nodes: snapshot.NodeView
+) -> columns.IntArray:
     """Return int64 (n,): what the domains of each node add."""
     first, *others = sums
     total = first.table.take(first.domains.at(nodes.rows))
@@ -292,7 +300,7 @@ def _total(sums: Sequence[domains.DomainSums], nodes: snapshot.NodeView) -> colu
     return total
 
 
-def _totals(
+def _compute_row_totals(
     snap: snapshot.Snapshot, counted: Iterable[domain_sums.WeightedCountColumn]
 ) -> dict[str, columns.IntArray]:
     """Return int64 (N,) for each topology key: Σ weight × pods on the row."""

@@ -27,7 +27,7 @@ class PodAffinityHints:
         """Start before the first cycle."""
         self.counts = pod_counts.PodCounts()
 
-    def registrations(self) -> Sequence[events.ClusterEventWithHint]:
+    def make_registrations(self) -> Sequence[events.ClusterEventWithHint]:
         """Return the events to wait for."""
         resource, action = events.EventResource, events.ActionType
         placed = action.ADD | action.UPDATE_POD_LABEL | action.DELETE
@@ -47,19 +47,27 @@ class PodAffinityHints:
     def _after_pod_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
     ) -> events.QueueingHint:
-        before = _placed_shape(old)
-        after = _placed_shape(new)
-        came = self._attracts(pod.shape, after) and not self._attracts(pod.shape, before)
-        return hints.queue_if(
+        before = _get_placed_shape(old)
+        after = _get_placed_shape(new)
+        came = self._matches_required_affinity(
+            pod.shape, after
+        ) and not self._matches_required_affinity(pod.shape, before)
+        return hints.choose_queueing_hint(
             came
             or self._no_longer_repels(pod.shape, before, after)
-            or self._left_last(pod.shape, before, after)
+            or self._has_last_match_left(pod.shape, before, after)
         )
 
-    def _attracts(self, waiting: pod_shape.PodShape, other: pod_shape.PodShape | None) -> bool:
+    def _matches_required_affinity(
+        self, waiting: pod_shape.PodShape, other: pod_shape.PodShape | None
+    ) -> bool:
         """Whether `other` matches all required affinity terms together."""
         terms = waiting.affinity_terms
-        return bool(terms) and other is not None and all(self._matches(t, other) for t in terms)
+        return (
+            bool(terms)
+            and other is not None
+            and all(self._does_term_match(t, other) for t in terms)
+        )
 
     def _no_longer_repels(
         self,
@@ -70,31 +78,37 @@ class PodAffinityHints:
         """Whether an anti-affinity term, of either pod, held before and does not hold now."""
         if before is None:
             return False
-        gone = {t for t in before.anti_affinity_terms if self._acts_on(t, waiting)}
+        gone = {t for t in before.anti_affinity_terms if self._does_placed_term_match(t, waiting)}
         gone -= set(after.anti_affinity_terms if after else ())
         if gone:
             return True
-        own = [t for t in waiting.anti_affinity_terms if self._matches(t, before)]
-        return any(after is None or not self._matches(t, after) for t in own)
+        own = [t for t in waiting.anti_affinity_terms if self._does_term_match(t, before)]
+        return any(after is None or not self._does_term_match(t, after) for t in own)
 
-    def _left_last(
+    def _has_last_match_left(
         self,
         waiting: pod_shape.PodShape,
         before: pod_shape.PodShape | None,
         after: pod_shape.PodShape | None,
     ) -> bool:
         """Whether no matching pod is left, so that a pod matching itself may begin the series."""
-        if not self._attracts(waiting, before) or self._attracts(waiting, after):
+        if not self._matches_required_affinity(waiting, before) or self._matches_required_affinity(
+            waiting, after
+        ):
             return False
-        query = pod_counts.MatchesAllTerms(waiting.affinity_terms)
-        return self.counts.get_column(query).total == 0 and self._attracts(waiting, waiting)
+        query = pod_counts.PodsMatchingAllTerms(waiting.affinity_terms)
+        return self.counts.get_column(query).total == 0 and self._matches_required_affinity(
+            waiting, waiting
+        )
 
-    def _matches(self, term: pod_shape.AffinityTerm, other: pod_shape.PodShape) -> bool:
+    def _does_term_match(self, term: pod_shape.AffinityTerm, other: pod_shape.PodShape) -> bool:
         """Whether a term of the waiting pod matches `other`."""
         namespaces = self.counts.namespaces
         return term.matches(other.namespace, other.labels, namespaces.get(other.namespace))
 
-    def _acts_on(self, term: pod_shape.AffinityTerm, waiting: pod_shape.PodShape) -> bool:
+    def _does_placed_term_match(
+        self, term: pod_shape.AffinityTerm, waiting: pod_shape.PodShape
+    ) -> bool:
         """Whether a term of a placed pod matches the waiting pod."""
         labels = self.counts.namespaces.get(waiting.namespace, {})
         return term.acts_on(waiting.namespace, waiting.labels, labels)
@@ -110,12 +124,16 @@ class PodAffinityHints:
         required = {t.topology_key for t in pod.shape.affinity_terms}
         labels = new.metadata.labels
         if not isinstance(old, objects.Node):
-            return hints.queue_if(not required or not required.isdisjoint(labels))
-        keys = required | self._repelling_keys(pod.shape)
-        return hints.queue_if(any(labels.get(k) != old.metadata.labels.get(k) for k in keys))
+            return hints.choose_queueing_hint(not required or not required.isdisjoint(labels))
+        keys = required | self._list_repelling_keys(pod.shape)
+        return hints.choose_queueing_hint(
+            any(labels.get(k) != old.metadata.labels.get(k) for k in keys)
+        )
 
-    def _repelling_keys(self, waiting: pod_shape.PodShape) -> set[str]:
-        repelling = self.counts.acting(pod_counts.TermKind.REQUIRED_ANTI_AFFINITY, waiting)
+    def _list_repelling_keys(self, waiting: pod_shape.PodShape) -> set[str]:
+        repelling = self.counts.find_acting_terms(
+            pod_counts.TermKind.REQUIRED_ANTI_AFFINITY, waiting
+        )
         acting = (owned.term for owned, _ in repelling)
         return {t.topology_key for t in (*waiting.anti_affinity_terms, *acting)}
 
@@ -131,10 +149,10 @@ class PodAffinityHints:
             return events.QueueingHint.SKIP
         terms = (*pod.shape.affinity_terms, *pod.shape.anti_affinity_terms)
         changed = _any_selects_otherwise(terms, before, after)
-        return hints.queue_if(changed or new.metadata.name == pod.shape.namespace)
+        return hints.choose_queueing_hint(changed or new.metadata.name == pod.shape.namespace)
 
 
-def _placed_shape(changed: events.ClusterObject) -> pod_shape.PodShape | None:
+def _get_placed_shape(changed: events.ClusterObject) -> pod_shape.PodShape | None:
     is_placed = isinstance(changed, pod_shape.PodInfo) and hints.has_node(changed)
     return changed.shape if is_placed and isinstance(changed, pod_shape.PodInfo) else None
 

@@ -8,42 +8,46 @@ from policysched.cluster.pods import pod_shape
 from policysched.plugins.shared import node_facts
 
 
-def repelled_text(shape: pod_shape.PodShape, snap: snapshot.Snapshot, row: int) -> str:
+def format_repelled_pods(shape: pod_shape.PodShape, snap: snapshot.Snapshot, row: int) -> str:
     """Return the pods in the domain that the anti-affinity of the pod keeps away from."""
     texts = []
     for term in shape.anti_affinity_terms:
-        query = pod_counts.MatchesAllTerms((term,))
-        pods = node_facts.counted_in_domain(snap, query, term.topology_key, row)
+        query = pod_counts.PodsMatchingAllTerms((term,))
+        pods = node_facts.list_counted_pods_in_domain(snap, query, term.topology_key, row)
         if pods:
-            texts.append(f"{node_facts.join_names(pods)} (topologyKey {term.topology_key})")
+            texts.append(f"{node_facts.join_names_briefly(pods)} (topologyKey {term.topology_key})")
     return "; ".join(texts)
 
 
-def repelling_text(shape: pod_shape.PodShape, snap: snapshot.Snapshot, row: int) -> str:
+def format_repelling_pods(shape: pod_shape.PodShape, snap: snapshot.Snapshot, row: int) -> str:
     """Return the pods in the domain whose anti-affinity keeps the pod away."""
     texts = []
-    for owned, column in snap.counts.acting(pod_counts.TermKind.REQUIRED_ANTI_AFFINITY, shape):
+    for owned, column in snap.counts.find_acting_terms(
+        pod_counts.TermKind.REQUIRED_ANTI_AFFINITY, shape
+    ):
         term = owned.term
-        rows = node_facts.rows_in_domain(snap, term.topology_key, row, column.get_counts(snap.size))
+        rows = node_facts.find_rows_in_domain(
+            snap, term.topology_key, row, column.get_counts(snap.size)
+        )
 
         def carries(info: pod_shape.PodInfo, term: pod_shape.AffinityTerm = term) -> bool:
             return term in info.shape.anti_affinity_terms
 
-        pods = node_facts.pods_on(snap, rows, carries)
+        pods = node_facts.list_pods_on_rows(snap, rows, carries)
         if pods:
-            texts.append(f"{node_facts.join_names(pods)} (topologyKey {term.topology_key})")
+            texts.append(f"{node_facts.join_names_briefly(pods)} (topologyKey {term.topology_key})")
     return "; ".join(texts)
 
 
-def unmatched_affinity_text(shape: pod_shape.PodShape, snap: snapshot.Snapshot, row: int) -> str:
+def format_unmatched_domains(shape: pod_shape.PodShape, snap: snapshot.Snapshot, row: int) -> str:
     """Return the domains in which no pod matches all required affinity terms."""
-    query = pod_counts.MatchesAllTerms(shape.affinity_terms)
+    query = pod_counts.PodsMatchingAllTerms(shape.affinity_terms)
     node = snap.nodes.nodes[row]
     texts = []
     for term in shape.affinity_terms:
         key = term.topology_key
-        if node is not None and not node_facts.counted_in_domain(snap, query, key, row):
-            place = node_facts.label_text(node, key)
+        if node is not None and not node_facts.list_counted_pods_in_domain(snap, query, key, row):
+            place = node_facts.format_node_label(node, key)
             lacks = key not in node.metadata.labels
             texts.append(place if lacks else f"no matching pod where {place}")
     return "; ".join(dict.fromkeys(texts))

@@ -21,19 +21,19 @@ def find_term_errors(shape: pod_shape.PodShape) -> str:
     kinds = {
         "requiredAffinityTerms": attract.required_during_scheduling_ignored_during_execution,
         "requiredAntiAffinityTerms": repel.required_during_scheduling_ignored_during_execution,
-        "preferredAffinityTerms": _unweighted(attract),
-        "preferredAntiAffinityTerms": _unweighted(repel),
+        "preferredAffinityTerms": _list_unweighted_terms(attract),
+        "preferredAntiAffinityTerms": _list_unweighted_terms(repel),
     }
-    found = {kind: _first_error(terms) for kind, terms in kinds.items()}
+    found = {kind: _find_first_error(terms) for kind, terms in kinds.items()}
     errors = [f"{kind}: {error}" for kind, error in found.items() if error]
-    return selector_errors.aggregate(errors) if errors else ""
+    return selector_errors.aggregate_errors(errors) if errors else ""
 
 
-def _unweighted(affinity: objects.PodAffinity) -> list[objects.PodAffinityTerm]:
+def _list_unweighted_terms(affinity: objects.PodAffinity) -> list[objects.PodAffinityTerm]:
     weighted = affinity.preferred_during_scheduling_ignored_during_execution
     return [w.pod_affinity_term for w in weighted]
 
 
-def _first_error(terms: Iterable[objects.PodAffinityTerm]) -> str:
+def _find_first_error(terms: Iterable[objects.PodAffinityTerm]) -> str:
     selectors = (s for t in terms for s in (t.label_selector, t.namespace_selector))
     return next(filter(None, map(selector_errors.find_label_selector_error, selectors)), "")

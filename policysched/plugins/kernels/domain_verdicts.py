@@ -60,10 +60,10 @@ class DomainTable:
         if self._is_coarse:
             self.key = self.answers.tobytes()
         elif len(slots) > _FEW_SLOTS:
-            self._changes.touch_everything()
+            self._changes.note_everything_changed()
         else:
             for slot in slots:
-                self._changes.touch_all((self.domains.slots == slot).nonzero()[0].tolist())
+                self._changes.note_changed_items((self.domains.slots == slot).nonzero()[0].tolist())
 
 
 class DomainVerdicts:

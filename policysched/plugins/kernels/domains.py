@@ -134,7 +134,7 @@ class Counted:
 
 def of_label(snap: snapshot.Snapshot, key: str) -> Domains:
     """Return the domains of topology key `key`: one for each value of that label."""
-    column = snap.nodes.label(key)
+    column = snap.nodes.get_label_column(key)
     # Dead rows have no labels (`NodeColumns.remove_node`), so their id is -1 as well.
     return Domains(column.ids[: snap.size].astype(np.intp) + 1, len(column.values))
 
@@ -145,7 +145,7 @@ def joined(nodes: Domains, snap: snapshot.Snapshot, key: str) -> Domains:
     kube-scheduler reads an absent label as the empty value when it sums up for the score; the
     filter never counts nodes that lack one.
     """
-    empty = snap.nodes.label(key).values.find("")
+    empty = snap.nodes.get_label_column(key).values.find("")
     if empty is None:
         return nodes
     return Domains(np.where(nodes.slots > 0, nodes.slots, empty + 1), nodes.count)

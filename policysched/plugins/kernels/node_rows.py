@@ -78,7 +78,7 @@ class NodeRows:
     def refresh(self, snap: snapshot.Snapshot) -> None:
         """Forget everything when a label that was read changed, or the number of rows did."""
         is_current = snap.size == self._size and all(
-            snap.nodes.label(key) is read.column
+            snap.nodes.get_label_column(key) is read.column
             and np.array_equal(read.column.ids[: snap.size], read.ids)
             for key, read in self._read.items()
         )
@@ -117,7 +117,7 @@ class NodeRows:
     def _label(self, key: str, snap: snapshot.Snapshot) -> _ReadLabel:
         read = self._read.get(key)
         if read is None:
-            read = self._read[key] = _ReadLabel.of(snap.nodes.label(key), snap.size)
+            read = self._read[key] = _ReadLabel.of(snap.nodes.get_label_column(key), snap.size)
         return read
 
 

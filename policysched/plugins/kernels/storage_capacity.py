@@ -78,7 +78,7 @@ def limit(capacity: Capacity) -> int:
     told = capacity.maximum_volume_size
     if told is None:
         told = capacity.capacity
-    return _UNKNOWN if told is None else quantity.value(told)
+    return _UNKNOWN if told is None else quantity.parse_whole_units(told)
 
 
 def _accessible_from(capacity: Capacity) -> node_rows.Terms:

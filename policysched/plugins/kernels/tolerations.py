@@ -55,7 +55,7 @@ def _compares(toleration: objects.Toleration, taint: objects.Taint) -> bool:
 
 def _number(text: str) -> int | None:
     """Return the int64 that a person would write so: without plus sign and leading zeros."""
-    return int64.parse(text) if _DECIMAL.fullmatch(text) else None
+    return int64.parse_int64(text) if _DECIMAL.fullmatch(text) else None
 
 
 def repels(taints: Taints, tolerations: Tolerations) -> bool:

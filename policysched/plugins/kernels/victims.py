@@ -259,7 +259,7 @@ def start_time(info: pod_shape.PodInfo) -> datetime.datetime:
 
 @functools.lru_cache(maxsize=65_536)
 def _parsed(text: str) -> datetime.datetime:
-    return time_text.parse(text) or _LATEST
+    return time_text.parse_rfc3339(text) or _LATEST
 
 
 def cheapest(candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -270,7 +270,7 @@ def requested(claim: Claim) -> Fraction:
 
 
 def _amount(resources: objects.ResourceList) -> Fraction:
-    return quantity.parse(str(resources.get(_STORAGE, 0)))
+    return quantity.parse_quantity(str(resources.get(_STORAGE, 0)))
 
 
 def _wanted(claim: Claim) -> tuple[str, str]:

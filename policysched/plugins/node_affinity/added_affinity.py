@@ -27,18 +27,20 @@ def from_args(args: arguments.Arguments) -> objects.NodeAffinity | None:
     Raises:
         ArgumentError: a requirement in it can never be met, or means nothing.
     """
-    added = arguments.decode(args, NodeAffinityArgs).added_affinity
-    for where, term in _terms(added or objects.NodeAffinity()):
+    added = arguments.decode_arguments(args, NodeAffinityArgs).added_affinity
+    for where, term in _make_added_terms(added or objects.NodeAffinity()):
         problems = [
-            *_key_problems(where, term),
+            *_find_key_problems(where, term),
             *selector_errors.find_node_term_errors(term, where),
         ]
         if problems:
-            raise arguments.ArgumentError(selector_errors.aggregate(problems))
+            raise arguments.ArgumentError(selector_errors.aggregate_errors(problems))
     return added
 
 
-def _terms(added: objects.NodeAffinity) -> Iterator[tuple[str, objects.NodeSelectorTerm]]:
+def _make_added_terms(
+    added: objects.NodeAffinity,
+) -> Iterator[tuple[str, objects.NodeSelectorTerm]]:
     required = added.required_during_scheduling_ignored_during_execution
     for i, term in enumerate(required.node_selector_terms if required else ()):
         yield f"{_REQUIRED}[{i}]", term
@@ -47,8 +49,8 @@ def _terms(added: objects.NodeAffinity) -> Iterator[tuple[str, objects.NodeSelec
             yield f"{_PREFERRED}[{i}].preference", weighted.preference
 
 
-def _key_problems(where: str, term: objects.NodeSelectorTerm) -> Iterator[str]:
+def _find_key_problems(where: str, term: objects.NodeSelectorTerm) -> Iterator[str]:
     for i, expression in enumerate(term.match_expressions):
-        problem = kubernetes_names.label_key(expression.key)
+        problem = kubernetes_names.find_label_key_problem(expression.key)
         if problem:
             yield f"{where}.matchExpressions[{i}].key: `{expression.key}` {problem}"

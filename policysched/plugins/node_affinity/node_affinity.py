@@ -33,7 +33,7 @@ class NodeAffinity:
 
     def __init__(self, added: objects.NodeAffinity | None = None) -> None:
         """Take the affinity that is added to that of every pod."""
-        self._added = _shape_with(added or objects.NodeAffinity())
+        self._added = _make_shape_with_affinity(added or objects.NodeAffinity())
         self._prefers_more = bool(
             added and added.preferred_during_scheduling_ignored_during_execution
         )
@@ -52,7 +52,7 @@ class NodeAffinity:
         unrestricted = terms is None and not pod.shape.spec.node_selector
         if unrestricted and self._added.required_node_terms is None:
             return interface.PreFilterResult(status.SKIP)
-        named = _named_nodes(pod.shape)
+        named = _find_named_nodes(pod.shape)
         if named is not None and not named:
             return interface.PreFilterResult(status.unresolvable(self.name, REASON_CONFLICT))
         return interface.PreFilterResult(node_names=named)
@@ -83,12 +83,14 @@ class NodeAffinity:
         del state
         if reason not in (REASON_POD, REASON_ENFORCED):
             return ""
-        found = node_facts.node_at(node)
+        found = node_facts.get_only_node(node)
         is_enforced = reason == REASON_ENFORCED
         terms = self._added.required_node_terms if is_enforced else pod.shape.required_node_terms
-        unmet = [] if is_enforced else node_facts.unmet_labels(found, pod.shape.node_selector)
+        unmet = [] if is_enforced else node_facts.list_unmet_labels(found, pod.shape.node_selector)
         if terms is not None and not node_selection.any_term_matches(terms, found):
-            unmet.append(" or ".join(_unmet(found, term) for term in terms) or "no term")
+            unmet.append(
+                " or ".join(_find_unmet_requirements(found, term) for term in terms) or "no term"
+            )
         return "; ".join(unmet)
 
     def pre_score(
@@ -96,7 +98,7 @@ class NodeAffinity:
     ) -> status.Status:
         """Skip pods without preferred terms; a term that cannot be read is an error."""
         del state, nodes
-        preferred = _preferred(pod.shape)
+        preferred = _get_preferred_terms(pod.shape)
         errors = [
             error
             for i, term in enumerate(preferred)
@@ -104,7 +106,7 @@ class NodeAffinity:
             if term.weight
         ]
         if errors:
-            text = selector_errors.aggregate(errors)
+            text = selector_errors.aggregate_errors(errors)
             return status.Status(status.Code.ERROR, (text,), self.name)
         return status.SUCCESS if self._prefers_more or preferred else status.SKIP
 
@@ -133,28 +135,28 @@ class NodeAffinity:
     def _after_node_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
     ) -> events.QueueingHint:
-        if not isinstance(new, objects.Node) or not self._matches(pod.shape, new):
+        if not isinstance(new, objects.Node) or not self._matches_node(pod.shape, new):
             return events.QueueingHint.SKIP
-        matched = isinstance(old, objects.Node) and self._matches(pod.shape, old)
-        return hints.queue_if(not matched)
+        matched = isinstance(old, objects.Node) and self._matches_node(pod.shape, old)
+        return hints.choose_queueing_hint(not matched)
 
-    def _matches(self, shape: pod_shape.PodShape, node: objects.Node) -> bool:
+    def _matches_node(self, shape: pod_shape.PodShape, node: objects.Node) -> bool:
         enforced = node_selection.required_matches(self._added, node)
         return enforced and node_selection.required_matches(shape, node)
 
 
-def _shape_with(affinity: objects.NodeAffinity) -> pod_shape.PodShape:
+def _make_shape_with_affinity(affinity: objects.NodeAffinity) -> pod_shape.PodShape:
     """Return a shape that has this node affinity and nothing else: it parses the terms."""
     spec = objects.PodSpec(affinity=objects.Affinity(node_affinity=affinity))
     return pod_shape.PodShape(objects.Pod(metadata=objects.ObjectMeta(), spec=spec), {}, -1)
 
 
-def _preferred(shape: pod_shape.PodShape) -> tuple[objects.PreferredSchedulingTerm, ...]:
+def _get_preferred_terms(shape: pod_shape.PodShape) -> tuple[objects.PreferredSchedulingTerm, ...]:
     affinity = shape.spec.affinity and shape.spec.affinity.node_affinity
     return affinity.preferred_during_scheduling_ignored_during_execution if affinity else ()
 
 
-def _named_nodes(shape: pod_shape.PodShape) -> frozenset[str] | None:
+def _find_named_nodes(shape: pod_shape.PodShape) -> frozenset[str] | None:
     """Return the nodes that the terms name, None when some term names none (or there is none)."""
     affinity = shape.spec.affinity and shape.spec.affinity.node_affinity
     required = affinity and affinity.required_during_scheduling_ignored_during_execution
@@ -162,14 +164,14 @@ def _named_nodes(shape: pod_shape.PodShape) -> frozenset[str] | None:
         return None
     named: frozenset[str] = frozenset()
     for term in required.node_selector_terms:
-        of_term = _names_in(term.match_fields)
+        of_term = _list_names_in_fields(term.match_fields)
         if of_term is None:
             return None
         named |= of_term
     return named
 
 
-def _names_in(fields: Iterable[objects.SelectorRequirement]) -> frozenset[str] | None:
+def _list_names_in_fields(fields: Iterable[objects.SelectorRequirement]) -> frozenset[str] | None:
     sets = [
         frozenset(f.values)
         for f in fields
@@ -178,7 +180,7 @@ def _names_in(fields: Iterable[objects.SelectorRequirement]) -> frozenset[str] |
     return frozenset.intersection(*sets) if sets else None
 
 
-def _unmet(node: objects.Node, term: pod_shape.NodeTerm) -> str:
+def _find_unmet_requirements(node: objects.Node, term: pod_shape.NodeTerm) -> str:
     """Return the requirements of a term that a node does not satisfy."""
     fields = [
         f"{field.key} is {node.name}, wanted {field}"
@@ -187,7 +189,7 @@ def _unmet(node: objects.Node, term: pod_shape.NodeTerm) -> str:
             field, node.name if field.key == node_selection.NAME_FIELD else ""
         )
     ]
-    return ", ".join([*node_facts.unmet_labels(node, term.labels), *fields])
+    return ", ".join([*node_facts.list_unmet_labels(node, term.labels), *fields])
 
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ REASON = "node(s) exceed max volume count"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Wanted:
+class _WantedVolumes:
     """What a pod would have attached, by driver, or why that cannot be told."""
 
     by_driver: dict[str, set[csi_migration.CSIVolumeIdentity]]
@@ -47,27 +47,29 @@ class NodeVolumeLimits:
     ) -> bool:
         """Look at pods with claims or with volumes that CSI drivers took over."""
         del state, snap
-        return bool(shape.claims) or any(csi_migration.plugin_of(v) for v in shape.spec.volumes)
+        return bool(shape.claims) or any(
+            csi_migration.find_in_tree_plugin(v) for v in shape.spec.volumes
+        )
 
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
         """Return one answer for each of the n nodes."""
         del state
-        attached = self._current(nodes.snapshot)
+        attached = self._get_attached_volumes(nodes.snapshot)
         has_csi_node = attached.has_csi_node()
-        without = self._wanted(pod, attached, has_csi_node=False)
-        wanted = self._wanted(pod, attached, has_csi_node=True)
+        without = self._resolve_wanted_volumes(pod, attached, has_csi_node=False)
+        wanted = self._resolve_wanted_volumes(pod, attached, has_csi_node=True)
         cases: list[tuple[columns.NodeMask, status.Status]] = []
         if without.failure is not None:
             cases.append((~has_csi_node, without.failure))
         if wanted.failure is not None:
             cases.append((has_csi_node, wanted.failure))
         elif wanted.by_driver:
-            cases += self._unknown(attached)
+            cases += self._find_unknown_nodes(attached)
             too_many = status.unschedulable(self.name, REASON)
             for driver, volumes in wanted.by_driver.items():
-                cases.append((attached.would_exceed(driver, volumes), too_many))
+                cases.append((attached.find_exceeding_nodes(driver, volumes), too_many))
         rows = nodes.rows
         return status.NodeStatuses.first_of(len(nodes), [(m[rows], s) for m, s in cases])
 
@@ -93,20 +95,22 @@ class NodeVolumeLimits:
         del state
         if reason != REASON:
             return ""
-        attached = self._current(node.snapshot)
+        attached = self._get_attached_volumes(node.snapshot)
         row = int(node.row_numbers[0])
-        wanted = self._wanted(pod, attached, has_csi_node=bool(attached.has_csi_node()[row]))
+        wanted = self._resolve_wanted_volumes(
+            pod, attached, has_csi_node=bool(attached.has_csi_node()[row])
+        )
         return "; ".join(
             f"driver {driver}: {len(volumes):,} more would exceed the limit of the CSINode"
             for driver, volumes in wanted.by_driver.items()
-            if attached.would_exceed(driver, volumes)[row]
+            if attached.find_exceeding_nodes(driver, volumes)[row]
         )
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for higher limits, for volumes that are detached, and for claims."""
         return queueing_hints.REGISTRATIONS
 
-    def _current(self, snap: snapshot.Snapshot) -> attached_volumes.AttachedVolumes:
+    def _get_attached_volumes(self, snap: snapshot.Snapshot) -> attached_volumes.AttachedVolumes:
         attached = self._attached
         if attached is None or attached.stored is not snap.storage:
             attached = attached_volumes.AttachedVolumes(snap.storage, snap.nodes)
@@ -114,24 +118,24 @@ class NodeVolumeLimits:
         attached.refresh()
         return attached
 
-    def _wanted(
+    def _resolve_wanted_volumes(
         self,
         pod: pod_shape.PodInfo,
         attached: attached_volumes.AttachedVolumes,
         *,
         has_csi_node: bool,
-    ) -> _Wanted:
+    ) -> _WantedVolumes:
         by_driver: defaultdict[str, set[csi_migration.CSIVolumeIdentity]] = defaultdict(set)
         lookup = csi_volumes.RecordingLookup(attached.stored)
         for found in csi_volumes.resolve_volumes(pod, lookup, has_csi_node=has_csi_node):
             if isinstance(found, csi_volumes.UnresolvedVolume):
                 never = status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE
                 code = never if found.is_missing_claim else status.Code.ERROR
-                return _Wanted({}, status.Status(code, (found.text,), self.name))
+                return _WantedVolumes({}, status.Status(code, (found.text,), self.name))
             by_driver[found.driver].add(found)
-        return _Wanted(by_driver)
+        return _WantedVolumes(by_driver)
 
-    def _unknown(
+    def _find_unknown_nodes(
         self, attached: attached_volumes.AttachedVolumes
     ) -> list[tuple[columns.NodeMask, status.Status]]:
         """Return the nodes with pods whose volumes cannot be told: what they hold is not known."""

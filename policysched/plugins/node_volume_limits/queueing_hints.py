@@ -20,11 +20,13 @@ def _after_csi_node_update(
     del pod
     if not isinstance(new, storage_objects.CSINode):
         return events.QueueingHint.SKIP
-    before = _limits(old) if isinstance(old, storage_objects.CSINode) else {}
-    return hints.queue_if(any(n > before.get(name, 0) for name, n in _limits(new).items()))
+    before = _get_limits(old) if isinstance(old, storage_objects.CSINode) else {}
+    return hints.choose_queueing_hint(
+        any(n > before.get(name, 0) for name, n in _get_limits(new).items())
+    )
 
 
-def _limits(csi_node: storage_objects.CSINode) -> dict[str, int]:
+def _get_limits(csi_node: storage_objects.CSINode) -> dict[str, int]:
     """Return limits by driver, 0 for none as kube-scheduler's hint has it."""
     return {d.name: (d.allocatable and d.allocatable.count) or 0 for d in csi_node.spec.drivers}
 
@@ -36,7 +38,7 @@ def _after_pod_deleted(
     del pod, new
     if not isinstance(old, pod_shape.PodInfo) or not hints.has_node(old):
         return events.QueueingHint.SKIP
-    return hints.queue_if(bool(old.shape.claims or _migrated_plugins(old.shape)))
+    return hints.choose_queueing_hint(bool(old.shape.claims or _list_migrated_plugins(old.shape)))
 
 
 def _after_claim_added(
@@ -47,7 +49,7 @@ def _after_claim_added(
     if not isinstance(new, storage_objects.PersistentVolumeClaim):
         return events.QueueingHint.SKIP
     is_own = any(use.claim_name == new.metadata.name for use in pod.shape.claims)
-    return hints.queue_if(is_own and new.metadata.namespace == pod.shape.namespace)
+    return hints.choose_queueing_hint(is_own and new.metadata.namespace == pod.shape.namespace)
 
 
 def _after_attachment_deleted(
@@ -57,12 +59,12 @@ def _after_attachment_deleted(
     del new
     if not isinstance(old, storage_objects.VolumeAttachment):
         return events.QueueingHint.SKIP
-    drivers = {csi_migration.DRIVERS[plugin] for plugin in _migrated_plugins(pod.shape)}
-    return hints.queue_if(bool(pod.shape.claims) or old.spec.attacher in drivers)
+    drivers = {csi_migration.DRIVERS[plugin] for plugin in _list_migrated_plugins(pod.shape)}
+    return hints.choose_queueing_hint(bool(pod.shape.claims) or old.spec.attacher in drivers)
 
 
-def _migrated_plugins(shape: pod_shape.PodShape) -> set[str]:
-    plugins = (csi_migration.plugin_of(volume) for volume in shape.spec.volumes)
+def _list_migrated_plugins(shape: pod_shape.PodShape) -> set[str]:
+    plugins = (csi_migration.find_in_tree_plugin(volume) for volume in shape.spec.volumes)
     return {plugin for plugin in plugins if plugin is not None}
 
 

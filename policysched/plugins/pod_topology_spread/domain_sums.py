@@ -44,7 +44,7 @@ class SpreadConstraintDomains:
     sums: domains.DomainSums
     has_outside: bool
 
-    def counts(self, snap: snapshot.Snapshot) -> columns.IntArray:
+    def get_counts(self, snap: snapshot.Snapshot) -> columns.IntArray:
         """Return int64 (N,): the pods that the constraint counts, by row."""
         if self.column is None:
             return np.zeros(snap.size, np.int64)
@@ -92,11 +92,11 @@ class SpreadConstraintsByShape:
             weakref.WeakValueDictionary()
         )
 
-    def constraints(
+    def get_constraints(
         self, shape: pod_shape.PodShape, action: str
     ) -> tuple[spread_constraints.ResolvedSpreadConstraint, ...]:
         """Return the constraints of a kind, the pod's own or those by default."""
-        return self._constraints[action].get(
+        return self._constraints[action].get_or_compute(
             shape,
             self._owners.generation,
             lambda: spread_constraints.resolve_constraints(
@@ -104,12 +104,12 @@ class SpreadConstraintsByShape:
             ),
         )
 
-    def error(self, shape: pod_shape.PodShape, action: str) -> str:
+    def find_error(self, shape: pod_shape.PodShape, action: str) -> str:
         """Return what cannot be read in the constraints of a pod, "" for nothing."""
         if not shape.spec.topology_spread_constraints:
             return ""
-        return self._errors[action].get(
-            shape, None, lambda: spread_constraints.selector_error(shape, action)
+        return self._errors[action].get_or_compute(
+            shape, None, lambda: spread_constraints.find_selector_error(shape, action)
         )
 
     def needs_all_keys(self, shape: pod_shape.PodShape) -> bool:
@@ -127,7 +127,7 @@ class SpreadConstraintsByShape:
         action: str,
     ) -> SpreadConstraintSet | None:
         """Return the constraints of a shape, None where there are none."""
-        constraints = self.constraints(shape, action)
+        constraints = self.get_constraints(shape, action)
         if not constraints:
             return None
         stamp = (domains.stamp_of(snap), snap.counts, constraints, state.tolerations)
@@ -138,13 +138,15 @@ class SpreadConstraintsByShape:
             key = (action, stamp, selected, self.needs_all_keys(shape))
             found = self._shared.get(key)
             if found is None or not found.are_current():
-                found = SpreadConstraintSet(self._make(state.tolerations, shape, snap, constraints))
+                found = SpreadConstraintSet(
+                    self._make_constraint_set(state.tolerations, shape, snap, constraints)
+                )
                 self._shared[key] = found
             return found
 
-        return memo_of.get(shape, stamp, find, SpreadConstraintSet.are_current)
+        return memo_of.get_or_compute(shape, stamp, find, SpreadConstraintSet.are_current)
 
-    def _make(
+    def _make_constraint_set(
         self,
         own: tolerations.Tolerations,
         shape: pod_shape.PodShape,

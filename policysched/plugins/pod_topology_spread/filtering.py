@@ -22,7 +22,9 @@ Remembered: TypeAlias = "tuple[domain_sums.SpreadConstraintDomains, spreading.Sp
 """A constraint and how pods were spread before anything was supposed of them."""
 
 
-def current(spreads: domain_sums.SpreadConstraintSet) -> domain_verdicts.DomainVerdicts:
+def get_current_verdicts(
+    spreads: domain_sums.SpreadConstraintSet,
+) -> domain_verdicts.DomainVerdicts:
     """Return what hard constraints mean for nodes now; only where pods came or went it changes."""
     verdicts, is_new = spreads.verdicts, spreads.verdicts is None
     if verdicts is None:
@@ -30,11 +32,11 @@ def current(spreads: domain_sums.SpreadConstraintSet) -> domain_verdicts.DomainV
         spreads.verdicts = verdicts
     for spread, table in zip(spreads.each, verdicts.tables, strict=True):
         if spread.sums.refresh() != [] or is_new:
-            table.replace(_judged(spread))
+            table.replace(_judge_domains(spread))
     return verdicts
 
 
-def _judged(spread: domain_sums.SpreadConstraintDomains) -> npt.NDArray[np.int16]:
+def _judge_domains(spread: domain_sums.SpreadConstraintDomains) -> npt.NDArray[np.int16]:
     """Return int16 (D + 1,): what each domain means for the pod, by sums that are up to date."""
     constraint = spread.constraint
     violating = spreading.violating_domains(
@@ -49,14 +51,16 @@ def _judged(spread: domain_sums.SpreadConstraintDomains) -> npt.NDArray[np.int16
     return table
 
 
-def remembered(spread: domain_sums.SpreadConstraintDomains, snap: snapshot.Snapshot) -> Remembered:
+def copy_constraint_counts(
+    spread: domain_sums.SpreadConstraintDomains, snap: snapshot.Snapshot
+) -> Remembered:
     """Return the constraint with its counts as they are."""
-    counted = domains.Counted(spread.counted, spread.counts(snap))
+    counted = domains.Counted(spread.counted, spread.get_counts(snap))
     min_domains = spread.constraint.min_domains
     return spread, spreading.SpreadBefore(counted, spread.eligible, min_domains)
 
 
-def judged_apart(
+def judge_nodes_apart(
     spread: domain_sums.SpreadConstraintDomains,
     before: spreading.SpreadBefore,
     nodes: snapshot.NodeView,
@@ -64,24 +68,26 @@ def judged_apart(
     """Return int16 (n,): what one constraint says if only the pods of the node had changed."""
     constraint = spread.constraint
     slots = spread.nodes.slots[nodes.rows]
-    skew = before.skew(slots, spread.counts(nodes.snapshot), nodes.rows)
+    skew = before.skew(slots, spread.get_counts(nodes.snapshot), nodes.rows)
     judged = np.where(skew + constraint.own > constraint.max_skew, VIOLATES, PASSES)
     judged[slots == 0] = LACKS_LABEL
     return judged.astype(np.int16)
 
 
-def evidence_text(spread: domain_sums.SpreadConstraintDomains, node: snapshot.NodeView) -> str:
+def format_skew_evidence(
+    spread: domain_sums.SpreadConstraintDomains, node: snapshot.NodeView
+) -> str:
     """Return why one constraint rejects the only node of a view, "" if it does not."""
     snap, constraint = node.snapshot, spread.constraint
-    _, before = remembered(spread, snap)
-    (verdict,) = judged_apart(spread, before, node).tolist()
+    _, before = copy_constraint_counts(spread, snap)
+    (verdict,) = judge_nodes_apart(spread, before, node).tolist()
     if verdict == PASSES:
         return ""
-    found = node_facts.node_at(node)
+    found = node_facts.get_only_node(node)
     if verdict == LACKS_LABEL:
-        return node_facts.label_text(found, constraint.topology_key)
-    slots, counts = spread.nodes.slots[node.rows], spread.counts(snap)
-    return node_facts.spread_text(
+        return node_facts.format_node_label(found, constraint.topology_key)
+    slots, counts = spread.nodes.slots[node.rows], spread.get_counts(snap)
+    return node_facts.format_spread_counts(
         found,
         constraint.topology_key,
         here=int(spread.counted.sums(counts)[slots][0]),

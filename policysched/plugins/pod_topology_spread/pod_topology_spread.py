@@ -62,7 +62,7 @@ class PodTopologySpread:
         violated = status.unschedulable(self.name, REASON)
         self.answers = (status.SUCCESS, missing, violated)
         self._hints = queueing_hints.TopologySpreadHints(
-            lambda shape: spreads.constraints(shape, spread_constraints.HARD)
+            lambda shape: spreads.get_constraints(shape, spread_constraints.HARD)
         )
 
     @classmethod
@@ -70,8 +70,8 @@ class PodTopologySpread:
         cls, args: arguments.Arguments, owners: owner_selectors.OwnerSelectors
     ) -> PodTopologySpread:
         """Return the plugin for `PodTopologySpreadArgs`."""
-        given = arguments.decode(args, spread_constraints.PodTopologySpreadArgs)
-        return cls(owners, spread_constraints.defaults_from(given))
+        given = arguments.decode_arguments(args, spread_constraints.PodTopologySpreadArgs)
+        return cls(owners, spread_constraints.make_spread_defaults(given))
 
     # --- filter ----------------------------------------------------------------------------------
 
@@ -81,7 +81,7 @@ class PodTopologySpread:
         """Count matching pods by domain; skip pods without hard constraints."""
         if not (self._has_hard_defaults or pod.shape.spec.topology_spread_constraints):
             return interface.SKIP_FILTER  # most pods; owners do not matter
-        error = self._spreads.error(pod.shape, spread_constraints.HARD)
+        error = self._spreads.find_error(pod.shape, spread_constraints.HARD)
         if error:
             text = f"{_HARD_ERROR}: {error}"
             answer = status.Status(status.Code.ERROR, (text,), self.name)
@@ -89,8 +89,8 @@ class PodTopologySpread:
         spreads = self._spreads.get_constraint_set(state, pod.shape, snap, spread_constraints.HARD)
         if spreads is None:
             return interface.SKIP_FILTER
-        self._hints.note(pod.shape, state.tolerations)
-        state.write(self.name, filtering.current(spreads))
+        self._hints.note_tolerations(pod.shape, state.tolerations)
+        state.write(self.name, filtering.get_current_verdicts(spreads))
         return interface.ALL_NODES
 
     def verdicts(self, state: cycle_state.CycleState) -> domain_verdicts.DomainVerdicts:
@@ -118,7 +118,7 @@ class PodTopologySpread:
             state, pod.shape, node.snapshot, spread_constraints.HARD
         )
         each = [] if found is None else found.each
-        texts = (filtering.evidence_text(spread, node) for spread in each)
+        texts = (filtering.format_skew_evidence(spread, node) for spread in each)
         return "; ".join(text for text in texts if text)
 
     def remember(
@@ -127,7 +127,7 @@ class PodTopologySpread:
         """Keep the counts of all hard constraints."""
         spreads = self._spreads.get_constraint_set(state, pod.shape, snap, spread_constraints.HARD)
         each = [] if spreads is None else spreads.each
-        state.write(f"{self.name}/apart", [filtering.remembered(s, snap) for s in each])
+        state.write(f"{self.name}/apart", [filtering.copy_constraint_counts(s, snap) for s in each])
 
     def filter_apart(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
@@ -139,7 +139,7 @@ class PodTopologySpread:
         del pod
         ids = np.zeros(len(nodes), np.int16)
         for spread, before in state.read(f"{self.name}/apart", list[filtering.Remembered]):
-            ids = status_table.first_of(ids, filtering.judged_apart(spread, before, nodes))
+            ids = status_table.first_of(ids, filtering.judge_nodes_apart(spread, before, nodes))
         return status.NodeStatuses(ids, list(self.answers))
 
     # --- score -----------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ class PodTopologySpread:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.Status:
         """Weigh the topologies by their size among the feasible nodes; skip without constraints."""
-        error = self._spreads.error(pod.shape, spread_constraints.SOFT)
+        error = self._spreads.find_error(pod.shape, spread_constraints.SOFT)
         if error:
             return status.Status(status.Code.ERROR, (f"{_SOFT_ERROR}: {error}",), self.name)
         found = self._spreads.get_constraint_set(
@@ -163,7 +163,7 @@ class PodTopologySpread:
             is_ignored = np.zeros(len(nodes), np.bool_)
             for spread in lacking:
                 is_ignored |= spread.nodes.slots[nodes.rows] == 0
-        sizes = [scoring.domain_count(s, nodes, is_ignored) for s in spreads]
+        sizes = [scoring.count_feasible_domains(s, nodes, is_ignored) for s in spreads]
         weights = [spreading.topology_weight(size) for size in sizes]
         state.write(f"{self.name}/score", scoring.SpreadScoreState(spreads, weights, is_ignored))
         return status.SUCCESS
@@ -175,7 +175,7 @@ class PodTopologySpread:
         del pod
         found = state.read(f"{self.name}/score", scoring.SpreadScoreState)
         parts = [
-            scoring.raw_points(spread, weight, nodes)
+            scoring.compute_raw_points(spread, weight, nodes)
             for spread, weight in zip(found.spreads, found.weights, strict=True)
         ]
         if len(parts) == 1:
@@ -206,14 +206,14 @@ class PodTopologySpread:
         factor: int,
     ) -> columns.IntArray | int | status.Status:
         """Return int64 (f,): what the three come to."""
-        if not self._spreads.error(pod.shape, spread_constraints.SOFT):
+        if not self._spreads.find_error(pod.shape, spread_constraints.SOFT):
             found = self._spreads.get_constraint_set(
                 state, pod.shape, nodes.snapshot, spread_constraints.SOFT
             )
             if found is None:
                 return status.SKIP
-            if len(found.each) == 1 and scoring.is_by_host(found.each[0]):
-                return scoring.final_by_host(found.each[0], nodes, factor)
+            if len(found.each) == 1 and scoring.has_domain_per_node(found.each[0]):
+                return scoring.compute_final_points_by_host(found.each[0], nodes, factor)
         answer = self.pre_score(state, pod, nodes)
         if not answer.is_success:
             return answer
@@ -223,7 +223,7 @@ class PodTopologySpread:
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for matching pods that come or go, and for nodes that change domain."""
-        return self._hints.registrations()
+        return self._hints.make_registrations()
 
 
 if TYPE_CHECKING:

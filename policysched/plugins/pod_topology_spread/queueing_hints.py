@@ -33,11 +33,11 @@ class TopologySpreadHints:
             pod_shape.PodShape, tolerations.Tolerations
         ] = weakref.WeakKeyDictionary()
 
-    def note(self, shape: pod_shape.PodShape, own: tolerations.Tolerations) -> None:
+    def note_tolerations(self, shape: pod_shape.PodShape, own: tolerations.Tolerations) -> None:
         """Remember the tolerations, policies' included, of pods of `shape`."""
         self._last_tolerations[shape] = own
 
-    def registrations(self) -> Sequence[events.ClusterEventWithHint]:
+    def make_registrations(self) -> Sequence[events.ClusterEventWithHint]:
         """Return the events to wait for."""
         resource, action = events.EventResource, events.ActionType
         placed = action.ADD | action.UPDATE_POD_LABEL | action.DELETE
@@ -53,8 +53,8 @@ class TopologySpreadHints:
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
     ) -> events.QueueingHint:
         """Queue when the number of pods that a constraint counts changed."""
-        before, after = _counted_labels(pod, old), _counted_labels(pod, new)
-        return hints.queue_if(
+        before, after = _get_counted_labels(pod, old), _get_counted_labels(pod, new)
+        return hints.choose_queueing_hint(
             any(
                 (before is not None and c.selector.matches(before))
                 != (after is not None and c.selector.matches(after))
@@ -75,7 +75,7 @@ class TopologySpreadHints:
             c.honors_taints for c in constraints
         ):
             return events.QueueingHint.QUEUE
-        return hints.queue_if(self._constraints_of(old.shape) != constraints)
+        return hints.choose_queueing_hint(self._constraints_of(old.shape) != constraints)
 
     def _after_node_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
@@ -83,18 +83,22 @@ class TopologySpreadHints:
         """Queue when a node joined, left or changed a domain that a constraint counts."""
         constraints = self._constraints_of(pod.shape)
         own = self._last_tolerations.get(pod.shape, pod.shape.spec.tolerations)
-        before = _places(old, constraints, pod.shape, own)
-        return hints.queue_if(before != _places(new, constraints, pod.shape, own))
+        before = _find_domain_places(old, constraints, pod.shape, own)
+        return hints.choose_queueing_hint(
+            before != _find_domain_places(new, constraints, pod.shape, own)
+        )
 
 
-def _counted_labels(pod: pod_shape.PodInfo, changed: events.ClusterObject) -> dict[str, str] | None:
+def _get_counted_labels(
+    pod: pod_shape.PodInfo, changed: events.ClusterObject
+) -> dict[str, str] | None:
     """Return the labels of a placed pod of the same namespace, None for any other."""
     if not isinstance(changed, pod_shape.PodInfo) or not hints.has_node(changed):
         return None
     return changed.shape.labels if changed.shape.namespace == pod.shape.namespace else None
 
 
-def _places(
+def _find_domain_places(
     node: events.ClusterObject,
     constraints: Sequence[spread_constraints.ResolvedSpreadConstraint],
     shape: pod_shape.PodShape,
@@ -107,7 +111,7 @@ def _places(
     if not isinstance(node, objects.Node):
         return None
     labels = node.metadata.labels
-    if not spread_constraints.has_all_keys(labels, constraints):
+    if not spread_constraints.has_all_topology_keys(labels, constraints):
         return None
     matches_affinity = node_selection.required_matches(shape, node)
     is_tolerated = not tolerations.repels(node.spec.taints, own)

@@ -30,7 +30,7 @@ class SpreadScoreState:
     is_ignored: columns.NodeMask | None
 
 
-def domain_count(
+def count_feasible_domains(
     spread: domain_sums.SpreadConstraintDomains,
     nodes: snapshot.NodeView,
     is_ignored: columns.NodeMask | None,
@@ -48,17 +48,17 @@ def domain_count(
     return int(np.count_nonzero(np.bincount(slots)))
 
 
-def is_by_host(spread: domain_sums.SpreadConstraintDomains) -> bool:
+def has_domain_per_node(spread: domain_sums.SpreadConstraintDomains) -> bool:
     """Whether each node has a domain of its own, and pods are counted there."""
     is_host = spread.constraint.topology_key == spread_constraints.HOSTNAME
     return is_host and not spread.has_outside and spread.column is not None
 
 
-def final_by_host(
+def compute_final_points_by_host(
     spread: domain_sums.SpreadConstraintDomains, nodes: snapshot.NodeView, factor: int
 ) -> columns.IntArray | int:
-    """Return int64 (n,): `factor` times the final points by a single constraint `is_by_host`."""
-    on_node = spread.counts(nodes.snapshot)
+    """Return int64 (n,): `factor` times the final points of one `has_domain_per_node` term."""
+    on_node = spread.get_counts(nodes.snapshot)
     if not isinstance(nodes.rows, slice):
         on_node = on_node.take(nodes.rows)
     fewest, most = on_node.item(on_node.argmin()), on_node.item(on_node.argmax())
@@ -69,7 +69,7 @@ def final_by_host(
     return (table * factor).take(on_node)
 
 
-def raw_points(
+def compute_raw_points(
     spread: domain_sums.SpreadConstraintDomains, weight: float, nodes: snapshot.NodeView
 ) -> tuple[columns.FloatArray, npt.NDArray[np.intp]]:
     """Return points, float64 (k,), and which of them each node gets, intp (n,)."""
@@ -79,7 +79,7 @@ def raw_points(
         table = spreading.domain_points(spread.sums.table, weight, constraint.max_skew)
         table[0] = 0.0
         return table, spread.nodes.at(nodes.rows)
-    on_node = spread.counts(nodes.snapshot)
+    on_node = spread.get_counts(nodes.snapshot)
     if not isinstance(nodes.rows, slice):
         on_node = on_node.take(nodes.rows)
     most = on_node.item(on_node.argmax())

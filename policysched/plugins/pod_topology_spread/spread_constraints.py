@@ -70,7 +70,7 @@ class SpreadDefaults:
     is_system: bool = True
 
 
-def defaults_from(args: PodTopologySpreadArgs) -> SpreadDefaults:
+def make_spread_defaults(args: PodTopologySpreadArgs) -> SpreadDefaults:
     """Return the checked defaults.
 
     Raises:
@@ -86,16 +86,16 @@ def defaults_from(args: PodTopologySpreadArgs) -> SpreadDefaults:
         msg = f"`defaultingType` is `{args.defaulting_type}`, but must be System or List"
         raise arguments.ArgumentError(msg)
     for constraint in given:
-        _check_default(constraint)
+        _check_default_constraint(constraint)
     if len({(c.topology_key, c.when_unsatisfiable) for c in given}) < len(given):
         msg = "`defaultConstraints` repeats a topologyKey with the same whenUnsatisfiable"
         raise arguments.ArgumentError(msg)
     return SpreadDefaults(given, is_system=False)
 
 
-def _check_default(constraint: objects.TopologySpreadConstraint) -> None:
+def _check_default_constraint(constraint: objects.TopologySpreadConstraint) -> None:
     where = f"`defaultConstraints` for `{constraint.topology_key}`"
-    key_problem = kubernetes_names.label_key(constraint.topology_key)
+    key_problem = kubernetes_names.find_label_key_problem(constraint.topology_key)
     if not constraint.topology_key:
         problem = "`defaultConstraints` must have a topologyKey"
     elif key_problem:
@@ -121,14 +121,14 @@ def resolve_constraints(
     own = shape.spec.topology_spread_constraints
     wanted = [c for c in own or defaults.constraints if c.when_unsatisfiable == when_unsatisfiable]
     if own:
-        return tuple(_constraint(c, _own_selector(c, shape), shape) for c in wanted)
-    selector = owners.selector_for(shape) if wanted else selectors.EVERYTHING
+        return tuple(_resolve_constraint(c, _make_own_selector(c, shape), shape) for c in wanted)
+    selector = owners.get_owner_selector(shape) if wanted else selectors.EVERYTHING
     if selector == selectors.EVERYTHING:
         return ()
-    return tuple(_constraint(c, selector, shape) for c in wanted)
+    return tuple(_resolve_constraint(c, selector, shape) for c in wanted)
 
 
-def selector_error(shape: pod_shape.PodShape, when_unsatisfiable: str) -> str:
+def find_selector_error(shape: pod_shape.PodShape, when_unsatisfiable: str) -> str:
     """Return the first error of a selector in the pod's own constraints, "" for none."""
     errors = (
         selector_errors.find_label_selector_error(c.label_selector)
@@ -138,12 +138,14 @@ def selector_error(shape: pod_shape.PodShape, when_unsatisfiable: str) -> str:
     return next(filter(None, errors), "")
 
 
-def has_all_keys(labels: Iterable[str], constraints: Iterable[ResolvedSpreadConstraint]) -> bool:
+def has_all_topology_keys(
+    labels: Iterable[str], constraints: Iterable[ResolvedSpreadConstraint]
+) -> bool:
     """Return whether a node with these label keys has every topology key."""
     return {c.topology_key for c in constraints}.issubset(labels)
 
 
-def _own_selector(
+def _make_own_selector(
     constraint: objects.TopologySpreadConstraint, shape: pod_shape.PodShape
 ) -> selectors.Selector:
     selector = selectors.from_label_selector(constraint.label_selector)
@@ -154,19 +156,19 @@ def _own_selector(
         selectors.Requirement(k, selectors.LabelOperator.IN, frozenset((shape.labels[k],)))
         for k in keys
     )
-    return selector.and_also(*same)
+    return selector.add_requirements(*same)
 
 
-def _constraint(
+def _resolve_constraint(
     given: objects.TopologySpreadConstraint,
     selector: selectors.Selector,
     shape: pod_shape.PodShape,
 ) -> ResolvedSpreadConstraint:
-    query: pod_counts.PodQuery | None = pod_counts.InNamespace(shape.namespace, selector)
+    query: pod_counts.PodQuery | None = pod_counts.RunningPodsInNamespace(shape.namespace, selector)
     if selector.matches_nothing:
         query = None
     elif not selector.requirements:
-        query = pod_counts.OnlySupposed(shape.namespace)
+        query = pod_counts.SupposedPodsInNamespace(shape.namespace)
     return ResolvedSpreadConstraint(
         max_skew=given.max_skew,
         topology_key=given.topology_key,

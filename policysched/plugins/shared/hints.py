@@ -15,7 +15,7 @@ def make_registration(
     return events.ClusterEventWithHint(events.ClusterEvent(resource, action), hint)
 
 
-def queue_if(helps: bool) -> events.QueueingHint:  # noqa: FBT001 - the one thing it is about
+def choose_queueing_hint(helps: bool) -> events.QueueingHint:  # noqa: FBT001 - the one thing it is about
     """Return QUEUE when the event may help."""
     return events.QueueingHint.QUEUE if helps else events.QueueingHint.SKIP
 
@@ -25,7 +25,7 @@ def after_own_change(
 ) -> events.QueueingHint:
     """Queue when the changed pod is the waiting one itself."""
     del old
-    return queue_if(isinstance(new, pod_shape.PodInfo) and new.uid == pod.uid)
+    return choose_queueing_hint(isinstance(new, pod_shape.PodInfo) and new.uid == pod.uid)
 
 
 def has_node(pod: pod_shape.PodInfo) -> bool:

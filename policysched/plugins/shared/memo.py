@@ -19,7 +19,7 @@ class ShapeMemo(Generic[ValueT]):
         """Start empty."""
         self._kept: dict[pod_shape.PodShape, tuple[object, ValueT]] = {}
 
-    def get(
+    def get_or_compute(
         self,
         shape: pod_shape.PodShape,
         stamp: object,

@@ -16,7 +16,7 @@ from policysched.cluster.pods import pod_shape
 _MOST_NAMES = 3
 
 
-def node_at(nodes: snapshot.NodeView) -> objects.Node:
+def get_only_node(nodes: snapshot.NodeView) -> objects.Node:
     """Return the only node of a view.
 
     Raises:
@@ -28,30 +28,30 @@ def node_at(nodes: snapshot.NodeView) -> objects.Node:
     return node
 
 
-def join_names(names: Sequence[str]) -> str:
+def join_names_briefly(names: Sequence[str]) -> str:
     """Return names joined by commas; of many the first few and how many more there are."""
-    return spelling.join_names(names, _MOST_NAMES)
+    return spelling.join_some_names(names, _MOST_NAMES)
 
 
-def label_text(node: objects.Node, key: str) -> str:
+def format_node_label(node: objects.Node, key: str) -> str:
     """Return `KEY=VALUE`, or that the node has no such label."""
     value = node.metadata.labels.get(key)
     return f"no label {key}" if value is None else f"{key}={value}"
 
 
-def unmet_labels(node: objects.Node, selector: selectors.Selector) -> list[str]:
+def list_unmet_labels(node: objects.Node, selector: selectors.Selector) -> list[str]:
     """Return the requirements that a node does not satisfy, with its labels."""
     if selector.matches_nothing:
         return ["the selector matches no node"]
     labels = node.metadata.labels
     return [
-        f"{label_text(node, each.key)}, wanted {each}"
+        f"{format_node_label(node, each.key)}, wanted {each}"
         for each in selector.requirements
         if not each.matches_value(labels.get(each.key))
     ]
 
 
-def pods_on(
+def list_pods_on_rows(
     snap: snapshot.Snapshot, rows: Iterable[int], is_meant: Callable[[pod_shape.PodInfo], bool]
 ) -> list[str]:
     """Return `NAMESPACE/NAME on NODE` of placed pods, by row."""
@@ -64,32 +64,32 @@ def pods_on(
     ]
 
 
-def counted_in_domain(
+def list_counted_pods_in_domain(
     snap: snapshot.Snapshot, query: pod_counts.PodQuery, key: str, row: int
 ) -> list[str]:
     """Return the pods that `query` selects on nodes with the same value of a label."""
     counts = snap.counts.get_column(query).get_counts(snap.size)
     namespaces = snap.counts.namespaces
-    rows = rows_in_domain(snap, key, row, counts)
-    return pods_on(snap, rows, lambda info: query.matches(info.shape, namespaces))
+    rows = find_rows_in_domain(snap, key, row, counts)
+    return list_pods_on_rows(snap, rows, lambda info: query.matches(info.shape, namespaces))
 
 
-def rows_in_domain(
+def find_rows_in_domain(
     snap: snapshot.Snapshot, key: str, row: int, counts: columns.IntArray
 ) -> list[int]:
     """Return the rows with pods by `counts`, int64 (N,), that have the row's value of a label."""
-    ids = snap.nodes.label(key).ids[: snap.size]
+    ids = snap.nodes.get_label_column(key).ids[: snap.size]
     found: list[int] = np.flatnonzero((ids == ids[row]) & (ids >= 0) & (counts > 0)).tolist()
     return found
 
 
-def spread_text(
+def format_spread_counts(
     node: objects.Node, key: str, *, here: int, own: int, skew: int, max_skew: int
 ) -> str:
     """Return the counts that make a domain exceed maxSkew; `skew` is without the pod."""
     with_own = f", {here + own:,} with this one" if own else ""
     pods = "matching pod" if here == 1 else "matching pods"
     return (
-        f"{label_text(node, key)} has {here:,} {pods}{with_own}; the domain with the fewest has "
-        f"{here - skew:,}; maxSkew {max_skew:,}"
+        f"{format_node_label(node, key)} has {here:,} {pods}{with_own}; "
+        f"the domain with the fewest has {here - skew:,}; maxSkew {max_skew:,}"
     )

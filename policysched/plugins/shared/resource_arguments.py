@@ -60,7 +60,7 @@ class BalancedAllocationArgs(arguments.ArgumentStruct, frozen=True):
     resources: tuple[ResourceSpec, ...] = ()
 
 
-def make_strategy(given: ScoringStrategy) -> allocation.Strategy:
+def make_scoring_strategy(given: ScoringStrategy) -> allocation.Strategy:
     """Return the scoring function.
 
     Raises:
@@ -71,7 +71,7 @@ def make_strategy(given: ScoringStrategy) -> allocation.Strategy:
         if param is None:
             msg = "`scoringStrategy.requestedToCapacityRatio.shape` is missing"
             raise arguments.ArgumentError(msg)
-        return allocation.RequestedToCapacityRatio(_shape(param.shape))
+        return allocation.RequestedToCapacityRatio(_make_utilization_shape(param.shape))
     if param is not None:
         msg = "`scoringStrategy.requestedToCapacityRatio` belongs to the type of that name only"
         raise arguments.ArgumentError(msg)
@@ -88,7 +88,7 @@ def make_strategy(given: ScoringStrategy) -> allocation.Strategy:
             raise arguments.ArgumentError(msg)
 
 
-def weighted_resources(given: Iterable[ResourceSpec]) -> tuple[tuple[str, int], ...]:
+def get_weighted_resources(given: Iterable[ResourceSpec]) -> tuple[tuple[str, int], ...]:
     """Return (name, weight); cpu and memory when none are given, weight 1 for 0.
 
     Raises:
@@ -100,7 +100,7 @@ def weighted_resources(given: Iterable[ResourceSpec]) -> tuple[tuple[str, int], 
     return found or DEFAULT_RESOURCES
 
 
-def unweighted_resources(given: Sequence[ResourceSpec]) -> tuple[str, ...]:
+def get_resource_names(given: Sequence[ResourceSpec]) -> tuple[str, ...]:
     """Return the names; cpu and memory when none are given.
 
     Raises:
@@ -123,7 +123,7 @@ def get_ignored_resources(given: Iterable[str]) -> frozenset[str]:
     """
     found = tuple(given)
     for name in found:
-        _require_name("ignoredResources", name)
+        _require_resource_name("ignoredResources", name)
     return frozenset(found)
 
 
@@ -138,18 +138,18 @@ def get_ignored_groups(given: Iterable[str]) -> frozenset[str]:
         if "/" in group:
             msg = f"`ignoredResourceGroups` names a group, without a slash, not `{group}`"
             raise arguments.ArgumentError(msg)
-        _require_name("ignoredResourceGroups", group)
+        _require_resource_name("ignoredResourceGroups", group)
     return frozenset(found)
 
 
-def _require_name(where: str, name: str) -> None:
-    problem = kubernetes_names.label_key(name)
+def _require_resource_name(where: str, name: str) -> None:
+    problem = kubernetes_names.find_label_key_problem(name)
     if problem:
         msg = f"`{where}` has `{name}`, which {problem}"
         raise arguments.ArgumentError(msg)
 
 
-def _shape(points: Sequence[UtilizationShapePoint]) -> list[tuple[int, int]]:
+def _make_utilization_shape(points: Sequence[UtilizationShapePoint]) -> list[tuple[int, int]]:
     where = "scoringStrategy.requestedToCapacityRatio.shape"
     if not points:
         msg = f"`{where}` needs at least one point"

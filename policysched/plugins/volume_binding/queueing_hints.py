@@ -25,21 +25,21 @@ def _after_class_change(
 ) -> events.QueueingHint:
     """Queue for a new class, and for one that allows other nodes."""
     del pod
-    before, after = _both(storage_objects.StorageClass, old, new)
+    before, after = _select_by_kind(storage_objects.StorageClass, old, new)
     if before is None or after is None:
         return events.QueueingHint.QUEUE
-    return hints.queue_if(before.allowed_topologies != after.allowed_topologies)
+    return hints.choose_queueing_hint(before.allowed_topologies != after.allowed_topologies)
 
 
 def _after_claim_change(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
     """Queue for a claim of the pod."""
-    _, claim = _both(storage_objects.PersistentVolumeClaim, old, new)
+    _, claim = _select_by_kind(storage_objects.PersistentVolumeClaim, old, new)
     if claim is None:
         return events.QueueingHint.QUEUE
     is_used = any(use.claim_name == claim.metadata.name for use in pod.shape.claims)
-    return hints.queue_if(is_used and claim.metadata.namespace == pod.shape.namespace)
+    return hints.choose_queueing_hint(is_used and claim.metadata.namespace == pod.shape.namespace)
 
 
 def _after_csi_node_change(
@@ -47,13 +47,15 @@ def _after_csi_node_change(
 ) -> events.QueueingHint:
     """Queue for a new CSINode, and when CSI drivers stand in for other in-tree plugins on one."""
     del pod
-    before, after = _both(storage_objects.CSINode, old, new)
+    before, after = _select_by_kind(storage_objects.CSINode, old, new)
     if before is None or after is None:
         return events.QueueingHint.QUEUE
-    return hints.queue_if(_migrated(before) != _migrated(after))
+    return hints.choose_queueing_hint(
+        _list_migrated_plugins(before) != _list_migrated_plugins(after)
+    )
 
 
-def _migrated(csi_node: storage_objects.CSINode) -> str:
+def _list_migrated_plugins(csi_node: storage_objects.CSINode) -> str:
     return csi_node.metadata.annotations.get(storage_objects.MIGRATED_PLUGINS, "")
 
 
@@ -61,13 +63,13 @@ def _after_driver_change(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
     """Queue when the driver of an inline volume of the pod does not track capacity any more."""
-    before, after = _both(storage_objects.CSIDriver, old, new)
+    before, after = _select_by_kind(storage_objects.CSIDriver, old, new)
     if before is None or after is None:
         return events.QueueingHint.QUEUE
     is_used = any(
         v.csi is not None and v.csi.driver == after.metadata.name for v in pod.shape.spec.volumes
     )
-    return hints.queue_if(
+    return hints.choose_queueing_hint(
         is_used and bool(before.spec.storage_capacity) and not after.spec.storage_capacity
     )
 
@@ -77,10 +79,12 @@ def _after_capacity_change(
 ) -> events.QueueingHint:
     """Queue for a new capacity, and when one allows larger volumes."""
     del pod
-    before, after = _both(storage_objects.CSIStorageCapacity, old, new)
+    before, after = _select_by_kind(storage_objects.CSIStorageCapacity, old, new)
     if before is None or after is None:
         return events.QueueingHint.QUEUE
-    return hints.queue_if(storage_capacity.limit(after) > storage_capacity.limit(before))
+    return hints.choose_queueing_hint(
+        storage_capacity.limit(after) > storage_capacity.limit(before)
+    )
 
 
 def _after_pod_deletion(
@@ -88,10 +92,10 @@ def _after_pod_deletion(
 ) -> events.QueueingHint:
     """Queue when a pod goes to which volumes may have been promised."""
     del pod, new
-    return hints.queue_if(isinstance(old, pod_shape.PodInfo) and bool(old.shape.claims))
+    return hints.choose_queueing_hint(isinstance(old, pod_shape.PodInfo) and bool(old.shape.claims))
 
 
-def _both(
+def _select_by_kind(
     kind: type[ObjectT], old: events.ClusterObject, new: events.ClusterObject
 ) -> tuple[ObjectT | None, ObjectT | None]:
     """Return what is of the kind, None for what is not."""

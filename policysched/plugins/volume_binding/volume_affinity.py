@@ -32,19 +32,23 @@ _CSI_ZONES = {
 """In-tree plugin → the node label that its CSI driver has in place of the zone."""
 
 
-def reachable_from(volume: storage_objects.PersistentVolume) -> node_rows.Terms:
+def make_reachable_node_terms(volume: storage_objects.PersistentVolume) -> node_rows.Terms:
     """Return the terms of the nodes from which a volume can be reached; None for all nodes."""
     affinity = volume.spec.node_affinity
-    return None if affinity is None else _terms(affinity.required)
+    return None if affinity is None else _make_selector_terms(affinity.required)
 
 
-def _terms(selector: objects.NodeSelector | None) -> node_rows.Terms:
+def _make_selector_terms(selector: objects.NodeSelector | None) -> node_rows.Terms:
     if selector is None:
         return None
-    return tuple(_term(term) for term in selector.node_selector_terms if not _is_empty(term))
+    return tuple(
+        _make_selector_term(term)
+        for term in selector.node_selector_terms
+        if not _is_empty_term(term)
+    )
 
 
-def _term(term: objects.NodeSelectorTerm) -> pod_shape.NodeTerm:
+def _make_selector_term(term: objects.NodeSelectorTerm) -> pod_shape.NodeTerm:
     """Return the canonical term.
 
     Only labels of the node are shown to a volume's affinity, so its fields, if they are well
@@ -52,22 +56,22 @@ def _term(term: objects.NodeSelectorTerm) -> pod_shape.NodeTerm:
     """
     if not all(f.operator in ("In", "NotIn") and len(f.values) == 1 for f in term.match_fields):
         return pod_shape.NodeTerm(selectors.NOTHING)
-    return pod_shape.NodeTerm(pod_shape.node_term(term).labels)
+    return pod_shape.NodeTerm(pod_shape.make_node_term(term).labels)
 
 
-def _is_empty(term: objects.NodeSelectorTerm) -> bool:
+def _is_empty_term(term: objects.NodeSelectorTerm) -> bool:
     return not term.match_expressions and not term.match_fields
 
 
-def allowed_topologies(storage_class: storage_objects.StorageClass) -> node_rows.Terms:
+def make_allowed_topology_terms(storage_class: storage_objects.StorageClass) -> node_rows.Terms:
     """Return the terms of the nodes for which a class provisions volumes; None for all nodes."""
     terms = storage_class.allowed_topologies
     if not terms:
         return None
-    return tuple(_topology_term(term) for term in terms if term.match_label_expressions)
+    return tuple(_make_topology_term(term) for term in terms if term.match_label_expressions)
 
 
-def _topology_term(term: storage_objects.TopologyTerm) -> pod_shape.NodeTerm:
+def _make_topology_term(term: storage_objects.TopologyTerm) -> pod_shape.NodeTerm:
     expressions = tuple(
         objects.SelectorRequirement(key=e.key, operator="In", values=e.values)
         for e in term.match_label_expressions
@@ -89,48 +93,50 @@ def find_in_tree_plugin(volume: storage_objects.PersistentVolume) -> str | None:
     return CINDER if spec.cinder is not None else None
 
 
-def is_migrated(plugin: str, csi_node: storage_objects.CSINode) -> bool:
+def is_plugin_migrated(plugin: str, csi_node: storage_objects.CSINode) -> bool:
     """Return whether a CSI driver stands in for an in-tree plugin on a node."""
     listed = csi_node.metadata.annotations.get(storage_objects.MIGRATED_PLUGINS, "")
     return plugin in listed.split(",")
 
 
-def reachable_by_csi(volume: storage_objects.PersistentVolume, plugin: str) -> node_rows.Terms:
+def make_csi_reachable_terms(
+    volume: storage_objects.PersistentVolume, plugin: str
+) -> node_rows.Terms:
     """Return the terms of a volume on nodes where the CSI driver stands in for `plugin`."""
     key = _CSI_ZONES[plugin]
     affinity = volume.spec.node_affinity
     required = None if affinity is None else affinity.required
-    zone, region = _zone_labels(volume, required)
-    if any(expression.values for expression in _expressions(required, zone)):
-        required = _renamed(required, zone, key)
+    zone, region = _get_zone_labels(volume, required)
+    if any(expression.values for expression in _list_expressions(required, zone)):
+        required = _rename_key(required, zone, key)
     elif zone in volume.metadata.labels:
-        required = _add_zones(required, key, volume.metadata.labels[zone])
+        required = _add_zone_requirements(required, key, volume.metadata.labels[zone])
     if region == _BETA_REGION:
-        required = _renamed(required, region, _REGION)
-    return _terms(required)
+        required = _rename_key(required, region, _REGION)
+    return _make_selector_terms(required)
 
 
-def _zone_labels(
+def _get_zone_labels(
     volume: storage_objects.PersistentVolume, required: objects.NodeSelector | None
 ) -> tuple[str, str]:
     """Return the labels that a volume goes by: the current ones, or those before them."""
-    if any(_expressions(required, _ZONE)):
+    if any(_list_expressions(required, _ZONE)):
         return _ZONE, _REGION
-    if any(_expressions(required, _BETA_ZONE)):
+    if any(_list_expressions(required, _BETA_ZONE)):
         return _BETA_ZONE, _BETA_REGION
     if _ZONE not in volume.metadata.labels and _BETA_ZONE in volume.metadata.labels:
         return _BETA_ZONE, _BETA_REGION
     return _ZONE, _REGION
 
 
-def _expressions(
+def _list_expressions(
     required: objects.NodeSelector | None, key: str
 ) -> Iterator[objects.SelectorRequirement]:
     for term in required.node_selector_terms if required else ():
         yield from (e for e in term.match_expressions if e.key == key)
 
 
-def _renamed(
+def _rename_key(
     required: objects.NodeSelector | None, old_key: str, new_key: str
 ) -> objects.NodeSelector | None:
     if required is None:
@@ -148,7 +154,7 @@ def _renamed(
     return objects.NodeSelector(node_selector_terms=terms)
 
 
-def _add_zones(
+def _add_zone_requirements(
     required: objects.NodeSelector | None, key: str, label: str
 ) -> objects.NodeSelector | None:
     """Return the terms, each with the zones of a label such as `a__b` added."""

@@ -52,7 +52,7 @@ class VolumeBindingArgs(arguments.ArgumentStruct, frozen=True):
 
 
 @dataclasses.dataclass(slots=True)
-class _Cycle:
+class _VolumeBindingCycle:
     """What is known of a pod's claims in its cycle.
 
     Attributes:
@@ -88,7 +88,7 @@ class VolumeBinding:
     @classmethod
     def from_args(cls, args: arguments.Arguments, handle: handles.Handle) -> VolumeBinding:
         """Return the plugin for `VolumeBindingArgs`."""
-        given = arguments.decode(args, VolumeBindingArgs)
+        given = arguments.decode_arguments(args, VolumeBindingArgs)
         if given.bind_timeout_seconds < 0:
             msg = f"`bindTimeoutSeconds` is {given.bind_timeout_seconds}, but must not be negative"
             raise arguments.ArgumentError(msg)
@@ -112,18 +112,20 @@ class VolumeBinding:
         """Reject pods whose claims are not there, lost, going, or yet to be bound by others."""
         if not pod.shape.claims:
             return interface.PreFilterResult(status.SKIP)
-        claims = volume_claims.find_claims(pod, snap.storage)
+        claims = volume_claims.find_pod_claims(pod, snap.storage)
         if isinstance(claims, status.Status):
             return interface.PreFilterResult(dataclasses.replace(claims, plugin=self.name))
-        state.write(self.name, _Cycle(claims, snap, snap.nodes, snap.storage))
+        state.write(self.name, _VolumeBindingCycle(claims, snap, snap.nodes, snap.storage))
         return interface.PreFilterResult()
 
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
         """Return one answer for each of the n nodes, with one or two reasons."""
-        found = self._findings(state.read(self.name, _Cycle))
-        answers = _answers(self.name, found.of_bound[nodes.rows], found.of_unbound[nodes.rows])
+        found = self._get_findings(state.read(self.name, _VolumeBindingCycle))
+        answers = _make_filter_answers(
+            self.name, found.of_bound[nodes.rows], found.of_unbound[nodes.rows]
+        )
         for fails, problem in reversed(found.errors):
             answers.ids[fails[nodes.rows]] = len(answers.statuses)
             answers.statuses.append(status.Status(status.Code.ERROR, (problem,), self.name))
@@ -139,7 +141,7 @@ class VolumeBinding:
         """Return the claims behind a reason, with their volume or class."""
         if not self.pre_filter(state, pod, node.snapshot).status.is_success:
             return ""
-        claims = state.read(self.name, _Cycle).claims
+        claims = state.read(self.name, _VolumeBindingCycle).claims
         verdicts = {text: verdict for verdict, text in REASONS.items()}
         verdict = verdicts.get(reason)
         if verdict in (
@@ -149,22 +151,22 @@ class VolumeBinding:
             return "; ".join(
                 f"claim {claim.metadata.name} is bound to {claim.spec.volume_name}"
                 for claim in claims.bound
-                if self._one_fails(claim, node)
+                if self._does_claim_fail(claim, node)
             )
         if verdict is None:
             return ""
         return "; ".join(f"claim {c.metadata.name}, class {c.class_name}" for c in claims.delayed)
 
-    def _one_fails(
+    def _does_claim_fail(
         self, claim: storage_objects.PersistentVolumeClaim, node: snapshot.NodeView
     ) -> bool:
         alone = volume_claims.PodClaims(bound=(claim,))
-        return bool(self._finder.find(alone, node.snapshot).of_bound[node.rows][0])
+        return bool(self._finder.find_pod_volumes(alone, node.snapshot).of_bound[node.rows][0])
 
-    def _findings(self, cycle: _Cycle) -> volume_findings.PodVolumeFindings:
+    def _get_findings(self, cycle: _VolumeBindingCycle) -> volume_findings.PodVolumeFindings:
         """Return those of all rows at once: neither pods nor their removal change them."""
         if cycle.findings is None:
-            cycle.findings = self._finder.find(cycle.claims, cycle.snap)
+            cycle.findings = self._finder.find_pod_volumes(cycle.claims, cycle.snap)
         return cycle.findings
 
     def remember(
@@ -183,11 +185,11 @@ class VolumeBinding:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
     ) -> status.Status:
         """Promise volumes to claims, and the node to claims whose volumes are to be made."""
-        cycle = state.find(self.name, _Cycle)
+        cycle = state.find(self.name, _VolumeBindingCycle)
         if cycle is not None and cycle.claims.delayed:
             row = cycle.nodes.row_of[node_name]
             cycle.reservation = volume_reservation.reserve_volumes(
-                self._findings(cycle), row, node_name, cycle.stored.assumed
+                self._get_findings(cycle), row, node_name, cycle.stored.assumed
             )
         return status.SUCCESS
 
@@ -195,7 +197,7 @@ class VolumeBinding:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
     ) -> None:
         """Give back what is promised and not written yet."""
-        cycle = state.find(self.name, _Cycle)
+        cycle = state.find(self.name, _VolumeBindingCycle)
         if cycle is not None and cycle.reservation is not None:
             volume_reservation.release_volumes(cycle.reservation, cycle.stored.assumed)
 
@@ -205,7 +207,7 @@ class VolumeBinding:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
     ) -> status.Status:
         """Return SKIP when PreBind will have nothing to do."""
-        cycle = state.find(self.name, _Cycle)
+        cycle = state.find(self.name, _VolumeBindingCycle)
         has_work = cycle is not None and cycle.reservation is not None
         return status.SUCCESS if has_work else status.SKIP
 
@@ -216,7 +218,7 @@ class VolumeBinding:
 
         ERROR when a write is refused, when the binding cannot come to an end, or takes too long.
         """
-        cycle = state.find(self.name, _Cycle)
+        cycle = state.find(self.name, _VolumeBindingCycle)
         if cycle is None or cycle.reservation is None:
             return status.SUCCESS
         refused = await volume_reservation.write_reservation(cycle.reservation, self._writer)
@@ -225,20 +227,20 @@ class VolumeBinding:
         check = volume_reservation.VolumeBindingCheck(
             pod, cycle.reservation, cycle.stored, cycle.nodes
         )
-        problem = await self._wait(check)
+        problem = await self._wait_until_bound(check)
         if problem:
             return status.Status(status.Code.ERROR, (f"binding volumes: {problem}",), self.name)
         return status.SUCCESS
 
-    async def _wait(self, check: volume_reservation.VolumeBindingCheck) -> str:
+    async def _wait_until_bound(self, check: volume_reservation.VolumeBindingCheck) -> str:
         """Return "" once everything is bound, or why it never will be."""
-        looks = _looks_seconds()
+        looks = _iterate_poll_delays()
         left_seconds = self._timeout_seconds
         while left_seconds > 0:
             seconds = min(next(looks), left_seconds)
             await self._sleep(seconds)
             left_seconds -= seconds
-            progress = check.progress()
+            progress = check.check_progress()
             if isinstance(progress, str):
                 return progress
             if progress is volume_reservation.VolumeBindingProgress.DONE:
@@ -250,7 +252,7 @@ class VolumeBinding:
         return queueing_hints.REGISTRATIONS
 
 
-def _looks_seconds() -> Iterator[float]:
+def _iterate_poll_delays() -> Iterator[float]:
     """Yield how long to wait before each look at the claims."""
     seconds = _FIRST_LOOK_SECONDS
     while True:
@@ -258,7 +260,7 @@ def _looks_seconds() -> Iterator[float]:
         seconds = min(2 * seconds, _LONGEST_LOOK_SECONDS)
 
 
-def _answers(
+def _make_filter_answers(
     name: str, of_bound: volume_findings.Verdicts, of_unbound: volume_findings.Verdicts
 ) -> status.NodeStatuses:
     """Return int8 (n,) twice as one answer a node; reasons come in the order of `Verdict`."""

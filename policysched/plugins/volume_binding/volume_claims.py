@@ -33,10 +33,10 @@ class PodClaims:
     delayed: tuple[storage_objects.PersistentVolumeClaim, ...] = ()
 
 
-def find_claims(pod: pod_shape.PodInfo, stored: storage.Storage) -> PodClaims | status.Status:
+def find_pod_claims(pod: pod_shape.PodInfo, stored: storage.Storage) -> PodClaims | status.Status:
     """Return the claims of a pod, or why it cannot be scheduled on any node."""
     for use in pod.shape.claims:
-        problem = _problem(use, pod, stored)
+        problem = _find_claim_problem(use, pod, stored)
         if problem:
             return status.Status(_UNRESOLVABLE, (problem,))
     claims, namespace = stored.assumed.claims, pod.shape.namespace
@@ -44,7 +44,9 @@ def find_claims(pod: pod_shape.PodInfo, stored: storage.Storage) -> PodClaims | 
     return _split_by_binding([claim for claim in found if claim is not None], stored)
 
 
-def _problem(use: pod_shape.ClaimUse, pod: pod_shape.PodInfo, stored: storage.Storage) -> str:
+def _find_claim_problem(
+    use: pod_shape.ClaimUse, pod: pod_shape.PodInfo, stored: storage.Storage
+) -> str:
     name, namespace = use.claim_name, pod.shape.namespace
     claim = stored.claims.get(name, namespace)
     if claim is None and use.is_ephemeral:
@@ -73,7 +75,7 @@ def _split_by_binding(
         if claim.is_fully_bound:
             bound.append(claim)
             continue
-        mode = _binding_mode(claim, stored)
+        mode = _get_binding_mode(claim, stored)
         if mode is None:
             text = f'VolumeBindingMode not set for StorageClass "{claim.class_name}"'
             return status.Status(status.Code.ERROR, (text,))
@@ -86,7 +88,7 @@ def _split_by_binding(
     return PodClaims(tuple(bound), tuple(delayed))
 
 
-def _binding_mode(
+def _get_binding_mode(
     claim: storage_objects.PersistentVolumeClaim, stored: storage.Storage
 ) -> str | None:
     """Return when the claim is bound, None where its class does not say; "" without a class."""

@@ -51,7 +51,7 @@ class StaticBinding:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Matched:
+class _MatchedVolumes:
     """The volumes that one claim would get.
 
     Attributes:
@@ -82,9 +82,9 @@ class PodVolumeFindings:
     of_unbound: Verdicts
     errors: tuple[_Error, ...]
     _provisioned: tuple[storage_objects.PersistentVolumeClaim, ...]
-    _matched: tuple[_Matched, ...]
+    _matched: tuple[_MatchedVolumes, ...]
 
-    def static_bindings(self, row: int) -> list[StaticBinding]:
+    def list_static_bindings(self, row: int) -> list[StaticBinding]:
         """Return the volumes that claims get on a row, those of small claims first."""
         return [
             StaticBinding(m.pool.volume(int(m.choices[row])), m.claim)
@@ -92,7 +92,7 @@ class PodVolumeFindings:
             if m.choices[row] != volume_pool.NONE
         ]
 
-    def provisions(self, row: int) -> list[storage_objects.PersistentVolumeClaim]:
+    def list_claims_to_provision(self, row: int) -> list[storage_objects.PersistentVolumeClaim]:
         """Return the claims for which volumes are to be made on a row."""
         unmatched = (m.claim for m in self._matched if m.choices[row] == volume_pool.NONE)
         return [*self._provisioned, *unmatched]
@@ -109,32 +109,36 @@ class PodVolumeFinder:
         self._pools_moment = (0, 0)
         self._capacities: dict[str, storage_capacity.ClassCapacity] = {}
 
-    def find(self, claims: volume_claims.PodClaims, snap: snapshot.Snapshot) -> PodVolumeFindings:
+    def find_pod_volumes(
+        self, claims: volume_claims.PodClaims, snap: snapshot.Snapshot
+    ) -> PodVolumeFindings:
         """Decide the claims of a pod on all rows."""
         if self._stored is not snap.storage:
             self._stored = snap.storage
             self._pools.clear()
         self._rows.refresh(snap)
-        selected = tuple(c for c in claims.delayed if selected_node(c) is not None)
+        selected = tuple(c for c in claims.delayed if get_selected_node(c) is not None)
         of_unbound = np.zeros(snap.size, np.int8)
         for claim in selected:
-            row = snap.nodes.row_of.get(selected_node(claim) or "", -1)
+            row = snap.nodes.row_of.get(get_selected_node(claim) or "", -1)
             of_unbound[np.arange(snap.size) != row] = VolumeFit.NO_VOLUME
-        to_match = [c for c in claims.delayed if selected_node(c) is None]
-        matched = self._match(to_match, snap)
-        unreadable = _unreadable(to_match, of_unbound == VolumeFit.FITS)
+        to_match = [c for c in claims.delayed if get_selected_node(c) is None]
+        matched = self._match_existing_volumes(to_match, snap)
+        unreadable = _find_unreadable_selector(to_match, of_unbound == VolumeFit.FITS)
         needs = [(c, np.ones(snap.size, np.bool_)) for c in selected]
         needs += [(m.claim, m.choices == volume_pool.NONE) for m in matched]
         for claim, is_needed in needs:
-            self._provision(claim, is_needed & (of_unbound == VolumeFit.FITS), of_unbound, snap)
-        of_bound, errors = self._check_bound(claims.bound, snap)
+            self._check_provisioning(
+                claim, is_needed & (of_unbound == VolumeFit.FITS), of_unbound, snap
+            )
+        of_bound, errors = self._check_bound_claims(claims.bound, snap)
         return PodVolumeFindings(
             of_bound, of_unbound, errors + unreadable, selected, tuple(matched)
         )
 
     # --- claims that have a volume ----------------------------------------------------------------
 
-    def _check_bound(
+    def _check_bound_claims(
         self, claims: tuple[storage_objects.PersistentVolumeClaim, ...], snap: snapshot.Snapshot
     ) -> tuple[Verdicts, tuple[_Error, ...]]:
         """Return int8 (N,): what is wrong with the first claim that does not fit, and errors."""
@@ -146,62 +150,66 @@ class PodVolumeFinder:
             if volume is None:
                 verdicts[fits] = VolumeFit.VOLUME_GONE
                 break
-            verdicts[fits & ~self._is_reachable(volume, snap)] = VolumeFit.OUT_OF_REACH
-            found = csi_migration.persistent_volume(volume)
+            verdicts[fits & ~self._find_reachable_rows(volume, snap)] = VolumeFit.OUT_OF_REACH
+            found = csi_migration.translate_persistent_volume(volume)
             if isinstance(found, csi_migration.UntranslatableVolume):
-                fails = fits & self._migrated(csi_migration.plugin_of(volume.spec) or "", snap)
+                fails = fits & self._find_migrated_rows(
+                    csi_migration.find_in_tree_plugin(volume.spec) or "", snap
+                )
                 errors.append((fails, f"could not translate pv: {found.problem}"))
                 verdicts[fails] = VolumeFit.OUT_OF_REACH
         return verdicts, tuple(errors)
 
-    def _is_reachable(
+    def _find_reachable_rows(
         self, volume: storage_objects.PersistentVolume, snap: snapshot.Snapshot
     ) -> columns.NodeMask:
         """Return bool (N,): the rows from which a volume can be reached."""
-        reachable = self._rows.mask(volume_affinity.reachable_from(volume), snap)
+        reachable = self._rows.mask(volume_affinity.make_reachable_node_terms(volume), snap)
         plugin = volume_affinity.find_in_tree_plugin(volume)
         if plugin is None:
             return reachable
-        migrated = self._migrated(plugin, snap)
-        by_csi = self._rows.mask(volume_affinity.reachable_by_csi(volume, plugin), snap)
+        migrated = self._find_migrated_rows(plugin, snap)
+        by_csi = self._rows.mask(volume_affinity.make_csi_reachable_terms(volume, plugin), snap)
         return np.where(migrated, by_csi, reachable)
 
-    def _migrated(self, plugin: str, snap: snapshot.Snapshot) -> columns.NodeMask:
+    def _find_migrated_rows(self, plugin: str, snap: snapshot.Snapshot) -> columns.NodeMask:
         """Return bool (N,): the rows on which a CSI driver stands in for an in-tree plugin."""
         found = np.zeros(snap.size, np.bool_)
         for csi_node in self._stored.csi_nodes:
             row = snap.nodes.row_of.get(csi_node.metadata.name)
             if row is not None:
-                found[row] = volume_affinity.is_migrated(plugin, csi_node)
+                found[row] = volume_affinity.is_plugin_migrated(plugin, csi_node)
         return found
 
     # --- claims that have none --------------------------------------------------------------------
 
-    def _match(
+    def _match_existing_volumes(
         self, claims: list[storage_objects.PersistentVolumeClaim], snap: snapshot.Snapshot
-    ) -> list[_Matched]:
+    ) -> list[_MatchedVolumes]:
         """Find existing volumes, for small claims first: they shall not take the large ones."""
-        matched: list[_Matched] = []
+        matched: list[_MatchedVolumes] = []
         for claim in sorted(claims, key=volume_pool.requested):
-            pool = self._pool(claim.class_name)
+            pool = self._get_volume_pool(claim.class_name)
             taken = [m.choices for m in matched if m.pool is pool]
-            matched.append(_Matched(claim, pool, pool.best(claim, taken, self._rows, snap)))
+            matched.append(_MatchedVolumes(claim, pool, pool.best(claim, taken, self._rows, snap)))
         return matched
 
-    def _pool(self, class_name: str) -> volume_pool.VolumePool:
-        self._refresh_pools()
+    def _get_volume_pool(self, class_name: str) -> volume_pool.VolumePool:
+        self._refresh_volume_pools()
         found = self._pools.get(class_name)
         if found is None:
-            found = self._pools[class_name] = volume_pool.VolumePool(volume_affinity.reachable_from)
+            found = self._pools[class_name] = volume_pool.VolumePool(
+                volume_affinity.make_reachable_node_terms
+            )
             found.replace(self._stored.assumed.volumes.list_group(class_name))
         return found
 
-    def _refresh_pools(self) -> None:
+    def _refresh_volume_pools(self) -> None:
         volumes = self._stored.assumed.volumes
         moment, self._pools_moment = self._pools_moment, volumes.cursor
         if moment == self._pools_moment:
             return
-        changed = volumes.changed_since(moment)
+        changed = volumes.list_changes_since(moment)
         if changed is None:
             self._pools.clear()
             return
@@ -213,7 +221,7 @@ class PodVolumeFinder:
             if not len(pool):
                 del self._pools[class_name]
 
-    def _provision(
+    def _check_provisioning(
         self,
         claim: storage_objects.PersistentVolumeClaim,
         is_needed: columns.NodeMask,
@@ -224,16 +232,18 @@ class PodVolumeFinder:
         if not is_needed.any():
             return
         storage_class = self._stored.classes.get(claim.class_name)
-        if storage_class is None or not _provisions(storage_class):
+        if storage_class is None or not _is_provisioning_class(storage_class):
             verdicts[is_needed] = VolumeFit.NO_VOLUME
             return
-        is_allowed = self._rows.mask(volume_affinity.allowed_topologies(storage_class), snap)
+        is_allowed = self._rows.mask(
+            volume_affinity.make_allowed_topology_terms(storage_class), snap
+        )
         verdicts[is_needed & ~is_allowed] = VolumeFit.NO_VOLUME
-        has_space = self._has_space(claim, storage_class, snap)
+        has_space = self._find_rows_with_space(claim, storage_class, snap)
         if has_space is not None:
             verdicts[is_needed & is_allowed & ~has_space] = VolumeFit.NO_SPACE
 
-    def _has_space(
+    def _find_rows_with_space(
         self,
         claim: storage_objects.PersistentVolumeClaim,
         storage_class: storage_objects.StorageClass,
@@ -248,11 +258,11 @@ class PodVolumeFinder:
         capacity = self._capacities.setdefault(name, storage_capacity.ClassCapacity())
         told = self._stored.capacities.list_group(name)
         largest: columns.IntArray = capacity.largest(told, self._rows, snap)
-        has_space: columns.NodeMask = largest >= max(0, quantity.value(size))
+        has_space: columns.NodeMask = largest >= max(0, quantity.parse_whole_units(size))
         return has_space
 
 
-def _unreadable(
+def _find_unreadable_selector(
     claims: list[storage_objects.PersistentVolumeClaim], is_asked: columns.NodeMask
 ) -> tuple[_Error, ...]:
     """Return what is wrong with the selector of a claim; the smallest claim is looked at first."""
@@ -265,10 +275,10 @@ def _unreadable(
     return ()
 
 
-def selected_node(claim: storage_objects.PersistentVolumeClaim) -> str | None:
+def get_selected_node(claim: storage_objects.PersistentVolumeClaim) -> str | None:
     """Return the node for which the claim's volume is being made, None when there is none yet."""
     return claim.metadata.annotations.get(storage_objects.SELECTED_NODE)
 
 
-def _provisions(storage_class: storage_objects.StorageClass) -> bool:
+def _is_provisioning_class(storage_class: storage_objects.StorageClass) -> bool:
     return storage_class.provisioner not in ("", storage_objects.NO_PROVISIONER)

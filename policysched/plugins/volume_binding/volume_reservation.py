@@ -55,9 +55,9 @@ def reserve_volumes(
     assumed: assumed_volumes.AssumedVolumes,
 ) -> VolumeReservation:
     """Promise what was found for the node in `row`; the next pod sees it as taken."""
-    found = findings.static_bindings(row)
-    to_provision = findings.provisions(row)
-    bindings = [dataclasses.replace(b, volume=_promised(b.volume, b.claim)) for b in found]
+    found = findings.list_static_bindings(row)
+    to_provision = findings.list_claims_to_provision(row)
+    bindings = [dataclasses.replace(b, volume=_promise_volume(b.volume, b.claim)) for b in found]
     provisions = [_annotate_selected_node(claim, node_name) for claim in to_provision]
     reservation = VolumeReservation(node_name, bindings, provisions, [])
     for before, binding in zip(found, bindings, strict=True):
@@ -83,7 +83,7 @@ def release_volumes(
                 assumed.claims.restore(item)
 
 
-def _promised(volume: Volume, claim: Claim) -> Volume:
+def _promise_volume(volume: Volume, claim: Claim) -> Volume:
     """Return the volume with a claimRef to the claim; the very same if it has that already."""
     meta, reference = claim.metadata, volume.spec.claim_ref
     wanted = (meta.namespace, meta.name, meta.uid)
@@ -102,20 +102,21 @@ def _promised(volume: Volume, claim: Claim) -> Volume:
     if is_given or storage_objects.BOUND_BY_CONTROLLER in volume.metadata.annotations:
         return volume
     return msgspec.structs.replace(
-        volume, metadata=_annotated(volume.metadata, storage_objects.BOUND_BY_CONTROLLER, "yes")
+        volume,
+        metadata=_annotate_metadata(volume.metadata, storage_objects.BOUND_BY_CONTROLLER, "yes"),
     )
 
 
 def _annotate_selected_node(claim: Claim, node_name: str) -> Claim:
     """Return the claim with the annotation of a node; the very same if it has that already."""
-    if volume_findings.selected_node(claim) == node_name:
+    if volume_findings.get_selected_node(claim) == node_name:
         return claim
     return msgspec.structs.replace(
-        claim, metadata=_annotated(claim.metadata, storage_objects.SELECTED_NODE, node_name)
+        claim, metadata=_annotate_metadata(claim.metadata, storage_objects.SELECTED_NODE, node_name)
     )
 
 
-def _annotated(metadata: objects.ObjectMeta, key: str, value: str) -> objects.ObjectMeta:
+def _annotate_metadata(metadata: objects.ObjectMeta, key: str, value: str) -> objects.ObjectMeta:
     return msgspec.structs.replace(metadata, annotations={**metadata.annotations, key: value})
 
 
@@ -134,18 +135,20 @@ async def write_reservation(
         volume = await writer.write_volume(binding.volume)
         if isinstance(volume, handles.WriteError):
             return volume
-        _replace(reservation, binding.volume, volume)
+        _replace_assumed(reservation, binding.volume, volume)
         reservation.bindings[number] = dataclasses.replace(binding, volume=volume)
     for number, promised in enumerate(reservation.provisions):
         claim = await writer.write_claim(promised)
         if isinstance(claim, handles.WriteError):
             return claim
-        _replace(reservation, promised, claim)
+        _replace_assumed(reservation, promised, claim)
         reservation.provisions[number] = claim
     return None
 
 
-def _replace(reservation: VolumeReservation, old: Volume | Claim, new: Volume | Claim) -> None:
+def _replace_assumed(
+    reservation: VolumeReservation, old: Volume | Claim, new: Volume | Claim
+) -> None:
     """Note that what was assumed is there in a newer version, which is not ours to give back."""
     reservation.assumed = [new if item is old else item for item in reservation.assumed]
 
@@ -166,14 +169,14 @@ class VolumeBindingCheck:
         self._stored = stored
         self._nodes = nodes
 
-    def progress(self) -> VolumeBindingProgress | str:
+    def check_progress(self) -> VolumeBindingProgress | str:
         """Return how far it is, or why it will not come to an end."""
         name = self._reservation.node_name
         row = self._nodes.row_of.get(name, -1)
         node = self._nodes.nodes[row] if row >= 0 else None
         if node is None:
             return f'failed to get node "{name}": node "{name}" not found'
-        if not self._stored.pods.holds(row, self._pod.uid):
+        if not self._stored.pods.has_pod_on_row(row, self._pod.uid):
             pod_name = self._pod.pod.metadata.name
             return f'pod does not exist any more: pod "{pod_name}" not found'
         for binding in self._reservation.bindings:
@@ -193,65 +196,65 @@ class VolumeBindingCheck:
         volume = self._stored.volumes.get(name)
         if volume is None:
             return f'failed to check binding: persistentvolumes "{name}" not found'
-        claim = self._claim(binding.claim)
+        claim = self._get_claim(binding.claim)
         if claim is None:
-            return f"failed to check binding: {_not_found(binding.claim)}"
-        if _is_older(volume, binding.volume):
+            return f"failed to check binding: {_format_claim_not_found(binding.claim)}"
+        if _is_older_version(volume, binding.volume):
             return VolumeBindingProgress.UNDER_WAY
         if not self._is_reachable(volume, node):
-            return _out_of_reach(volume, node)
+            return _format_volume_out_of_reach(volume, node)
         if volume.spec.claim_ref is None or not volume.spec.claim_ref.uid:
             return f'ClaimRef got reset for pv "{name}"'
-        return _bound(claim)
+        return _is_bound(claim)
 
     def _check_provision(self, written: Claim, node: objects.Node) -> VolumeBindingProgress | str:
-        claim = self._claim(written)
+        claim = self._get_claim(written)
         if claim is None:
-            return f"failed to check provisioning pvc: {_not_found(written)}"
-        if _is_older(claim, written):
+            return f"failed to check provisioning pvc: {_format_claim_not_found(written)}"
+        if _is_older_version(claim, written):
             return VolumeBindingProgress.UNDER_WAY
         name = claim.metadata.name
         if not claim.metadata.annotations:
             return f'selectedNode annotation reset for PVC "{name}"'
-        if volume_findings.selected_node(claim) != node.name:
+        if volume_findings.get_selected_node(claim) != node.name:
             return f'provisioning failed for PVC "{name}"'
         if claim.spec.volume_name:
             volume = self._stored.volumes.get(claim.spec.volume_name)
             if volume is None:
                 return VolumeBindingProgress.UNDER_WAY  # it may be told of later than the claim
             if not self._is_reachable(volume, node):
-                return _out_of_reach(volume, node)
-        return _bound(claim)
+                return _format_volume_out_of_reach(volume, node)
+        return _is_bound(claim)
 
-    def _claim(self, claim: Claim) -> Claim | None:
+    def _get_claim(self, claim: Claim) -> Claim | None:
         return self._stored.claims.get(claim.metadata.name, claim.metadata.namespace)
 
     def _is_reachable(self, volume: Volume, node: objects.Node) -> bool:
         plugin = volume_affinity.find_in_tree_plugin(volume)
         csi_node = self._stored.csi_nodes.get(node.name)
-        if plugin and csi_node and volume_affinity.is_migrated(plugin, csi_node):
-            terms = volume_affinity.reachable_by_csi(volume, plugin)
+        if plugin and csi_node and volume_affinity.is_plugin_migrated(plugin, csi_node):
+            terms = volume_affinity.make_csi_reachable_terms(volume, plugin)
         else:
-            terms = volume_affinity.reachable_from(volume)
+            terms = volume_affinity.make_reachable_node_terms(volume)
         return terms is None or node_selection.any_term_matches(terms, node)
 
 
-def _bound(claim: Claim) -> VolumeBindingProgress:
+def _is_bound(claim: Claim) -> VolumeBindingProgress:
     return VolumeBindingProgress.DONE if claim.is_fully_bound else VolumeBindingProgress.UNDER_WAY
 
 
-def _is_older(told: Volume | Claim, written: Volume | Claim) -> bool:
+def _is_older_version(told: Volume | Claim, written: Volume | Claim) -> bool:
     """Whether what the watch has told last came before what we have written."""
     versions = told.metadata.resource_version, written.metadata.resource_version
     return all(v.isdecimal() for v in versions) and int(versions[0]) < int(versions[1])
 
 
-def _not_found(claim: Claim) -> str:
+def _format_claim_not_found(claim: Claim) -> str:
     meta = claim.metadata
     return f'persistentvolumeclaims "{meta.namespace}/{meta.name}" not found'
 
 
-def _out_of_reach(volume: Volume, node: objects.Node) -> str:
+def _format_volume_out_of_reach(volume: Volume, node: objects.Node) -> str:
     return (
         f'pv "{volume.metadata.name}" node affinity doesn\'t match node "{node.name}": '
         "no matching NodeSelectorTerms"

@@ -20,9 +20,11 @@ def _after_pod_deleted(
     if not isinstance(old, pod_shape.PodInfo) or not hints.has_node(old):
         return events.QueueingHint.SKIP
     waiting, gone = pod.shape, old.shape
-    frees_disk = any(a.conflicts(b) for a in waiting.disks for b in gone.disks)
-    same_claims = _named_claims(waiting) & _named_claims(gone)
-    return hints.queue_if(frees_disk or (waiting.namespace == gone.namespace and bool(same_claims)))
+    frees_disk = any(a.conflicts_with(b) for a in waiting.disks for b in gone.disks)
+    same_claims = _list_named_claims(waiting) & _list_named_claims(gone)
+    return hints.choose_queueing_hint(
+        frees_disk or (waiting.namespace == gone.namespace and bool(same_claims))
+    )
 
 
 def _after_claim_added(
@@ -33,10 +35,12 @@ def _after_claim_added(
     if not isinstance(new, storage_objects.PersistentVolumeClaim):
         return events.QueueingHint.SKIP
     same_namespace = new.metadata.namespace == pod.shape.namespace
-    return hints.queue_if(same_namespace and new.metadata.name in _named_claims(pod.shape))
+    return hints.choose_queueing_hint(
+        same_namespace and new.metadata.name in _list_named_claims(pod.shape)
+    )
 
 
-def _named_claims(shape: pod_shape.PodShape) -> set[str]:
+def _list_named_claims(shape: pod_shape.PodShape) -> set[str]:
     return {use.claim_name for use in shape.claims if not use.is_ephemeral}
 
 

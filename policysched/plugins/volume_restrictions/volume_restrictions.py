@@ -28,7 +28,7 @@ REASON_CLAIM = "node(s) unavailable due to PersistentVolumeClaim with ReadWriteO
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Remembered:
+class _RememberedClaimUses:
     """How claims that only one pod may use were used before anything was supposed.
 
     Attributes:
@@ -58,10 +58,10 @@ class VolumeRestrictions:
     ) -> interface.PreFilterResult:
         """Reject pods whose claims do not exist; skip those that nothing keeps away."""
         for use in pod.shape.claims:
-            if not use.is_ephemeral and _claim(pod, use, snap) is None:
+            if not use.is_ephemeral and _find_claim(pod, use, snap) is None:
                 missing = f'persistentvolumeclaim "{use.claim_name}" not found'
                 return interface.PreFilterResult(status.unresolvable(self.name, missing))
-        in_use = _claims_in_use(pod, snap)
+        in_use = _count_claims_in_use(pod, snap)
         if not pod.shape.disks and not in_use:
             return interface.PreFilterResult(status.SKIP)
         state.write(self.name, bool(in_use))
@@ -71,14 +71,19 @@ class VolumeRestrictions:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
         """Return one answer for each of the n nodes; disks are told of first."""
-        return self._answers(pod, nodes, np.full(len(nodes), state.read(self.name, bool)))
+        return self._make_filter_answers(
+            pod, nodes, np.full(len(nodes), state.read(self.name, bool))
+        )
 
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> None:
         """Keep how many of the pod's claims are in use, and which pods name such claims."""
-        in_use = _claims_in_use(pod, snap)
-        state.write(f"{self.name}/apart", _Remembered(len(in_use), _named_by_row(pod, snap)))
+        in_use = _count_claims_in_use(pod, snap)
+        state.write(
+            f"{self.name}/apart",
+            _RememberedClaimUses(len(in_use), _count_claim_names_by_row(pod, snap)),
+        )
 
     def filter_apart(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
@@ -89,15 +94,15 @@ class VolumeRestrictions:
         volumes with the name of such a claim, although a claim is counted as one use whoever names
         it, and although claims of other namespaces may have that name.
         """
-        kept = state.read(f"{self.name}/apart", _Remembered)
-        change = _named_by_row(pod, nodes.snapshot) - kept.named_by_row
-        return self._answers(pod, nodes, (kept.in_use + change > 0)[nodes.rows])
+        kept = state.read(f"{self.name}/apart", _RememberedClaimUses)
+        change = _count_claim_names_by_row(pod, nodes.snapshot) - kept.named_by_row
+        return self._make_filter_answers(pod, nodes, (kept.in_use + change > 0)[nodes.rows])
 
-    def _answers(
+    def _make_filter_answers(
         self, pod: pod_shape.PodInfo, nodes: snapshot.NodeView, in_use: columns.NodeMask
     ) -> status.NodeStatuses:
         snap = nodes.snapshot
-        taken = snap.storage.pods.disks.conflicts(pod.shape.disks, snap.size)[nodes.rows]
+        taken = snap.storage.pods.disks.find_disk_conflicts(pod.shape.disks, snap.size)[nodes.rows]
         return status.NodeStatuses.first_of(
             len(nodes),
             [
@@ -117,36 +122,46 @@ class VolumeRestrictions:
         del state
         snap, row = node.snapshot, int(node.row_numbers[0])
         if reason == REASON_DISK:
-            pods = node_facts.pods_on(snap, [row], lambda info: _shares_disk(pod, info))
-            return node_facts.join_names(pods)
-        in_use = sorted(_claims_in_use(pod, snap))
-        rows = {r for name in in_use for r in snap.storage.pods.uses(pod.shape.namespace, name)}
-        pods = node_facts.pods_on(snap, sorted(rows), lambda info: _names_claim(pod, info, in_use))
-        return f"claim {', '.join(in_use)}: {node_facts.join_names(pods)}" if in_use else ""
+            pods = node_facts.list_pods_on_rows(snap, [row], lambda info: _shares_disk(pod, info))
+            return node_facts.join_names_briefly(pods)
+        in_use = sorted(_count_claims_in_use(pod, snap))
+        rows = {
+            r
+            for name in in_use
+            for r in snap.storage.pods.count_claim_uses(pod.shape.namespace, name)
+        }
+        pods = node_facts.list_pods_on_rows(
+            snap, sorted(rows), lambda info: _names_any_claim(pod, info, in_use)
+        )
+        return f"claim {', '.join(in_use)}: {node_facts.join_names_briefly(pods)}" if in_use else ""
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for pods that let go of a disk or claim, for claims and nodes."""
         return queueing_hints.REGISTRATIONS
 
 
-def _claim(
+def _find_claim(
     pod: pod_shape.PodInfo, use: pod_shape.ClaimUse, snap: snapshot.Snapshot
 ) -> storage_objects.PersistentVolumeClaim | None:
     return snap.storage.claims.get(use.claim_name, pod.shape.namespace)
 
 
 def _shares_disk(pod: pod_shape.PodInfo, other: pod_shape.PodInfo) -> bool:
-    return any(a.conflicts(b) for a in pod.shape.disks for b in other.shape.disks)
+    return any(a.conflicts_with(b) for a in pod.shape.disks for b in other.shape.disks)
 
 
-def _names_claim(pod: pod_shape.PodInfo, other: pod_shape.PodInfo, claims: Sequence[str]) -> bool:
+def _names_any_claim(
+    pod: pod_shape.PodInfo, other: pod_shape.PodInfo, claims: Sequence[str]
+) -> bool:
     is_near = pod.shape.namespace == other.shape.namespace
     return is_near and any(use.claim_name in claims for use in other.shape.claims)
 
 
-def _exclusive_claims(pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> set[str]:
+def _list_exclusive_claims(pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> set[str]:
     """Return the names of the pod's claims that only one pod may use."""
-    found = {u.claim_name: _claim(pod, u, snap) for u in pod.shape.claims if not u.is_ephemeral}
+    found = {
+        u.claim_name: _find_claim(pod, u, snap) for u in pod.shape.claims if not u.is_ephemeral
+    }
     return {
         name
         for name, claim in found.items()
@@ -154,16 +169,18 @@ def _exclusive_claims(pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> set[st
     }
 
 
-def _claims_in_use(pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> set[str]:
+def _count_claims_in_use(pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> set[str]:
     namespace = pod.shape.namespace
-    return {name for name in _exclusive_claims(pod, snap) if snap.is_claim_used(namespace, name)}
+    return {
+        name for name in _list_exclusive_claims(pod, snap) if snap.is_claim_used(namespace, name)
+    }
 
 
-def _named_by_row(pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> columns.IntArray:
+def _count_claim_names_by_row(pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> columns.IntArray:
     """Return int64 (N,): how many volumes of placed pods have the name of such a claim."""
     named = np.zeros(snap.size, np.int64)
-    for name in _exclusive_claims(pod, snap):
-        for by_row in snap.storage.pods.uses_anywhere(name):
+    for name in _list_exclusive_claims(pod, snap):
+        for by_row in snap.storage.pods.count_claim_uses_anywhere(name):
             named[list(by_row)] += list(by_row.values())
     return named
 

@@ -17,7 +17,7 @@ def _after_class_added(
 ) -> events.QueueingHint:
     """Queue when claims of the class may wait for their pods."""
     del pod, old
-    return hints.queue_if(
+    return hints.choose_queueing_hint(
         isinstance(new, storage_objects.StorageClass)
         and new.volume_binding_mode == storage_objects.WAIT_FOR_FIRST_CONSUMER
     )
@@ -32,7 +32,7 @@ def _after_claim_change(
         return events.QueueingHint.SKIP
     named = {use.claim_name for use in pod.shape.claims if not use.is_ephemeral}
     same_namespace = new.metadata.namespace == pod.shape.namespace
-    return hints.queue_if(same_namespace and new.metadata.name in named)
+    return hints.choose_queueing_hint(same_namespace and new.metadata.name in named)
 
 
 def _after_volume_change(
@@ -44,7 +44,7 @@ def _after_volume_change(
         return events.QueueingHint.SKIP
     if not isinstance(old, storage_objects.PersistentVolume):
         return events.QueueingHint.QUEUE
-    return hints.queue_if(
+    return hints.choose_queueing_hint(
         volume_topology.list_topology_labels(old) != volume_topology.list_topology_labels(new)
     )
 

@@ -44,7 +44,7 @@ class VolumeZone:
         for use in pod.shape.claims:
             if use.is_ephemeral:
                 continue
-            volume = _volume_of(snap.storage, pod.shape.namespace, use.claim_name)
+            volume = _find_bound_volume(snap.storage, pod.shape.namespace, use.claim_name)
             if isinstance(volume, str):
                 return interface.PreFilterResult(status.unresolvable(self.name, volume))
             if volume is not None:
@@ -61,7 +61,7 @@ class VolumeZone:
         del pod
         matches = np.ones(len(nodes), np.bool_)
         for topology in state.read(self.name, list):
-            matches &= _matches(topology, nodes)
+            matches &= _find_matching_nodes(topology, nodes)
         has_labels = np.zeros(len(nodes), np.bool_)
         for key in volume_topology.KEYS:
             has_labels |= nodes.label_ids(key) >= 0
@@ -91,12 +91,12 @@ class VolumeZone:
         del reason
         if not self.pre_filter(state, pod, node.snapshot).status.is_success:
             return ""
-        found = node_facts.node_at(node)
+        found = node_facts.get_only_node(node)
         return "; ".join(
-            f"{node_facts.label_text(found, each.key)}, the volume is in "
+            f"{node_facts.format_node_label(found, each.key)}, the volume is in "
             f"{' or '.join(sorted(each.values))}"
             for each in dict.fromkeys(state.read(self.name, list))
-            if not _matches(each, node)[0]
+            if not _find_matching_nodes(each, node)[0]
         )
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
@@ -104,7 +104,7 @@ class VolumeZone:
         return queueing_hints.REGISTRATIONS
 
 
-def _volume_of(
+def _find_bound_volume(
     stored: storage.Storage, namespace: str, claim_name: str
 ) -> storage_objects.PersistentVolume | str | None:
     """Return the volume of a claim, None while that waits for the pod, or why there is none."""
@@ -115,12 +115,12 @@ def _volume_of(
         return f'persistentvolumeclaim "{claim_name}" not found'
     name = claim.spec.volume_name
     if not name:
-        return _why_unbound(stored, claim)
+        return _explain_unbound_claim(stored, claim)
     volume = stored.volumes.get(name)
     return f'persistentvolume "{name}" not found' if volume is None else volume
 
 
-def _why_unbound(
+def _explain_unbound_claim(
     stored: storage.Storage, claim: storage_objects.PersistentVolumeClaim
 ) -> str | None:
     """Return what is wrong with a claim that has no volume, None when it may not have one yet."""
@@ -136,7 +136,7 @@ def _why_unbound(
     return "PersistentVolume had no name"
 
 
-def _matches(
+def _find_matching_nodes(
     topology: volume_topology.VolumeTopologyLabel, nodes: snapshot.NodeView
 ) -> columns.NodeMask:
     """Return bool (n,): the label, or where a node lacks it the one that replaced it, matches."""

@@ -106,7 +106,7 @@ def says(mistake: Mistake) -> tuple[str, ...]:
 
 def read_items(text: str) -> tuple[syntax.Item, ...]:
     """Return the items of a text; their places take no part in comparisons."""
-    return parser.parse(source.SourceText("x.policy", text)).file.items
+    return parser.parse_policy_text(source.SourceText("x.policy", text)).file.items
 
 
 def leads_to_meaning(mistake: Mistake) -> bool:

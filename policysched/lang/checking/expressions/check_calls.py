@@ -25,51 +25,51 @@ class NumberChecker(Protocol):
     env: constants.Environment
     found: findings.DiagnosticCollector
 
-    def number(self, expr: syntax_expr.Expr, expected: units.Unit | None) -> Typed | None:
+    def check_number(self, expr: syntax_expr.Expr, expected: units.Unit | None) -> Typed | None:
         """Return the expression if it is a number."""
 
 
-def check(
+def check_call(
     checker: NumberChecker, call: syntax_expr.Call, expected: units.Unit | None
 ) -> Typed | None:
     """Return the typed call; None if something was reported."""
     name = call.function.text
     found = checker.found
     if name in vocabulary.STRATEGIES:
-        misplaced_strategy(found, name, call.span)
+        report_misplaced_strategy(found, name, call.span)
         return None
     if name not in vocabulary.FUNCTIONS:
-        _unknown_function(found, call)
+        _report_unknown_function(found, call)
         return None
     if name == "annotation":
-        found.add(unsupported.diagnose_unsupported("annotation of a node", call.span))
+        found.add_diagnostic(unsupported.diagnose_unsupported("annotation of a node", call.span))
         return None
     if name in vocabulary.NODE_RESOURCE_FUNCTIONS or name in ("requests", "limits"):
-        return _resource(checker, call)
+        return _check_resource_call(checker, call)
     if name == "label":
-        return _label(checker, call)
-    return _arithmetic(checker, call, expected)
+        return _check_label_call(checker, call)
+    return _check_arithmetic_call(checker, call, expected)
 
 
-def _unknown_function(found: findings.DiagnosticCollector, call: syntax_expr.Call) -> None:
+def _report_unknown_function(found: findings.DiagnosticCollector, call: syntax_expr.Call) -> None:
     """Report an unknown function, with the form here of a function of another language."""
     name = call.function.text
     ours = foreign_words.FUNCTIONS.get(name.lower())
     edit = diagnostics.TextEdit(call.function.span, ours) if ours else None
     template = foreign_words.CALLS.get(name.lower())
-    arguments = [found.text(each.value.span).strip('"') for each in call.arguments]
+    arguments = [found.get_text_on_one_line(each.value.span).strip('"') for each in call.arguments]
     if template is not None and template.count("{") == len(arguments):
         edit = diagnostics.TextEdit(call.span, template.format(*arguments))
     if edit is None:
         known = (*vocabulary.FUNCTIONS, *vocabulary.STRATEGIES)
-        found.undefined(
+        found.report_undefined_name(
             "function",
             call.function,
             known,
             instead=foreign_words.CALLS_OF_OTHERS.get(name.lower(), ""),
         )
         return
-    found.error(
+    found.add_error(
         "PS104",
         f"there is no function `{name}`",
         edit.span,
@@ -78,9 +78,11 @@ def _unknown_function(found: findings.DiagnosticCollector, call: syntax_expr.Cal
     )
 
 
-def misplaced_strategy(found: findings.DiagnosticCollector, name: str, span: source.Span) -> None:
+def report_misplaced_strategy(
+    found: findings.DiagnosticCollector, name: str, span: source.Span
+) -> None:
     """Report a resource strategy inside of an expression."""
-    found.error(
+    found.add_error(
         "PS108",
         f"`{name}` cannot be part of an expression",
         span,
@@ -88,7 +90,7 @@ def misplaced_strategy(found: findings.DiagnosticCollector, name: str, span: sou
     )
 
 
-def word_argument(
+def read_word_argument(
     found: findings.DiagnosticCollector, call: syntax_expr.Call, example: str
 ) -> syntax_expr.Value | None:
     """Return the one argument that is a name or string; None if that was reported."""
@@ -99,31 +101,31 @@ def word_argument(
         if isinstance(value, syntax_expr.Text):
             return value.value
         if isinstance(value, syntax_expr.Binary):
-            written = found.text(value.span)
-            found.error(
+            written = found.get_text_on_one_line(value.span)
+            found.add_error(
                 "PS108",
                 f"`{written}` is arithmetic, not a name",
                 value.span,
                 help=f'write `{call.function.text}("{written}")`',
             )
             return None
-    found.error("PS108", f"`{call.function.text}` takes one name, as in `{example}`", call.span)
+    found.add_error("PS108", f"`{call.function.text}` takes one name, as in `{example}`", call.span)
     return None
 
 
-def resource_name(checker: NumberChecker, word: syntax_expr.Value) -> str | None:
+def read_resource_name(checker: NumberChecker, word: syntax_expr.Value) -> str | None:
     """Return the name of a resource; None if it is none and that was reported."""
-    problem = kubernetes_names.resource(word.text)
+    problem = kubernetes_names.find_resource_name_problem(word.text)
     if problem:
-        check_selectors.report_resource(checker.env, word, problem)
+        check_selectors.report_invalid_resource(checker.env, word, problem)
         return None
     return word.text
 
 
-def _resource(checker: NumberChecker, call: syntax_expr.Call) -> Typed | None:
+def _check_resource_call(checker: NumberChecker, call: syntax_expr.Call) -> Typed | None:
     name = call.function.text
-    word = word_argument(checker.found, call, f"{name}(cpu)")
-    resource = resource_name(checker, word) if word is not None else None
+    word = read_word_argument(checker.found, call, f"{name}(cpu)")
+    resource = read_resource_name(checker, word) if word is not None else None
     if resource is None:
         return None
     unit = units.find_resource_unit(resource)
@@ -131,7 +133,7 @@ def _resource(checker: NumberChecker, call: syntax_expr.Call) -> Typed | None:
         return checked_expr.PodRequests(resource, unit, call.span)
     if name == "limits":
         if checker.env.target == "cluster":
-            checker.found.error(
+            checker.found.add_error(
                 "PS108",
                 "a binding does not say what its replicas are limited to",
                 call.span,
@@ -142,18 +144,18 @@ def _resource(checker: NumberChecker, call: syntax_expr.Call) -> Typed | None:
     return checked_expr.NodeResource(cast("Any", name), resource, unit, call.span)
 
 
-def _label(checker: NumberChecker, call: syntax_expr.Call) -> Typed | None:
-    word = word_argument(checker.found, call, 'label("example.com/power")')
+def _check_label_call(checker: NumberChecker, call: syntax_expr.Call) -> Typed | None:
+    word = read_word_argument(checker.found, call, 'label("example.com/power")')
     if word is None:
         return None
-    problem = kubernetes_names.label_key(word.text)
+    problem = kubernetes_names.find_label_key_problem(word.text)
     if problem:
-        checker.found.error("PS107", f"the label key `{word.text}` {problem}", word.span)
+        checker.found.add_error("PS107", f"the label key `{word.text}` {problem}", word.span)
         return None
     return checked_expr.NodeLabelNumber(word.text, units.NUMBER, call.span)
 
 
-def _arithmetic(
+def _check_arithmetic_call(
     checker: NumberChecker, call: syntax_expr.Call, expected: units.Unit | None
 ) -> Typed | None:
     name = call.function.text
@@ -162,41 +164,44 @@ def _arithmetic(
     if has_keys or not bounds[0] <= len(call.arguments) <= bounds[1]:
         count = {(2, 100): "two or more numbers", (2, 2): "two numbers"}.get(bounds, "one number")
         is_single = name in ("min", "max") and len(call.arguments) == 1
-        alone = checker.found.text(call.arguments[0].value.span) if is_single else ""
+        alone = (
+            checker.found.get_text_on_one_line(call.arguments[0].value.span) if is_single else ""
+        )
         advice = f"write `{alone}`" if alone else ""
-        checker.found.error("PS108", f"`{name}` takes {count}", call.span, help=advice)
+        checker.found.add_error("PS108", f"`{name}` takes {count}", call.span, help=advice)
         return None
     if name in ("min", "max", "mod"):
-        return _several(checker, call, expected)
-    operand = checker.number(call.arguments[0].value, expected if name != "number" else None)
+        return _check_arguments_of_one_unit(checker, call, expected)
+    operand = checker.check_number(call.arguments[0].value, expected if name != "number" else None)
     if operand is None or operand.unit is None:
         return None
     if name == "number":
-        return _without_unit(operand, operand.unit)
+        return _require_plain_operand(operand, operand.unit)
     if name in ("floor", "ceil"):
-        return _rounded(call, operand, operand.unit)
+        return _round_in_whole_units(call, operand, operand.unit)
     return checked_expr.NumberFunctionCall(cast("Any", name), (operand,), operand.unit, call.span)
 
 
-def _several(
+def _check_arguments_of_one_unit(
     checker: NumberChecker, call: syntax_expr.Call, expected: units.Unit | None
 ) -> Typed | None:
     """min, max, mod: all arguments in the unit of the first that is no literal."""
     values = [argument.value for argument in call.arguments]
     anchor = next(
-        (value for value in values if constants.literal_of(checker.env, value) is None), values[0]
+        (value for value in values if constants.resolve_literal(checker.env, value) is None),
+        values[0],
     )
-    first = checker.number(anchor, expected)
+    first = checker.check_number(anchor, expected)
     if first is None or first.unit is None:
         return None
     typed: list[Typed] = []
     unit = first.unit
     for value in values:
-        own = first if value is anchor else checker.number(value, unit)
+        own = first if value is anchor else checker.check_number(value, unit)
         if own is None:
             return None
         left, right = check_operands.Operand(anchor, first), check_operands.Operand(value, own)
-        both = check_operands.unify_units(checker.found, left, right, "is compared with")
+        both = check_operands.unify_operand_units(checker.found, left, right, "is compared with")
         if both is None:
             return None
         typed.append(both.right)
@@ -207,14 +212,14 @@ def _several(
     )
 
 
-def _without_unit(operand: Typed, unit: units.Unit) -> Typed:
+def _require_plain_operand(operand: Typed, unit: units.Unit) -> Typed:
     if unit.core_power == 0:
         return cast("Typed", dataclasses.replace(cast("Any", operand), unit=units.NUMBER))
     scale = checked_expr.Const(units.CORES_SCALE**unit.core_power, units.NUMBER, operand.span)
     return checked_expr.ArithmeticOperation("/", operand, scale, units.NUMBER, operand.span)
 
 
-def _rounded(call: syntax_expr.Call, operand: Typed, unit: units.Unit) -> Typed:
+def _round_in_whole_units(call: syntax_expr.Call, operand: Typed, unit: units.Unit) -> Typed:
     """Round in whole cores, although the canonical number counts milli-cores."""
     function = cast("Any", call.function.text)
     if unit.core_power == 0:

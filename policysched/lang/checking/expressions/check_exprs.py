@@ -50,27 +50,29 @@ class ExprChecker:
         self._nodes = 0
         self._is_full = False
 
-    def condition(self, expr: syntax_expr.Expr) -> Typed | None:
+    def check_condition(self, expr: syntax_expr.Expr) -> Typed | None:
         """Return a condition; None if something was reported."""
-        self._reset()
-        return self._condition(expr)
+        self._reset_limits()
+        return self._check_subcondition(expr)
 
-    def either(self, expr: syntax_expr.Expr, expected: units.Unit | None = None) -> Typed | None:
+    def check_number_or_condition(
+        self, expr: syntax_expr.Expr, expected: units.Unit | None = None
+    ) -> Typed | None:
         """Return a number or a condition; None if something was reported.
 
         A literal is read in `expected` where that is given.
         """
-        self._reset()
-        return self.infer(expr, expected)
+        self._reset_limits()
+        return self.check_typed(expr, expected)
 
-    def constant(self, expr: syntax_expr.Expr, unit: units.Unit) -> float | None:
+    def check_constant(self, expr: syntax_expr.Expr, unit: units.Unit) -> float | None:
         """Return a number that is known beforehand, in `unit`; None if that was reported."""
-        self._reset()
-        typed = self.number(expr, unit)
+        self._reset_limits()
+        typed = self.check_number(expr, unit)
         if typed is None:
             return None
         if not isinstance(typed, checked_expr.Const):
-            self.found.error("PS102", "this is not known before the policy runs", expr.span)
+            self.found.add_error("PS102", "this is not known before the policy runs", expr.span)
             return None
         adapted = check_operands.convert_constant_unit(typed, unit)
         if adapted is None:
@@ -78,27 +80,27 @@ class ExprChecker:
             return None
         return adapted.value
 
-    def _reset(self) -> None:
+    def _reset_limits(self) -> None:
         self._depth, self._nodes, self._is_full = 0, 0, False
 
     # ------------------------------------------------------------------------ one node
 
-    def infer(self, expr: syntax_expr.Expr, expected: units.Unit | None) -> Typed | None:
+    def check_typed(self, expr: syntax_expr.Expr, expected: units.Unit | None) -> Typed | None:
         """Return the typed expression; a literal is read in `expected` where that is given."""
         self._nodes += 1
         if self._nodes > limits.MAX_EXPANDED_NODES or self._depth > limits.MAX_EXPANDED_DEPTH:
-            self._too_large(expr.span)
+            self._report_too_large(expr.span)
             return None
         self._depth += 1
         try:
-            return self._dispatch(expr, expected)
+            return self._check_by_kind(expr, expected)
         finally:
             self._depth -= 1
 
-    def _too_large(self, span: source.Span) -> None:
+    def _report_too_large(self, span: source.Span) -> None:
         if not self._is_full:
             self._is_full = True
-            self.found.error(
+            self.found.add_error(
                 "PS004",
                 "this expression is too large once its lets are put in",
                 span,
@@ -106,24 +108,24 @@ class ExprChecker:
                 f"{limits.MAX_EXPANDED_DEPTH} levels deep",
             )
 
-    def _dispatch(self, expr: syntax_expr.Expr, expected: units.Unit | None) -> Typed | None:
+    def _check_by_kind(self, expr: syntax_expr.Expr, expected: units.Unit | None) -> Typed | None:
         match expr:
             case syntax_expr.Number() | syntax_expr.Negate():
-                return self._number_or_negation(expr, expected)
+                return self._check_number_or_negation(expr, expected)
             case syntax_expr.Ref():
-                return self._reference(expr, expected)
+                return self._check_reference(expr, expected)
             case syntax_expr.Call():
-                return check_calls.check(self, expr, expected)
+                return check_calls.check_call(self, expr, expected)
             case syntax_expr.Binary():
-                return self._arithmetic(expr, expected)
+                return self._check_arithmetic(expr, expected)
             case syntax_expr.Else(value=value, fallback=fallback):
-                both = self.pair(value, fallback, "is replaced by", expected)
+                both = self.check_operand_pair(value, fallback, "is replaced by", expected)
                 if both is None:
                     return None
                 return checked_expr.ValueWithFallback(both.left, both.right, both.unit, expr.span)
             case syntax_expr.Text(value=value):
-                is_number = numerals.parse(value.text) is not None
-                self.found.error(
+                is_number = numerals.parse_numeral(value.text) is not None
+                self.found.add_error(
                     "PS102",
                     "a string is neither number nor condition",
                     expr.span,
@@ -131,28 +133,28 @@ class ExprChecker:
                 )
                 return None
             case _:
-                return self._dispatch_condition(expr)
+                return self._check_condition_by_kind(expr)
 
-    def _dispatch_condition(self, expr: _Condition) -> Typed | None:
+    def _check_condition_by_kind(self, expr: _Condition) -> Typed | None:
         match expr:
             case syntax_expr.Comparison():
-                return self._comparison(expr)
+                return self._check_comparison(expr)
             case syntax_expr.ExprAnd() | syntax_expr.ExprOr():
-                return self._connective(expr)
+                return self._check_connective(expr)
             case syntax_expr.ExprNot(operand=operand):
-                inner = self._condition(operand)
+                inner = self._check_subcondition(operand)
                 return None if inner is None else checked_expr.Not(inner, expr.span)
             case syntax_expr.NodeTest() | syntax_expr.ClusterTest() | syntax_expr.PodTest():
-                return self._test(expr)
+                return self._check_object_test(expr)
 
-    def _test(self, expr: _Test) -> Typed | None:
+    def _check_object_test(self, expr: _Test) -> Typed | None:
         """Check a selector on what is placed, or on where it is placed."""
-        problem = check_targets.problem_of_test(expr, self.env.target)
+        problem = check_targets.find_test_target_problem(expr, self.env.target)
         if problem is not None:
-            self.found.error("PS108", problem.message, expr.span, help=problem.help)
+            self.found.add_error("PS108", problem.message, expr.span, help=problem.help)
             return None
         domain = check_targets.DOMAINS[type(expr)]
-        selector = check_selectors.SelectorChecker(self.env, domain).check(expr.selector)
+        selector = check_selectors.SelectorChecker(self.env, domain).check_selector(expr.selector)
         if selector is None:
             return None
         if isinstance(expr, syntax_expr.PodTest):
@@ -161,34 +163,36 @@ class ExprChecker:
 
     # ------------------------------------------------------------------------ numbers
 
-    def number(self, expr: syntax_expr.Expr, expected: units.Unit | None) -> Typed | None:
+    def check_number(self, expr: syntax_expr.Expr, expected: units.Unit | None) -> Typed | None:
         """Return the expression if it is a number; None if something was reported."""
-        typed = self.infer(expr, expected)
+        typed = self.check_typed(expr, expected)
         if typed is not None and typed.unit is None:
-            self.found.error(
-                "PS102", f"`{self.found.text(expr.span)}` is a condition, not a number", expr.span
+            self.found.add_error(
+                "PS102",
+                f"`{self.found.get_text_on_one_line(expr.span)}` is a condition, not a number",
+                expr.span,
             )
             return None
         return typed
 
-    def _number_or_negation(
+    def _check_number_or_negation(
         self, expr: syntax_expr.Number | syntax_expr.Negate, expected: units.Unit | None
     ) -> Typed | None:
-        literal = constants.literal_of(self.env, expr)
+        literal = constants.resolve_literal(self.env, expr)
         if literal is not None:
-            return self._literal(literal, expr.span, expected)
+            return self._check_literal(literal, expr.span, expected)
         if isinstance(expr, syntax_expr.Number):
             constants.report_bad_number(self.env, expr.numeral)
             return None
-        inner = self.number(expr.operand, expected)
+        inner = self.check_number(expr.operand, expected)
         if inner is None or inner.unit is None:
             return None
         zero = checked_expr.Const(0.0, inner.unit, expr.span)
-        return check_operands.fold(
+        return check_operands.fold_constants(
             checked_expr.ArithmeticOperation("-", zero, inner, inner.unit, expr.span)
         )
 
-    def _literal(
+    def _check_literal(
         self, literal: numerals.NumberLiteral, span: source.Span, expected: units.Unit | None
     ) -> Typed | None:
         """Read a literal in the unit expected, else in the only one that it can have."""
@@ -198,38 +202,38 @@ class ExprChecker:
         if expected is not None and literal.has_other_suffix(expected):
             constants.report_wrong_unit(self.env, span, expected)
             return None
-        natural = literal.natural()
+        natural = literal.get_natural_reading()
         if natural is None:
-            self._ambiguous(span)
+            self._report_ambiguous_literal(span)
             return None
         return checked_expr.Const(natural[0], natural[1], span)
 
-    def _ambiguous(self, span: source.Span) -> None:
-        written = self.found.text(span)
-        self.found.error(
+    def _report_ambiguous_literal(self, span: source.Span) -> None:
+        written = self.found.get_text_on_one_line(span)
+        self.found.add_error(
             "PS103",
             f"`{written}` may be minutes or thousandths, nothing here says which",
             span,
             help="five minutes are `5m0s`, five thousandths are `0.005`",
         )
 
-    def _reference(self, ref: syntax_expr.Ref, expected: units.Unit | None) -> Typed | None:
+    def _check_reference(self, ref: syntax_expr.Ref, expected: units.Unit | None) -> Typed | None:
         name, env = ref.name, self.env
         field = vocabulary.EXPRESSION_FIELDS.get(name.text)
         if field is not None:
             return checked_expr.PodPriority(field[0], ref.span)
         if name.text in env.params:
-            return self._param(ref)
+            return self._check_param(ref)
         if name.text in env.metrics:
-            return self._metric(ref)
+            return self._check_metric(ref)
         let = env.lets.get(name.text)
         if isinstance(let, syntax.LetExpr):
-            literal = constants.literal_of(env, ref)
+            literal = constants.resolve_literal(env, ref)
             if literal is not None:
-                return self._literal(literal, ref.span, expected)
-            return self.infer(let.expr, expected)
+                return self._check_literal(literal, ref.span, expected)
+            return self.check_typed(let.expr, expected)
         if isinstance(let, syntax.LetSelector):
-            self.found.error(
+            self.found.add_error(
                 "PS102",
                 f"`{name.text}` is a selector",
                 name.span,
@@ -237,15 +241,15 @@ class ExprChecker:
                 + ("" if self.env.target == "cluster" else f" or `pod({name.text})`"),
             )
         elif name.text not in env.silent_names:
-            self._undefined(name)
+            self._report_undefined_name(name)
         return None
 
-    def _undefined(self, name: syntax_expr.Value) -> None:
+    def _report_undefined_name(self, name: syntax_expr.Value) -> None:
         if name.text in vocabulary.STRATEGIES:
-            check_calls.misplaced_strategy(self.found, name.text, name.span)
+            check_calls.report_misplaced_strategy(self.found, name.text, name.span)
             return
         if name.text in vocabulary.FUNCTIONS:
-            self.found.error(
+            self.found.add_error(
                 "PS104",
                 f"`{name.text}` is a function",
                 name.span,
@@ -253,12 +257,12 @@ class ExprChecker:
             )
             return
         ours = foreign_words.translate_amount(name.text)
-        if ours and not spelling.find_nearest(name.text, self.env.names):
+        if ours and not spelling.find_nearest_names(name.text, self.env.names):
             message = f"there is no metric, param or let `{name.text}`"
-            fix = fixes.replacement(name.span, ours)
-            self.found.error("PS104", message, name.span, help=f"write `{ours}`", fix=fix)
+            fix = fixes.make_replacement_fix(name.span, ours)
+            self.found.add_error("PS104", message, name.span, help=f"write `{ours}`", fix=fix)
             return
-        self.found.undefined(
+        self.found.report_undefined_name(
             "metric, param or let",
             name,
             self.env.names | vocabulary.EXPRESSION_FIELDS.keys(),
@@ -267,10 +271,10 @@ class ExprChecker:
             f"`label({name.text})`",
         )
 
-    def _param(self, ref: syntax_expr.Ref) -> Typed | None:
+    def _check_param(self, ref: syntax_expr.Ref) -> Typed | None:
         param = self.env.params[ref.name.text]
         if isinstance(param.value, str) or param.unit is None:
-            self.found.error(
+            self.found.add_error(
                 "PS102",
                 f"`{param.name}` is a string, it can only stand in a query",
                 ref.span,
@@ -278,14 +282,14 @@ class ExprChecker:
             return None
         return checked_expr.Const(param.value, param.unit, ref.span)
 
-    def _metric(self, ref: syntax_expr.Ref) -> Typed | None:
+    def _check_metric(self, ref: syntax_expr.Ref) -> Typed | None:
         """Return the metric's value, behind it what stands for a missing one."""
         metric = self.env.metrics[ref.name.text]
-        problem = check_targets.problem_of_metric(metric, self.env.target)
+        problem = check_targets.find_metric_target_problem(metric, self.env.target)
         if problem is not None:
-            self.found.error("PS108", problem.message, ref.span, help=problem.help)
+            self.found.add_error("PS108", problem.message, ref.span, help=problem.help)
             return None
-        if self._window is not None and self._is_short(self._window, metric, ref):
+        if self._window is not None and self._is_short_window(self._window, metric, ref):
             return None
         window = self._window or metric.window
         grows = metric.placed is not None
@@ -295,26 +299,28 @@ class ExprChecker:
             value = checked_expr.ArithmeticOperation("*", value, scale, units.CORES, ref.span)
         if metric.fallback is None:
             return value
-        self._nodes += sum(1 for _ in checked_expr.walk(metric.fallback))
-        is_deep = self._depth + checked_expr.depth(metric.fallback) > limits.MAX_EXPANDED_DEPTH
+        self._nodes += sum(1 for _ in checked_expr.walk_expressions(metric.fallback))
+        is_deep = (
+            self._depth + checked_expr.compute_depth(metric.fallback) > limits.MAX_EXPANDED_DEPTH
+        )
         if is_deep or self._nodes > limits.MAX_EXPANDED_NODES:
-            self._too_large(ref.span)
+            self._report_too_large(ref.span)
             return None
         return checked_expr.ValueWithFallback(value, metric.fallback, metric.unit, ref.span)
 
-    def _is_short(
+    def _is_short_window(
         self, window: checked_expr.MetricWindow, metric: checked.CheckedMetric, ref: syntax_expr.Ref
     ) -> bool:
         problem = metric_windows.find_window_problem(window, metric.refresh_seconds)
         if problem:
-            self.found.error("PS111", f"`{metric.name}`: {problem}", ref.span)
-        elif metric_windows.is_doubtful(window.seconds, metric.refresh_seconds):
+            self.found.add_error("PS111", f"`{metric.name}`: {problem}", ref.span)
+        elif metric_windows.is_doubtful_window(window.seconds, metric.refresh_seconds):
             check_metric_times.warn_about_window(self.found, ref.span, metric.name)
         return bool(problem)
 
     # ------------------------------------------------------------------------ pairs
 
-    def pair(
+    def check_operand_pair(
         self,
         left: syntax_expr.Expr,
         right: syntax_expr.Expr,
@@ -329,87 +335,89 @@ class ExprChecker:
             verb: how they meet, for the message: `is compared with`.
             expected: unit for literals where both are.
         """
-        left_is_literal = constants.literal_of(self.env, left) is not None
-        if left_is_literal and constants.literal_of(self.env, right) is None:
-            second = self.number(right, expected)
-            first = self.number(left, second.unit) if second is not None else None
+        left_is_literal = constants.resolve_literal(self.env, left) is not None
+        if left_is_literal and constants.resolve_literal(self.env, right) is None:
+            second = self.check_number(right, expected)
+            first = self.check_number(left, second.unit) if second is not None else None
         else:
-            first = self.number(left, expected)
-            second = self.number(right, first.unit) if first is not None else None
+            first = self.check_number(left, expected)
+            second = self.check_number(right, first.unit) if first is not None else None
         if first is None or second is None:
             return None
-        return check_operands.unify_units(
+        return check_operands.unify_operand_units(
             self.found,
             check_operands.Operand(left, first),
             check_operands.Operand(right, second),
             verb,
         )
 
-    def _arithmetic(self, expr: syntax_expr.Binary, expected: units.Unit | None) -> Typed | None:
-        if check_label_idioms.report_hyphen(self.env, expr):
+    def _check_arithmetic(
+        self, expr: syntax_expr.Binary, expected: units.Unit | None
+    ) -> Typed | None:
+        if check_label_idioms.report_hyphen_for_underscore(self.env, expr):
             return None
         if expr.operator in ("+", "-"):
             verb = "is added to" if expr.operator == "+" else "is subtracted from"
-            both = self.pair(expr.left, expr.right, verb, expected)
+            both = self.check_operand_pair(expr.left, expr.right, verb, expected)
             if both is None:
                 return None
             left, right, unit = both.left, both.right, both.unit.get_sum_unit()
         else:
-            product = self._factors(expr, expected)
+            product = self._check_factors(expr, expected)
             if product is None:
                 return None
             left, right, unit = product
         if expr.operator == "/" and isinstance(right, checked_expr.Const) and right.value == 0:
-            self.found.error("PS111", "this divides by zero", expr.right.span)
+            self.found.add_error("PS111", "this divides by zero", expr.right.span)
             return None
-        return check_operands.fold(
+        return check_operands.fold_constants(
             checked_expr.ArithmeticOperation(expr.operator, left, right, unit, expr.span)
         )
 
-    def _factors(
+    def _check_factors(
         self, expr: syntax_expr.Binary, expected: units.Unit | None
     ) -> check_operands.SameUnitOperands | None:
         """Type both sides of `*` and `/`: an ambiguous literal is read in the unit expected."""
         operands: list[Typed | None] = []
         for side in (expr.left, expr.right):
-            literal = constants.literal_of(self.env, side)
+            literal = constants.resolve_literal(self.env, side)
             wanted = expected if literal is not None and literal.is_ambiguous else None
-            operands.append(self.number(side, wanted))
+            operands.append(self.check_number(side, wanted))
         left, right = operands
         if left is None or right is None:
             return None
-        unit = check_operands.unit_of(left).times(
-            check_operands.unit_of(right), 1 if expr.operator == "*" else -1
+        unit = check_operands.get_unit(left).multiply_unit(
+            check_operands.get_unit(right), 1 if expr.operator == "*" else -1
         )
         return check_operands.SameUnitOperands(left, right, unit)
 
     # ------------------------------------------------------------------------ conditions
 
-    def _condition(self, expr: syntax_expr.Expr) -> Typed | None:
-        typed = self.infer(expr, None)
+    def _check_subcondition(self, expr: syntax_expr.Expr) -> Typed | None:
+        typed = self.check_typed(expr, None)
         if typed is not None and typed.unit is not None:
-            self.found.error(
+            self.found.add_error(
                 "PS102",
-                f"`{self.found.text(expr.span)}` is a number, not a condition",
+                f"`{self.found.get_text_on_one_line(expr.span)}` is a number, not a condition",
                 expr.span,
                 help="compare it with something: `>`, `>=`, `<`, `<=`, `=`, `!=`",
             )
             return None
         return typed
 
-    def _comparison(self, expr: syntax_expr.Comparison) -> Typed | None:
-        if check_label_idioms.report_truth(self.env, expr):
+    def _check_comparison(self, expr: syntax_expr.Comparison) -> Typed | None:
+        if check_label_idioms.report_comparison_with_boolean(self.env, expr):
             return None
-        if check_label_idioms.report_comparison(self.env, expr):
+        if check_label_idioms.report_label_comparison(self.env, expr):
             return None
-        both = self.pair(expr.left, expr.right, "is compared with", None)
+        both = self.check_operand_pair(expr.left, expr.right, "is compared with", None)
         if both is None:
             return None
         left, right, _ = both
         return checked_expr.Compare(expr.operator, left, right, expr.span)
 
-    def _connective(self, expr: syntax_expr.ExprAnd | syntax_expr.ExprOr) -> Typed | None:
-        operands = [self._condition(operand) for operand in expr.operands]
+    def _check_connective(self, expr: syntax_expr.ExprAnd | syntax_expr.ExprOr) -> Typed | None:
+        operands = [self._check_subcondition(operand) for operand in expr.operands]
         good = tuple(operand for operand in operands if operand is not None)
         if len(good) < len(operands):
             return None

@@ -13,15 +13,15 @@ from policysched.lang.syntax import syntax_expr
 Typed = checked_expr.TypedExpr
 
 
-def missing_parts(expr: Typed) -> Iterator[Typed]:
+def iterate_possibly_missing(expr: Typed) -> Iterator[Typed]:
     """Yield the parts for which the value can be missing, but for those with a fallback.
 
     They are metrics, labels read as numbers, limits, and divisions by what may be zero.
     """
     match expr:
         case checked_expr.ValueWithFallback(value=value, fallback=fallback):
-            if any(True for _ in missing_parts(value)):
-                yield from missing_parts(fallback)
+            if any(True for _ in iterate_possibly_missing(value)):
+                yield from iterate_possibly_missing(fallback)
             return
         case (
             checked_expr.MetricRef()
@@ -34,27 +34,28 @@ def missing_parts(expr: Typed) -> Iterator[Typed]:
                 yield expr
         case _:
             pass
-    for child in checked_expr.children(expr):
-        yield from missing_parts(child)
+    for child in checked_expr.list_operands(expr):
+        yield from iterate_possibly_missing(child)
 
 
 def _divides_by_constant(expr: Typed) -> bool:
-    operands = checked_expr.children(expr)
+    operands = checked_expr.list_operands(expr)
     return bool(operands) and isinstance(operands[-1], checked_expr.Const)
 
 
-def metrics_among(parts: Sequence[checked_expr.TypedExpr]) -> tuple[bool, set[str]]:
+def select_metrics(parts: Sequence[checked_expr.TypedExpr]) -> tuple[bool, set[str]]:
     """Return whether all of these parts are metrics, and the keys of those that are."""
     metrics = [part for part in parts if isinstance(part, checked_expr.MetricRef)]
     return len(metrics) == len(parts), {metric.metric for metric in metrics}
 
 
-def why_missing(value: checked_expr.TypedExpr, answers: Collection[object]) -> str:
+def explain_missing(value: checked_expr.TypedExpr, answers: Collection[object]) -> str:
     """Return why what metrics say of missing data, `answers`, does not settle it, or ""."""
     if len(answers) > 1 and None not in answers:
         return "its metrics differ in what they say"
     has_fallback = any(
-        isinstance(part, checked_expr.ValueWithFallback) for part in checked_expr.walk(value)
+        isinstance(part, checked_expr.ValueWithFallback)
+        for part in checked_expr.walk_expressions(value)
     )
     return "what stands for missing data may be missing too" if has_fallback else ""
 
@@ -70,11 +71,11 @@ def report_missing(
     text = env.found.texts[statement.file]
     end = text.span(statement.end, statement.end)
     first, second = choices
-    env.found.error(
+    env.found.add_error(
         "PS304",
-        f"`{env.found.text(expr.span)}` may be missing, and nothing says what then",
+        f"`{env.found.get_text_on_one_line(expr.span)}` may be missing, and nothing says what then",
         expr.span,
         label=why or f"a {env.target or 'node'} without data has no value here",
         help=f"add `{first}` or `{second}`",
-        fix=fixes.replacement(end, f" {first}"),
+        fix=fixes.make_replacement_fix(end, f" {first}"),
     )

@@ -31,7 +31,7 @@ class SameUnitOperands(NamedTuple):
     unit: units.Unit
 
 
-def unify_units(
+def unify_operand_units(
     found: findings.DiagnosticCollector, left: Operand, right: Operand, verb: str
 ) -> SameUnitOperands | None:
     """Return both in one unit; None if they have none in common, which is reported.
@@ -43,17 +43,17 @@ def unify_units(
         verb: how they meet, for the message: `is compared with`.
     """
     first, second = left.typed, right.typed
-    first = convert_constant_unit(first, unit_of(second)) or first
-    second = convert_constant_unit(second, unit_of(first)) or second
+    first = convert_constant_unit(first, get_unit(second)) or first
+    second = convert_constant_unit(second, get_unit(first)) or second
     if not (
-        is_unit_compatible(first, unit_of(second)) and is_unit_compatible(second, unit_of(first))
+        is_unit_compatible(first, get_unit(second)) and is_unit_compatible(second, get_unit(first))
     ):
-        _mismatch(found, left, right, verb)
+        _report_unit_mismatch(found, left, right, verb)
         return None
-    return SameUnitOperands(first, second, _common(unit_of(first), unit_of(second)))
+    return SameUnitOperands(first, second, _find_common_unit(get_unit(first), get_unit(second)))
 
 
-def _common(first: units.Unit, second: units.Unit) -> units.Unit:
+def _find_common_unit(first: units.Unit, second: units.Unit) -> units.Unit:
     """Return the unit of either of two numbers: a ratio if one is, a computed one rather."""
     if first.is_ratio and second.is_ratio:
         return first if first.may_exceed_one else second
@@ -72,29 +72,30 @@ def convert_constant_unit(typed: Typed, unit: units.Unit) -> checked_expr.Const 
     return dataclasses.replace(typed, unit=unit) if is_zero else None
 
 
-def _mismatch(
+def _report_unit_mismatch(
     found: findings.DiagnosticCollector, left: Operand, right: Operand, verb: str
 ) -> None:
     is_constant = isinstance(left.typed, checked_expr.Const)
     wrong, other = (left, right) if is_constant else (right, left)
-    written, unit = found.text(wrong.written.span), unit_of(other.typed)
+    written, unit = found.get_text_on_one_line(wrong.written.span), get_unit(other.typed)
     named = written
     if not isinstance(wrong.typed, checked_expr.Const):
-        named = f"`{written}`, which is {_described(unit_of(wrong.typed))}"
-    found.error(
+        named = f"`{written}`, which is {_describe_unit(get_unit(wrong.typed))}"
+    expected = found.get_text_on_one_line(other.written.span)
+    found.add_error(
         "PS102",
-        f"`{found.text(other.written.span)}` is {_described(unit)} but {verb} {named}",
+        f"`{expected}` is {_describe_unit(unit)} but {verb} {named}",
         wrong.written.span,
-        label=_kind(wrong.typed),
+        label=_describe_kind(wrong.typed),
         secondary=(diagnostics.Label(other.written.span, str(unit)),),
-        notes=_why(verb, unit, wrong.typed),
-        help=_share_of_resource(other, written, wrong.typed)
+        notes=_explain_unit(verb, unit, wrong.typed),
+        help=_suggest_share_of_resource(other, written, wrong.typed)
         or _suggest_spelling(written, unit, wrong.typed),
-        fix=_percent_fix(wrong, written, unit),
+        fix=_make_percent_fix(wrong, written, unit),
     )
 
 
-def fold(
+def fold_constants(
     expr: checked_expr.ArithmeticOperation,
 ) -> checked_expr.ArithmeticOperation | checked_expr.Const:
     """Return the result where both operands are constant and it is finite."""
@@ -113,7 +114,7 @@ def fold(
     return checked_expr.Const(value, expr.unit, expr.span) if math.isfinite(value) else expr
 
 
-def unit_of(typed: Typed) -> units.Unit:
+def get_unit(typed: Typed) -> units.Unit:
     """Return the unit; that of a condition counts as a plain number (it was reported)."""
     return typed.unit if typed.unit is not None else units.NUMBER
 
@@ -123,15 +124,15 @@ def is_unit_compatible(typed: Typed, unit: units.Unit) -> bool:
 
     A plain constant beyond 1 meets no declared ratio.
     """
-    own = unit_of(typed)
-    if not own.same_dimension(unit):
+    own = get_unit(typed)
+    if not own.has_same_dimension(unit):
         return False
     is_plain = isinstance(typed, checked_expr.Const) and not own.is_ratio
     is_bounded = unit.is_ratio and not unit.may_exceed_one
     return not (is_bounded and is_plain and abs(cast("checked_expr.Const", typed).value) > 1)
 
 
-def _described(unit: units.Unit) -> str:
+def _describe_unit(unit: units.Unit) -> str:
     if unit == units.RATIO:
         return "a ratio (0..1)"
     if unit.is_ratio:
@@ -139,13 +140,13 @@ def _described(unit: units.Unit) -> str:
     return "a plain number" if unit.is_dimensionless else f"in {unit}"
 
 
-def _kind(typed: Typed) -> str:
-    unit = unit_of(typed)
+def _describe_kind(typed: Typed) -> str:
+    unit = get_unit(typed)
     return "plain number" if unit == units.NUMBER else str(unit)
 
 
-def _why(verb: str, unit: units.Unit, typed: Typed) -> tuple[str, ...]:
-    if unit != units.RATIO or verb != "is compared with" or unit_of(typed) != units.NUMBER:
+def _explain_unit(verb: str, unit: units.Unit, typed: Typed) -> tuple[str, ...]:
+    if unit != units.RATIO or verb != "is compared with" or get_unit(typed) != units.NUMBER:
         return ()
     if not isinstance(typed, checked_expr.Const):
         return ()
@@ -155,32 +156,32 @@ def _why(verb: str, unit: units.Unit, typed: Typed) -> tuple[str, ...]:
 def _suggest_spelling(written: str, unit: units.Unit, typed: Typed) -> str:
     if not isinstance(typed, checked_expr.Const):
         return ""
-    if numerals.is_binary(written) and not unit.byte_power:
+    if numerals.has_binary_suffix(written) and not unit.byte_power:
         return numerals.BINARY_HELP
-    if unit_of(typed) != units.NUMBER:
+    if get_unit(typed) != units.NUMBER:
         return ""
     if not written.replace(".", "", 1).isdigit():
         return ""
     if unit == units.BYTES:
-        return numerals.describe_bytes(written)
+        return numerals.suggest_bytes_spelling(written)
     suffix = {units.RATIO: "%", units.SECONDS: "s"}.get(unit, "")
     return f"write `{written}{suffix}`" if suffix else ""
 
 
-def _share_of_resource(other: Operand, written: str, typed: Typed) -> str:
+def _suggest_share_of_resource(other: Operand, written: str, typed: Typed) -> str:
     """Return the help for `free(cpu) < 10%`: a share of the node's allocatable."""
-    if not isinstance(typed, checked_expr.Const) or not unit_of(typed).is_ratio:
+    if not isinstance(typed, checked_expr.Const) or not get_unit(typed).is_ratio:
         return ""
-    for part in checked_expr.walk(other.typed):
+    for part in checked_expr.walk_expressions(other.typed):
         if isinstance(part, (checked_expr.NodeResource, checked_expr.PodRequests)):
             name = part.resource if part.resource.isidentifier() else f'"{part.resource}"'
             return f"write `{written} * allocatable({name})`"
     return ""
 
 
-def _percent_fix(operand: Operand, written: str, unit: units.Unit) -> diagnostics.Fix | None:
+def _make_percent_fix(operand: Operand, written: str, unit: units.Unit) -> diagnostics.Fix | None:
     if unit != units.RATIO or not _suggest_spelling(written, unit, operand.typed):
         return None
     if not isinstance(operand.written, syntax_expr.Number):
         return None
-    return fixes.replacement(operand.written.span, f"{written}%")
+    return fixes.make_replacement_fix(operand.written.span, f"{written}%")

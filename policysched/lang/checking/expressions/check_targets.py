@@ -27,7 +27,7 @@ class TargetMismatch(NamedTuple):
     help: str
 
 
-def problem_of_test(test: Test, target: Target) -> TargetMismatch | None:
+def find_test_target_problem(test: Test, target: Target) -> TargetMismatch | None:
     """Return what is wrong with a test where nodes or clusters are the target; None for nothing."""
     match test:
         case syntax_expr.NodeTest() if target == "cluster":
@@ -44,7 +44,9 @@ def problem_of_test(test: Test, target: Target) -> TargetMismatch | None:
             return None
 
 
-def problem_of_metric(metric: checked.CheckedMetric, target: Target) -> TargetMismatch | None:
+def find_metric_target_problem(
+    metric: checked.CheckedMetric, target: Target
+) -> TargetMismatch | None:
     """Return what is wrong with reading a metric there; None for nothing."""
     if target is None or metric.target == target:
         return None

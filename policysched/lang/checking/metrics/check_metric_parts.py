@@ -14,52 +14,60 @@ from policysched.lang.words import vocabulary
 _MIN_SECONDS, _MAX_SECONDS = 1.0, 7 * 86_400.0
 
 
-def bounds(options: clauses.ClauseSet, unit: units.Unit) -> tuple[float | None, float | None]:
+def check_metric_range(
+    options: clauses.ClauseSet, unit: units.Unit
+) -> tuple[float | None, float | None]:
     """Return the range of a metric in the scale of its query; None where there is none."""
-    between = options.get("between", syntax_clause.BetweenClause)
+    between = options.get_clause("between", syntax_clause.BetweenClause)
     if between is None:
         return None, None
     env = options.env
-    low, high = (constants.read_number(env, each, unit) for each in (between.low, between.high))
+    low, high = (
+        constants.read_number_in_unit(env, each, unit) for each in (between.low, between.high)
+    )
     if low is None or high is None:
         return None, None
     if low >= high:
-        env.found.error("PS111", "the first bound of `between` is below the second", between.span)
+        env.found.add_error(
+            "PS111", "the first bound of `between` is below the second", between.span
+        )
     scale = units.CORES_SCALE if unit == units.CORES else 1.0
     return low / scale, high / scale
 
 
-def window_of(
+def check_metric_window(
     options: clauses.ClauseSet, refresh_seconds: float
 ) -> checked_expr.MetricWindow | None:
     """Return the window that a metric declares; None if it declares none, or a wrong one."""
-    over = options.get("over", syntax_clause.OverClause)
+    over = options.get_clause("over", syntax_clause.OverClause)
     if over is None:
         return None
-    found = window(options.env, over)
+    found = check_window(options.env, over)
     if found is None:
         return None
     problem = metric_windows.find_window_problem(found, refresh_seconds)
     if problem:
-        options.env.found.error(
+        options.env.found.add_error(
             "PS111", problem, over.duration.span, help="ask for it in the query: `max_over_time(…)`"
         )
-    if metric_windows.is_doubtful(found.seconds, refresh_seconds):
+    if metric_windows.is_doubtful_window(found.seconds, refresh_seconds):
         check_metric_times.warn_about_window(options.env.found, over.duration.span)
     return found
 
 
-def window(
+def check_window(
     env: constants.Environment, over: syntax_clause.OverClause
 ) -> checked_expr.MetricWindow | None:
     """Return a window; None if something was reported."""
-    seconds = _seconds(env, over.duration, "a window")
+    seconds = _check_seconds(env, over.duration, "a window")
     function = over.function.text
     if function not in vocabulary.WINDOW_FUNCTIONS:
-        env.found.not_one_of("a function over a window", over.function, vocabulary.WINDOW_FUNCTIONS)
+        env.found.report_word_not_allowed(
+            "a function over a window", over.function, vocabulary.WINDOW_FUNCTIONS
+        )
         return None
     if (function == "quantile") != (over.argument is not None):
-        env.found.error(
+        env.found.add_error(
             "PS108",
             "`quantile` takes one number, the other functions none",
             over.function.span,
@@ -68,23 +76,25 @@ def window(
         return None
     quantile = None
     if over.argument is not None:
-        quantile = constants.read_number(env, over.argument, units.RATIO)
+        quantile = constants.read_number_in_unit(env, over.argument, units.RATIO)
         if quantile is not None and not 0 <= quantile <= 1:
-            env.found.error("PS111", "a quantile is between 0 and 1", over.argument.span)
+            env.found.add_error("PS111", "a quantile is between 0 and 1", over.argument.span)
         if quantile is None:
             return None
     return None if seconds is None else checked_expr.MetricWindow(seconds, function, quantile)  # type: ignore[arg-type] # one of WINDOW_FUNCTIONS
 
 
-def _seconds(env: constants.Environment, amount: syntax_expr.Amount, what: str) -> float | None:
-    seconds = constants.read_number(env, amount, units.SECONDS)
+def _check_seconds(
+    env: constants.Environment, amount: syntax_expr.Amount, what: str
+) -> float | None:
+    seconds = constants.read_number_in_unit(env, amount, units.SECONDS)
     if seconds is not None and not _MIN_SECONDS <= seconds <= _MAX_SECONDS:
-        env.found.error("PS111", f"{what} is between 1s and 7d", amount.span)
+        env.found.add_error("PS111", f"{what} is between 1s and 7d", amount.span)
         return None
     return seconds
 
 
-def add_placed_and_fallback(
+def add_placed_cost_and_fallback(
     metric: checked.CheckedMetric,
     written: syntax.Metric,
     costs: constants.Environment,
@@ -102,7 +112,7 @@ def add_placed_and_fallback(
                 if fallback is None:
                     return None
             case syntax_clause.PlacedClause():
-                placed = _placed(metric, written, option, costs)
+                placed = _check_placed_cost(metric, written, option, costs)
                 if placed is None:
                     return None
             case _:
@@ -110,14 +120,14 @@ def add_placed_and_fallback(
     return dataclasses.replace(metric, fallback=fallback, placed=placed)
 
 
-def _placed(
+def _check_placed_cost(
     metric: checked.CheckedMetric,
     written: syntax.Metric,
     option: syntax_clause.PlacedClause,
     env: constants.Environment,
 ) -> checked.PlacedCost | None:
     if metric.target == "cluster":
-        env.found.error(
+        env.found.add_error(
             "PS108",
             "nothing is known of pods that were just placed in a cluster",
             option.span,
@@ -125,13 +135,13 @@ def _placed(
         )
         return None
     value = _check_unit(metric, written, option.expr, "grows by", env)
-    seconds = _seconds(env, option.duration, "the time for which a placed pod counts")
+    seconds = _check_seconds(env, option.duration, "the time for which a placed pod counts")
     if value is None or seconds is None:
         return None
-    for part in checked_expr.walk(value):
+    for part in checked_expr.walk_expressions(value):
         is_metric = isinstance(part, checked_expr.MetricRef)
         if is_metric or checked_expr.reads_pods_on_node(part):
-            env.found.error(
+            env.found.add_error(
                 "PS108",
                 "what a placed pod adds is known when it is placed, this changes afterwards",
                 part.span,
@@ -150,14 +160,16 @@ def _check_unit(
 ) -> checked_expr.TypedExpr | None:
     """Return a number in the unit of the metric; None if something was reported."""
     checker = check_exprs.ExprChecker(env)
-    typed = checker.either(expr, metric.unit)
+    typed = checker.check_number_or_condition(expr, metric.unit)
     if typed is None:
         return None
     if typed.unit is None:
-        env.found.error("PS102", "this is a condition, not a number", expr.span)
+        env.found.add_error("PS102", "this is a condition, not a number", expr.span)
         return None
     name = syntax_expr.Ref(written.name.span, written.name)
     value = checked_expr.MetricRef(metric.key, metric.unit, name.span)
     own = check_operands.Operand(name, value)
-    both = check_operands.unify_units(env.found, own, check_operands.Operand(expr, typed), verb)
+    both = check_operands.unify_operand_units(
+        env.found, own, check_operands.Operand(expr, typed), verb
+    )
     return None if both is None else both.right

@@ -33,7 +33,7 @@ MAX_POINTS = 100
 _LABEL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
-def check_all(
+def check_metrics(
     metrics: Mapping[str, syntax.Metric],
     env: constants.Environment,
     base: Mapping[str, checked.CheckedMetric],
@@ -45,24 +45,26 @@ def check_all(
         env: what names mean; its metrics are not looked at.
         base: the metrics outside of any profile: what differs from them gets a key of its own.
     """
-    alone = {name: _check(metric, env) for name, metric in metrics.items()}
+    alone = {name: _check_metric(metric, env) for name, metric in metrics.items()}
     plain = {name: metric for name, metric in alone.items() if metric is not None}
     found: dict[str, checked.CheckedMetric] = {}
-    for name in metric_order.sort_by_fallback(metrics, env):
+    for name in metric_order.sort_metrics_by_fallback(metrics, env):
         own = plain.get(name)
         if own is None:
             continue
         # A fallback reads metrics that are whole; what pods add reads none, which is to be told.
         costs = dataclasses.replace(env, metrics=plain, target=own.target)
         fallbacks = dataclasses.replace(env, metrics=found, target=own.target)
-        whole = check_metric_parts.add_placed_and_fallback(own, metrics[name], costs, fallbacks)
+        whole = check_metric_parts.add_placed_cost_and_fallback(
+            own, metrics[name], costs, fallbacks
+        )
         if whole is not None:
-            check_metric_times.check_placed(whole, metrics[name], env.found)
-            found[name] = _assign_key(whole, base.get(name))
+            check_metric_times.check_placed_duration(whole, metrics[name], env.found)
+            found[name] = _assign_metric_key(whole, base.get(name))
     return {name: found[name] for name in metrics if name in found}
 
 
-def _assign_key(
+def _assign_metric_key(
     metric: checked.CheckedMetric, base: checked.CheckedMetric | None
 ) -> checked.CheckedMetric:
     if base is None or metric == base:
@@ -71,26 +73,30 @@ def _assign_key(
     return dataclasses.replace(metric, key=f"{metric.name}@{digest[:8]}")
 
 
-def _check(metric: syntax.Metric, env: constants.Environment) -> checked.CheckedMetric | None:
+def _check_metric(
+    metric: syntax.Metric, env: constants.Environment
+) -> checked.CheckedMetric | None:
     """Return the metric without what reads pods or other metrics; None if that was reported."""
     options = clauses.ClauseSet(env, "metric", metric.options)
     unit = vocabulary.METRIC_UNITS.get(metric.type.text)
     if unit is None:
-        env.found.not_one_of("a unit of metrics", metric.type, vocabulary.METRIC_UNITS)
-    query = promql_params.substitute(metric.query, env.params, env.param_names, env.found)
-    target, label = _target(metric, options, env)
-    check_promql.check(query, label, env.found.texts[metric.query.span.file], env.found)
-    refresh = _seconds(options, "refresh", DEFAULT_REFRESH_SECONDS)
-    max_age = _seconds(
+        env.found.report_word_not_allowed("a unit of metrics", metric.type, vocabulary.METRIC_UNITS)
+    query = promql_params.substitute_params(metric.query, env.params, env.param_names, env.found)
+    target, label = _check_metric_target(metric, options, env)
+    check_promql.check_promql_query(
+        query, label, env.found.texts[metric.query.span.file], env.found
+    )
+    refresh = _read_seconds_option(options, "refresh", DEFAULT_REFRESH_SECONDS)
+    max_age = _read_seconds_option(
         options, "maxAge", (refresh or DEFAULT_REFRESH_SECONDS) * DEFAULT_MAX_AGE_REFRESHES
     )
-    action, points = _missing(options)
+    action, points = _check_missing_options(options)
     if unit is None or label is None or refresh is None or max_age is None:
         return None
     check_metric_times.check_max_age(options, refresh, max_age)
-    low, high = check_metric_parts.bounds(options, unit)
-    window = check_metric_parts.window_of(options, refresh)
-    source_name = options.get("source", syntax_clause.WordClause)
+    low, high = check_metric_parts.check_metric_range(options, unit)
+    window = check_metric_parts.check_metric_window(options, refresh)
+    source_name = options.get_clause("source", syntax_clause.WordClause)
     return checked.CheckedMetric(
         key=metric.name.text,
         name=metric.name.text,
@@ -110,19 +116,19 @@ def _check(metric: syntax.Metric, env: constants.Environment) -> checked.Checked
     )
 
 
-def _target(
+def _check_metric_target(
     metric: syntax.Metric, options: clauses.ClauseSet, env: constants.Environment
 ) -> tuple[Literal["node", "cluster"], str | None]:
-    node = options.get("node", syntax_clause.WordClause)
-    cluster = options.get("cluster", syntax_clause.WordClause)
+    node = options.get_clause("node", syntax_clause.WordClause)
+    cluster = options.get_clause("cluster", syntax_clause.WordClause)
     found = env.found
     if cluster is not None and node is not None:
-        found.error("PS108", "a metric is about nodes or about clusters", cluster.span)
+        found.add_error("PS108", "a metric is about nodes or about clusters", cluster.span)
     option = node or cluster
-    if option is None and found.is_cut_off(metric.span):
+    if option is None and found.is_next_to_unparsed_part(metric.span):
         return "node", None
     if option is None:
-        found.error(
+        found.add_error(
             "PS109",
             f"the metric `{metric.name.text}` does not say which label names the node",
             metric.name.span,
@@ -130,7 +136,7 @@ def _target(
         )
         return "node", None
     if not _LABEL_NAME.match(option.word.text):
-        found.error(
+        found.add_error(
             "PS107",
             f"`{option.word.text}` is not a label name of Prometheus",
             option.word.span,
@@ -140,47 +146,49 @@ def _target(
     return "node" if node is not None else "cluster", option.word.text
 
 
-def _seconds(options: clauses.ClauseSet, keyword: str, default: float) -> float | None:
-    clause = options.get(keyword, syntax_clause.AmountClause)
+def _read_seconds_option(options: clauses.ClauseSet, keyword: str, default: float) -> float | None:
+    clause = options.get_clause(keyword, syntax_clause.AmountClause)
     if clause is None:
         return default
-    seconds = constants.read_number(options.env, clause.amount, units.SECONDS)
+    seconds = constants.read_number_in_unit(options.env, clause.amount, units.SECONDS)
     if seconds is None:
         return None
     if not _MIN_SECONDS <= seconds <= _MAX_SECONDS:
-        options.env.found.error("PS111", f"{keyword} is between 1s and 7d", clause.amount.span)
+        options.env.found.add_error("PS111", f"{keyword} is between 1s and 7d", clause.amount.span)
         return None
     return seconds
 
 
-def _missing(
+def _check_missing_options(
     options: clauses.ClauseSet,
 ) -> tuple[Literal["allow", "reject"] | None, int | None]:
     """Return what a metric says about reject and about score."""
     action: Literal["allow", "reject"] | None = None
-    clause = options.get("missing", syntax_clause.MissingClause)
+    clause = options.get_clause("missing", syntax_clause.MissingClause)
     if clause is not None:
-        action = missing_action(options.env, clause)
-    scored = options.get("missing score", syntax_clause.MissingClause)
-    return action, None if scored is None else missing_points(options.env, scored)
+        action = check_missing_action(options.env, clause)
+    scored = options.get_clause("missing score", syntax_clause.MissingClause)
+    return action, None if scored is None else check_missing_points(options.env, scored)
 
 
-def missing_action(
+def check_missing_action(
     env: constants.Environment, clause: syntax_clause.MissingClause
 ) -> Literal["allow", "reject"] | None:
     """Return what missing data means to a reject; None if that was reported."""
     if clause.action.text not in vocabulary.MISSING_ACTIONS or clause.points is not None:
-        env.found.not_one_of(
+        env.found.report_word_not_allowed(
             "what a reject does without data", clause.action, vocabulary.MISSING_ACTIONS
         )
         return None
     return cast("Literal['allow', 'reject']", clause.action.text)
 
 
-def missing_points(env: constants.Environment, clause: syntax_clause.MissingClause) -> int | None:
+def check_missing_points(
+    env: constants.Environment, clause: syntax_clause.MissingClause
+) -> int | None:
     """Return the points of a node without data; None if that was reported."""
     if clause.points is None:
-        env.found.error(
+        env.found.add_error(
             "PS108",
             f"`missing {clause.action.text}` belongs to `reject`",
             clause.span,

@@ -23,7 +23,7 @@ _KINDS = {
 }
 
 
-def check(
+def check_promql_query(
     query: promql_params.SubstitutedQuery,
     label: str | None,
     text: source.SourceText,
@@ -38,10 +38,10 @@ def check(
         found: where to report.
     """
     if query.is_whole:
-        _Checker(query, label, text, found).check()
+        _PromqlChecker(query, label, text, found).check_query()
 
 
-class _Checker:
+class _PromqlChecker:
     def __init__(
         self,
         query: promql_params.SubstitutedQuery,
@@ -55,10 +55,10 @@ class _Checker:
         self._found = found
         self._tokens = query_tokens.scan_tokens(query.text)
 
-    def check(self) -> None:
+    def check_query(self) -> None:
         if len(self._tokens) > limits.MAX_QUERY_WORDS:
             problem = f"the query has more than {limits.MAX_QUERY_WORDS:,} words and signs"
-            self._found.error("PS004", problem, self._whole, help="record it by a rule")
+            self._found.add_error("PS004", problem, self._whole, help="record it by a rule")
             return
         try:
             expr = promql_parser.parse(self._query.text)
@@ -66,24 +66,24 @@ class _Checker:
             self._report_fault(str(error))
             return
         if (token := query_tokens.find_or_between_matchers(self._tokens)) is not None:
-            span = self._query.span(token.start, token.end, self._text)
+            span = self._query.locate_query_range(token.start, token.end, self._text)
             problem = "`or` between matchers is MetricsQL and no PromQL"
-            self._found.error("PS401", problem, span, help="write `x{…} or x{…}`")
+            self._found.add_error("PS401", problem, span, help="write `x{…} or x{…}`")
             return
         if query_tree.measure_depth(expr) > limits.MAX_QUERY_DEPTH:
             problem = f"the query is nested more than {limits.MAX_QUERY_DEPTH} deep"
-            self._found.error("PS004", problem, self._whole, help="record it by a rule")
+            self._found.add_error("PS004", problem, self._whole, help="record it by a rule")
             return
         if (kind := query_tree.find_result_kind(expr)) in _KINDS:
             problem, advice = _KINDS[kind]
-            self._found.error("PS401", f"the query {problem}", self._whole, help=advice)
+            self._found.add_error("PS401", f"the query {problem}", self._whole, help=advice)
         elif self._label is not None:
             self._check_label(expr, self._label)
 
     @property
     def _whole(self) -> source.Span:
         first, last = self._tokens[0], self._tokens[-1]
-        return self._query.span(first.start, last.end, self._text)
+        return self._query.locate_query_range(first.start, last.end, self._text)
 
     def _report_fault(self, problem: str) -> None:
         if query_tokens.has_newer_syntax(self._tokens):
@@ -94,11 +94,11 @@ class _Checker:
                 notes=("it is sent as it is, and its samples count as new when it is asked",),
                 severity=diagnostics.Severity.WARNING,
             )
-            self._found.add(finding)
+            self._found.add_diagnostic(finding)
             return
         fault = query_faults.explain_parse_failure(self._query.text, self._tokens, problem)
-        span = self._query.span(fault.start, fault.end, self._text)
-        self._found.error("PS401", fault.message, span, label=fault.label, help=fault.help)
+        span = self._query.locate_query_range(fault.start, fault.end, self._text)
+        self._found.add_error("PS401", fault.message, span, label=fault.label, help=fault.help)
 
     # ------------------------------------------------------------------------ the label of nodes
 
@@ -106,20 +106,20 @@ class _Checker:
         loser = query_tree.find_label_loss(expr, label)
         if loser is None:
             return
-        token = self._token_of(expr, loser)
+        token = self._find_call_token(expr, loser)
         span = self._whole
         if token is not None:
-            span = self._query.span(token.start, token.end, self._text)
+            span = self._query.locate_query_range(token.start, token.end, self._text)
         what = f"`{token.text}`" if token is not None else "the query"
-        self._found.error(
+        self._found.add_error(
             "PS403",
             f"{what} leaves no series with the label `{label}`, which names the node",
             span,
-            help=_advice(loser, label),
-            fix=self._fix(loser, token, label),
+            help=_suggest_join_label(loser, label),
+            fix=self._make_aggregation_fix(loser, token, label),
         )
 
-    def _token_of(
+    def _find_call_token(
         self, expr: promql_parser.Expr, part: promql_parser.Expr
     ) -> query_tokens.QueryToken | None:
         """Return the word of a call in the text."""
@@ -129,17 +129,17 @@ class _Checker:
             return None
         return words[parts.index(str(part))]
 
-    def _fix(
+    def _make_aggregation_fix(
         self, loser: promql_parser.Expr, token: query_tokens.QueryToken | None, label: str
     ) -> diagnostics.Fix | None:
         """Return the edit where an aggregation has no `by` at all."""
         if token is None or not isinstance(loser, promql_parser.AggregateExpr) or loser.modifier:
             return None
-        place = self._query.span(token.end, token.end, self._text)
-        return fixes.replacement(place, f" by ({label}) ")
+        place = self._query.locate_query_range(token.end, token.end, self._text)
+        return fixes.make_replacement_fix(place, f" by ({label}) ")
 
 
-def _advice(loser: promql_parser.Expr, label: str) -> str:
+def _suggest_join_label(loser: promql_parser.Expr, label: str) -> str:
     match loser:
         case promql_parser.AggregateExpr(modifier=None):
             return f"write `{loser.op} by ({label}) (…)`"

@@ -11,10 +11,13 @@ from policysched.lang.syntax import syntax, syntax_clause
 _MAX_CIRCLES = 100
 
 
-def sort_by_fallback(metrics: Mapping[str, syntax.Metric], env: constants.Environment) -> list[str]:
+def sort_metrics_by_fallback(
+    metrics: Mapping[str, syntax.Metric], env: constants.Environment
+) -> list[str]:
     """Return the names of the metrics that do not fall back on themselves; others are reported."""
     uses = {
-        name: _read_by_fallback(metric, env) & metrics.keys() for name, metric in metrics.items()
+        name: _list_names_read_by_fallback(metric, env) & metrics.keys()
+        for name, metric in metrics.items()
     }
     order = list(symbols.sort_topologically(uses))
     rest = [name for name in metrics if name not in set(order)]
@@ -24,7 +27,7 @@ def sort_by_fallback(metrics: Mapping[str, syntax.Metric], env: constants.Enviro
         if circle:
             reported.update(circle)
             path = " → ".join(f"`{each}`" for each in (*circle, name))
-            env.found.error(
+            env.found.add_error(
                 "PS104",
                 f"the metric `{name}` falls back on itself: {path}",
                 metrics[name].name.span,
@@ -33,14 +36,14 @@ def sort_by_fallback(metrics: Mapping[str, syntax.Metric], env: constants.Enviro
     return order
 
 
-def _read_by_fallback(metric: syntax.Metric, env: constants.Environment) -> set[str]:
+def _list_names_read_by_fallback(metric: syntax.Metric, env: constants.Environment) -> set[str]:
     """Return the names that a fallback reads, also by way of lets."""
     found: set[str] = set()
     pending = [
         option.expr for option in metric.options if isinstance(option, syntax_clause.ExprClause)
     ]
     while pending:
-        for name in symbols.names_in(pending.pop()) - found:
+        for name in symbols.list_used_names(pending.pop()) - found:
             found.add(name)
             let = env.lets.get(name)
             if isinstance(let, syntax.LetExpr):

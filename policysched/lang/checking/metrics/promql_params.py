@@ -57,19 +57,19 @@ class SubstitutedQuery:
     pieces: tuple[QueryPiece, ...]
     is_whole: bool
 
-    def span(self, start: int, end: int, text: source.SourceText) -> source.Span:
+    def locate_query_range(self, start: int, end: int, text: source.SourceText) -> source.Span:
         """Return the place of `self.text[start:end]` in the policy text; a param is whole there."""
-        first, last = self._piece_at(start), self._piece_at(max(start, end - 1))
+        first, last = self._find_piece_at(start), self._find_piece_at(max(start, end - 1))
         written_start = first.written.start + (0 if first.is_param else start - first.start)
         written_end = last.written.end if last.is_param else last.written.start + end - last.start
         return text.span(written_start, written_end)
 
-    def _piece_at(self, offset: int) -> QueryPiece:
+    def _find_piece_at(self, offset: int) -> QueryPiece:
         starts = [piece.start for piece in self.pieces]
         return self.pieces[max(bisect.bisect_right(starts, offset) - 1, 0)]
 
 
-def substitute(
+def substitute_params(
     query: syntax.PromQL,
     params: Mapping[str, checked.CheckedParam],
     known: Iterable[str],
@@ -78,20 +78,20 @@ def substitute(
     """Return the query with params put in; unknown names are reported and stay."""
     text = found.texts[query.span.file]
     first = query.span.start + 1
-    writer = _Writer(query.text, text, first)
+    writer = _QueryWriter(query.text, text, first)
     is_whole = True
-    for match, quote in _pieces(query.text):
+    for match, quote in _iterate_param_uses(query.text):
         span = text.span(first + match.start(), first + match.end())
-        value = _value(match.group("name"), quote, span, params, known, found)
+        value = _get_param_text(match.group("name"), quote, span, params, known, found)
         is_whole = is_whole and value is not None
-        writer.put(match.start(), match.end(), match.group() if value is None else value)
+        writer.put_value(match.start(), match.end(), match.group() if value is None else value)
     if not query.text.strip():
-        found.error("PS112", "the query is empty", query.span)
+        found.add_error("PS112", "the query is empty", query.span)
         is_whole = False
-    return writer.query(is_whole=is_whole)
+    return writer.finish_query(is_whole=is_whole)
 
 
-class _Writer:
+class _QueryWriter:
     """Puts a query together from front to back.
 
     Args:
@@ -109,19 +109,21 @@ class _Writer:
         self._parts: list[str] = []
         self._pieces: list[QueryPiece] = []
 
-    def put(self, start: int, end: int, value: str) -> None:
+    def put_value(self, start: int, end: int, value: str) -> None:
         """Write up to `start` what was written, and `value` for what stands up to `end`."""
-        self._add(self._written[self._position : start], self._position, start, is_param=False)
-        self._add(value, start, end, is_param=True)
+        self._add_piece(
+            self._written[self._position : start], self._position, start, is_param=False
+        )
+        self._add_piece(value, start, end, is_param=True)
         self._position = end
 
-    def query(self, *, is_whole: bool) -> SubstitutedQuery:
+    def finish_query(self, *, is_whole: bool) -> SubstitutedQuery:
         """Write the rest and return everything."""
         end = len(self._written)
-        self._add(self._written[self._position :], self._position, end, is_param=False)
+        self._add_piece(self._written[self._position :], self._position, end, is_param=False)
         return SubstitutedQuery("".join(self._parts), tuple(self._pieces), is_whole)
 
-    def _add(self, part: str, start: int, end: int, *, is_param: bool) -> None:
+    def _add_piece(self, part: str, start: int, end: int, *, is_param: bool) -> None:
         if not part:
             return
         span = self._text.span(self._first + start, self._first + end)
@@ -132,16 +134,16 @@ class _Writer:
 
 def find_param_names(query: syntax.PromQL) -> frozenset[str]:
     """Return the names of the params that a query uses."""
-    return frozenset(str(match.group("name")) for match, _ in _pieces(query.text))
+    return frozenset(str(match.group("name")) for match, _ in _iterate_param_uses(query.text))
 
 
 def locate_param_uses(query: syntax.PromQL) -> Iterator[tuple[str, int, int]]:
     """Yield each param that a query uses, with where its name begins and ends in the query."""
-    for match, _ in _pieces(query.text):
+    for match, _ in _iterate_param_uses(query.text):
         yield match["name"], match.start("name"), match.end("name")
 
 
-def _pieces(text: str) -> Iterator[tuple[re.Match[str], str]]:
+def _iterate_param_uses(text: str) -> Iterator[tuple[re.Match[str], str]]:
     """Yield each `$name` with the quote that it stands in, or ""."""
     quote = ""
     position = 0
@@ -156,7 +158,7 @@ def _pieces(text: str) -> Iterator[tuple[re.Match[str], str]]:
             yield match, quote
 
 
-def _value(
+def _get_param_text(
     name: str,
     quote: str,
     span: source.Span,
@@ -167,31 +169,33 @@ def _value(
     param = params.get(name)
     if param is None:
         if name.startswith("__"):
-            found.error(
+            found.add_error(
                 "PS104",
                 f"`${name}` is a variable of Grafana",
                 span,
                 help="write a duration: `[5m]`, or a param of the type `duration`",
-                fix=fixes.replacement(span, "5m"),
+                fix=fixes.make_replacement_fix(span, "5m"),
             )
         elif name not in known:
             # The span begins at `$`, so the edit does too.
-            prefixed = [f"${each}" for each in spelling.find_nearest(name, known)]
-            found.undefined("param", syntax_expr.Value(span, name), known, edits=prefixed)
+            prefixed = [f"${each}" for each in spelling.find_nearest_names(name, known)]
+            found.report_undefined_name(
+                "param", syntax_expr.Value(span, name), known, edits=prefixed
+            )
         return None
     if not isinstance(param.value, str):
         return param.promql
     if not quote:
-        found.error(
+        found.add_error(
             "PS112",
             f"`${name}` is a string and stands outside of quotes",
             span,
             help=f'write `"${name}"`: a string can only be a value, never a part of the query',
         )
         return None
-    return param.promql if quote == '"' else _requoted(param.promql)
+    return param.promql if quote == '"' else _escape_for_single_quotes(param.promql)
 
 
-def _requoted(escaped: str) -> str:
+def _escape_for_single_quotes(escaped: str) -> str:
     """Escape for `'` what is escaped for `"`: PromQL takes no escaped quote of the other kind."""
     return _ESCAPED_OR_QUOTE.sub(lambda match: _FOR_SINGLE.get(match[0], match[0]), escaped)

@@ -17,23 +17,25 @@ _CONDITIONS = (
 )
 
 
-def report_comparison(env: constants.Environment, expr: syntax_expr.Comparison) -> bool:
+def report_label_comparison(env: constants.Environment, expr: syntax_expr.Comparison) -> bool:
     """Report a label that is compared outside of a selector; return whether there is one."""
     left, right = expr.left, expr.right
     if isinstance(left, syntax_expr.Ref) and left.name.text == "priority":
         test = "pod(priorityClassName = {})"
-        return isinstance(right, syntax_expr.Ref) and report_priority(env, right.name, test)
-    key = _label_key(env, expr.left)
+        return isinstance(right, syntax_expr.Ref) and report_priority_class_name(
+            env, right.name, test
+        )
+    key = _get_label_key(env, expr.left)
     if key is None or expr.operator not in ("=", "!="):
         return False
-    if not isinstance(expr.right, syntax_expr.Text) and _unknown_name(env, expr.right) is None:
+    if not isinstance(expr.right, syntax_expr.Text) and _get_unknown_name(env, expr.right) is None:
         return False
-    written = env.found.text(expr.left.span)
-    value = env.found.text(expr.right.span)
+    written = env.found.get_text_on_one_line(expr.left.span)
+    value = env.found.get_text_on_one_line(expr.right.span)
     meant = foreign_fields.find_target_meaning(env.target or "node", key)
     selector = f"{meant.domain}({meant.subject} {expr.operator} {value})" if meant.subject else ""
-    fix = fixes.replacement(expr.span, selector)
-    env.found.error(
+    fix = fixes.make_replacement_fix(expr.span, selector)
+    env.found.add_error(
         "PS104",
         f"there is no metric, param or let `{written}`"
         if isinstance(expr.left, syntax_expr.Ref)
@@ -45,29 +47,31 @@ def report_comparison(env: constants.Environment, expr: syntax_expr.Comparison) 
     return True
 
 
-def report_truth(env: constants.Environment, expr: syntax_expr.Comparison) -> bool:
+def report_comparison_with_boolean(
+    env: constants.Environment, expr: syntax_expr.Comparison
+) -> bool:
     """Report a condition that is compared with `true` or `false`; say whether one is."""
     sides = ((expr.left, expr.right), (expr.right, expr.left))
     for condition, value in sides:
-        word = _unknown_name(env, value)
+        word = _get_unknown_name(env, value)
         if word in ("true", "false") and isinstance(condition, _CONDITIONS):
-            written = env.found.text(condition.span)
+            written = env.found.get_text_on_one_line(condition.span)
             is_negated = (word == "false") == (expr.operator == "=")
             is_comparison = isinstance(condition, syntax_expr.Comparison)
             negated = f"not ({written})" if is_comparison else f"not {written}"
             ours = negated if is_negated else written
-            env.found.error(
+            env.found.add_error(
                 "PS102",
                 f"`{written}` is a condition, not compared with `{word}`",
                 expr.span,
                 help=f"write `{ours}`",
-                fix=fixes.replacement(expr.span, ours),
+                fix=fixes.make_replacement_fix(expr.span, ours),
             )
             return True
     return False
 
 
-def report_priority(
+def report_priority_class_name(
     env: constants.Environment, value: syntax_expr.Value, test: str = "priorityClassName = {}"
 ) -> bool:
     """Report the name of a PriorityClass that is compared with a priority; say whether it is.
@@ -80,9 +84,9 @@ def report_priority(
     name = value.text
     known = env.names | env.silent_names | env.found.lost_words
     is_other = value.quoted or name in known or name.lower() in foreign_words.LITERALS
-    if is_other or env.target == "cluster" or spelling.find_nearest(name, env.names):
+    if is_other or env.target == "cluster" or spelling.find_nearest_names(name, env.names):
         return False
-    env.found.error(
+    env.found.add_error(
         "PS104",
         f"there is no param or let `{name}`",
         value.span,
@@ -92,21 +96,21 @@ def report_priority(
     return True
 
 
-def warn_of_field(
+def warn_of_field_like_key(
     found: findings.DiagnosticCollector,
     domain: vocabulary.Domain,
     requirement: syntax_expr.Requirement,
 ) -> None:
     """Warn of the key of a label that is named like a field, unless it has quotes."""
     key = requirement.subject.name
-    meant = None if key.quoted else foreign_fields.find_meaning(domain, key.text)
+    meant = None if key.quoted else foreign_fields.find_key_meaning(domain, key.text)
     if meant is None:
         return
     fix = None
     if not meant.help and meant.subject:
-        fix = fixes.replacement(key.span, meant.subject)
+        fix = fixes.make_replacement_fix(key.span, meant.subject)
     advice = f"write `{meant.subject}`" if fix is not None else meant.help
-    found.add(
+    found.add_diagnostic(
         diagnostics.Diagnostic(
             "PS808",
             f"`{key.text}` is the key of a label here, not a field of the {domain}",
@@ -118,7 +122,7 @@ def warn_of_field(
     )
 
 
-def warn_of_absence(
+def warn_of_null_value(
     found: findings.DiagnosticCollector, requirement: syntax_expr.Requirement
 ) -> None:
     """Warn of `disk = null`, the text `null`, unless it has quotes."""
@@ -128,28 +132,30 @@ def warn_of_absence(
     value = requirement.values[0]
     if value.quoted or value.text.lower() not in foreign_fields.NO_VALUES:
         return
-    key = found.text(requirement.subject.span)
+    key = found.get_text_on_one_line(requirement.subject.span)
     meant = f"{key} {operators[requirement.operator]}"
-    found.add(
+    found.add_diagnostic(
         diagnostics.Diagnostic(
             "PS808",
             f"`{value.text}` is the text of a label here, not the absence of one",
             value.span,
             help=f'write `{meant}`; for the text write `"{value.text}"`',
-            fix=fixes.replacement(requirement.span, meant),
+            fix=fixes.make_replacement_fix(requirement.span, meant),
             severity=diagnostics.Severity.WARNING,
         )
     )
 
 
-def warn_of_taint_key(found: findings.DiagnosticCollector, key: syntax_expr.Value) -> None:
+def warn_of_effect_as_taint_key(
+    found: findings.DiagnosticCollector, key: syntax_expr.Value
+) -> None:
     """Warn of `tolerate NoSchedule`, the key of a taint, unless it has quotes."""
     if key.quoted or key.text not in foreign_fields.NO_TAINT_KEYS:
         return
     is_effect = key.text in vocabulary.TAINT_EFFECTS
     effect = "NoSchedule" if key.text == "NoExecute" else key.text  # none grants NoExecute
     example = f"dedicated:{effect}" if is_effect else "dedicated"
-    found.add(
+    found.add_diagnostic(
         diagnostics.Diagnostic(
             "PS808",
             f"`{key.text}` is the key of a taint here",
@@ -160,36 +166,36 @@ def warn_of_taint_key(found: findings.DiagnosticCollector, key: syntax_expr.Valu
     )
 
 
-def report_hyphen(env: constants.Environment, expr: syntax_expr.Binary) -> bool:
+def report_hyphen_for_underscore(env: constants.Environment, expr: syntax_expr.Binary) -> bool:
     """Report `cpu-busy` if `cpu_busy` is defined; return whether it is."""
-    left, right = _unknown_name(env, expr.left), _unknown_name(env, expr.right)
+    left, right = _get_unknown_name(env, expr.left), _get_unknown_name(env, expr.right)
     if expr.operator != "-" or left is None or right is None:
         return False
-    near = spelling.find_nearest(f"{left}_{right}", env.names)
+    near = spelling.find_nearest_names(f"{left}_{right}", env.names)
     if not near:
         return False
-    env.found.error(
+    env.found.add_error(
         "PS104",
-        f"there is no metric, param or let `{env.found.text(expr.span)}`",
+        f"there is no metric, param or let `{env.found.get_text_on_one_line(expr.span)}`",
         expr.span,
         label=f"did you mean `{near[0]}`?",
         notes=("names have letters, digits and `_` only, `-` subtracts",),
         help=f"write `{near[0]}`",
-        fix=fixes.replacement(expr.span, near[0]),
+        fix=fixes.make_replacement_fix(expr.span, near[0]),
     )
     return True
 
 
-def _label_key(env: constants.Environment, expr: syntax_expr.Expr) -> str | None:
+def _get_label_key(env: constants.Environment, expr: syntax_expr.Expr) -> str | None:
     """Return the key if an expression can only mean a label."""
     if isinstance(expr, syntax_expr.Call) and expr.function.text == "label":
         value = expr.arguments[0].value if len(expr.arguments) == 1 else None
-        return env.found.text(value.span) if value is not None else None
-    name = _unknown_name(env, expr)
-    return None if name is None or spelling.find_nearest(name, env.names) else name
+        return env.found.get_text_on_one_line(value.span) if value is not None else None
+    name = _get_unknown_name(env, expr)
+    return None if name is None or spelling.find_nearest_names(name, env.names) else name
 
 
-def _unknown_name(env: constants.Environment, expr: syntax_expr.Expr) -> str | None:
+def _get_unknown_name(env: constants.Environment, expr: syntax_expr.Expr) -> str | None:
     """Return a name that nothing defines and no function has."""
     if not isinstance(expr, syntax_expr.Ref):
         return None

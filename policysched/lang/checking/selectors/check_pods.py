@@ -11,11 +11,13 @@ from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
 from policysched.lang.words import kubernetes_names, vocabulary
 
 
-def scope(node: syntax.Scope, env: constants.Environment) -> checked_selector.PodScope | None:
+def check_pod_scope(
+    node: syntax.Scope, env: constants.Environment
+) -> checked_selector.PodScope | None:
     """Return the pods or resources that a policy is about; None if something was reported."""
     namespaces = None
     if node.keyword == "resources" and node.namespaces and node.namespaces.selector is not None:
-        env.found.error(
+        env.found.add_error(
             "PS108",
             "labels of namespaces are not known in a clusterPolicy",
             node.namespaces.span,
@@ -23,17 +25,17 @@ def scope(node: syntax.Scope, env: constants.Environment) -> checked_selector.Po
         )
         return None
     if node.namespaces is not None:
-        namespaces = _namespace_set(env, node.namespaces.names, node.namespaces.selector)
+        namespaces = _make_namespace_set(env, node.namespaces.names, node.namespaces.selector)
         if namespaces is None:
             return None
     where: checked_selector.Selector | None = checked_selector.EVERYTHING
     if node.where is not None:
         domain: vocabulary.Domain = "resource" if node.keyword == "resources" else "pod"
-        where = check_selectors.SelectorChecker(env, domain).check(node.where)
+        where = check_selectors.SelectorChecker(env, domain).check_selector(node.where)
     return None if where is None else checked_selector.PodScope(namespaces, where)
 
 
-def pod_set(
+def check_pod_selection(
     node: syntax.PodSet | None, own: clauses.ClauseSet
 ) -> checked_selector.PodSelection | None:
     """Return the pods that an affinity or spread counts; None if something was reported.
@@ -46,10 +48,10 @@ def pod_set(
     if node is not None and kind == "pods":
         selector = checked_selector.EVERYTHING
         if node.where is not None:
-            selector = check_selectors.SelectorChecker(env, "pod").check(node.where)
-    keys = label_keys(own, "matchLabelKeys")
-    other_keys = label_keys(own, "mismatchLabelKeys")
-    is_fine, namespaces = _namespaces(own)
+            selector = check_selectors.SelectorChecker(env, "pod").check_selector(node.where)
+    keys = check_label_keys(own, "matchLabelKeys")
+    other_keys = check_label_keys(own, "mismatchLabelKeys")
+    is_fine, namespaces = _check_namespaces_clause(own)
     if keys is None or other_keys is None or not is_fine or (kind == "pods" and selector is None):
         return None
     return checked_selector.PodSelection(
@@ -57,48 +59,50 @@ def pod_set(
     )
 
 
-def label_keys(own: clauses.ClauseSet, keyword: str) -> tuple[str, ...] | None:
+def check_label_keys(own: clauses.ClauseSet, keyword: str) -> tuple[str, ...] | None:
     """Return the label keys that a clause lists, sorted; None if something was reported."""
-    clause = own.words(keyword)
+    clause = own.get_words_clause(keyword)
     if clause is None:
         return ()
     good = True
     for word in clause.words:
-        problem = kubernetes_names.label_key(word.text)
+        problem = kubernetes_names.find_label_key_problem(word.text)
         if problem:
-            own.env.found.error("PS107", f"the label key `{word.text}` {problem}", word.span)
+            own.env.found.add_error("PS107", f"the label key `{word.text}` {problem}", word.span)
             good = False
     return tuple(sorted({word.text for word in clause.words})) if good else None
 
 
-def _namespaces(own: clauses.ClauseSet) -> tuple[bool, checked_selector.NamespaceSet | None]:
+def _check_namespaces_clause(
+    own: clauses.ClauseSet,
+) -> tuple[bool, checked_selector.NamespaceSet | None]:
     """Return whether all is well and the namespaces of a pod term, None for the pod's own."""
-    names = own.words("namespaces")
-    selector = own.get("namespaceSelector", syntax_clause.SelectorClause)
+    names = own.get_words_clause("namespaces")
+    selector = own.get_clause("namespaceSelector", syntax_clause.SelectorClause)
     if names is None and selector is None:
         return True, None
     if names is not None and names.is_all:
         return True, checked_selector.NamespaceSet((), checked_selector.EVERYTHING)
     words = names.words if names is not None else ()
-    found = _namespace_set(own.env, words, selector.selector if selector is not None else None)
+    found = _make_namespace_set(own.env, words, selector.selector if selector is not None else None)
     return found is not None, found
 
 
-def _namespace_set(
+def _make_namespace_set(
     env: constants.Environment,
     names: Sequence[syntax_expr.Value],
     selector: syntax_expr.Selector | None,
 ) -> checked_selector.NamespaceSet | None:
     good = True
     for name in names:
-        problem = kubernetes_names.dns_label(name.text)
+        problem = kubernetes_names.find_dns_label_problem(name.text)
         if problem:
-            ours = kubernetes_names.nearest_dns_label(name.text)
-            env.found.misnamed("namespace", name, problem, ours)
+            ours = kubernetes_names.make_nearest_dns_label(name.text)
+            env.found.report_invalid_name("namespace", name, problem, ours)
             good = False
     checked = None
     if selector is not None:
-        checked = check_selectors.SelectorChecker(env, "namespace").check(selector)
+        checked = check_selectors.SelectorChecker(env, "namespace").check_selector(selector)
         good = good and checked is not None
     listed = tuple(sorted({name.text for name in names}))
     return checked_selector.NamespaceSet(listed, checked) if good else None

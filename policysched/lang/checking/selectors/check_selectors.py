@@ -54,26 +54,28 @@ class SelectorChecker:
         self._is_full = False
         self._joined_values: list[syntax_expr.Selector] = []
 
-    def check(self, selector: syntax_expr.Selector) -> checked_selector.Selector | None:
+    def check_selector(self, selector: syntax_expr.Selector) -> checked_selector.Selector | None:
         """Return the checked selector; None if something was reported."""
         self._depth, self._nodes, self._is_full = 0, 0, False
-        return self._check(selector)
+        return self._check_with_limits(selector)
 
-    def _check(self, selector: syntax_expr.Selector) -> checked_selector.Selector | None:
+    def _check_with_limits(
+        self, selector: syntax_expr.Selector
+    ) -> checked_selector.Selector | None:
         self._nodes += 1
         if self._nodes > limits.MAX_EXPANDED_NODES or self._depth > limits.MAX_EXPANDED_DEPTH:
-            self._too_large(selector.span)
+            self._report_too_large(selector.span)
             return None
         self._depth += 1
         try:
-            return self._dispatch(selector)
+            return self._check_by_kind(selector)
         finally:
             self._depth -= 1
 
-    def _too_large(self, span: source.Span) -> None:
+    def _report_too_large(self, span: source.Span) -> None:
         if not self._is_full:
             self._is_full = True
-            self._found.error(
+            self._found.add_error(
                 "PS004",
                 "this selector is too large once its lets are put in",
                 span,
@@ -81,24 +83,24 @@ class SelectorChecker:
                 f"{limits.MAX_EXPANDED_DEPTH} levels deep",
             )
 
-    def _dispatch(self, selector: syntax_expr.Selector) -> checked_selector.Selector | None:
+    def _check_by_kind(self, selector: syntax_expr.Selector) -> checked_selector.Selector | None:
         match selector:
             case syntax_expr.SelectorAnd(operands=operands):
-                checked = self._operands(operands)
+                checked = self._check_operands(operands)
                 return None if checked is None else checked_selector.SelectorConjunction(checked)
             case syntax_expr.SelectorOr(operands=operands):
                 self._report_joined_values(operands)
-                checked = self._operands(operands)
+                checked = self._check_operands(operands)
                 return None if checked is None else checked_selector.SelectorDisjunction(checked)
             case syntax_expr.SelectorNot(operand=operand):
-                inner = self._check(operand)
+                inner = self._check_with_limits(operand)
                 return None if inner is None else checked_selector.SelectorNegation(inner)
             case syntax_expr.SelectorRef():
-                return self._reference(selector)
+                return self._check_reference(selector)
             case syntax_expr.Tainted():
-                return self._tainted(selector)
+                return self._check_taint_test(selector)
             case syntax_expr.Requirement():
-                return self._requirement(selector)
+                return self._check_requirement(selector)
 
     def _report_joined_values(self, operands: tuple[syntax_expr.Selector, ...]) -> None:
         """Report `disk = ssd or nvme`: each operand of `or` is a requirement."""
@@ -110,33 +112,35 @@ class SelectorChecker:
         if len(names) < len(rest) or any(name.text in defined for name in names):
             return
         self._joined_values += rest
-        values = ", ".join(self._found.text(each.span) for each in (first.values[0], *names))
-        meant = f"{self._found.text(first.subject.span)} In ({values})"
+        values = ", ".join(
+            self._found.get_text_on_one_line(each.span) for each in (first.values[0], *names)
+        )
+        meant = f"{self._found.get_text_on_one_line(first.subject.span)} In ({values})"
         whole = dataclasses.replace(first.span, end=operands[-1].span.end)
-        self._found.error(
+        self._found.add_error(
             "PS104",
             f"there is no selector `{names[0].text}`",
             names[0].span,
             help=f"write `{meant}`",
-            fix=fixes.replacement(whole, meant),
+            fix=fixes.make_replacement_fix(whole, meant),
         )
 
-    def _operands(
+    def _check_operands(
         self, operands: tuple[syntax_expr.Selector, ...]
     ) -> tuple[checked_selector.Selector, ...] | None:
-        checked = [self._check(operand) for operand in operands]
+        checked = [self._check_with_limits(operand) for operand in operands]
         if self._nodes > limits.MAX_EXPANDED_NODES:
             return None
         good = tuple(each for each in checked if each is not None)
         return good if len(good) == len(checked) else None
 
-    def _reference(self, ref: syntax_expr.SelectorRef) -> checked_selector.Selector | None:
+    def _check_reference(self, ref: syntax_expr.SelectorRef) -> checked_selector.Selector | None:
         name = ref.name
         let = self._env.lets.get(name.text)
         if isinstance(let, syntax.LetSelector):
-            return self._check(let.selector)
+            return self._check_with_limits(let.selector)
         if let is not None or name.text in self._env.param_names | self._env.metric_names:
-            self._found.error(
+            self._found.add_error(
                 "PS102",
                 f"`{name.text}` holds a number, not a selector",
                 name.span,
@@ -148,7 +152,7 @@ class SelectorChecker:
             selectors = [
                 key for key, let in self._env.lets.items() if isinstance(let, syntax.LetSelector)
             ]
-            self._found.undefined(
+            self._found.report_undefined_name(
                 "selector",
                 name,
                 selectors,
@@ -157,9 +161,11 @@ class SelectorChecker:
             )
         return None
 
-    def _tainted(self, tainted: syntax_expr.Tainted) -> checked_selector.TaintRequirement | None:
+    def _check_taint_test(
+        self, tainted: syntax_expr.Tainted
+    ) -> checked_selector.TaintRequirement | None:
         if self._domain not in ("node", "cluster"):
-            self._found.error(
+            self._found.add_error(
                 "PS108",
                 f"a {self._domain} has no taints",
                 tainted.span,
@@ -167,27 +173,29 @@ class SelectorChecker:
                 "clusterAffinity or `cluster(…)`",
             )
             return None
-        pattern = taint_pattern(self._env, tainted.pattern, vocabulary.TAINT_EFFECTS)
+        pattern = check_taint_pattern(self._env, tainted.pattern, vocabulary.TAINT_EFFECTS)
         return None if pattern is None else checked_selector.TaintRequirement(pattern, tainted.span)
 
     # ------------------------------------------------------------------------ requirements
 
-    def _requirement(
+    def _check_requirement(
         self, requirement: syntax_expr.Requirement
     ) -> checked_selector.Selector | None:
         subject = requirement.subject
         if subject.argument is not None:
-            return self._function(requirement, subject.argument)
+            return self._check_function_requirement(requirement, subject.argument)
         field = None
         if not subject.name.quoted:
             field = vocabulary.FIELDS[self._domain].get(subject.name.text)
         if field is not None:
-            return self._field(requirement, field)
-        check_label_idioms.warn_of_field(self._found, self._domain, requirement)
-        check_label_idioms.warn_of_absence(self._found, requirement)
-        return self._labelled(requirement, subject.name, "label", checked_selector.LabelRequirement)
+            return self._check_field_requirement(requirement, field)
+        check_label_idioms.warn_of_field_like_key(self._found, self._domain, requirement)
+        check_label_idioms.warn_of_null_value(self._found, requirement)
+        return self._check_label_requirement(
+            requirement, subject.name, "label", checked_selector.LabelRequirement
+        )
 
-    def _function(
+    def _check_function_requirement(
         self, requirement: syntax_expr.Requirement, argument: syntax_expr.Value
     ) -> checked_selector.Selector | None:
         name = requirement.subject.name
@@ -196,38 +204,40 @@ class SelectorChecker:
             for key, (domains, _) in vocabulary.SELECTOR_FUNCTIONS.items()
             if self._domain in domains
         ]
-        if name.text not in known and self._is_expression(requirement, argument):
+        if name.text not in known and self._report_expression_function(requirement, argument):
             return None
         if name.text not in known:
-            self._found.undefined(f"function of a {self._domain}", name, known)
+            self._found.report_undefined_name(f"function of a {self._domain}", name, known)
             return None
         if name.text == "condition":
-            self._found.add(unsupported.diagnose_unsupported(name.text, requirement.subject.span))
+            self._found.add_diagnostic(
+                unsupported.diagnose_unsupported(name.text, requirement.subject.span)
+            )
             return None
         if name.text in ("requests", "limits"):
-            return self._amount(requirement, argument)
+            return self._check_amount_requirement(requirement, argument)
         if self._domain == "node":
-            self._found.add(
+            self._found.add_diagnostic(
                 unsupported.diagnose_unsupported("annotation of a node", requirement.subject.span)
             )
             return None
-        return self._labelled(
+        return self._check_label_requirement(
             requirement, argument, "annotation", checked_selector.AnnotationRequirement
         )
 
-    def _is_expression(
+    def _report_expression_function(
         self, requirement: syntax_expr.Requirement, argument: syntax_expr.Value
     ) -> bool:
         """Report a function of expressions; return whether it is one."""
         name = requirement.subject.name
         if name.text not in vocabulary.FUNCTIONS:
             return False
-        written = self._found.text(requirement.span)
+        written = self._found.get_text_on_one_line(requirement.span)
         advice = f"make it a statement of its own: `reject when not ({written})`"
         span = requirement.span
         if name.text == "label":
             advice, span = f"write `{argument.text}`", requirement.subject.span
-        self._found.error(
+        self._found.add_error(
             "PS104",
             f"there is no function of a {self._domain} `{name.text}`",
             span,
@@ -236,7 +246,7 @@ class SelectorChecker:
         )
         return True
 
-    def _labelled(
+    def _check_label_requirement(
         self,
         requirement: syntax_expr.Requirement,
         key: syntax_expr.Value,
@@ -244,51 +254,55 @@ class SelectorChecker:
         make: Callable[..., Any],
     ) -> Any | None:  # noqa: ANN401 - whatever `make` makes
         """Check a requirement on a label or annotation: both have the operators of labels."""
-        good = self._is_name(key, f"{what} key", kubernetes_names.label_key(key.text))
-        bound = self._bound(requirement)
+        good = self._is_valid_name(
+            key, f"{what} key", kubernetes_names.find_label_key_problem(key.text)
+        )
+        bound = self._check_bound(requirement)
         if bound is not None:
             operator, value = bound
             return make(key.text, operator, (value,), requirement.span) if value and good else None
         if what == "label":
             for value_word in requirement.values:
-                problem = kubernetes_names.label_value(value_word.text)
-                good = self._is_name(value_word, "label value", problem) and good
+                problem = kubernetes_names.find_label_value_problem(value_word.text)
+                good = self._is_valid_name(value_word, "label value", problem) and good
         operator = {"=": "In", "!=": "NotIn"}.get(requirement.operator, requirement.operator)
         values = tuple(sorted({each.text for each in requirement.values}))
         return make(key.text, operator, values, requirement.span) if good else None
 
-    def _bound(self, requirement: syntax_expr.Requirement) -> tuple[str, str | None] | None:
+    def _check_bound(self, requirement: syntax_expr.Requirement) -> tuple[str, str | None] | None:
         """Return Gt or Lt and the whole number; None for other operators."""
         shift = {"Gt": 0, "Lt": 0, ">": 0, "<": 0, ">=": -1, "<=": 1}.get(requirement.operator)
         if shift is None:
             return None
         operator = "Gt" if requirement.operator in ("Gt", ">", ">=") else "Lt"
-        number = self._whole(requirement.values[0], requirement.operator)
+        number = self._check_whole_number(requirement.values[0], requirement.operator)
         if number is None:
             return operator, None
-        if not int64.fits(number + shift):
+        if not int64.fits_int64(number + shift):
             return operator, None
         return operator, str(number + shift)
 
-    def _whole(self, value: syntax_expr.Value, operator: str) -> int | None:
-        return whole_number(self._env, value, operator)
+    def _check_whole_number(self, value: syntax_expr.Value, operator: str) -> int | None:
+        return check_whole_number(self._env, value, operator)
 
-    def _is_name(self, word: syntax_expr.Value, what: str, problem: str) -> bool:
+    def _is_valid_name(self, word: syntax_expr.Value, what: str, problem: str) -> bool:
         if problem:
-            self._found.misnamed(what, word, problem)
+            self._found.report_invalid_name(what, word, problem)
         return not problem
 
     # ------------------------------------------------------------------------ fields
 
-    def _field(
+    def _check_field_requirement(
         self, requirement: syntax_expr.Requirement, field: vocabulary.ReservedField
     ) -> checked_selector.Selector | None:
         name = requirement.subject.name.text
         if name == "storageClass":
-            self._found.add(unsupported.diagnose_unsupported(name, requirement.subject.span))
+            self._found.add_diagnostic(
+                unsupported.diagnose_unsupported(name, requirement.subject.span)
+            )
             return None
         if field.kind == "number":
-            return self._number(requirement, None, units.NUMBER)
+            return self._check_number_requirement(requirement, None, units.NUMBER)
         operator, values = requirement.operator, [value.text for value in requirement.values]
         may_be_unset = field.kind == "text" or self._domain == "cluster"
         if operator in ("Exists", "DoesNotExist") and may_be_unset:
@@ -296,15 +310,15 @@ class SelectorChecker:
         operator = {"=": "In", "!=": "NotIn"}.get(operator, operator)  # type: ignore[assignment] # values of the dict are operators
         if operator not in ("In", "NotIn"):
             code = "PS704" if self._domain == "cluster" else "PS108"
-            self._wrong_operator(requirement, "In, NotIn, = and !=", code)
+            self._report_wrong_operator(requirement, "In, NotIn, = and !=", code)
             return None
         for value in requirement.values:
             if field.values and value.text not in field.values:
-                self._found.not_one_of(f"a value of `{name}`", value, field.values)
+                self._found.report_word_not_allowed(f"a value of `{name}`", value, field.values)
                 return None
-        if field_values.report_impossible(self._found, requirement):
+        if field_values.report_impossible_values(self._found, requirement):
             return None
-        field_values.warn_of_owner(self._found, requirement)
+        field_values.warn_of_owner_kind(self._found, requirement)
         return checked_selector.FieldRequirement(
             cast("Any", name),
             cast("Any", operator),
@@ -312,74 +326,85 @@ class SelectorChecker:
             requirement.span,
         )
 
-    def _wrong_operator(
+    def _report_wrong_operator(
         self, requirement: syntax_expr.Requirement, operators: str, code: str = "PS108"
     ) -> None:
-        subject = self._found.text(requirement.subject.span)
-        self._found.error(
+        subject = self._found.get_text_on_one_line(requirement.subject.span)
+        operator = self._found.get_text_on_one_line(requirement.operator_span)
+        self._found.add_error(
             code,
-            f"`{subject}` does not take `{self._found.text(requirement.operator_span)}`",
+            f"`{subject}` does not take `{operator}`",
             requirement.operator_span,
             help=f"it takes {operators}",
         )
 
-    def _amount(
+    def _check_amount_requirement(
         self, requirement: syntax_expr.Requirement, argument: syntax_expr.Value
     ) -> checked_selector.Selector | None:
         """requests(R), limits(R)."""
-        problem = kubernetes_names.resource(argument.text)
+        problem = kubernetes_names.find_resource_name_problem(argument.text)
         if problem:
-            report_resource(self._env, argument, problem)
+            report_invalid_resource(self._env, argument, problem)
             return None
-        number = self._number(requirement, argument.text, units.find_resource_unit(argument.text))
+        number = self._check_number_requirement(
+            requirement, argument.text, units.find_resource_unit(argument.text)
+        )
         if number is None or requirement.subject.name.text == "requests":
             return number
         return dataclasses.replace(number, amount="limits")
 
-    def _number(
+    def _check_number_requirement(
         self, requirement: syntax_expr.Requirement, resource: str | None, unit: units.Unit
     ) -> checked_selector.NumberRequirement | None:
         comparator = _COMPARATORS.get(requirement.operator)
         if comparator is None:
-            self._wrong_operator(requirement, "=, !=, <, <=, > and >=")
+            self._report_wrong_operator(requirement, "=, !=, <, <=, > and >=")
             return None
         word = requirement.values[0]
-        is_number = numerals.parse(word.text) is not None or word.text[:1] in "-0123456789"
+        is_number = numerals.parse_numeral(word.text) is not None or word.text[:1] in "-0123456789"
         is_priority = requirement.subject.name.text == "priority"
-        if is_priority and not is_number and check_label_idioms.report_priority(self._env, word):
+        if (
+            is_priority
+            and not is_number
+            and check_label_idioms.report_priority_class_name(self._env, word)
+        ):
             return None
         amount = syntax_expr.Numeral(word.span, word.text) if is_number else word
-        value = constants.read_number(self._env, amount, unit)
+        value = constants.read_number_in_unit(self._env, amount, unit)
         if value is None:
             return None
         return checked_selector.NumberRequirement(resource, comparator, value, requirement.span)
 
 
-def report_resource(env: constants.Environment, name: syntax_expr.Value, problem: str) -> None:
+def report_invalid_resource(
+    env: constants.Environment, name: syntax_expr.Value, problem: str
+) -> None:
     """Report a name that is no resource."""
     meant = foreign_words.RESOURCES.get(name.text.lower())
-    near = spelling.find_nearest(name.text, ("cpu", "memory", "ephemeral-storage", "pods"))
+    near = spelling.find_nearest_names(name.text, ("cpu", "memory", "ephemeral-storage", "pods"))
     near = [meant] if meant else near
-    env.found.error(
+    env.found.add_error(
         "PS104",
         f"`{name.text}` {problem}",
         name.span,
-        label="" if meant else spelling.did_you_mean(name.text, near),
+        label="" if meant else spelling.suggest_names(name.text, near),
         help=f"write `{near[0]}`" if near else 'extended resources look like "nvidia.com/gpu"',
     )
 
 
-def whole_number(env: constants.Environment, value: syntax_expr.Value, operator: str) -> int | None:
+def check_whole_number(
+    env: constants.Environment, value: syntax_expr.Value, operator: str
+) -> int | None:
     """Return the int64 that Gt, Lt and their signs compare with; None if that was reported."""
-    if _WHOLE.match(value.text) and (number := int64.parse(value.text)) is not None:
+    if _WHOLE.match(value.text) and (number := int64.parse_int64(value.text)) is not None:
         return number
-    literal = numerals.parse(value.text)
-    natural = literal.natural() if literal is not None else None
+    literal = numerals.parse_numeral(value.text)
+    natural = literal.get_natural_reading() if literal is not None else None
     fix, near = None, 0
     if natural is not None and abs(natural[0]) < 2**53:  # beyond, a float is no exact whole number
         near = math.ceil(natural[0]) if operator in (">=", "<", "Lt") else math.floor(natural[0])
-        fix = fixes.replacement(value.span, str(near))
-    env.found.error(
+        fix = fixes.make_replacement_fix(value.span, str(near))
+    env.found.add_error(
         "PS101",
         f"`{operator}` compares whole numbers, `{value.text}` is none",
         value.span,
@@ -390,13 +415,13 @@ def whole_number(env: constants.Environment, value: syntax_expr.Value, operator:
     return None
 
 
-def _value_as_effect(
+def _report_value_as_effect(
     env: constants.Environment, pattern: syntax_expr.Toleration, effect: syntax_expr.Value
 ) -> None:
     """Report `dedicated:web`."""
     effects = spelling.join_alternatives(f"`{each}`" for each in vocabulary.TAINT_EFFECTS)
     if pattern.key.text in _PARTS_OF_TOLERATIONS:
-        env.found.error(
+        env.found.add_error(
             "PS001",
             f"`{effect.text}` is not a taint effect",
             effect.span,
@@ -406,8 +431,8 @@ def _value_as_effect(
         return
     meant = f"{pattern.key.text}={effect.text}"
     can_be_value = pattern.value is None
-    fix = fixes.replacement(pattern.span, meant)
-    env.found.error(
+    fix = fixes.make_replacement_fix(pattern.span, meant)
+    env.found.add_error(
         "PS001",
         f"`{effect.text}` is not a taint effect",
         effect.span,
@@ -416,7 +441,7 @@ def _value_as_effect(
     )
 
 
-def taint_pattern(
+def check_taint_pattern(
     env: constants.Environment,
     pattern: syntax_expr.Toleration,
     effects: tuple[str, ...],
@@ -425,24 +450,29 @@ def taint_pattern(
     found = env.found
     good = True
     if pattern.value is None:
-        check_label_idioms.warn_of_taint_key(found, pattern.key)
+        check_label_idioms.warn_of_effect_as_taint_key(found, pattern.key)
     for word, problem in (
-        (pattern.key, kubernetes_names.label_key(pattern.key.text)),
-        (pattern.value, pattern.value and kubernetes_names.label_value(pattern.value.text)),
+        (pattern.key, kubernetes_names.find_label_key_problem(pattern.key.text)),
+        (
+            pattern.value,
+            pattern.value and kubernetes_names.find_label_value_problem(pattern.value.text),
+        ),
     ):
         if word is not None and problem:
             what = "key" if word is pattern.key else "value"
-            found.misnamed(f"taint {what}", word, problem)
+            found.report_invalid_name(f"taint {what}", word, problem)
             good = False
     if pattern.effect is not None and pattern.effect.text not in vocabulary.TAINT_EFFECTS:
-        if not spelling.find_nearest(pattern.effect.text, vocabulary.TAINT_EFFECTS):
-            _value_as_effect(env, pattern, pattern.effect)
+        if not spelling.find_nearest_names(pattern.effect.text, vocabulary.TAINT_EFFECTS):
+            _report_value_as_effect(env, pattern, pattern.effect)
         else:
-            found.not_one_of("a taint effect", pattern.effect, vocabulary.TAINT_EFFECTS)
+            found.report_word_not_allowed(
+                "a taint effect", pattern.effect, vocabulary.TAINT_EFFECTS
+            )
         good = False
     value = pattern.value.text if pattern.value else ""
     if pattern.operator in ("Gt", "Lt") and pattern.value is not None and good:
-        number = whole_number(env, pattern.value, pattern.operator)
+        number = check_whole_number(env, pattern.value, pattern.operator)
         good, value = number is not None, str(number)
     if not good:
         return None

@@ -14,21 +14,21 @@ _KIND = re.compile(r"[A-Za-z][A-Za-z0-9-]*\Z")
 _IMAGE = re.compile(r"[A-Za-z0-9._/:@*-]+\Z")
 
 
-def _kind(text: str) -> str:
+def _check_kind_value(text: str) -> str:
     return "" if _KIND.match(text) else "is not a kind, such as `Job`"
 
 
-def _api_version(text: str) -> str:
+def _check_api_version_value(text: str) -> str:
     parts = text.split("/")
-    is_version = len(parts) <= 2 and not any(map(kubernetes_names.subdomain, parts))  # noqa: PLR2004 - group and version
+    is_version = len(parts) <= 2 and not any(map(kubernetes_names.find_subdomain_problem, parts))  # noqa: PLR2004 - group and version
     return "" if is_version else "is not an API version, such as `apps/v1`"
 
 
-def _image(text: str) -> str:
+def _check_image_value(text: str) -> str:
     return "" if _IMAGE.match(text) else "has a character that images do not have"
 
 
-def _printable(text: str) -> str:
+def _check_printable_value(text: str) -> str:
     return "" if text.isprintable() else "contains an invisible character"
 
 
@@ -40,35 +40,36 @@ _CONTROLLERS = {
 }
 """Kind of Kubernetes, in lower case -> the kind that controls its pods."""
 _CHECKS: dict[str, Callable[[str], str]] = {
-    "image": _image,
-    "nodeName": kubernetes_names.subdomain,
-    "priorityClassName": kubernetes_names.subdomain,
-    "serviceAccountName": kubernetes_names.subdomain,
-    "clusterName": kubernetes_names.subdomain,
-    "ownerKind": _kind,
-    "kind": _kind,
-    "apiVersion": _api_version,
+    "image": _check_image_value,
+    "nodeName": kubernetes_names.find_subdomain_problem,
+    "priorityClassName": kubernetes_names.find_subdomain_problem,
+    "serviceAccountName": kubernetes_names.find_subdomain_problem,
+    "clusterName": kubernetes_names.find_subdomain_problem,
+    "ownerKind": _check_kind_value,
+    "kind": _check_kind_value,
+    "apiVersion": _check_api_version_value,
 }
 """Field -> the check of its values; other fields take any printable text."""
 
 
-def report_impossible(
+def report_impossible_values(
     found: findings.DiagnosticCollector, requirement: syntax_expr.Requirement
 ) -> bool:
     """Report values that the field can never have; return whether there are any."""
     name = requirement.subject.name.text
-    check = _CHECKS.get(name, _printable)
+    check = _CHECKS.get(name, _check_printable_value)
     wrong = [
         (value, problem)
         for value in requirement.values
-        if value.text and (problem := _wildcard(name, value.text) or check(value.text))
+        if value.text
+        and (problem := _suggest_without_wildcard(name, value.text) or check(value.text))
     ]
     for value, problem in wrong:
-        _report(found, requirement, value, problem)
+        _report_impossible_value(found, requirement, value, problem)
     return bool(wrong)
 
 
-def warn_of_owner(
+def warn_of_owner_kind(
     found: findings.DiagnosticCollector, requirement: syntax_expr.Requirement
 ) -> None:
     """Warn of a kind that never controls pods by itself, or is written in another case."""
@@ -76,7 +77,7 @@ def warn_of_owner(
         meant = _CONTROLLERS.get(value.text.lower(), value.text)
         if meant == value.text:
             continue
-        found.add(
+        found.add_diagnostic(
             diagnostics.Diagnostic(
                 "PS107",
                 f"no pod has an owner of the kind `{value.text}`",
@@ -89,24 +90,24 @@ def warn_of_owner(
         )
 
 
-def _wildcard(name: str, text: str) -> str:
+def _suggest_without_wildcard(name: str, text: str) -> str:
     if "*" in text and name != "image":
         return "has a wildcard"
     return "has a wildcard other than `*`" if re.search(r"[?\[]", text) else ""
 
 
-def _report(
+def _report_impossible_value(
     found: findings.DiagnosticCollector,
     requirement: syntax_expr.Requirement,
     value: syntax_expr.Value,
     problem: str,
 ) -> None:
     name = requirement.subject.name.text
-    edit = _correct(requirement, value)
+    edit = _make_correction_edit(requirement, value)
     advice = f"write `{edit.replacement}`" if edit is not None else ""
     if edit is None and "*" in value.text:
         advice = f"{findings.NO_WILDCARDS}: `{name} In (a, b)`, or a label of the pool or team"
-    found.error(
+    found.add_error(
         "PS107",
         f"`{value.text[:80]}` {problem}, so no `{name}` matches it",
         value.span,
@@ -115,7 +116,7 @@ def _report(
     )
 
 
-def _correct(
+def _make_correction_edit(
     requirement: syntax_expr.Requirement, value: syntax_expr.Value
 ) -> diagnostics.TextEdit | None:
     """Return the edit to values that the field can have; None if they are unknown."""
@@ -123,7 +124,7 @@ def _correct(
     if name == "image" and "?" in value.text:
         return diagnostics.TextEdit(value.span, '"' + re.sub(r"\?+", "*", value.text) + '"')
     parts = [part.strip() for part in value.text.split(",")]
-    check = _CHECKS.get(name, _printable)
+    check = _CHECKS.get(name, _check_printable_value)
     if len(parts) > 1 and operator in ("=", "!=") and not any(map(check, parts)):
         word = "In" if operator == "=" else "NotIn"
         return diagnostics.TextEdit(requirement.span, f"{name} {word} ({', '.join(parts)})")

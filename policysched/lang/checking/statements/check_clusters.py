@@ -19,7 +19,7 @@ MAX_GROUP_NAME = 32
 _S = TypeVar("_S", bound=syntax_expr.SyntaxNode)
 
 
-def check(
+def check_cluster_placement(
     policy: syntax.Policy, rules: Iterable[checked.Rule], env: constants.Environment
 ) -> checked_cluster.ClusterPlacement:
     """Return what the policy says besides its rules, without what is wrong.
@@ -29,27 +29,40 @@ def check(
         rules: those of the policy that are sound, by whose score replicas may be divided.
         env: what names mean.
     """
-    groups = [_group(node, env) for node in _all(policy, syntax.ClusterGroup)]
-    spread = [_spread(node, env) for node in _all(policy, syntax.SpreadConstraint)]
+    groups = [
+        _check_cluster_group(node, env) for node in _list_statements(policy, syntax.ClusterGroup)
+    ]
+    spread = [
+        _check_spread_constraint(node, env)
+        for node in _list_statements(policy, syntax.SpreadConstraint)
+    ]
     good_groups = tuple(each for each in groups if each is not None)
     good_spread = tuple(each for each in spread if each is not None)
-    _once(((f"clusterGroup {each.name}", each.span) for each in good_groups), env.found)
-    _once(((f"spreadConstraint by {each.by}", each.span) for each in good_spread), env.found)
-    divisions = _all(policy, syntax.Replicas)
-    _once((("replicas", node.span) for node in divisions), env.found)
-    division = _division(policy, divisions[0], tuple(rules), env) if divisions else None
+    _report_repeated_statements(
+        ((f"clusterGroup {each.name}", each.span) for each in good_groups), env.found
+    )
+    _report_repeated_statements(
+        ((f"spreadConstraint by {each.by}", each.span) for each in good_spread), env.found
+    )
+    divisions = _list_statements(policy, syntax.Replicas)
+    _report_repeated_statements((("replicas", node.span) for node in divisions), env.found)
+    division = (
+        _check_replica_division(policy, divisions[0], tuple(rules), env) if divisions else None
+    )
     return checked_cluster.ClusterPlacement(good_groups, good_spread, division)
 
 
-def _all(policy: syntax.Policy, kind: type[_S]) -> list[_S]:
+def _list_statements(policy: syntax.Policy, kind: type[_S]) -> list[_S]:
     return [node for node in policy.statements if isinstance(node, kind)]
 
 
-def _once(said: Iterable[tuple[str, Any]], found: findings.DiagnosticCollector) -> None:
+def _report_repeated_statements(
+    said: Iterable[tuple[str, Any]], found: findings.DiagnosticCollector
+) -> None:
     first: dict[str, Any] = {}
     for what, span in said:
         if first.setdefault(what, span) is not span:
-            found.error(
+            found.add_error(
                 "PS108",
                 f"`{what}` stands twice in this policy",
                 span,
@@ -58,36 +71,36 @@ def _once(said: Iterable[tuple[str, Any]], found: findings.DiagnosticCollector) 
             )
 
 
-def _group(
+def _check_cluster_group(
     node: syntax.ClusterGroup, env: constants.Environment
 ) -> checked_cluster.OrderedClusterGroup | None:
-    problem = kubernetes_names.dns_label(node.name.text)
+    problem = kubernetes_names.find_dns_label_problem(node.name.text)
     if not problem and len(node.name.text) > MAX_GROUP_NAME:
         problem = f"has {len(node.name.text)} characters, Karmada allows {MAX_GROUP_NAME}"
     if problem:
-        ours = kubernetes_names.nearest_dns_label(node.name.text)
-        env.found.misnamed("group", node.name, problem, ours)
-    selector = check_selectors.SelectorChecker(env, "cluster").check(node.selector)
+        ours = kubernetes_names.make_nearest_dns_label(node.name.text)
+        env.found.report_invalid_name("group", node.name, problem, ours)
+    selector = check_selectors.SelectorChecker(env, "cluster").check_selector(node.selector)
     if problem or selector is None:
         return None
     return checked_cluster.OrderedClusterGroup(node.name.text, selector, node.span)
 
 
-def _spread(
+def _check_spread_constraint(
     node: syntax.SpreadConstraint, env: constants.Environment
 ) -> checked_cluster.ClusterSpreadConstraint | None:
     own = clauses.ClauseSet(env, "spreadConstraint", node.clauses)
     if node.by.text not in vocabulary.SPREAD_FIELDS:
         what = "what clusters are spread by"
-        env.found.not_one_of(what, node.by, vocabulary.SPREAD_FIELDS)
+        env.found.report_word_not_allowed(what, node.by, vocabulary.SPREAD_FIELDS)
         return None
-    least_fine, least = own.whole("minGroups", (1, _MAX_INT32))
-    most_fine, most = own.whole("maxGroups", (1, _MAX_INT32))
+    least_fine, least = own.read_whole_number("minGroups", (1, _MAX_INT32))
+    most_fine, most = own.read_whole_number("maxGroups", (1, _MAX_INT32))
     if not (least_fine and most_fine):
         return None
     least = least or 1
     if most is not None and most < least:
-        env.found.error(
+        env.found.add_error(
             "PS111",
             f"`maxGroups {most}` is less than `minGroups {least}`",
             node.span,
@@ -99,18 +112,18 @@ def _spread(
     )
 
 
-def _division(
+def _check_replica_division(
     policy: syntax.Policy,
     node: syntax.Replicas,
     rules: Sequence[checked.Rule],
     env: constants.Environment,
 ) -> checked_cluster.ReplicaDivisionStrategy | None:
-    weights = _weights(node, env)
+    weights = _check_static_weights(node, env)
     if weights is None:
         return None
     rule = None
     if node.dynamic == "score":
-        is_fine, rule = _score_of(policy, node, rules, env)
+        is_fine, rule = _find_division_score(policy, node, rules, env)
         if not is_fine:
             return None
     return checked_cluster.ReplicaDivisionStrategy(
@@ -118,17 +131,17 @@ def _division(
     )
 
 
-def _weights(
+def _check_static_weights(
     node: syntax.Replicas, env: constants.Environment
 ) -> tuple[tuple[str, int], ...] | None:
     found: dict[str, int] = {}
     good = True
     for name, amount in node.weights:
-        problem = kubernetes_names.dns_label(name.text)
+        problem = kubernetes_names.find_dns_label_problem(name.text)
         if problem:
-            env.found.misnamed("cluster", name, problem)
+            env.found.report_invalid_name("cluster", name, problem)
         elif name.text in found:
-            env.found.error("PS108", f"`{name.text}` has two weights", name.span)
+            env.found.add_error("PS108", f"`{name.text}` has two weights", name.span)
             problem = "twice"
         weight = constants.read_whole_number(
             env, amount, (1, _MAX_INT32), what="a weight", code="PS301"
@@ -138,7 +151,7 @@ def _weights(
     return tuple(found.items()) if good else None
 
 
-def _score_of(
+def _find_division_score(
     policy: syntax.Policy,
     node: syntax.Replicas,
     rules: Sequence[checked.Rule],
@@ -147,7 +160,7 @@ def _score_of(
     """Return whether all is well and the one score to divide by, None for the sum of all."""
     written = [s for s in policy.statements if isinstance(s, syntax.Score | syntax.ClusterAffinity)]
     if not written:
-        env.found.error(
+        env.found.add_error(
             "PS109",
             "replicas are divided by score, and this policy has none",
             node.span,
@@ -163,6 +176,8 @@ def _score_of(
     }
     if node.rule.text not in named:
         advice = f"name one of its scores by `as {node.rule.text[:40]}`"
-        env.found.undefined("score in this policy named", node.rule, named, instead=advice)
+        env.found.report_undefined_name(
+            "score in this policy named", node.rule, named, instead=advice
+        )
         return False, None
     return True, named[node.rule.text]

@@ -19,10 +19,10 @@ _IN_FORCE = "enforce"
 _EVERY_POD = checked_selector.PodScope(None, checked_selector.EVERYTHING)
 
 
-def check(
+def check_policy(
     policy: syntax.Policy,
     env: constants.Environment,
-    names: symbols.Symbols,
+    names: symbols.PolicySymbols,
     parsed: Mapping[str, parser.ParseResult],
 ) -> checked.CheckedPolicy:
     """Return the policy or clusterPolicy without the rules that are wrong.
@@ -35,13 +35,13 @@ def check(
     """
     is_cluster = policy.keyword == "clusterPolicy"
     env = dataclasses.replace(env, target="cluster" if is_cluster else "node")
-    meta = _meta(policy, env.found, is_cluster=is_cluster)
+    meta = _check_meta_statements(policy, env.found, is_cluster=is_cluster)
     scopes = [each for each in policy.statements if isinstance(each, syntax.Scope)]
-    _check_scopes(policy, scopes, env.found, parsed)
-    scope = check_pods.scope(scopes[0], env) if scopes else None
-    rules = [check_rules.check(policy.name.text, node, env) for node in policy.statements]
+    _check_policy_scopes(policy, scopes, env.found, parsed)
+    scope = check_pods.check_pod_scope(scopes[0], env) if scopes else None
+    rules = [check_rules.check_rule(policy.name.text, node, env) for node in policy.statements]
     good = tuple(rule for rule in rules if rule is not None)
-    _check_repeated(good, env.found)
+    _check_repeated_rules(good, env.found)
     return checked.CheckedPolicy(
         name=policy.name.text,
         mode=cast("Any", meta.get("mode", _IN_FORCE)),
@@ -49,13 +49,13 @@ def check(
         owner=meta.get("owner", ""),
         scope=scope or _EVERY_POD,
         rules=good,
-        disables=_disables(policy, names, env.found),
+        disables=_check_disabled_rules(policy, names, env.found),
         span=policy.name.span,
-        clusters=check_clusters.check(policy, good, env) if is_cluster else None,
+        clusters=check_clusters.check_cluster_placement(policy, good, env) if is_cluster else None,
     )
 
 
-def _meta(
+def _check_meta_statements(
     policy: syntax.Policy, found: findings.DiagnosticCollector, *, is_cluster: bool
 ) -> dict[str, str]:
     first: dict[str, syntax.Meta] = {}
@@ -63,13 +63,13 @@ def _meta(
         if not isinstance(node, syntax.Meta):
             continue
         if node.keyword in first:
-            _twice(found, node.keyword, node, first[node.keyword])
+            _report_repeated_statement(found, node.keyword, node, first[node.keyword])
             continue
         first[node.keyword] = node
         if node.keyword == "mode" and node.value.text not in vocabulary.MODES:
-            found.not_one_of("a mode of policies", node.value, vocabulary.MODES)
+            found.report_word_not_allowed("a mode of policies", node.value, vocabulary.MODES)
         elif node.keyword == "mode" and is_cluster and node.value.text != _IN_FORCE:
-            found.error(
+            found.add_error(
                 "PS108",
                 f"a clusterPolicy has no `mode {node.value.text}`: nothing decides about bindings "
                 "beside the real decision",
@@ -79,13 +79,13 @@ def _meta(
     return {keyword: node.value.text for keyword, node in first.items()}
 
 
-def _twice(
+def _report_repeated_statement(
     found: findings.DiagnosticCollector,
     what: str,
     node: syntax_expr.SyntaxNode,
     first: syntax_expr.SyntaxNode,
 ) -> None:
-    found.error(
+    found.add_error(
         "PS108",
         f"`{what}` stands twice in this policy",
         node.span,
@@ -94,7 +94,7 @@ def _twice(
     )
 
 
-def _check_scopes(
+def _check_policy_scopes(
     policy: syntax.Policy,
     scopes: list[syntax.Scope],
     found: findings.DiagnosticCollector,
@@ -102,10 +102,10 @@ def _check_scopes(
 ) -> None:
     about = "resources" if policy.keyword == "clusterPolicy" else "pods"
     for again in scopes[1:]:
-        _twice(found, f"for {about}", again, scopes[0])
+        _report_repeated_statement(found, f"for {about}", again, scopes[0])
     is_damaged = parsed[policy.span.file].is_damaged(policy.span)
     if not scopes and not is_damaged:
-        found.error(
+        found.add_error(
             "PS109",
             f"the policy `{policy.name.text}` does not say for which {about}",
             policy.name.span,
@@ -113,13 +113,15 @@ def _check_scopes(
         )
 
 
-def _check_repeated(rules: tuple[checked.Rule, ...], found: findings.DiagnosticCollector) -> None:
+def _check_repeated_rules(
+    rules: tuple[checked.Rule, ...], found: findings.DiagnosticCollector
+) -> None:
     first: dict[str, checked.Rule] = {}
     for rule in rules:
         other = first.setdefault(rule.head.name, rule)
         if other is rule or rule.head.given_name is not None:
             continue
-        found.error(
+        found.add_error(
             "PS104",
             "this rule stands twice in the policy",
             rule.head.span,
@@ -128,8 +130,8 @@ def _check_repeated(rules: tuple[checked.Rule, ...], found: findings.DiagnosticC
         )
 
 
-def _disables(
-    policy: syntax.Policy, names: symbols.Symbols, found: findings.DiagnosticCollector
+def _check_disabled_rules(
+    policy: syntax.Policy, names: symbols.PolicySymbols, found: findings.DiagnosticCollector
 ) -> tuple[checked.DisabledRule, ...]:
     disabled = []
     for node in policy.statements:
@@ -137,31 +139,31 @@ def _disables(
             continue
         rules = names.rules.get(node.policy.text)
         if rules is None:
-            found.undefined("policy", node.policy, names.policies)
+            found.report_undefined_name("policy", node.policy, names.policies)
         elif names.policies[node.policy.text].keyword != policy.keyword:
             other = names.policies[node.policy.text].keyword
-            found.error(
+            found.add_error(
                 "PS108",
                 f"a {policy.keyword} disables rules of its own kind, `{node.policy.text}` is a "
                 f"{other}",
                 node.policy.span,
             )
         elif not node.rule.text:
-            found.error(
+            found.add_error(
                 "PS109",
                 "this does not say which rule of the policy",
                 node.span,
                 help=f"write `disable {node.policy.text}.RULE`, with a rule named by `as`",
             )
         elif node.rule.text not in rules:
-            found.undefined(
+            found.report_undefined_name(
                 f"rule in `{node.policy.text}` named",
                 node.rule,
                 rules,
                 instead=f"name the rule in `{node.policy.text}` by `as {node.rule.text[:40]}`",
             )
         elif node.policy.text == policy.name.text:
-            found.error("PS108", "a policy does not disable its own rules", node.span)
+            found.add_error("PS108", "a policy does not disable its own rules", node.span)
         else:
             name = f"{node.policy.text}/{node.rule.text}"
             disabled.append(checked.DisabledRule(node.policy.text, name, node.span))

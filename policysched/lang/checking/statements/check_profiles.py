@@ -34,7 +34,7 @@ class ProfileChecker:
 
     profile: syntax.Profile
     env: constants.Environment
-    names: symbols.Symbols
+    names: symbols.PolicySymbols
     plugins: Collection[str] | None
 
     @property
@@ -42,7 +42,7 @@ class ProfileChecker:
         """Where findings go."""
         return self.env.found
 
-    def check(
+    def check_profile(
         self,
         policies: Mapping[str, checked.CheckedPolicy],
         metrics: tuple[checked.CheckedMetric, ...],
@@ -55,16 +55,16 @@ class ProfileChecker:
             metrics: those that they read.
         """
         told_apart = partition_policies(policies.values(), metrics)
-        disabled, scores, all_scores = self._disabled()
+        disabled, scores, all_scores = self._check_disabled_plugins()
         return checked.CheckedProfile(
             name=self.profile.name.text,
             policies=told_apart.policies,
             metrics=told_apart.metrics,
-            plugins=self._plugins(disabled),
+            plugins=self._check_plugins(disabled),
             disabled=disabled,
             disabled_scores=scores,
             disable_all_scores=all_scores,
-            builtin_weight=self._builtin_weight(),
+            builtin_weight=self._check_builtin_weight(),
             on_outage=cast("Any", self._read_outage_action()),
             params=tuple(self.env.params.values()),
             span=self.profile.name.span,
@@ -72,46 +72,46 @@ class ProfileChecker:
             cluster_metrics=told_apart.cluster_metrics,
         )
 
-    def policy_names(self) -> tuple[str, ...]:
+    def check_policy_names(self) -> tuple[str, ...]:
         """Return the policies that the profile lists, those that do not exist reported."""
         listed: dict[str, syntax_expr.Value] = {}
-        for statement in self._all(syntax.ProfilePolicies):
+        for statement in self._list_statements(syntax.ProfilePolicies):
             for name in statement.names:
                 policy = self.names.policies.get(name.text)
                 if policy is None:
-                    self.found.undefined("policy", name, self.names.policies)
+                    self.found.report_undefined_name("policy", name, self.names.policies)
                 elif name.text in listed:
-                    self._twice(name.text, name, listed[name.text])
+                    self._report_repeated_statement(name.text, name, listed[name.text])
                 else:
                     listed[name.text] = name
         return tuple(listed)
 
-    def param_values(self) -> dict[str, syntax_expr.Amount]:
+    def check_param_values(self) -> dict[str, syntax_expr.Amount]:
         """Return the values that the profile gives to params."""
         values: dict[str, syntax.ProfileParam] = {}
-        for statement in self._all(syntax.ProfileParam):
+        for statement in self._list_statements(syntax.ProfileParam):
             name = statement.name
             if name.text not in self.names.params:
-                self.found.undefined("param", name, self.names.params)
+                self.found.report_undefined_name("param", name, self.names.params)
             elif name.text in values:
-                self._twice(name.text, statement, values[name.text])
+                self._report_repeated_statement(name.text, statement, values[name.text])
             else:
                 values[name.text] = statement
         return {name: statement.value for name, statement in values.items()}
 
-    def _all(self, kind: type[_S]) -> list[_S]:
+    def _list_statements(self, kind: type[_S]) -> list[_S]:
         return [each for each in self.profile.statements if isinstance(each, kind)]
 
-    def _one(self, kind: type[_S], what: str) -> _S | None:
-        statements = self._all(kind)
+    def _get_only_statement(self, kind: type[_S], what: str) -> _S | None:
+        statements = self._list_statements(kind)
         for again in statements[1:]:
-            self._twice(what, again, statements[0])
+            self._report_repeated_statement(what, again, statements[0])
         return statements[0] if statements else None
 
-    def _twice(
+    def _report_repeated_statement(
         self, what: str, node: syntax_expr.SyntaxNode, first: syntax_expr.SyntaxNode
     ) -> None:
-        self.found.error(
+        self.found.add_error(
             "PS108",
             f"`{what}` stands twice in this profile",
             node.span,
@@ -121,73 +121,73 @@ class ProfileChecker:
 
     # ------------------------------------------------------------------------ plugins
 
-    def _disabled(self) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
+    def _check_disabled_plugins(self) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
         everywhere: dict[str, syntax_expr.Value] = {}
         scores: dict[str, syntax_expr.Value] = {}
         all_scores = False
-        for statement in self._all(syntax.DisablePlugins):
+        for statement in self._list_statements(syntax.DisablePlugins):
             all_scores = all_scores or not statement.names
             for name in statement.names:
                 first = everywhere.get(name.text) or scores.get(name.text)
                 if first is not None:
-                    self._twice(name.text, name, first)
-                elif self._is_plugin(name):
+                    self._report_repeated_statement(name.text, name, first)
+                elif self._is_known_plugin(name):
                     (scores if statement.scores_only else everywhere)[name.text] = name
         return tuple(everywhere), tuple(scores), all_scores
 
-    def _is_plugin(self, name: syntax_expr.Value) -> bool:
+    def _is_known_plugin(self, name: syntax_expr.Value) -> bool:
         if self.plugins is not None and name.text not in self.plugins:
-            self.found.undefined("plugin", name, self.plugins)
+            self.found.report_undefined_name("plugin", name, self.plugins)
             return False
         if not _PLUGIN_NAME.match(name.text):
-            self.found.error("PS107", f"`{name.text[:80]}` is not a plugin's name", name.span)
+            self.found.add_error("PS107", f"`{name.text[:80]}` is not a plugin's name", name.span)
             return False
         return True
 
-    def _plugins(self, disabled: Collection[str]) -> tuple[checked.PluginSetting, ...]:
+    def _check_plugins(self, disabled: Collection[str]) -> tuple[checked.PluginSetting, ...]:
         settings: dict[str, checked.PluginSetting] = {}
         first: dict[str, syntax.UsePlugin] = {}
-        for statement in self._all(syntax.UsePlugin):
+        for statement in self._list_statements(syntax.UsePlugin):
             name = statement.name
             if name.text in first:
-                self._twice(name.text, statement, first[name.text])
+                self._report_repeated_statement(name.text, statement, first[name.text])
                 continue
             first[name.text] = statement
             if name.text in disabled:
-                self.found.error(
+                self.found.add_error(
                     "PS108", f"`{name.text}` is used and disabled in this profile", name.span
                 )
-            setting = self._plugin(statement)
-            if self._is_plugin(name) and setting is not None:
+            setting = self._check_plugin(statement)
+            if self._is_known_plugin(name) and setting is not None:
                 settings[name.text] = setting
         return tuple(settings.values())
 
-    def _plugin(self, statement: syntax.UsePlugin) -> checked.PluginSetting | None:
+    def _check_plugin(self, statement: syntax.UsePlugin) -> checked.PluginSetting | None:
         for what, given in (("weight", statement.weights), ("args", statement.args)):
             for again in given[1:]:
-                self._twice(what, again, given[0])
+                self._report_repeated_statement(what, again, given[0])
         weight: int | None = None
         if statement.weights:
-            weight = self._weight(statement.weights[0])
+            weight = self._check_plugin_weight(statement.weights[0])
             if weight is None:
                 return None
-        args = self._args(statement.args[0]) if statement.args else None
+        args = self._convert_plugin_args(statement.args[0]) if statement.args else None
         return checked.PluginSetting(statement.name.text, weight, args, statement.span)
 
-    def _weight(self, amount: syntax_expr.Amount) -> int | None:
+    def _check_plugin_weight(self, amount: syntax_expr.Amount) -> int | None:
         bounds = (1, clauses.MAX_WEIGHT)
         return constants.read_whole_number(self.env, amount, bounds, what="a weight", code="PS301")
 
-    def _builtin_weight(self) -> int:
-        statement = self._one(syntax.BuiltinWeight, "builtin weight")
-        return 1 if statement is None else self._weight(statement.weight) or 1
+    def _check_builtin_weight(self) -> int:
+        statement = self._get_only_statement(syntax.BuiltinWeight, "builtin weight")
+        return 1 if statement is None else self._check_plugin_weight(statement.weight) or 1
 
     def _read_outage_action(self) -> str:
-        statement = self._one(syntax.OnOutage, "onOutage")
+        statement = self._get_only_statement(syntax.OnOutage, "onOutage")
         if statement is None:
             return "skip"
         if statement.action.text not in vocabulary.OUTAGE_ACTIONS:
-            self.found.not_one_of(
+            self.found.report_word_not_allowed(
                 "what a profile does in an outage", statement.action, vocabulary.OUTAGE_ACTIONS
             )
             return "skip"
@@ -195,27 +195,27 @@ class ProfileChecker:
 
     # ------------------------------------------------------------------------ arguments
 
-    def _args(self, node: syntax.ArgsObject) -> Mapping[str, checked.JsonValue]:
+    def _convert_plugin_args(self, node: syntax.ArgsObject) -> Mapping[str, checked.JsonValue]:
         result: dict[str, checked.JsonValue] = {}
         first: dict[str, syntax_expr.Value] = {}
         for key, value in node.entries:
             if key.text in first:
-                self._twice(key.text, key, first[key.text])
+                self._report_repeated_statement(key.text, key, first[key.text])
             first.setdefault(key.text, key)
-            result[key.text] = self._json(value)
+            result[key.text] = self._convert_to_json(value)
         return result
 
-    def _json(self, node: syntax.ArgsValue) -> checked.JsonValue:
+    def _convert_to_json(self, node: syntax.ArgsValue) -> checked.JsonValue:
         match node:
             case syntax.ArgsObject():
-                return self._args(node)
+                return self._convert_plugin_args(node)
             case syntax.ArgsList(items=items):
-                return tuple(self._json(item) for item in items)
+                return tuple(self._convert_to_json(item) for item in items)
             case syntax.ArgsScalar(value=value):
-                return value.text if value.quoted else _json_word(value.text)
+                return value.text if value.quoted else _convert_word_to_json(value.text)
 
 
-def _json_word(text: str) -> checked.JsonValue:
+def _convert_word_to_json(text: str) -> checked.JsonValue:
     """Return what an unquoted word means in JSON: a constant, a number, else the word itself."""
     if text in _JSON_WORDS:
         constant: checked.JsonValue = _JSON_WORDS[text]
@@ -227,8 +227,8 @@ def _json_word(text: str) -> checked.JsonValue:
     return number if math.isfinite(number) else text
 
 
-def warn_about_unused(
-    names: symbols.Symbols,
+def warn_about_unused_policies(
+    names: symbols.PolicySymbols,
     profiles: Iterable[checked.CheckedProfile],
     found: findings.DiagnosticCollector,
 ) -> None:
@@ -247,7 +247,7 @@ def warn_about_unused(
                 help=f"add `policies {name}` to a profile, or remove it",
                 severity=diagnostics.Severity.WARNING,
             )
-            found.add(warning)
+            found.add_diagnostic(warning)
 
 
 class PartitionedPolicies(NamedTuple):

@@ -45,133 +45,137 @@ class RuleStatement(NamedTuple):
     node: syntax.Statement
     own: clauses.ClauseSet
 
-    def head(self) -> checked.RuleHead:
+    def make_rule_head(self) -> checked.RuleHead:
         """Return name, text, message and times of the rule."""
-        text = printing.statement(kept_parentheses.strip_marks(self.node))
-        given = self.own.get("as", syntax_clause.WordClause)
-        name = given.word.text if given is not None else f"{self.kind}@{_digest(text)}"
+        text = printing.format_statement(kept_parentheses.strip_parentheses_marks(self.node))
+        given = self.own.get_clause("as", syntax_clause.WordClause)
+        name = given.word.text if given is not None else f"{self.kind}@{_hash_statement(text)}"
         return checked.RuleHead(
             name=f"{self.policy}/{name}",
             policy=self.policy,
             kind=self.kind,
             given_name=given.word.text if given is not None else None,
             text=text,
-            message=self.own.message(),
-            active=self.own.active(),
+            message=self.own.read_message(),
+            active=self.own.read_activation(),
             span=self.node.span,
         )
 
 
-def _digest(text: str) -> str:
+def _hash_statement(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_DIGITS]
 
 
-def check(policy: str, node: syntax.Statement, env: constants.Environment) -> checked.Rule | None:
+def check_rule(
+    policy: str, node: syntax.Statement, env: constants.Environment
+) -> checked.Rule | None:
     """Return the rule of a statement; None if it is wrong (reported) or makes no rule."""
     match node:
         case syntax.NodeAffinity(strength=strength):
             own = clauses.ClauseSet(env, f"nodeAffinity {strength}", node.clauses)
-            return _node_affinity(node, RuleStatement(policy, "nodeAffinity", node, own))
+            return _check_node_affinity(node, RuleStatement(policy, "nodeAffinity", node, own))
         case syntax.ClusterAffinity(strength=strength):
             own = clauses.ClauseSet(env, f"clusterAffinity {strength}", node.clauses)
-            return _node_affinity(node, RuleStatement(policy, "clusterAffinity", node, own))
+            return _check_node_affinity(node, RuleStatement(policy, "clusterAffinity", node, own))
         case syntax.PodAffinity(kind=kind, strength=strength):
             own = clauses.ClauseSet(env, f"{kind} {strength}", node.clauses)
-            return _pod_affinity(node, RuleStatement(policy, kind, node, own))
+            return _check_pod_affinity(node, RuleStatement(policy, kind, node, own))
         case syntax.TopologySpread():
             own = clauses.ClauseSet(env, "topologySpread", node.clauses)
-            return _topology_spread(node, RuleStatement(policy, "topologySpread", node, own))
+            return _check_topology_spread(node, RuleStatement(policy, "topologySpread", node, own))
         case syntax.Tolerate():
             own = clauses.ClauseSet(env, "tolerate", node.clauses)
-            return _tolerate(node, RuleStatement(policy, "tolerate", node, own))
+            return _check_tolerate(node, RuleStatement(policy, "tolerate", node, own))
         case syntax.Reject():
             own = clauses.ClauseSet(env, "reject", node.clauses)
-            return _reject(node, RuleStatement(policy, "reject", node, own))
+            return _check_reject(node, RuleStatement(policy, "reject", node, own))
         case syntax.Score():
-            statement = "score strategy" if check_scores.is_strategy(node) else "score"
+            statement = "score strategy" if check_scores.is_resource_strategy(node) else "score"
             own = clauses.ClauseSet(env, statement, node.clauses)
-            head = RuleStatement(policy, "score", node, own).head()
-            return check_scores.check(node, head, own)
+            head = RuleStatement(policy, "score", node, own).make_rule_head()
+            return check_scores.check_score(node, head, own)
         case _:
             return None
 
 
-def _term_weight(strength: str, own: clauses.ClauseSet) -> tuple[bool, int | None]:
+def _check_term_weight(strength: str, own: clauses.ClauseSet) -> tuple[bool, int | None]:
     """Return whether all is well and the weight of a preferred term, None for a required one."""
     if strength == "required":
         return True, None
-    weight = own.weight()
+    weight = own.read_weight()
     return weight is not None, weight
 
 
-def _node_affinity(
+def _check_node_affinity(
     node: syntax.NodeAffinity | syntax.ClusterAffinity, statement: RuleStatement
 ) -> checked.NodeAffinityRule | None:
-    head = statement.head()
+    head = statement.make_rule_head()
     domain: vocabulary.Domain = "node" if isinstance(node, syntax.NodeAffinity) else "cluster"
-    selector = check_selectors.SelectorChecker(statement.own.env, domain).check(node.selector)
-    is_fine, weight = _term_weight(node.strength, statement.own)
+    selector = check_selectors.SelectorChecker(statement.own.env, domain).check_selector(
+        node.selector
+    )
+    is_fine, weight = _check_term_weight(node.strength, statement.own)
     if selector is None or not is_fine:
         return None
     return checked.NodeAffinityRule(head, selector, weight)
 
 
-def _topology_key(statement: RuleStatement) -> str | None:
-    clause = statement.own.get("topologyKey", syntax_clause.WordClause)
+def _check_topology_key(statement: RuleStatement) -> str | None:
+    clause = statement.own.get_clause("topologyKey", syntax_clause.WordClause)
     found = statement.own.env.found
-    if clause is None and statement.own.env.found.is_cut_off(statement.node.span):
+    if clause is None and statement.own.env.found.is_next_to_unparsed_part(statement.node.span):
         return None
     if clause is None:
         end = statement.node.span.end
         text = found.texts[statement.node.span.file]
         hostname = " topologyKey kubernetes.io/hostname"
-        found.error(
+        found.add_error(
             "PS206",
             f"`{statement.kind}` does not say over which topology",
-            _keyword_span(statement.node.span, statement.kind),
+            _find_keyword_span(statement.node.span, statement.kind),
             help="add `topologyKey kubernetes.io/hostname`, or the label of zones or racks",
-            fix=fixes.replacement(text.span(end, end), hostname),
+            fix=fixes.make_replacement_fix(text.span(end, end), hostname),
         )
         return None
-    problem = kubernetes_names.label_key(clause.word.text)
+    problem = kubernetes_names.find_label_key_problem(clause.word.text)
     if problem:
-        found.error("PS107", f"the label key `{clause.word.text}` {problem}", clause.word.span)
+        found.add_error("PS107", f"the label key `{clause.word.text}` {problem}", clause.word.span)
         return None
     return clause.word.text
 
 
-def _keyword_span(span: source.Span, keyword: str) -> source.Span:
+def _find_keyword_span(span: source.Span, keyword: str) -> source.Span:
     return source.Span(span.file, span.start, span.start + len(keyword), span.line, span.column)
 
 
-def _pod_affinity(
+def _check_pod_affinity(
     node: syntax.PodAffinity, statement: RuleStatement
 ) -> checked.PodAffinityRule | None:
-    head = statement.head()
-    pods = check_pods.pod_set(node.pods, statement.own)
-    topology_key = _topology_key(statement)
-    is_fine, weight = _term_weight(node.strength, statement.own)
+    head = statement.make_rule_head()
+    pods = check_pods.check_pod_selection(node.pods, statement.own)
+    topology_key = _check_topology_key(statement)
+    is_fine, weight = _check_term_weight(node.strength, statement.own)
     if pods is None or topology_key is None or not is_fine:
         return None
     is_anti = node.kind == "podAntiAffinity"
     return checked.PodAffinityRule(head, is_anti, pods, topology_key, weight)
 
 
-def _topology_spread(
+def _check_topology_spread(
     node: syntax.TopologySpread, statement: RuleStatement
 ) -> checked.TopologySpreadRule | None:
     own = statement.own
-    head = statement.head()
-    pods = check_pods.pod_set(node.pods, own)
-    topology_key = _topology_key(statement)
-    skew_fine, max_skew = own.whole("maxSkew", (1, _MAX_INT32))
-    domains_fine, min_domains = own.whole("minDomains", (1, _MAX_INT32))
-    when = own.choice("whenUnsatisfiable", vocabulary.WHEN_UNSATISFIABLE)
-    affinity_policy = own.choice("nodeAffinityPolicy", vocabulary.NODE_INCLUSION)
-    taints_policy = own.choice("nodeTaintsPolicy", tuple(reversed(vocabulary.NODE_INCLUSION)))
-    weight_fine, weight = _spread_weight(own, when)
+    head = statement.make_rule_head()
+    pods = check_pods.check_pod_selection(node.pods, own)
+    topology_key = _check_topology_key(statement)
+    skew_fine, max_skew = own.read_whole_number("maxSkew", (1, _MAX_INT32))
+    domains_fine, min_domains = own.read_whole_number("minDomains", (1, _MAX_INT32))
+    when = own.read_choice("whenUnsatisfiable", vocabulary.WHEN_UNSATISFIABLE)
+    affinity_policy = own.read_choice("nodeAffinityPolicy", vocabulary.NODE_INCLUSION)
+    taints_policy = own.read_choice("nodeTaintsPolicy", tuple(reversed(vocabulary.NODE_INCLUSION)))
+    weight_fine, weight = _check_spread_weight(own, when)
     if when == "ScheduleAnyway" and min_domains is not None:
-        _needs_do_not_schedule(own, "minDomains")
+        _require_do_not_schedule(own, "minDomains")
         return None
     if pods is None or topology_key is None or when is None:
         return None
@@ -192,12 +196,12 @@ def _topology_spread(
     )
 
 
-def _spread_weight(own: clauses.ClauseSet, when: str | None) -> tuple[bool, int | None]:
-    clause = own.get("weight", syntax_clause.AmountClause)
+def _check_spread_weight(own: clauses.ClauseSet, when: str | None) -> tuple[bool, int | None]:
+    clause = own.get_clause("weight", syntax_clause.AmountClause)
     if when == "ScheduleAnyway":
-        return _term_weight("preferred", own)
+        return _check_term_weight("preferred", own)
     if clause is not None and when is not None:
-        own.env.found.error(
+        own.env.found.add_error(
             "PS301",
             "`topologySpread` with DoNotSchedule is not weighed: it filters",
             clause.span,
@@ -207,10 +211,10 @@ def _spread_weight(own: clauses.ClauseSet, when: str | None) -> tuple[bool, int 
     return True, None
 
 
-def _needs_do_not_schedule(own: clauses.ClauseSet, keyword: str) -> None:
-    clause = own.get(keyword, syntax_clause.AmountClause)
+def _require_do_not_schedule(own: clauses.ClauseSet, keyword: str) -> None:
+    clause = own.get_clause(keyword, syntax_clause.AmountClause)
     if clause is not None:
-        own.env.found.error(
+        own.env.found.add_error(
             "PS108",
             f"`{keyword}` acts only with `whenUnsatisfiable DoNotSchedule`",
             clause.span,
@@ -218,19 +222,21 @@ def _needs_do_not_schedule(own: clauses.ClauseSet, keyword: str) -> None:
         )
 
 
-def _tolerate(node: syntax.Tolerate, statement: RuleStatement) -> checked.TolerationRule | None:
+def _check_tolerate(
+    node: syntax.Tolerate, statement: RuleStatement
+) -> checked.TolerationRule | None:
     env = statement.own.env
-    head = statement.head()
-    patterns = [_toleration(pattern, env) for pattern in node.tolerations]
+    head = statement.make_rule_head()
+    patterns = [_check_toleration(pattern, env) for pattern in node.tolerations]
     good = tuple(pattern for pattern in patterns if pattern is not None)
     return checked.TolerationRule(head, good) if len(good) == len(patterns) else None
 
 
-def _toleration(
+def _check_toleration(
     pattern: syntax_expr.Toleration, env: constants.Environment
 ) -> checked_selector.TaintPattern | None:
     if pattern.key.text == "*" and not pattern.key.quoted:
-        env.found.error(
+        env.found.add_error(
             "PS207",
             "a policy does not tolerate every taint",
             pattern.span,
@@ -240,7 +246,7 @@ def _toleration(
     is_cluster = env.target == "cluster"
     if pattern.effect is not None and pattern.effect.text == "NoExecute":
         subject, holder, readers = _EVICTION[is_cluster]
-        env.found.error(
+        env.found.add_error(
             "PS207",
             f"a policy cannot make a {subject} tolerate `NoExecute`",
             pattern.effect.span,
@@ -249,7 +255,7 @@ def _toleration(
         )
         return None
     if is_cluster and pattern.operator in ("Gt", "Lt"):
-        env.found.error(
+        env.found.add_error(
             "PS704",
             f"a toleration of clusters does not take `{pattern.operator}`",
             pattern.span,
@@ -257,76 +263,81 @@ def _toleration(
             help=f"name the value: `{pattern.key.text}=value:NoSchedule`",
         )
         return None
-    return check_selectors.taint_pattern(env, pattern, TOLERATED_WITHOUT_EFFECT)
+    return check_selectors.check_taint_pattern(env, pattern, TOLERATED_WITHOUT_EFFECT)
 
 
-def _reject(node: syntax.Reject, statement: RuleStatement) -> checked.RejectRule | None:
+def _check_reject(node: syntax.Reject, statement: RuleStatement) -> checked.RejectRule | None:
     own = statement.own
-    head = statement.head()
-    window_fine, window = check_scores.clause_window(own)
-    condition = check_exprs.ExprChecker(own.env, window).condition(node.condition)
-    until_fine, until = _until(own, window, condition)
-    missing_fine, action = _missing_action(condition, node, own)
+    head = statement.make_rule_head()
+    window_fine, window = check_scores.check_window_clause(own)
+    condition = check_exprs.ExprChecker(own.env, window).check_condition(node.condition)
+    until_fine, until = _check_until_condition(own, window, condition)
+    missing_fine, action = _check_missing_action(condition, node, own)
     if condition is None:
         return None
     if not (
-        window_fine and until_fine and missing_fine and check_scores.has_metric(own, condition)
+        window_fine
+        and until_fine
+        and missing_fine
+        and check_scores.check_window_has_metric(own, condition)
     ):
         return None
     return checked.RejectRule(head, condition, action, until)
 
 
-def _until(
+def _check_until_condition(
     own: clauses.ClauseSet,
     window: checked_expr.MetricWindow | None,
     condition: checked_expr.TypedExpr | None,
 ) -> tuple[bool, checked_expr.TypedExpr | None]:
     """Return whether all is well and the condition that lets a node go, None if not written."""
-    clause = own.get("until", syntax_clause.ExprClause)
+    clause = own.get_clause("until", syntax_clause.ExprClause)
     if clause is None:
         return True, None
-    if check_until.report_date(clause, own.env):
+    if check_until.report_until_date(clause, own.env):
         return False, None
-    until = check_exprs.ExprChecker(own.env, window).condition(clause.expr)
+    until = check_exprs.ExprChecker(own.env, window).check_condition(clause.expr)
     if until is None or condition is None:
         return False, None
     for part in (condition, until):
         problem = ""
-        if not checked_expr.metrics_of(part):
+        if not checked_expr.list_read_metrics(part):
             problem = "hysteresis moves when a metric is refreshed, and no metric is read here"
         elif checked_expr.reads_pod(part):
             problem = (
                 "hysteresis is a state of the node, whatever pod comes: it cannot read the pod"
             )
         if problem:
-            own.env.found.error("PS108", problem, part.span, help="choose pods by `for pods where`")
+            own.env.found.add_error(
+                "PS108", problem, part.span, help="choose pods by `for pods where`"
+            )
             return False, None
-    return check_until.check(condition, until, own.env), until
+    return check_until.check_until_conditions(condition, until, own.env), until
 
 
-def _missing_action(
+def _check_missing_action(
     condition: checked_expr.TypedExpr | None, node: syntax.Reject, own: clauses.ClauseSet
 ) -> tuple[bool, Literal["allow", "reject"] | None]:
     """Return whether all is well and what missing data means, None where none can be missing."""
-    clause = own.get("missing", syntax_clause.MissingClause)
+    clause = own.get_clause("missing", syntax_clause.MissingClause)
     if clause is not None:
-        action = check_metrics.missing_action(own.env, clause)
+        action = check_metrics.check_missing_action(own.env, clause)
         return action is not None, action
-    parts = [] if condition is None else list(check_missing.missing_parts(condition))
+    parts = [] if condition is None else list(check_missing.iterate_possibly_missing(condition))
     if condition is None or not parts:
         return True, None
-    action = _inherited_action(condition, parts, node, own.env)
+    action = _get_action_of_metrics(condition, parts, node, own.env)
     return action is not None, action
 
 
-def _inherited_action(
+def _get_action_of_metrics(
     condition: checked_expr.TypedExpr,
     parts: Sequence[checked_expr.TypedExpr],
     node: syntax.Reject,
     env: constants.Environment,
 ) -> Literal["allow", "reject"] | None:
     """Return what the metrics say; None if they do not say it or not the same (reported)."""
-    only_metrics, read = check_missing.metrics_among(parts)
+    only_metrics, read = check_missing.select_metrics(parts)
     actions = {metric.missing_action for metric in env.metrics.values() if metric.key in read}
     if only_metrics and len(actions) == 1 and (action := actions.pop()) is not None:
         return action
@@ -335,6 +346,6 @@ def _inherited_action(
         node.condition,
         node.span,
         ("missing allow", "missing reject"),
-        check_missing.why_missing(condition, actions),
+        check_missing.explain_missing(condition, actions),
     )
     return None

@@ -20,12 +20,12 @@ _DEFAULT_RESOURCES = (("cpu", 1), ("memory", 1))
 _MIN_SHAPE_POINTS = 2
 
 
-def is_strategy(node: syntax.Score) -> bool:
+def is_resource_strategy(node: syntax.Score) -> bool:
     """Return whether a score is `LeastAllocated(…)` or one of its like."""
-    return _strategy_call(node.value) is not None
+    return _get_strategy_call(node.value) is not None
 
 
-def _strategy_call(value: syntax_expr.Expr) -> syntax_expr.Call | None:
+def _get_strategy_call(value: syntax_expr.Expr) -> syntax_expr.Call | None:
     """Return the call of a strategy; its bare name is a call without resources."""
     if isinstance(value, syntax_expr.Ref):
         value = syntax_expr.Call(value.span, value.name, ())
@@ -34,39 +34,39 @@ def _strategy_call(value: syntax_expr.Expr) -> syntax_expr.Call | None:
     return None
 
 
-def check(
+def check_score(
     node: syntax.Score, head: checked.RuleHead, own: clauses.ClauseSet
 ) -> checked.ExpressionScoreRule | checked.ResourceScoreRule | None:
     """Return the rule of a score; None if something was reported."""
-    strategy = _strategy_call(node.value)
+    strategy = _get_strategy_call(node.value)
     if strategy is not None:
-        return _strategy(strategy, head, own)
-    window_fine, window = clause_window(own)
-    value = check_exprs.ExprChecker(own.env, window).either(node.value)
+        return _check_strategy(strategy, head, own)
+    window_fine, window = check_window_clause(own)
+    value = check_exprs.ExprChecker(own.env, window).check_number_or_condition(node.value)
     if window is not None and value is not None:
-        window_fine = has_metric(own, value)
-    weight = own.weight()
+        window_fine = check_window_has_metric(own, value)
+    weight = own.read_weight()
     if value is None:
         return None
     if value.unit is None:
-        shape_fine, normalization, prefer = _condition_shape(own), None, None
+        shape_fine, normalization, prefer = _check_condition_clauses(own), None, None
     else:
-        shape_fine, normalization, prefer = _number_shape(node, own, value.unit)
-    missing_fine, points = _missing(node, own, value)
+        shape_fine, normalization, prefer = _check_number_clauses(node, own, value.unit)
+    missing_fine, points = _check_missing_points(node, own, value)
     if not (shape_fine and missing_fine and window_fine) or weight is None:
         return None
     return checked.ExpressionScoreRule(head, value, prefer, normalization, points, weight)
 
 
-def _condition_shape(own: clauses.ClauseSet) -> bool:
+def _check_condition_clauses(own: clauses.ClauseSet) -> bool:
     """A condition gives 100 or 0; report what would shape a number."""
     fine = True
     for keyword in ("prefer", "normalize"):
-        clause = own.get(keyword, syntax_clause.WordClause) or own.get(
+        clause = own.get_clause(keyword, syntax_clause.WordClause) or own.get_clause(
             keyword, syntax_clause.NormalizeClause
         )
         if clause is not None:
-            own.env.found.error(
+            own.env.found.add_error(
                 "PS108",
                 f"`{keyword}` is for numbers, this score is a condition",
                 clause.span,
@@ -77,14 +77,14 @@ def _condition_shape(own: clauses.ClauseSet) -> bool:
     return fine
 
 
-def _number_shape(
+def _check_number_clauses(
     node: syntax.Score, own: clauses.ClauseSet, unit: units.Unit
 ) -> tuple[bool, checked.Normalization | None, Literal["low", "high"] | None]:
-    prefer = own.get("prefer", syntax_clause.WordClause)
-    normalization = _normalization(own, unit)
+    prefer = own.get_clause("prefer", syntax_clause.WordClause)
+    normalization = _check_normalization(own, unit)
     if isinstance(normalization, checked.ShapeNormalization):
         if prefer is not None:
-            own.env.found.error(
+            own.env.found.add_error(
                 "PS108",
                 "`shape` says itself which values are better",
                 prefer.span,
@@ -93,20 +93,21 @@ def _number_shape(
         return prefer is None, normalization, None
     if prefer is None:
         if normalization is not None:
-            _no_direction(node, own)
+            _report_missing_direction(node, own)
         return False, normalization, None
-    direction = own.choice("prefer", vocabulary.DIRECTIONS)
+    direction = own.read_choice("prefer", vocabulary.DIRECTIONS)
     fine = direction is not None and normalization is not None
     return fine, normalization, cast("Literal['low', 'high'] | None", direction)
 
 
-def _no_direction(node: syntax.Score, own: clauses.ClauseSet) -> None:
+def _report_missing_direction(node: syntax.Score, own: clauses.ClauseSet) -> None:
     advice = "add `prefer low` or `prefer high`"
     if isinstance(node.value, syntax_expr.Negate):
-        advice = f"write `{own.env.found.text(node.value.operand.span)} prefer low`"
-    own.env.found.error(
+        advice = f"write `{own.env.found.get_text_on_one_line(node.value.operand.span)} prefer low`"
+    number = own.env.found.get_text_on_one_line(node.value.span)
+    own.env.found.add_error(
         "PS303",
-        f"`{own.env.found.text(node.value.span)}` is a number: is low or high better?",
+        f"`{number}` is a number: is low or high better?",
         node.value.span,
         help=advice,
     )
@@ -115,9 +116,9 @@ def _no_direction(node: syntax.Score, own: clauses.ClauseSet) -> None:
 # ---------------------------------------------------------------------------- normalization
 
 
-def _normalization(own: clauses.ClauseSet, unit: units.Unit) -> checked.Normalization | None:
+def _check_normalization(own: clauses.ClauseSet, unit: units.Unit) -> checked.Normalization | None:
     """Return how values become points; ratios by themselves, other numbers by min and max."""
-    clause = own.get("normalize", syntax_clause.NormalizeClause)
+    clause = own.get_clause("normalize", syntax_clause.NormalizeClause)
     if clause is None:
         return (
             checked.LinearNormalization(0.0, 1.0)
@@ -126,14 +127,16 @@ def _normalization(own: clauses.ClauseSet, unit: units.Unit) -> checked.Normaliz
         )
     method = clause.method.text
     if method not in vocabulary.NORMALIZATIONS:
-        own.env.found.not_one_of("a normalization", clause.method, vocabulary.NORMALIZATIONS)
+        own.env.found.report_word_not_allowed(
+            "a normalization", clause.method, vocabulary.NORMALIZATIONS
+        )
         return None
     if method == "shape":
-        return _shape(own, clause, unit)
+        return _check_shape(own, clause, unit)
     counts = {"linear": (2,), "minmax": (0, 1), "rank": (0,), "max": (0,)}[method]
     given = clause.arguments
     if len(given) not in counts or any(each.key is not None for each in given):
-        own.env.found.error(
+        own.env.found.add_error(
             "PS108",
             f"`{method}` is written {vocabulary.NORMALIZATIONS[method].partition(':')[0]}"
             if method in ("linear", "minmax")
@@ -141,13 +144,15 @@ def _normalization(own: clauses.ClauseSet, unit: units.Unit) -> checked.Normaliz
             clause.span,
         )
         return None
-    numbers = [check_exprs.ExprChecker(own.env).constant(each.value, unit) for each in given]
+    numbers = [check_exprs.ExprChecker(own.env).check_constant(each.value, unit) for each in given]
     if any(number is None for number in numbers):
         return None
-    return _simple(own, clause, [number for number in numbers if number is not None])
+    return _make_simple_normalization(
+        own, clause, [number for number in numbers if number is not None]
+    )
 
 
-def _simple(
+def _make_simple_normalization(
     own: clauses.ClauseSet, clause: syntax_clause.NormalizeClause, numbers: Sequence[float]
 ) -> checked.Normalization | None:
     match clause.method.text:
@@ -155,7 +160,7 @@ def _simple(
             low, high = numbers
             if low / 2 < high / 2:  # which may not overflow as their difference does
                 return checked.LinearNormalization(low, high)
-            own.env.found.error(
+            own.env.found.add_error(
                 "PS111",
                 "the first bound of `linear` is below the second",
                 clause.span,
@@ -166,7 +171,7 @@ def _simple(
             floor = numbers[0] if numbers else 0.0
             if floor >= 0:
                 return checked.MinMaxNormalization(floor)
-            own.env.found.error("PS111", "the floor of `minmax` is not negative", clause.span)
+            own.env.found.add_error("PS111", "the floor of `minmax` is not negative", clause.span)
             return None
         case "rank":
             return checked.RankNormalization()
@@ -174,14 +179,14 @@ def _simple(
             return checked.MaxNormalization()
 
 
-def _shape(
+def _check_shape(
     own: clauses.ClauseSet, clause: syntax_clause.NormalizeClause, unit: units.Unit
 ) -> checked.ShapeNormalization | None:
-    points = _shape_points(own, clause.arguments, clause.span, unit)
+    points = _check_shape_points(own, clause.arguments, clause.span, unit)
     return None if points is None else checked.ShapeNormalization(points)
 
 
-def _shape_points(
+def _check_shape_points(
     own: clauses.ClauseSet,
     given: Sequence[syntax_expr.Argument],
     span: source.Span,
@@ -190,7 +195,7 @@ def _shape_points(
     """Return the points of a shape; None if something was reported."""
     found = own.env.found
     if len(given) < _MIN_SHAPE_POINTS or any(each.key is None for each in given):
-        found.error(
+        found.add_error(
             "PS108",
             "a shape has two or more points",
             span,
@@ -200,17 +205,17 @@ def _shape_points(
     points: list[tuple[float, int]] = []
     for each in given:
         checker = check_exprs.ExprChecker(own.env)
-        value = checker.constant(cast("syntax_expr.Expr", each.key), unit)
-        height = checker.constant(each.value, units.NUMBER)
+        value = checker.check_constant(cast("syntax_expr.Expr", each.key), unit)
+        height = checker.check_constant(each.value, units.NUMBER)
         if value is None or height is None:
             return None
         if height != int(height) or not 0 <= height <= MAX_POINTS:
-            found.error(
+            found.add_error(
                 "PS111", f"points are whole numbers from 0 to {MAX_POINTS}", each.value.span
             )
             return None
         if points and value <= points[-1][0]:
-            found.error("PS111", "the values of a shape increase", cast("Any", each.key).span)
+            found.add_error("PS111", "the values of a shape increase", cast("Any", each.key).span)
             return None
         points.append((value, int(height)))
     return tuple(points)
@@ -219,24 +224,24 @@ def _shape_points(
 # ---------------------------------------------------------------------------- missing data
 
 
-def _missing(
+def _check_missing_points(
     node: syntax.Score, own: clauses.ClauseSet, value: checked_expr.TypedExpr
 ) -> tuple[bool, int | None]:
     """Return whether all is well and the points of a node without a value."""
-    clause = own.get("missing", syntax_clause.MissingClause)
+    clause = own.get_clause("missing", syntax_clause.MissingClause)
     if clause is not None:
-        points = check_metrics.missing_points(own.env, clause)
+        points = check_metrics.check_missing_points(own.env, clause)
         return points is not None, points
-    missing = list(check_missing.missing_parts(value))
+    missing = list(check_missing.iterate_possibly_missing(value))
     if not missing:
         return True, None
-    only_metrics, read = check_missing.metrics_among(missing)
+    only_metrics, read = check_missing.select_metrics(missing)
     answers = {each.missing_points for each in own.env.metrics.values() if each.key in read}
     if only_metrics and len(answers) == 1 and (points := answers.pop()) is not None:
         return True, points
     choices = ("missing score 0", "missing score 50")
     check_missing.report_missing(
-        own.env, node.value, node.span, choices, check_missing.why_missing(value, answers)
+        own.env, node.value, node.span, choices, check_missing.explain_missing(value, answers)
     )
     return False, None
 
@@ -244,45 +249,47 @@ def _missing(
 # ---------------------------------------------------------------------------- windows
 
 
-def clause_window(own: clauses.ClauseSet) -> tuple[bool, checked_expr.MetricWindow | None]:
+def check_window_clause(own: clauses.ClauseSet) -> tuple[bool, checked_expr.MetricWindow | None]:
     """Return whether all is well and the window of the statement, None if not written."""
-    over = own.get("over", syntax_clause.OverClause)
+    over = own.get_clause("over", syntax_clause.OverClause)
     if over is None:
         return True, None
-    window = check_metric_parts.window(own.env, over)
+    window = check_metric_parts.check_window(own.env, over)
     return window is not None, window
 
 
-def has_metric(own: clauses.ClauseSet, value: checked_expr.TypedExpr) -> bool:
+def check_window_has_metric(own: clauses.ClauseSet, value: checked_expr.TypedExpr) -> bool:
     """Return whether a window has a metric to be over; report it if not."""
-    over = own.get("over", syntax_clause.OverClause)
-    if checked_expr.metrics_of(value) or over is None:
+    over = own.get_clause("over", syntax_clause.OverClause)
+    if checked_expr.list_read_metrics(value) or over is None:
         return True
-    own.env.found.error("PS108", "`over` is about metrics, and none is read here", over.span)
+    own.env.found.add_error("PS108", "`over` is about metrics, and none is read here", over.span)
     return False
 
 
 # ---------------------------------------------------------------------------- strategies
 
 
-def _strategy(
+def _check_strategy(
     call: syntax_expr.Call, head: checked.RuleHead, own: clauses.ClauseSet
 ) -> checked.ResourceScoreRule | None:
     name = call.function.text
     shape: tuple[tuple[int, int], ...] | None = ()
-    shapes = [each for each in call.arguments if _is_shape(each)]
-    resources = [_resource_weight(each, own) for each in call.arguments if not _is_shape(each)]
+    shapes = [each for each in call.arguments if _is_shape_argument(each)]
+    resources = [
+        _check_resource_weight(each, own) for each in call.arguments if not _is_shape_argument(each)
+    ]
     if name == "RequestedToCapacityRatio":
-        shape = _utilization_shape(call, shapes, own)
+        shape = _check_utilization_shape(call, shapes, own)
     elif shapes:
-        own.env.found.error("PS108", f"`{name}` takes no shape", shapes[0].span)
+        own.env.found.add_error("PS108", f"`{name}` takes no shape", shapes[0].span)
         shape = None
-    weight = own.weight()
+    weight = own.read_weight()
     good = tuple(each for each in resources if each is not None)
     if shape is None or weight is None or len(good) < len(resources):
         return None
     if len({resource for resource, _ in good}) < len(good):
-        own.env.found.error("PS108", "a resource stands twice in this strategy", call.span)
+        own.env.found.add_error("PS108", "a resource stands twice in this strategy", call.span)
         return None
     return checked.ResourceScoreRule(
         head,
@@ -293,19 +300,20 @@ def _strategy(
     )
 
 
-def _is_shape(argument: syntax_expr.Argument) -> bool:
+def _is_shape_argument(argument: syntax_expr.Argument) -> bool:
     value = argument.value
     return isinstance(value, syntax_expr.Call) and value.function.text == "shape"
 
 
-def _weighed(found: findings.DiagnosticCollector, value: syntax_expr.Expr) -> str:
+def _suggest_resource_weight(found: findings.DiagnosticCollector, value: syntax_expr.Expr) -> str:
     """Return the help for `cpu=1` instead of `cpu: 1`."""
     if not isinstance(value, syntax_expr.Comparison) or value.operator != "=":
         return ""
-    return f"write `{found.text(value.left.span)}: {found.text(value.right.span)}`"
+    name = found.get_text_on_one_line(value.left.span)
+    return f"write `{name}: {found.get_text_on_one_line(value.right.span)}`"
 
 
-def _resource_weight(
+def _check_resource_weight(
     argument: syntax_expr.Argument, own: clauses.ClauseSet
 ) -> tuple[str, int] | None:
     """Return one `resource: weight`; the weight is 1 if not written."""
@@ -316,35 +324,35 @@ def _resource_weight(
     elif isinstance(word_expr, syntax_expr.Text):
         word = word_expr.value
     else:
-        found.error(
+        found.add_error(
             "PS108",
             "a strategy takes resources and their weights",
             argument.span,
-            help=_weighed(found, argument.value)
+            help=_suggest_resource_weight(found, argument.value)
             or 'as in `LeastAllocated(cpu: 2, memory: 1, "nvidia.com/gpu": 5)`',
         )
         return None
-    problem = kubernetes_names.resource(word.text)
+    problem = kubernetes_names.find_resource_name_problem(word.text)
     if problem:
-        check_selectors.report_resource(own.env, word, problem)
+        check_selectors.report_invalid_resource(own.env, word, problem)
         return None
     if argument.key is None:
         return word.text, 1
-    weight = check_exprs.ExprChecker(own.env).constant(argument.value, units.NUMBER)
+    weight = check_exprs.ExprChecker(own.env).check_constant(argument.value, units.NUMBER)
     if weight is None:
         return None
     if weight != int(weight) or not 1 <= weight <= clauses.MAX_WEIGHT:
-        found.error("PS301", "a resource weighs from 1 to 100", argument.value.span)
+        found.add_error("PS301", "a resource weighs from 1 to 100", argument.value.span)
         return None
     return word.text, int(weight)
 
 
-def _utilization_shape(
+def _check_utilization_shape(
     call: syntax_expr.Call, shapes: Sequence[syntax_expr.Argument], own: clauses.ClauseSet
 ) -> tuple[tuple[int, int], ...] | None:
     """Return the shape over the utilization in percent; None if something was reported."""
     if len(shapes) != 1:
-        own.env.found.error(
+        own.env.found.add_error(
             "PS109",
             "`RequestedToCapacityRatio` needs one shape",
             call.span,
@@ -352,12 +360,12 @@ def _utilization_shape(
         )
         return None
     shape_call = cast("syntax_expr.Call", shapes[0].value)
-    points = _shape_points(own, shape_call.arguments, shape_call.span, units.RATIO)
+    points = _check_shape_points(own, shape_call.arguments, shape_call.span, units.RATIO)
     if points is None:
         return None
     percent = [(value * 100, height) for value, height in points]
     if any(round(value, 6) != round(value) or not 0 <= value <= 100 for value, _ in percent):  # noqa: PLR2004 - percent
-        own.env.found.error(
+        own.env.found.add_error(
             "PS111", "the shares of a shape are whole percents from 0% to 100%", shape_call.span
         )
         return None

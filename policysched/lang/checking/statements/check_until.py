@@ -26,35 +26,35 @@ _MAX_POINTS = 10_000
 """Conditions over more are not looked at."""
 
 
-def report_date(clause: syntax_clause.ExprClause, env: constants.Environment) -> bool:
+def report_until_date(clause: syntax_clause.ExprClause, env: constants.Environment) -> bool:
     """Report `until 2099-01-01`, the end of a rule; say whether it is a date."""
-    date = env.found.text(clause.expr.span).strip('"')
+    date = env.found.get_text_on_one_line(clause.expr.span).strip('"')
     if not _DATE.fullmatch(date):
         return False
     expires = f'expires "{date}"'
-    env.found.error(
+    env.found.add_error(
         "PS102",
         f"`until` takes a condition, `{date}` is a date",
         clause.span,
         help=f"write `{expires}`",
-        fix=fixes.replacement(clause.span, expires),
+        fix=fixes.make_replacement_fix(clause.span, expires),
     )
     return True
 
 
-def check(when: Typed, until: Typed, env: constants.Environment) -> bool:
+def check_until_conditions(when: Typed, until: Typed, env: constants.Environment) -> bool:
     """Return whether nothing is wrong with a pair of conditions, or only a warning was given."""
-    quantities = _Quantities(env.metrics)
+    quantities = _ConditionQuantities(env.metrics)
     for condition in (when, until):
-        quantities.collect(condition)
+        quantities.collect_quantities(condition)
     if not 0 < quantities.point_count() <= _MAX_POINTS:
         return True
-    points = list(quantities.points())
+    points = list(quantities.iterate_points())
     not_held = [point for point in points if not quantities.is_true(when, point)]
     released = [point for point in not_held if quantities.is_true(until, point)]
     label = diagnostics.Label(when.span, "`when`")
     if not released:
-        env.found.error(
+        env.found.add_error(
             "PS309",
             "a node that was rejected is never let go",
             until.span,
@@ -64,7 +64,7 @@ def check(when: Typed, until: Typed, env: constants.Environment) -> bool:
         )
         return False
     if len(released) == len(not_held):
-        env.found.error(
+        env.found.add_error(
             "PS309",
             "a node that was rejected is let go as soon as `when` is false, as without `until`",
             until.span,
@@ -76,14 +76,14 @@ def check(when: Typed, until: Typed, env: constants.Environment) -> bool:
     if quantities.has_one_number():
         for point, where in ((points[0], "low"), (points[-1], "high")):
             if point in not_held and point not in released:
-                _warn_of_direction(until, where, label, env)
+                _warn_of_until_direction(until, where, label, env)
     return True
 
 
-def _warn_of_direction(
+def _warn_of_until_direction(
     until: Typed, where: str, label: diagnostics.Label, env: constants.Environment
 ) -> None:
-    env.found.add(
+    env.found.add_diagnostic(
         diagnostics.Diagnostic(
             "PS309",
             f"a node that was rejected stays so where the value is very {where}",
@@ -96,7 +96,7 @@ def _warn_of_direction(
     )
 
 
-class _Quantities:
+class _ConditionQuantities:
     """What two conditions read, and the values that it may have.
 
     Args:
@@ -113,14 +113,14 @@ class _Quantities:
         self._limits: list[set[float]] = []
         self._has_single_values = False
 
-    def collect(self, condition: Typed) -> None:
+    def collect_quantities(self, condition: Typed) -> None:
         """Note what a condition reads."""
         match condition:
             case checked_expr.And(operands=operands) | checked_expr.Or(operands=operands):
                 for operand in operands:
-                    self.collect(operand)
+                    self.collect_quantities(operand)
             case checked_expr.Not(operand=operand):
-                self.collect(operand)
+                self.collect_quantities(operand)
             case _:
                 expr, comparator, limit = comparisons.split_constant_comparison(condition)
                 self._has_single_values |= comparator in {"=", "!="}
@@ -134,12 +134,14 @@ class _Quantities:
         """Return how many points there are; 0 if no metric can have a value."""
         count = 1
         for index in range(len(self._read)):
-            count *= len(self._values(index))
+            count *= len(self._list_test_values(index))
         return count
 
-    def points(self) -> Iterator[_Point]:
+    def iterate_points(self) -> Iterator[_Point]:
         """Yield every combination of values; the lowest ones first."""
-        yield from itertools.product(*(self._values(index) for index in range(len(self._read))))
+        yield from itertools.product(
+            *(self._list_test_values(index) for index in range(len(self._read)))
+        )
 
     def has_one_number(self) -> bool:
         """Return whether a single number decides, by being below or above others."""
@@ -159,7 +161,7 @@ class _Quantities:
                 value = point[self._read.index(expr)]
                 return bool(value) if limit is None else comparisons.SIGNS[comparator](value, limit)
 
-    def _values(self, index: int) -> list[float]:
+    def _list_test_values(self, index: int) -> list[float]:
         limits = sorted(self._limits[index])
         if not limits:
             return [0.0, 1.0]

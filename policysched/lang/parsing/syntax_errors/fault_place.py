@@ -52,7 +52,9 @@ class FaultPlace:
         """The statement that is being read, with its strength: a key of `ALLOWED_CLAUSES`."""
         if self.chunk.word == "metric":
             return "metric"
-        starts = [start for start in self.scan.statements(self.chunk) if start < self.offset]
+        starts = [
+            start for start in self.scan.find_statement_starts(self.chunk) if start < self.offset
+        ]
         members = self.scan.list_lexemes_between(starts[-1], self.chunk.end)[:2] if starts else ()
         words = [each.text for each in members]
         with_strength = " ".join(words)
@@ -65,7 +67,9 @@ class FaultPlace:
         """Keywords that are near to what stands there."""
         found = self.found
         return (
-            spelling.find_nearest(found.text, self.words) if found and found.kind == "word" else []
+            spelling.find_nearest_names(found.text, self.words)
+            if found and found.kind == "word"
+            else []
         )
 
     @property

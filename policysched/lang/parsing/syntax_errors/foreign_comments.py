@@ -15,7 +15,7 @@ _COMMENT = re.compile(rf"//(?!{_DIVISOR})|/\*|--(?!-)|;", re.MULTILINE)
 _BLOCK_END = "*/"
 
 
-def find_stretch(place: fault_place.FaultPlace) -> tuple[int, int] | None:
+def find_foreign_comment(place: fault_place.FaultPlace) -> tuple[int, int] | None:
     """Return the start and end of a comment of another language, if the fault is in one.
 
     The sign may be a part of an expression: `2 // x` begins as a division, `2 -- x y` is a double
@@ -28,11 +28,11 @@ def find_stretch(place: fault_place.FaultPlace) -> tuple[int, int] | None:
     for lexeme in place.scan.list_lexemes_between(max(line_start, place.chunk.start), found.end):
         sign = _COMMENT.match(text.text, lexeme.start) if lexeme.kind == "sign" else None
         if sign is not None and (sign[0] != ";" or place.scan.is_first_on_line(lexeme.start)):
-            return lexeme.start, _end(text.text, lexeme.start, sign[0])
+            return lexeme.start, _find_comment_end(text.text, lexeme.start, sign[0])
     return None
 
 
-def describe_around(
+def describe_comment_around_literal(
     scan: scanner.LexemeScan, literal: scanner.Lexeme
 ) -> diagnostics.Diagnostic | None:
     """Return what to say of `// say "hello`, whose quotation mark opens no string."""
@@ -40,11 +40,11 @@ def describe_around(
     line_start = text.line_start(text.position(literal.start)[0])
     for lexeme in scan.list_lexemes_between(line_start, literal.start):
         if lexeme.kind == "sign" and text.text.startswith("//", lexeme.start):
-            return _report("//", text.span(lexeme.start, lexeme.start + 2))
+            return _make_comment_diagnostic("//", text.span(lexeme.start, lexeme.start + 2))
     return None
 
 
-def _end(text: str, start: int, sign: str) -> int:
+def _find_comment_end(text: str, start: int, sign: str) -> int:
     closing = text.find(_BLOCK_END, start) if sign == "/*" else -1
     newline = text.find("\n", start)
     if closing >= 0:
@@ -52,9 +52,9 @@ def _end(text: str, start: int, sign: str) -> int:
     return newline if newline >= 0 else len(text)
 
 
-def describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def diagnose_foreign_comment(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for `// comment` and the like."""
-    stretch = find_stretch(place)
+    stretch = find_foreign_comment(place)
     if stretch is None:
         return None
     text = place.scan.source
@@ -65,14 +65,16 @@ def describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     if written == ";" and not behind.strip():
         return None
     span = text.span(start, start + len(written))
-    return _report(written, span, _moved(text, start, end) if written == "/*" else None)
+    return _make_comment_diagnostic(
+        written, span, _make_move_fix(text, start, end) if written == "/*" else None
+    )
 
 
-def _report(
+def _make_comment_diagnostic(
     written: str, span: source.Span, fix: diagnostics.Fix | None = None
 ) -> diagnostics.Diagnostic:
     if written != "/*":
-        fix = fixes.replacement(span, "#")
+        fix = fixes.make_replacement_fix(span, "#")
     return diagnostics.Diagnostic(
         "PS003",
         f"`{written}` does not begin a comment",
@@ -82,12 +84,12 @@ def _report(
     )
 
 
-def _moved(text: source.SourceText, start: int, end: int) -> diagnostics.Fix | None:
+def _make_move_fix(text: source.SourceText, start: int, end: int) -> diagnostics.Fix | None:
     """Return the fix that moves a comment between `/*` and `*/` to the end of its line."""
     written = text.text[start:end]
     if "\n" in written or not written.endswith(_BLOCK_END):
         return None
-    line_end = _end(text.text, end, "")
+    line_end = _find_comment_end(text.text, end, "")
     comment = f"  # {written[2:-2].strip()}"
     return diagnostics.Fix(
         (

@@ -9,7 +9,7 @@ from policysched.lang.parsing.syntax_errors import fault_place
 from policysched.lang.words import vocabulary
 
 
-def describe_foreign(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def diagnose_foreign_sign(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for a quote or sign of another language, such as `&&`."""
     found = place.found
     if found is None or found.kind != "sign":
@@ -36,12 +36,13 @@ def describe_foreign(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | 
         place.span,
         help=f"write `{ours}`" if ours else "leave it out: statements need no end mark",
         fix=diagnostics.Fix(
-            (diagnostics.TextEdit(place.span, ours + blank),), safe=_takes(place, found)
+            (diagnostics.TextEdit(place.span, ours + blank),),
+            safe=_is_meaning_accepted(place, found),
         ),
     )
 
 
-def describe_mark(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def diagnose_exclamation_mark(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for `as web!`, which negates nothing."""
     found, before = place.found, place.scan.find_lexeme_before(place.offset)
     if found is None or found.text != "!" or before is None or before.kind != "word":
@@ -53,11 +54,11 @@ def describe_mark(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | Non
         f"`!` is not a character of names: `{before.text}!`",
         place.span,
         help="leave it out",
-        fix=fixes.replacement(place.span, ""),
+        fix=fixes.make_replacement_fix(place.span, ""),
     )
 
 
-def _takes(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
+def _is_meaning_accepted(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
     """Return whether the parser accepts the meaning of a foreign sign in its place."""
     if sign.text == "!":
         after = place.scan.find_lexeme_at(sign.end)  # `!x = y` may be meant as `(not x) = y`
@@ -83,7 +84,7 @@ def _is_between_values(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> b
     return after.text not in scanner.STATEMENT_WORDS and after.text not in scanner.ITEM_WORDS
 
 
-def describe_colon(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def diagnose_unquoted_colon(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for `image = nginx:1.25` without quotes."""
     found, before = place.found, place.scan.find_lexeme_before(place.offset)
     if found is None or found.text != ":" or before is None or before.kind != "word":
@@ -91,7 +92,7 @@ def describe_colon(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | No
     after = place.scan.find_lexeme_at(found.end)
     if "_AND" not in place.accepts or after is None or after.start != found.end:
         return None
-    span = place.scan.source.span(before.start, _end_of_run(place.scan, after))
+    span = place.scan.source.span(before.start, _find_end_of_run(place.scan, after))
     whole = place.scan.source.slice(span)
     return diagnostics.Diagnostic(
         "PS003",
@@ -102,7 +103,7 @@ def describe_colon(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | No
     )
 
 
-def _end_of_run(scan: scanner.LexemeScan, lexeme: scanner.Lexeme) -> int:
+def _find_end_of_run(scan: scanner.LexemeScan, lexeme: scanner.Lexeme) -> int:
     """Return the end of a run of words, colons and `@` without a blank."""
     following = scan.find_lexeme_at(lexeme.end)
     while following is not None and following.start == lexeme.end:
@@ -112,7 +113,7 @@ def _end_of_run(scan: scanner.LexemeScan, lexeme: scanner.Lexeme) -> int:
     return lexeme.end
 
 
-def describe_effect_alone(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def diagnose_effect_without_key(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for `tolerate :NoSchedule`."""
     found, before = place.found, place.scan.find_lexeme_before(place.offset)
     after = (

@@ -42,28 +42,31 @@ class ReplacementCandidate:
     start: int
     end: int
     text: str | None
-    idiom: idiom_patterns.Idiom | None = None
+    idiom: idiom_patterns.ForeignIdiom | None = None
     message: str = ""
     help: str = ""
 
 
-def describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def diagnose_foreign_idiom(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for an idiom of another language, with its replacement."""
-    if place.offset - _trial_start(place, place.offset) > _MAX_BEFORE:
+    if place.offset - _find_trial_start(place, place.offset) > _MAX_BEFORE:
         return None
-    matches = list(_matches(place))
-    candidates = [*_words(place), *(each for each in matches if each.text is not None)]
-    rewriting = _furthest(place, [*candidates, *_signs(place)])
+    matches = list(_find_matching_idioms(place))
+    candidates = [
+        *_propose_word_meanings(place),
+        *(each for each in matches if each.text is not None),
+    ]
+    rewriting = _choose_furthest_rewriting(place, [*candidates, *_propose_sign_meanings(place)])
     if rewriting is None:
         rewriting = next((each for each in matches if each.text is None), None)
-    return None if rewriting is None else _diagnostic(place, rewriting)
+    return None if rewriting is None else _make_idiom_diagnostic(place, rewriting)
 
 
 def completes_statement(place: fault_place.FaultPlace, fix: diagnostics.Fix) -> bool:
     """Say whether the parser can read the whole statement or item with the first edit of a fix."""
     edit, chunk = fix.edits[0], place.chunk
-    begin = min(_trial_start(place, edit.span.start), edit.span.start)
-    starts = place.scan.statements(chunk) if begin > chunk.start else ()
+    begin = min(_find_trial_start(place, edit.span.start), edit.span.start)
+    starts = place.scan.find_statement_starts(chunk) if begin > chunk.start else ()
     closed = chunk.body_end if begin > chunk.start and chunk.body_end >= 0 else chunk.end
     end = min((start for start in starts if start > place.offset), default=closed)
     text = place.scan.source.text
@@ -71,33 +74,35 @@ def completes_statement(place: fault_place.FaultPlace, fix: diagnostics.Fix) -> 
     if begin > chunk.start:
         trial = f"{chunk.word} x {{ {trial} }}"
     try:
-        lark_frontend.parse_slice(trial, 0, len(trial))
+        lark_frontend.parse_text_slice(trial, 0, len(trial))
     except lark_frontend.UnexpectedInput:
         return False
     return True
 
 
-def describe_missing(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def diagnose_missing_word(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for a missing word that makes the whole line parse."""
     found = place.found
     if found is None or place.scan.is_first_on_line(found.start) or _is_misspelt(place, found):
         return None
     if "EXISTS" in place.accepts:
         return None  # what is missing is the operator of a label
-    following = place.scan.find_lexeme_at(_line_end(place, found.start))
+    following = place.scan.find_lexeme_at(_find_line_end(place, found.start))
     least = following.start + 1 if following is not None else found.end
     for word in foreign_words.MISSING:
         rewriting = ReplacementCandidate(found.start, found.start, f"{word} ")
-        if _is_accepted(place, word) and _reach(place, rewriting) >= least:
-            message = _expected_instead(place, f"`{word}`", found)
-            return _diagnostic(place, dataclasses.replace(rewriting, message=message))
+        if _is_accepted(place, word) and _measure_reach(place, rewriting) >= least:
+            message = _diagnose_expected_word(place, f"`{word}`", found)
+            return _make_idiom_diagnostic(place, dataclasses.replace(rewriting, message=message))
     return None
 
 
 def _is_misspelt(place: fault_place.FaultPlace, found: scanner.Lexeme) -> bool:
     """Return whether one edit makes a keyword of a word."""
     folded = found.text.casefold()
-    return any(spelling.distance(folded, each.casefold()) == 1 for each in place.suggestions)
+    return any(
+        spelling.compute_edit_distance(folded, each.casefold()) == 1 for each in place.suggestions
+    )
 
 
 def _is_accepted(place: fault_place.FaultPlace, word: str) -> bool:
@@ -106,13 +111,15 @@ def _is_accepted(place: fault_place.FaultPlace, word: str) -> bool:
     return word.split(maxsplit=1)[0] in place.words or f"`{word}`" in signs
 
 
-def _expected_instead(place: fault_place.FaultPlace, expected: str, instead: scanner.Lexeme) -> str:
+def _diagnose_expected_word(
+    place: fault_place.FaultPlace, expected: str, instead: scanner.Lexeme
+) -> str:
     before = place.scan.find_lexeme_before(instead.start)
     after = f" after `{before.text}`" if before is not None else ""
     return f"expected {expected}{after}, not `{instead.text}`"
 
 
-def _furthest(
+def _choose_furthest_rewriting(
     place: fault_place.FaultPlace, rewritings: Iterable[ReplacementCandidate]
 ) -> ReplacementCandidate | None:
     """Return the rewriting with which the parser reads furthest, of equal ones the longest.
@@ -121,8 +128,8 @@ def _furthest(
     """
     best, furthest = None, (-1.0, 0)
     for each in rewritings:
-        rewriting = _separated(place, each)
-        reach = _reach(place, rewriting)
+        rewriting = _add_rewriting_separators(place, each)
+        reach = _measure_reach(place, rewriting)
         least = rewriting.end
         if rewriting.end <= place.offset or rewriting.idiom is None:
             following = place.scan.find_lexeme_at(rewriting.end)
@@ -133,7 +140,7 @@ def _furthest(
     return best
 
 
-def _separated(
+def _add_rewriting_separators(
     place: fault_place.FaultPlace, rewriting: ReplacementCandidate
 ) -> ReplacementCandidate:
     """Return the rewriting as its fix is made: a trial without its blanks reads other words."""
@@ -142,20 +149,26 @@ def _separated(
     return dataclasses.replace(rewriting, text=ours)
 
 
-def _words(place: fault_place.FaultPlace) -> Iterator[ReplacementCandidate]:
+def _propose_word_meanings(place: fault_place.FaultPlace) -> Iterator[ReplacementCandidate]:
     """Yield the likely meanings of words of other languages."""
     for lexeme in (place.found, place.scan.find_lexeme_before(place.offset)):
-        if lexeme is None or lexeme.kind != "word" or lexeme.start < _bounds(place)[0]:
+        if (
+            lexeme is None
+            or lexeme.kind != "word"
+            or lexeme.start < _find_rewritable_stretch(place)[0]
+        ):
             continue
         is_first = place.scan.is_first_on_line(lexeme.start)
-        meanings = sorted(_meanings(lexeme.text), key=lambda each: _begins(each) != is_first)
-        for ours in (*_meanings_at_start(place, lexeme), *meanings):
+        meanings = sorted(
+            _find_word_meanings(lexeme.text), key=lambda each: _begins_statement(each) != is_first
+        )
+        for ours in (*_find_meanings_at_start(place, lexeme), *meanings):
             if not (is_first and ours in ("and", "or", ",")):
-                message = _message_of_word(place, lexeme, ours)
+                message = _format_word_message(place, lexeme, ours)
                 yield ReplacementCandidate(lexeme.start, lexeme.end, ours, None, message)
 
 
-def _meanings(word: str) -> list[str]:
+def _find_word_meanings(word: str) -> list[str]:
     """Return the likely meanings of a word: keywords in another case or of another language."""
     folded = word.lower()
     cased = [each for each in _KEYWORDS if each.lower() == folded and each != word]
@@ -163,7 +176,7 @@ def _meanings(word: str) -> list[str]:
     return list(dict.fromkeys((*cased, *foreign_words.WORDS.get(key, ()))))
 
 
-def _meanings_at_start(place: fault_place.FaultPlace, word: scanner.Lexeme) -> list[str]:
+def _find_meanings_at_start(place: fault_place.FaultPlace, word: scanner.Lexeme) -> list[str]:
     """Return the meaning of a word that only the first statement of a policy has."""
     before = place.scan.find_lexeme_before(word.start)
     is_start = before is not None and before.text == "{" and place.chunk.word == "policy"
@@ -171,35 +184,35 @@ def _meanings_at_start(place: fault_place.FaultPlace, word: scanner.Lexeme) -> l
     return [ours] if ours else []
 
 
-def _begins(words: str) -> bool:
+def _begins_statement(words: str) -> bool:
     """Return whether a statement begins with the words."""
     return words.split(" ", maxsplit=1)[0] in scanner.STATEMENT_WORDS
 
 
-def _message_of_word(place: fault_place.FaultPlace, lexeme: scanner.Lexeme, ours: str) -> str:
+def _format_word_message(place: fault_place.FaultPlace, lexeme: scanner.Lexeme, ours: str) -> str:
     if place.is_statement_start and lexeme is place.found:
         return f"`{lexeme.text}` is neither a clause nor a statement of a {place.chunk.word}"
-    return _expected_instead(place, f"`{ours}`", lexeme) if ours else ""
+    return _diagnose_expected_word(place, f"`{ours}`", lexeme) if ours else ""
 
 
-def _signs(place: fault_place.FaultPlace) -> Iterator[ReplacementCandidate]:
+def _propose_sign_meanings(place: fault_place.FaultPlace) -> Iterator[ReplacementCandidate]:
     """Yield the likely meanings of a sign, and words with and without quotes."""
     found = place.found
     if found is None:
         return
     for ours in foreign_words.SIGNS.get(found.text, ()):
         if ours != "," or "RPAR" in place.accepts:
-            message = _message_of_sign(place, found, ours)
+            message = _format_sign_message(place, found, ours)
             yield ReplacementCandidate(found.start, found.end, ours or " ", None, message)
     if found.kind == "string" and "STRING" not in place.accepts:
         message = f"`{found.text}` takes no quotes here"
         yield ReplacementCandidate(found.start, found.end, found.text[1:-1], None, message)
     if found.kind == "word" and "STRING" in place.accepts and found.start == place.offset:
-        message = _expected_instead(place, 'a string between `"`', found)
+        message = _diagnose_expected_word(place, 'a string between `"`', found)
         yield ReplacementCandidate(found.start, found.end, f'"{found.text}"', None, message)
 
 
-def _message_of_sign(place: fault_place.FaultPlace, sign: scanner.Lexeme, ours: str) -> str:
+def _format_sign_message(place: fault_place.FaultPlace, sign: scanner.Lexeme, ours: str) -> str:
     before = place.scan.find_lexeme_before(sign.start)
     if sign.text == "," and not ours:
         return "nothing follows `,`"
@@ -208,7 +221,7 @@ def _message_of_sign(place: fault_place.FaultPlace, sign: scanner.Lexeme, ours: 
     return f"`{before.text}` takes its value without `{sign.text}`"
 
 
-def _line_end(place: fault_place.FaultPlace, offset: int) -> int:
+def _find_line_end(place: fault_place.FaultPlace, offset: int) -> int:
     """Return the end of the last lexeme on the line."""
     text = place.scan.source.text
     end = text.find("\n", offset)
@@ -216,7 +229,7 @@ def _line_end(place: fault_place.FaultPlace, offset: int) -> int:
     return last.end if last is not None else offset
 
 
-def _matches(place: fault_place.FaultPlace) -> Iterator[ReplacementCandidate]:
+def _find_matching_idioms(place: fault_place.FaultPlace) -> Iterator[ReplacementCandidate]:
     """Yield the idioms that touch the error."""
     before, found = place.scan.find_lexeme_before(place.offset), place.found
     low = before.end if before is not None else place.offset
@@ -225,8 +238,8 @@ def _matches(place: fault_place.FaultPlace) -> Iterator[ReplacementCandidate]:
     begin = text.rfind("\n", 0, before.start if before is not None else place.offset) + 1
     if high - begin > _MAX_LINE:
         return
-    region = _without_comments(place)[begin : max(high, min(place.chunk.end, high + _MAX_TEXT))]
-    floor, ceiling = _bounds(place)
+    region = _blank_comments(place)[begin : max(high, min(place.chunk.end, high + _MAX_TEXT))]
+    floor, ceiling = _find_rewritable_stretch(place)
     for idiom in idioms.IDIOMS:
         for match in idiom.regex.finditer(region):
             start, end = begin + match.start(), begin + match.end()
@@ -237,7 +250,7 @@ def _matches(place: fault_place.FaultPlace) -> Iterator[ReplacementCandidate]:
                     yield ReplacementCandidate(start, end, ours, idiom, message, advice)
 
 
-def _without_comments(place: fault_place.FaultPlace) -> str:
+def _blank_comments(place: fault_place.FaultPlace) -> str:
     """Return the text with blanks for comments near the error."""
     text = place.scan.source.text
     for comment in place.scan.comments:
@@ -247,7 +260,7 @@ def _without_comments(place: fault_place.FaultPlace) -> str:
     return text
 
 
-def _bounds(place: fault_place.FaultPlace) -> tuple[int, int]:
+def _find_rewritable_stretch(place: fault_place.FaultPlace) -> tuple[int, int]:
     """Return the stretch that may be rewritten: an error within braces leaves them alone."""
     chunk = place.chunk
     if chunk.word not in _BLOCKS or not chunk.body_start <= place.offset <= chunk.body_end:
@@ -258,19 +271,19 @@ def _bounds(place: fault_place.FaultPlace) -> tuple[int, int]:
     return chunk.body_start, chunk.body_end
 
 
-def _trial_start(place: fault_place.FaultPlace, start: int) -> int:
+def _find_trial_start(place: fault_place.FaultPlace, start: int) -> int:
     """Return the start of a trial parse: that of the statement, or of the item."""
     chunk = place.chunk
     if chunk.body_start < 0 or start < chunk.body_start or chunk.word not in _BLOCKS:
         return chunk.start
     limit = start + 1 if place.is_statement_start else start
-    starts = (each for each in place.scan.statements(chunk) if each < limit)
+    starts = (each for each in place.scan.find_statement_starts(chunk) if each < limit)
     return max(starts, default=chunk.body_start)
 
 
-def _reach(place: fault_place.FaultPlace, rewriting: ReplacementCandidate) -> float:
+def _measure_reach(place: fault_place.FaultPlace, rewriting: ReplacementCandidate) -> float:
     """Return up to which offset of the text the parser can read it with the rewriting."""
-    begin = min(_trial_start(place, rewriting.start), rewriting.start)
+    begin = min(_find_trial_start(place, rewriting.start), rewriting.start)
     is_inside = begin > place.chunk.start
     head = f"{place.chunk.word} x {{ " if is_inside else ""
     text = place.scan.source.text
@@ -282,7 +295,7 @@ def _reach(place: fault_place.FaultPlace, rewriting: ReplacementCandidate) -> fl
         after = text[rewriting.end : end]
     trial = before + after
     try:
-        lark_frontend.parse_slice(trial, 0, len(trial))
+        lark_frontend.parse_text_slice(trial, 0, len(trial))
     except lark_frontend.UnexpectedInput as fault:
         if fault.offset >= len(trial):
             return math.inf
@@ -297,7 +310,7 @@ def _ends_before_found(place: fault_place.FaultPlace, rewriting: ReplacementCand
     return is_on_new_line and rewriting.end <= place.offset and rewriting.start < place.offset
 
 
-def _diagnostic(
+def _make_idiom_diagnostic(
     place: fault_place.FaultPlace, rewriting: ReplacementCandidate
 ) -> diagnostics.Diagnostic:
     span = place.scan.source.span(rewriting.start, rewriting.end)
@@ -311,7 +324,7 @@ def _diagnostic(
     ours = " ".join(rewriting.text.split())
     advice = advice or (f"write `{ours}`" if ours else "leave it out")
     if idiom is None:
-        fix = fixes.respelt(span, written, rewriting.text, place.words)
+        fix = fixes.make_respelling_fix(span, written, rewriting.text, place.words)
     else:
         fix = diagnostics.Fix((diagnostics.TextEdit(span, rewriting.text),), safe=idiom.safe)
     return diagnostics.Diagnostic(code, message, span, help=advice, fix=fix)

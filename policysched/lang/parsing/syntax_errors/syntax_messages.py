@@ -29,12 +29,12 @@ _SELECTING = frozenset({"for", "nodeAffinity required", "nodeAffinity preferred"
 _LITERAL_KINDS = {"string": "a string", "promql": "a query"}
 
 
-def describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
+def diagnose_syntax_error(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
     """Return the diagnostic for the place: the first that applies of those below.
 
     A fix with which the parser cannot read the statement leaves an error, so it is not safe.
     """
-    found, text = _describe(place), place.scan.source
+    found, text = _diagnose_by_first_rule(place), place.scan.source
     if found.fix is None:
         return found
     fix = fixes.add_separators(found.fix, {text.name: text})
@@ -42,50 +42,52 @@ def describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
     return dataclasses.replace(found, fix=dataclasses.replace(fix, safe=is_safe))
 
 
-def _describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
+def _diagnose_by_first_rule(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
     for message in (
-        _foreign_character,
-        foreign_comments.describe,
-        _pasted_word,
-        sign_messages.describe_effect_alone,
-        _continued_selector,
-        syntax_idioms.describe,
-        sign_messages.describe_mark,
-        sign_messages.describe_foreign,
-        sign_messages.describe_colon,
-        _comma_for_and,
-        _third_side,
-        _keyword_as_amount,
-        _name_without_quotes,
-        syntax_idioms.describe_missing,
-        _misspelt,
-        _stray_strength,
-        _misplaced_statement,
-        _clause_of_nothing,
-        _no_operator,
-        _no_statement,
+        _diagnose_foreign_character,
+        foreign_comments.diagnose_foreign_comment,
+        _diagnose_pasted_word,
+        sign_messages.diagnose_effect_without_key,
+        _diagnose_continued_selector,
+        syntax_idioms.diagnose_foreign_idiom,
+        sign_messages.diagnose_exclamation_mark,
+        sign_messages.diagnose_foreign_sign,
+        sign_messages.diagnose_unquoted_colon,
+        _diagnose_comma_for_and,
+        _diagnose_third_side,
+        _diagnose_keyword_as_amount,
+        _diagnose_name_without_quotes,
+        syntax_idioms.diagnose_missing_word,
+        _diagnose_misspelt_keyword,
+        _diagnose_stray_strength,
+        _diagnose_misplaced_statement,
+        _diagnose_clause_of_nothing,
+        _diagnose_missing_operator,
+        _diagnose_missing_statement,
     ):
         found = message(place)
         if found is not None:
             return found
-    return _expected(place)
+    return _diagnose_expected_words(place)
 
 
-def _replacement(span: source.Span, text: str, *, safe: bool) -> diagnostics.Fix:
+def _make_replacement_fix(span: source.Span, text: str, *, safe: bool) -> diagnostics.Fix:
     return diagnostics.Fix((diagnostics.TextEdit(span, text),), safe=safe)
 
 
-def _foreign_character(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def _diagnose_foreign_character(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """A no-break space, a Cyrillic letter that looks like a Latin one, a typographic quote."""
     text = place.scan.source.text
     if place.offset >= place.chunk.end:
         return None
-    if text[place.offset].isascii() and not control_characters.is_control(text[place.offset]):
+    if text[place.offset].isascii() and not control_characters.is_control_character(
+        text[place.offset]
+    ):
         return None
-    start, end = characters.word_around(text, place.offset)
+    start, end = characters.find_word_around(text, place.offset)
     span = place.scan.source.span(place.offset, place.offset + 1)
     ours = characters.replace_lookalikes(text[start:end])
-    described = characters.describe(text[place.offset])
+    described = characters.describe_character(text[place.offset])
     advice, fix = "leave it out, or put it between quotes if it is text", None
     if ours.isascii():
         whole = place.scan.source.span(start, end)
@@ -103,7 +105,7 @@ def _foreign_character(place: fault_place.FaultPlace) -> diagnostics.Diagnostic 
     )
 
 
-def _pasted_word(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def _diagnose_pasted_word(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     for lexeme in (place.found, place.scan.find_lexeme_before(place.offset)):
         if lexeme is None or lexeme.text not in foreign_words.KUBERNETES_WORDS:
             continue
@@ -133,10 +135,10 @@ def _translate_word(
     end = after.end if after is not None and after.text == ":" else word.end
     is_ours = word == place.found and ours.split(" ", maxsplit=1)[0] in place.words
     is_safe = is_ours and word.text not in foreign_words.NOT_THE_SAME
-    return _replacement(place.scan.source.span(word.start, end), ours, safe=is_safe)
+    return _make_replacement_fix(place.scan.source.span(word.start, end), ours, safe=is_safe)
 
 
-def _continued_selector(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def _diagnose_continued_selector(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """`zone = a` on the line after `nodeAffinity required disk = ssd`."""
     found, before = place.found, place.scan.find_lexeme_before(place.offset)
     if found is None or before is None or found.kind != "word" or "_AND" not in place.accepts:
@@ -155,26 +157,26 @@ def _continued_selector(place: fault_place.FaultPlace) -> diagnostics.Diagnostic
         place.span,
         notes=("requirements of one selector are joined, also on lines of their own",),
         help=f"write `and {found.text}`",
-        fix=_replacement(place.span, f"and {found.text}", safe=False),
+        fix=_make_replacement_fix(place.span, f"and {found.text}", safe=False),
     )
 
 
-def _comma_for_and(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def _diagnose_comma_for_and(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     if place.found is None or place.found.text != "," or "_AND" not in place.accepts:
         return None
     after = place.scan.find_lexeme_at(place.found.end)
-    starts = place.scan.statements(place.chunk)
+    starts = place.scan.find_statement_starts(place.chunk)
     is_last = after is None or after.text in ("}", ")") or after.start in starts
     return diagnostics.Diagnostic(
         "PS003",
         "`,` does not join conditions",
         place.span,
         help="leave it out, or write what is missing behind it" if is_last else "write `and`",
-        fix=_replacement(place.span, "" if is_last else " and", safe=False),
+        fix=_make_replacement_fix(place.span, "" if is_last else " and", safe=False),
     )
 
 
-def _third_side(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def _diagnose_third_side(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     found = place.found
     if found is None or found.text not in _COMPARISONS or "_AND" not in place.accepts:
         return None
@@ -186,7 +188,7 @@ def _third_side(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     )
 
 
-def _keyword_as_amount(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def _diagnose_keyword_as_amount(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """`maxSkew whenUnsatisfiable x`: the number was left out and the next keyword read as name."""
     name = place.scan.find_lexeme_before(place.offset)
     keyword = place.scan.find_lexeme_before(name.start) if name else None
@@ -206,7 +208,7 @@ def _keyword_as_amount(place: fault_place.FaultPlace) -> diagnostics.Diagnostic 
     )
 
 
-def _name_without_quotes(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def _diagnose_name_without_quotes(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """`free(nvidia.com/gpu)`: an expression reads the name up to its first dot."""
     found = place.found
     if found is None or found.kind != "word" or found.start >= place.offset:
@@ -225,36 +227,42 @@ def _name_without_quotes(place: fault_place.FaultPlace) -> diagnostics.Diagnosti
         place.span,
         notes=("names in expressions have letters, digits and `_` only",),
         help=f"write `{call}`" if is_argument else f'for a label write `label("{found.text}")`',
-        fix=_quotes(place, found) if is_argument else None,
+        fix=_make_quotes_fix(place, found) if is_argument else None,
     )
 
 
-def _quotes(place: fault_place.FaultPlace, name: scanner.Lexeme) -> diagnostics.Fix:
+def _make_quotes_fix(place: fault_place.FaultPlace, name: scanner.Lexeme) -> diagnostics.Fix:
     """Return the fix that quotes a name; outside these functions it may be arithmetic."""
     depth = 0
     for lexeme in reversed(place.scan.list_lexemes_between(place.chunk.start, name.start)):
         depth += (lexeme.text == ")") - (lexeme.text == "(")
         if depth < 0:
             function = place.scan.find_lexeme_before(lexeme.start)
-            return _replacement(place.span, f'"{name.text}"', safe=_is_name_of(function, name))
-    return _replacement(place.span, f'"{name.text}"', safe=False)
+            return _make_replacement_fix(
+                place.span, f'"{name.text}"', safe=_takes_name(function, name)
+            )
+    return _make_replacement_fix(place.span, f'"{name.text}"', safe=False)
 
 
-def _is_name_of(function: scanner.Lexeme | None, name: scanner.Lexeme) -> bool:
+def _takes_name(function: scanner.Lexeme | None, name: scanner.Lexeme) -> bool:
     """Say whether the function takes names, and Kubernetes allows this one."""
     if function is None or function.text not in vocabulary.TAKING_NAMES:
         return False
     is_key = function.text in ("label", "annotation")
-    problem = kubernetes_names.label_key if is_key else kubernetes_names.resource
+    problem = (
+        kubernetes_names.find_label_key_problem
+        if is_key
+        else kubernetes_names.find_resource_name_problem
+    )
     return not problem(name.text)
 
 
-def _stray_strength(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def _diagnose_stray_strength(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """`nodeAffinity required a = b` and, on the next line, `preferred c = d`."""
     found = place.found
     if found is None or found.kind != "word" or not place.is_statement_start:
         return None
-    near = spelling.find_nearest(found.text, syntax_words.STRENGTHS["STRENGTH"])
+    near = spelling.find_nearest_names(found.text, syntax_words.STRENGTHS["STRENGTH"])
     keyword = place.statement.split(" ")[0]
     if not near or f"{keyword} {near[0]}" not in syntax_words.ALLOWED_CLAUSES:
         return None
@@ -266,7 +274,7 @@ def _stray_strength(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | N
     )
 
 
-def _misspelt(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def _diagnose_misspelt_keyword(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     suggestions = place.suggestions
     if not suggestions or place.found is None:
         return None
@@ -274,15 +282,15 @@ def _misspelt(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     is_operator = (nearest,) in syntax_words.LABEL_OPERATORS.values()
     return diagnostics.Diagnostic(
         "PS001",
-        f"`{place.found.text}` is not {_kind_of(nearest)}",
+        f"`{place.found.text}` is not {_describe_word_kind(nearest)}",
         place.span,
-        label=spelling.did_you_mean(place.found.text, suggestions),
+        label=spelling.suggest_names(place.found.text, suggestions),
         help=_OPERATOR_HELP if is_operator else f"write `{nearest}`",
-        fix=fixes.respelt(place.span, place.found.text, nearest, place.words),
+        fix=fixes.make_respelling_fix(place.span, place.found.text, nearest, place.words),
     )
 
 
-def _kind_of(word: str) -> str:
+def _describe_word_kind(word: str) -> str:
     kinds = (
         (syntax_words.LABEL_OPERATORS, "a label operator"),
         (syntax_words.STRENGTHS, "`required` or `preferred`"),
@@ -299,7 +307,7 @@ def _kind_of(word: str) -> str:
     return "a word that can stand here"
 
 
-def _misplaced_statement(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def _diagnose_misplaced_statement(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     if place.found is None or not place.is_statement_start:
         return None
     homes = (
@@ -321,7 +329,7 @@ def _misplaced_statement(place: fault_place.FaultPlace) -> diagnostics.Diagnosti
     )
 
 
-def _clause_of_nothing(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def _diagnose_clause_of_nothing(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """`during "…"` on a line of its own, behind `for pods`."""
     found = place.found
     if found is None or not place.is_statement_start or found.text not in syntax_words.CLAUSE_WORDS:
@@ -338,7 +346,7 @@ def _clause_of_nothing(place: fault_place.FaultPlace) -> diagnostics.Diagnostic 
     )
 
 
-def _no_operator(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def _diagnose_missing_operator(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     found = place.found
     before = place.scan.find_lexeme_before(place.offset)
     if found is None or before is None or found.kind != "word" or "EXISTS" not in place.accepts:
@@ -356,7 +364,7 @@ def _no_operator(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None
     )
 
 
-def _no_statement(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def _diagnose_missing_statement(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     found = place.found
     if found is None or found.kind != "word":
         return None
@@ -371,23 +379,23 @@ def _no_statement(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | Non
             "PS001",
             f"`{found.text}` is neither a clause nor a statement of a {home}",
             place.span,
-            help=f"statements are {_listed(words)}",
+            help=f"statements are {_join_alternatives(words)}",
         )
     if "_POLICY" in place.accepts:
         return diagnostics.Diagnostic(
             "PS001",
             f"`{found.text}` does not start anything",
             place.span,
-            help=f"a policy text holds {_listed(syntax_words.ITEMS)}",
+            help=f"a policy text holds {_join_alternatives(syntax_words.ITEMS)}",
         )
     return None
 
 
-def _listed(words: dict[str, tuple[str, ...]]) -> str:
+def _join_alternatives(words: dict[str, tuple[str, ...]]) -> str:
     return ", ".join(word for each in words.values() for word in each)
 
 
-def _expected(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
+def _diagnose_expected_words(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
     before, found = place.scan.find_lexeme_before(place.offset), place.found
     if before is not None and before.start < place.chunk.start:
         before = None
@@ -399,12 +407,12 @@ def _expected(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
     help_text, fix = "", None
     if found is None and "RPAR" in place.accepts and before is not None:
         help_text = "add the missing `)`"
-        fix = fixes.replacement(place.scan.source.span(before.end, before.end), ")")
-    after = f" after `{_shown(before)}`" if before else ""
+        fix = fixes.make_replacement_fix(place.scan.source.span(before.end, before.end), ")")
+    after = f" after `{_quote_lexeme(before)}`" if before else ""
     instead = f", not {_LITERAL_KINDS.get(found.kind, f'`{found.text}`')}" if found else ""
     return diagnostics.Diagnostic(
         "PS001",
-        f"expected {spelling.join_alternatives(_expectations(place))}{after}{instead}",
+        f"expected {spelling.join_alternatives(_list_accepted_words(place))}{after}{instead}",
         span,
         label=label,
         help=help_text,
@@ -412,11 +420,11 @@ def _expected(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
     )
 
 
-def _shown(lexeme: scanner.Lexeme) -> str:
+def _quote_lexeme(lexeme: scanner.Lexeme) -> str:
     return lexeme.text.split("\n")[0][:40]
 
 
-def _expectations(place: fault_place.FaultPlace) -> list[str]:
+def _list_accepted_words(place: fault_place.FaultPlace) -> list[str]:
     """Return a short list of the words that the parser accepts there."""
     elsewhere = frozenset() if place.chunk.word == "clusterPolicy" else _CLUSTER_CLAUSES
     left = set(place.accepts - elsewhere)
