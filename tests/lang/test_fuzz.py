@@ -14,32 +14,32 @@ from policysched.lang.checking import checker
 from policysched.lang.diagnostics import diagnostics, rendering
 from policysched.lang.formatting import formatter
 from policysched.lang.parsing import parser
+from tests import seeds
 from tests.lang import chunked, mutation
 
 _FOLDER = pathlib.Path(__file__).parent
-_MAX_SEED = 900
-MUTATIONS = 10_000
-BATCHES = 8
+_MAX_LENGTH = 900
+MUTATIONS = 1_500
 
 
-def _seeds() -> list[str]:
+def _read_originals() -> list[str]:
     """Return small texts: cases of these tests, and single items of the shipped policies."""
     texts = [chunk.text.text for chunk in chunked.chunks(_FOLDER / "cases")]
     for path in sorted(_resources.find_resource_folder("policies").glob("*.policy")):
         text = path.read_text(encoding="utf-8")
         items = parser.parse_policy_text(source.SourceText(path.name, text)).file.items
         texts += [text[item.span.start : item.span.end] for item in items]
-    return [text[:_MAX_SEED] for text in texts]
+    return [text[:_MAX_LENGTH] for text in texts]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batch", range(BATCHES))
-def test_no_mutated_text_raises(batch: int) -> None:
+@seeds.drawn
+def test_no_mutated_text_raises(seed: int) -> None:
     """Whatever is in a text, the answer is a program or diagnostics that can be shown."""
-    rng = random.Random(batch)
-    seeds = _seeds()
-    for _ in range(MUTATIONS // BATCHES):
-        text = mutation.mutate(rng.choice(seeds), seeds, rng)
+    rng = random.Random(seed)
+    originals = _read_originals()
+    for _ in range(MUTATIONS):
+        text = mutation.mutate(rng.choice(originals), originals, rng)
         result = checker.check([source.SourceText("x.policy", text)])
         severities = {finding.severity for finding in result.diagnostics}
         assert (result.program is None) == (diagnostics.Severity.ERROR in severities)
@@ -49,14 +49,15 @@ def test_no_mutated_text_raises(batch: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batch", range(2))
-def test_what_can_be_formatted_is_formatted_soundly(batch: int) -> None:
+@seeds.drawn
+def test_what_can_be_formatted_is_formatted_soundly(seed: int) -> None:
     """A text without syntax errors has a proven canonical form, mutated or not."""
-    rng = random.Random(100 + batch)
-    seeds = _seeds()
+    rng = random.Random(seed)
+    originals = _read_originals()
     formatted = 0
     for _ in range(1000):
-        text = source.SourceText("x.policy", mutation.mutate(rng.choice(seeds), seeds, rng))
+        mutated = mutation.mutate(rng.choice(originals), originals, rng)
+        text = source.SourceText("x.policy", mutated)
         result = formatter.format_text(text)
         assert result.problem == "", text.text
         formatted += result.text is not None
