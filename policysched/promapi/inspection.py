@@ -127,7 +127,7 @@ class PrometheusInspector:
         Raises:
             QueryError: there is none that could be used.
         """
-        body, kind = self._server.request("query", {"query": promql, "stats": "all"})
+        body, kind = self._server.send_request("query", {"query": promql, "stats": "all"})
         answer = answers.decode_instant_vector(body, kind)
         try:
             stats = msgspec.json.decode(body, type=_StatsBody).data.stats
@@ -213,7 +213,7 @@ class PrometheusInspector:
     def _ask_endpoint(
         self, endpoint: str, form: Mapping[str, str], kind: type[_T], method: str | None = None
     ) -> _T:
-        body, content_type = self._server.request(endpoint, form, method)
+        body, content_type = self._server.send_request(endpoint, form, method)
         try:
             return msgspec.json.decode(body, type=kind)
         except wire.UNREADABLE:

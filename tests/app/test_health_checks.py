@@ -41,7 +41,7 @@ class Process:
         self.active = 1
         self.scheduler = SimpleNamespace(
             counters=SimpleNamespace(attempts={("policysched", "scheduled"): 5}),
-            queue=SimpleNamespace(pending_pods=lambda: {"active": self.active}),
+            queue=SimpleNamespace(count_pending_pods=lambda: {"active": self.active}),
             bindings_in_flight=0,
         )
         self.watches = {name: Watch(name) for name in ("nodes", "namespaces", "pods")}

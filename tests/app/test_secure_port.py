@@ -48,7 +48,7 @@ def _joined(serving: config.ServingConfig, connection: Any) -> Any:
         elector=SimpleNamespace(is_leading=False, overdue_seconds=lambda: 0.0),
         stopping=asyncio.Event(),
         scheduler=SimpleNamespace(counters=SimpleNamespace(attempts={})),
-        sync=SimpleNamespace(is_ready=True, problem=lambda _: ""),
+        sync=SimpleNamespace(is_ready=True, describe_unsynced_profiles=lambda _: ""),
         profiles=SimpleNamespace(
             current=SimpleNamespace(by_name={"policysched": None}), get_profiles=lambda: ()
         ),

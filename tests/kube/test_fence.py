@@ -127,7 +127,7 @@ async def test_a_process_that_was_stopped_sends_nothing_more(body: bytes) -> Non
     class Stopped(fence.WriteFence):
         """Lets all time pass after the first look."""
 
-        def write_seconds(self) -> float:
+        def compute_write_seconds(self) -> float:
             """Look, then stand still for a minute."""
             seconds = super().compute_write_seconds()
             if not began.is_set():

@@ -169,7 +169,7 @@ def _of_parts(world: fakes.World) -> Iterator[Iterable[core.Metric]]:
     pods = world.scheduler.events.pods.unserved
     yield unserved.UnservedWatch(pods, world.clock, tuple).collect_metrics()
     yield request_metrics.collect_request_metrics(request_stats.RequestStats(), "127.0.0.1:6443")
-    decided: Any = types.SimpleNamespace(tallies={}, follow=lambda: None)
+    decided: Any = types.SimpleNamespace(tallies={}, follow_candidates=lambda: None)
     yield shadow_report.ShadowReport(decided, print).collect_metrics()
     compared: Any = types.SimpleNamespace(placed={}, waiting={}, seconds=0.0)
     yield dry_run_report.DryRunReport(compared).collect_metrics()
