@@ -139,9 +139,9 @@ class Run:
         self._cycle = scheduling_cycle.SchedulingCycle(
             self.cache, self._queue, waiting, failures, log, clock
         )
-        self._fill(made, pod_shape.PodShapes(profiles.annotation_keys))
+        self._fill(made, pod_shape.PodShapeCache(profiles.annotation_keys))
 
-    def _fill(self, made: Manifests, shapes: pod_shape.PodShapes) -> None:
+    def _fill(self, made: Manifests, shapes: pod_shape.PodShapeCache) -> None:
         for node in made.nodes:
             self.cache.set_node(msgspec.convert(node, objects.Node))
         self.cache.add_pods(

@@ -73,7 +73,7 @@ class Cluster:
         self.frameworks = {
             name: runtime.Framework(each, random.Random(1)) for name, each in made.by_name.items()
         }
-        self.shapes = pod_shape.PodShapes(made.annotation_keys)
+        self.shapes = pod_shape.PodShapeCache(made.annotation_keys)
         for node in metrics_scene.nodes(nodes):
             self.cache.set_node(msgspec.convert(node, objects.Node))
         self.seconds: dict[str, list[float]] = {NONE: [], SCORES: []}
@@ -119,10 +119,10 @@ class Cluster:
             self.cache.remove_pod(self._placed.popleft())
 
 
-async def _run(cluster: Cluster, url: str, pods: int, rate: float) -> live_source.LiveSource:
+async def _run(cluster: Cluster, url: str, pods: int, rate: float) -> live_source.LiveMetricsSource:
     around = source.SourceDependencies(clocks.SystemClock(), random.Random(1))
     servers = {"default": settings.PrometheusSource(url)}
-    live = live_source.LiveSource(servers, cluster.policy_set.metrics, around)
+    live = live_source.LiveMetricsSource(servers, cluster.policy_set.node_metrics, around)
     asking = asyncio.create_task(live.run(cluster.refresh, cluster, cluster.backfill))
     await live.wait_until_metrics_asked()
     process.freeze_existing_objects()
@@ -196,10 +196,12 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def _report(cluster: Cluster, live: live_source.LiveSource, seconds: float, served: float) -> None:
+def _report(
+    cluster: Cluster, live: live_source.LiveMetricsSource, seconds: float, served: float
+) -> None:
     placed = sum(map(len, cluster.seconds.values()))
     print(f"{placed:,} pods in {seconds:,.0f} s at {cluster.cache.nodes.alive_count:,} nodes")
-    for stats, metric in zip(live.get_metric_stats(), cluster.policy_set.metrics, strict=True):
+    for stats, metric in zip(live.get_metric_stats(), cluster.policy_set.node_metrics, strict=True):
         due = seconds / metric.refresh_seconds
         print(f"  {stats.name:<16} {stats.queries:>4} queries, {due:.1f} refreshes")
     print(f"  Prometheus served {served:.0f} queries; {cluster.refreshes} brought samples")

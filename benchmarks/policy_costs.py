@@ -56,7 +56,7 @@ class Cluster:
         (prof,) = made.by_name.values()
         self._cache.follow_metric_needs(made.metric_needs)
         self._framework = runtime.Framework(prof, random.Random(1))
-        self._shapes = pod_shape.PodShapes(made.annotation_keys)
+        self._shapes = pod_shape.PodShapeCache(made.annotation_keys)
         self._pods = pods
         for number in range(nodes):
             self._cache.set_node(msgspec.convert(node(number), objects.Node))

@@ -56,14 +56,14 @@ def measure(nodes: int, pods: int) -> tuple[list[float], list[float]]:
     cache = caches.Cache(clocks.SystemClock())
     made = policies.require_profiles(
         policies.make_profiles(
-            policies.from_sources([source.SourceText("shadow.policy", _TEXT)], {}),
+            policies.make_policy_set_from_texts([source.SourceText("shadow.policy", _TEXT)], {}),
             handles.Handle(handles.NoBinder(), cache.owners),
         )
     )
     ((name, prof),) = made.by_name.items()
     framework = runtime.Framework(prof, random.Random(1))
     (candidate,) = made.shadows[name]
-    shapes = pod_shape.PodShapes(made.annotation_keys)
+    shapes = pod_shape.PodShapeCache(made.annotation_keys)
     for node in manifests.fleet(nodes):
         cache.set_node(msgspec.convert(node, objects.Node))
     real: list[float] = []

@@ -142,7 +142,7 @@ class Cluster:
 async def _run(cluster: Cluster, size: Size, url: str) -> None:
     around = source.SourceDependencies(clocks.SystemClock(), random.Random(1))
     servers = {"default": settings.PrometheusSource(url, timeout_seconds=60)}
-    live = live_source.LiveSource(servers, cluster.policy_set.metrics, around)
+    live = live_source.LiveMetricsSource(servers, cluster.policy_set.node_metrics, around)
     turns = Turns()
     ticking = asyncio.create_task(turns.take())
     asking = asyncio.create_task(live.run(cluster.refresh, cluster, cluster.backfill))
@@ -150,7 +150,7 @@ async def _run(cluster: Cluster, size: Size, url: str) -> None:
         for what in ("first answers", "refresh"):
             await _until(cluster, size, turns, what)
         windows = {key: need.seconds for key, need in cluster.needs.histories.items()}
-        live.set_metrics(cluster.policy_set.metrics, windows)
+        live.set_metrics(cluster.policy_set.node_metrics, windows)
         turns.begin()
         started = time.perf_counter()
         await cluster.until(lambda: cluster.filled >= size.metrics)

@@ -57,7 +57,7 @@ class ClockJumpDetector:
     def __init__(self, clock: Clock) -> None:
         """Compare with what the clocks of `clock` say now."""
         self._clock = clock
-        self._ahead_seconds = self._compute_lead_seconds()
+        self._ahead_seconds = self._compute_wall_clock_offset_seconds()
 
     def measure_jump_seconds(self, now_seconds: float | None = None) -> float:
         """Return by how much it was set since the last call; 0.0 for a mere correction.
@@ -65,7 +65,7 @@ class ClockJumpDetector:
         `now_seconds` is what the wall clock says, since 1970, where that is known already.
         """
         if now_seconds is None:
-            ahead_seconds = self._compute_lead_seconds()
+            ahead_seconds = self._compute_wall_clock_offset_seconds()
         else:
             ahead_seconds = now_seconds - self._clock.monotonic_seconds()
         jump_seconds = ahead_seconds - self._ahead_seconds
@@ -74,7 +74,7 @@ class ClockJumpDetector:
         self._ahead_seconds = ahead_seconds
         return jump_seconds
 
-    def _compute_lead_seconds(self) -> float:
+    def _compute_wall_clock_offset_seconds(self) -> float:
         return self._clock.now().timestamp() - self._clock.monotonic_seconds()
 
 

@@ -48,7 +48,7 @@ def find_nearest_names(word: str, names: Iterable[str]) -> list[str]:
     return [name for _, name in sorted(found)[:MAX_SUGGESTIONS]]
 
 
-def is_only_reading(word: str, meant: str, names: Iterable[str]) -> bool:
+def is_unambiguous_misspelling(word: str, meant: str, names: Iterable[str]) -> bool:
     """Return whether `word` can be nothing but a misspelt `meant`, among all words of its place.
 
     It is if only case or doubled letters differ (`Inn`), or if a long word is one edit away from
@@ -57,9 +57,9 @@ def is_only_reading(word: str, meant: str, names: Iterable[str]) -> bool:
     """
     others = {name for name in names if name != meant}
     folded = word.casefold()
-    if any(_normalise_sound(name) == _normalise_sound(word) for name in others):
+    if any(_fold_case_and_doubles(name) == _fold_case_and_doubles(word) for name in others):
         return False
-    if _normalise_sound(word) == _normalise_sound(meant):
+    if _fold_case_and_doubles(word) == _fold_case_and_doubles(meant):
         return True
     is_long = min(len(word), len(meant)) >= _LONG_WORD
     is_near = is_long and compute_edit_distance(folded, meant.casefold()) == 1
@@ -70,7 +70,7 @@ def is_only_reading(word: str, meant: str, names: Iterable[str]) -> bool:
     )
 
 
-def _normalise_sound(word: str) -> str:
+def _fold_case_and_doubles(word: str) -> str:
     """Return a word without case and doubled letters."""
     return _DOUBLED.sub(r"\1", word.casefold())
 

@@ -67,7 +67,7 @@ class Unit:
         """Return the unit in the words of the language."""
         if self.is_dimensionless:
             return "ratio" if self.is_ratio else "number"
-        return NAMES.get(self) or _make_product_unit(self)
+        return NAMES.get(self) or _format_product_unit(self)
 
 
 NUMBER = Unit()
@@ -90,7 +90,7 @@ NAMES: dict[Unit, str] = {
 }
 
 
-def _make_product_unit(unit: Unit) -> str:
+def _format_product_unit(unit: Unit) -> str:
     powers = (
         ("bytes", unit.byte_power),
         ("cores", unit.core_power),

@@ -404,7 +404,7 @@ class Cluster(NamedTuple):
     """A cache, and the shapes of its pods; pods to be scheduled take theirs from there too."""
 
     cache: caches.Cache
-    shapes: pod_shape.PodShapes
+    shapes: pod_shape.PodShapeCache
 
     def info(self, pod: objects.Pod | PodBuilder) -> pod_shape.PodInfo:
         """Return a pod as the scheduler holds it."""
@@ -418,7 +418,7 @@ def make_cache(
     namespaces: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Cluster:
     """Return a cache with these nodes, the pods that have a node, and labels of namespaces."""
-    cluster = Cluster(caches.Cache(clock or clocks.ManualClock(EPOCH)), pod_shape.PodShapes())
+    cluster = Cluster(caches.Cache(clock or clocks.ManualClock(EPOCH)), pod_shape.PodShapeCache())
     for name, labels in (namespaces or {}).items():
         cluster.cache.set_namespace(name, labels)
     for node in nodes:

@@ -13,7 +13,9 @@ from policysched.profiles import needed_kinds
 class ClusterSync(watch_sync.WatchSync):
     """Says when enough of a cluster of nodes is known, which is a matter of the profiles."""
 
-    async def wait_for_profiles(self, profiles: Callable[[], Collection[profile.Profile]]) -> None:
+    async def wait_until_profiles_synced(
+        self, profiles: Callable[[], Collection[profile.Profile]]
+    ) -> None:
         """Return when all is known that the profiles read, which may change meanwhile."""
         await self.wait_until_synced(lambda: needed_kinds.find_plugins_by_resource(profiles()))
 

@@ -52,7 +52,7 @@ class ProcessContext:
     rng: random.Random
     connection: kubeconfig.ApiClientConfig
     api: client.ApiClient
-    elector: runner.Leadership
+    elector: runner.LeaderElector
     writers: writers.ApiWriters
     scheduler: schedulers.Scheduler
     reflectors: reflectors.ClusterReflectors

@@ -40,7 +40,7 @@ class KarmadaHealthInputs:
         clock: tells how long.
     """
 
-    elector: runner.Leadership
+    elector: runner.LeaderElector
     sync: watch_sync.WatchSync
     names: Iterable[str]
     stopping: asyncio.Event

@@ -42,7 +42,7 @@ class ClusterPolicyContext:
     """
 
     api: client.ApiClient
-    elector: runner.Leadership
+    elector: runner.LeaderElector
     recorder: recorders.ObjectEventRecorder
     loop: live_policies.ClusterPolicyConsumers
     clusters_synced: asyncio.Event
@@ -72,7 +72,7 @@ class ClusterPolicyFollower:
         self._starting = initial_version.InitialVersionFinder(
             said.configuration.policies, self._recipe
         )
-        self._source_watch = source_watch.SourceWatch()
+        self._source_watch = source_watch.MetricsSourceEventWriter()
         self._followed: initial_version.PolicySource | None = None
         self._metrics: metrics_source.MetricsSource | None = None
         self._start = self._starting.find_local_version()
@@ -97,7 +97,7 @@ class ClusterPolicyFollower:
         return True
 
     @property
-    def described(self) -> dict[str, str]:
+    def policy_log_fields(self) -> dict[str, str]:
         """Where the policies come from, and which version it is, for the log."""
         start, followed = self._start, self._followed
         return {
@@ -146,7 +146,7 @@ class ClusterPolicyFollower:
         self, live: live_policies.LiveClusterPolicies, loop: live_policies.ClusterPolicyConsumers
     ) -> None:
         def of_samples() -> Iterable[core.Metric]:
-            rows = live.rows.update_snapshot(loop.handlers.store.list_clusters())
+            rows = live.rows.update_snapshot(loop.handlers.store.get_cluster_snapshot())
             return exporter.collect_sample_age_metrics(live.make_metric_readers(), rows, "clusters")
 
         def of_expiry() -> Iterable[core.Metric]:

@@ -70,7 +70,7 @@ class _ApiConnections:
     to: kubeconfig.ApiClientConfig
     api: client.ApiClient
     events: client.ApiClient
-    elector: runner.Leadership
+    elector: runner.LeaderElector
 
 
 class KarmadaSchedulerProcess:
@@ -105,15 +105,17 @@ class KarmadaSchedulerProcess:
         """
         said = self._options
         connecting = kubeconfig.load_api_client_config(said.kubeconfig, said.context, self._clock)
-        await lifecycle.follow_api_server(connecting, self._serve)
+        await lifecycle.connect_and_serve(connecting, self._run_with_connections)
 
-    async def _serve(self, connection: kubeconfig.ApiClientConfig, stopping: asyncio.Event) -> None:
+    async def _run_with_connections(
+        self, connection: kubeconfig.ApiClientConfig, stopping: asyncio.Event
+    ) -> None:
         said, following = self._options, self._following
         if said.master is not None:
             connection = dataclasses.replace(connection, server=said.master.rstrip("/"))
         servers = said.configuration.prometheus
         logs.SECRETS.add_secret_source(
-            known_secrets.list_process_secrets(connection.credentials, servers)
+            known_secrets.make_process_secret_source(connection.credentials, servers)
         )
         async with self._open_connections(connection) as connected:
             if following is not None and not await following.find_first_version(
@@ -126,7 +128,7 @@ class KarmadaSchedulerProcess:
             ).run(connected, stopping)
 
     def _log_start(self, connection: kubeconfig.ApiClientConfig) -> None:
-        policies = {} if self._following is None else self._following.described
+        policies = {} if self._following is None else self._following.policy_log_fields
         _log.info(
             "starting %s",
             logs.make_log_fields(
@@ -220,7 +222,7 @@ class _ConnectedProcess:
     def _make_queue(self, known: store.ControlPlaneStore) -> work_queue.WorkQueue:
         said, clock, on_ready = self._options, self._clock, self._awake.set
         if said.by_priority:
-            return priority_queue.PriorityQueue(
+            return priority_queue.BindingPriorityQueue(
                 clock, known.get_binding_priority, on_ready=on_ready
             )
         bucket = rate_limit.TokenBucket(said.retry.per_second, said.retry.burst, clock)
@@ -235,13 +237,13 @@ class _ConnectedProcess:
             self._clock,
             form=event_formats.CoreV1EventFormat(self._options.scheduler_name),
         )
-        decisions = self._make_decision_log(recorder)
+        decisions = self._make_binding_scheduler(recorder)
         schedules = self._make_loop(connected, decisions, recorder)
         self._follow_policies(connected, watches, recorder, decisions, schedules)
         leading = self._make_leadership(connected, watches, schedules)
         followed = self._following.background if self._following is not None else []
         try:
-            health = self._make_health_checks(connected, sync, stopping, schedules)
+            health = self._make_health_pages(connected, sync, stopping, schedules)
             servers = list(self._make_servers(connected, health))
         except BaseException:
             lifecycle.close_coroutines(followed)
@@ -276,7 +278,7 @@ class _ConnectedProcess:
             for resource, sink in sinks
         }
 
-    def _make_decision_log(
+    def _make_binding_scheduler(
         self, recorder: event_recorder.ApiEventRecorder
     ) -> scheduling.BindingScheduler:
         return scheduling.BindingScheduler(
@@ -330,7 +332,7 @@ class _ConnectedProcess:
             writes_at_once=self._options.writes_at_once,
         )
         schedules.is_held_back = backpressure.EventBackpressure(
-            lambda: recorder.waiting, self._clock
+            lambda: recorder.waiting_count, self._clock
         ).is_event_backlog_full
         if self._estimators is not None:
             schedules.ask = self._estimators.ask_estimators
@@ -345,7 +347,7 @@ class _ConnectedProcess:
         async def refresh() -> None:
             await asyncio.gather(*(watch.relist() for watch in watches.values()))
 
-        return lifecycle.make_leadership(
+        return lifecycle.make_leadership_runner(
             self._options.election, connected.elector, schedules, refresh
         )
 
@@ -366,7 +368,7 @@ class _ConnectedProcess:
         )
         await leading.run()
 
-    def _make_health_checks(
+    def _make_health_pages(
         self,
         connected: _ApiConnections,
         sync: watch_sync.WatchSync,
@@ -398,6 +400,6 @@ class _ConnectedProcess:
             lambda: request_metrics.collect_request_metrics(connected.api.stats, host)
         )
         said = self._options
-        return shared_pages.make_http_servers(
+        return shared_pages.make_serving_coroutines(
             (said.health_address, health), (said.metrics_address, {exporter.PATH: own.make_page})
         )

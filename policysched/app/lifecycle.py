@@ -22,7 +22,7 @@ _log = logging.getLogger("policysched")
 Serve = Callable[[kubeconfig.ApiClientConfig, asyncio.Event], Awaitable[None]]
 
 
-async def follow_api_server(
+async def connect_and_serve(
     connecting: Coroutine[Any, Any, kubeconfig.ApiClientConfig], serve: Serve
 ) -> None:
     """Connect and `serve` until the process is asked to stop, by a signal that sets the event.
@@ -48,9 +48,9 @@ def make_request_limit(
     return None if qps is None else rate_limit.TokenBucket(qps, burst, clock)
 
 
-def make_leadership(
+def make_leadership_runner(
     config: election_config.LeaderElectionConfig,
-    elector: runner.Leadership,
+    elector: runner.LeaderElector,
     loop: runner.StoppableLoop,
     refresh: runner.Refresh,
 ) -> runner.LeadershipRunner:

@@ -54,7 +54,7 @@ class PolicyReloadContext:
     settings: config.PoliciesConfig
     state: state.PolicyState
     api: client.ApiClient
-    elector: runner.Leadership
+    elector: runner.LeaderElector
     recorder: recorders.ObjectEventRecorder
     rng: random.Random
     background: list[Coroutine[None, None, None]]
@@ -69,7 +69,7 @@ def add_policy_reloads(
     """Follow `source`, tell people of it, and keep versions."""
     policies = joined.policies
     joined.metrics_exporter.add_collector(lambda: reporting.collect_reload_metrics(policies))
-    joined.pages[reporting.PATH] = lambda _query: reporting.make_page(policies)
+    joined.pages[reporting.PATH] = lambda _query: reporting.make_policies_page(policies)
     if source is None:
         return
     if isinstance(source, config_map_source.ConfigMapSource):
@@ -114,7 +114,7 @@ def _keep_policy_versions(around: PolicyReloadContext) -> None:
     if not settings.history_config_map:
         return
     keeper = history_keeper.HistoryKeeper(
-        config_maps.ConfigMaps(around.api),
+        config_maps.ConfigMapClient(around.api),
         settings.history_config_map,
         settings.keep,
         lambda: around.elector.is_leading,
@@ -136,10 +136,10 @@ def _publish_policy_status(
     """Tell of versions by events and annotations of the ConfigMap that they come from."""
     policies = around.state
     told = reporting.PolicyEventRecorder(around.recorder, lambda: source.last, policies)
-    status = status_annotations.StatusAnnotations(
+    status = status_annotations.StatusAnnotationWriter(
         policies,
         source,
-        config_maps.ConfigMaps(around.api),
+        config_maps.ConfigMapClient(around.api),
         lambda: around.elector.is_leading,
         around.rng,
     )

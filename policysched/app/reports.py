@@ -20,12 +20,12 @@ _SUMMARY_SECONDS = 60.0
 """How often a dry run logs a summary, while there is news."""
 
 
-def add_shadow_report(joined: context.ProcessContext) -> None:
+def add_shadow_policy_report(joined: context.ProcessContext) -> None:
     """Decide by shadow policies beside the scheduler, and report these decisions."""
-    decided = shadow_report.add_shadow_decisions(
+    decided = shadow_report.attach_shadow_decisions(
         joined.scheduler, joined.clock, lambda: joined.profiles.current.shadows
     )
-    report = shadow_report.ShadowReport(decided, _make_policy_event_writer(joined))
+    report = shadow_report.ShadowPolicyReport(decided, _make_policy_event_writer(joined))
     joined.metrics_exporter.add_collector(report.collect_metrics)
     joined.pages[shadow_report.PATH] = lambda _: report.make_page()
     joined.background.append(report.run())
@@ -37,7 +37,9 @@ def _make_policy_event_writer(joined: context.ProcessContext) -> Callable[[str],
     def record(note: str) -> None:
         config_map = joined.config_map()
         if config_map is not None:
-            shadow_report.record_report_event(joined.writers.recorder, config_map.reference, note)
+            shadow_report.record_report_event(
+                joined.writers.recorder, config_map.involved_object, note
+            )
 
     return record
 
@@ -52,7 +54,7 @@ def add_dry_run(joined: context.ProcessContext) -> None:
         return
     scheduler = joined.scheduler
     kept = joined.config.decisions.kept
-    compared = dry_run.DryRun(scheduler.cache, scheduler.get_framework, joined.clock, kept)
+    compared = dry_run.DryRunComparer(scheduler.cache, scheduler.get_framework, joined.clock, kept)
     scheduler.events.pods.before_placed = compared.compare_bound
     report = dry_run_report.DryRunReport(compared)
     joined.metrics_exporter.add_collector(report.collect_metrics)
@@ -61,10 +63,12 @@ def add_dry_run(joined: context.ProcessContext) -> None:
 
 
 async def _run_dry_run_comparison(
-    joined: context.ProcessContext, compared: dry_run.DryRun, report: dry_run_report.DryRunReport
+    joined: context.ProcessContext,
+    compared: dry_run.DryRunComparer,
+    report: dry_run_report.DryRunReport,
 ) -> NoReturn:
     """Compare once the cluster has been listed, and log summaries."""
-    await joined.sync.wait_for_profiles(joined.profiles.get_profiles)
+    await joined.sync.wait_until_profiles_synced(joined.profiles.get_profiles)
     compared.is_on = True
     names = ",".join(joined.profiles.current.by_name)
     _log.info("dry run: nothing is written %s", logs.make_log_fields(profiles=names))

@@ -80,7 +80,7 @@ class SchedulerProcess:
         if options.dry_run:
             self._election = election_config.LeaderElectionConfig()
         self._metrics_exporter = exporter.MetricsExporter()
-        self._source_watch = source_watch.SourceWatch()
+        self._source_watch = source_watch.MetricsSourceEventWriter()
         self._recipe = versions.VersionChecker(configuration, options.scheduler_name, clock)
         self._starting = initial_version.InitialVersionFinder(configuration.policies, self._recipe)
         self._metrics: metrics_source.MetricsSource | None = None
@@ -92,7 +92,7 @@ class SchedulerProcess:
         self, start: initial_version.InitialVersion
     ) -> metrics_source.MetricsSource | None:
         around = source.SourceDependencies(self._clock, self._rng, observer=self._source_watch)
-        declared = start.checked.policy_set.metrics
+        declared = start.checked.policy_set.node_metrics
         return metrics_source.open_metrics_source(
             self._options.metrics_file, self._config.prometheus, declared, around
         )
@@ -108,9 +108,9 @@ class SchedulerProcess:
         connecting = kubeconfig.load_api_client_config(
             options.kubeconfig, options.context, self._clock
         )
-        await lifecycle.follow_api_server(connecting, self._connect)
+        await lifecycle.connect_and_serve(connecting, self._connect_and_run)
 
-    async def _connect(
+    async def _connect_and_run(
         self, connection: kubeconfig.ApiClientConfig, stopping: asyncio.Event
     ) -> None:
         writes = self._make_write_fence()
@@ -124,13 +124,13 @@ class SchedulerProcess:
             ) as api,
             self._make_elector(connection, writes) as elector,
         ):
-            await self._run(connection, api, elector, stopping)
+            await self._run_connected(connection, api, elector, stopping)
 
-    async def _run(
+    async def _run_connected(
         self,
         connection: kubeconfig.ApiClientConfig,
         api: client.ApiClient,
-        elector: runner.Leadership,
+        elector: runner.LeaderElector,
         stopping: asyncio.Event,
     ) -> None:
         begun = await self._starting.find_first_version(api, self._rng, stopping)
@@ -151,7 +151,7 @@ class SchedulerProcess:
         state = policy_reloads.make_initial_policy_state(start, followed, self._clock.now())
         joined = self._assemble_process(connection, api, elector, stopping, start.checked, state)
         policy_reloads.add_policy_reloads(joined, start, followed, self._recipe)
-        await self._serve(joined)
+        await self._run_parts(joined)
 
     def _make_write_fence(self) -> fence.WriteFence | None:
         if self._options.dry_run:
@@ -160,7 +160,7 @@ class SchedulerProcess:
 
     def _make_elector(
         self, connection: kubeconfig.ApiClientConfig, writes: fence.WriteFence | None
-    ) -> contextlib.AbstractAsyncContextManager[runner.Leadership]:
+    ) -> contextlib.AbstractAsyncContextManager[runner.LeaderElector]:
         if self._options.dry_run:
             return contextlib.nullcontext(runner.NeverLeader())
         return elections.make_lease_elector(
@@ -176,7 +176,7 @@ class SchedulerProcess:
         self,
         connection: kubeconfig.ApiClientConfig,
         api: client.ApiClient,
-        elector: runner.Leadership,
+        elector: runner.LeaderElector,
         stopping: asyncio.Event,
         first: versions.CheckedVersion,
         state: states.PolicyState,
@@ -227,9 +227,9 @@ class SchedulerProcess:
             stopping=stopping,
         )
 
-    async def _serve(self, joined: context.ProcessContext) -> None:
+    async def _run_parts(self, joined: context.ProcessContext) -> None:
         _add_parts(joined)
-        leading = lifecycle.make_leadership(
+        leading = lifecycle.make_leadership_runner(
             joined.election, joined.elector, joined.scheduler, joined.reflectors.pods.relist
         )
         background = [*joined.background, _schedule_while_leading(joined, leading)]
@@ -270,7 +270,7 @@ async def _schedule_while_leading(
 ) -> None:
     """Schedule pods whenever this process leads, once everything has been listed."""
     started_seconds = joined.clock.monotonic_seconds()
-    await joined.sync.wait_for_profiles(joined.profiles.get_profiles)
+    await joined.sync.wait_until_profiles_synced(joined.profiles.get_profiles)
     await joined.profiles.wait_for_metrics()
     process.freeze_existing_objects()
     seconds = joined.clock.monotonic_seconds() - started_seconds
@@ -289,7 +289,9 @@ async def _schedule_while_leading(
 
 def _hide_secrets(joined: context.ProcessContext) -> None:
     logs.SECRETS.add_secret_source(
-        known_secrets.list_process_secrets(joined.connection.credentials, joined.config.prometheus)
+        known_secrets.make_process_secret_source(
+            joined.connection.credentials, joined.config.prometheus
+        )
     )
 
 
@@ -299,14 +301,14 @@ def _follow_cluster(joined: context.ProcessContext) -> None:
     joined.background += joined.writers.list_background_writers()
 
 
-def _limit_process_memory(joined: context.ProcessContext) -> None:
+def _trim_memory_periodically(joined: context.ProcessContext) -> None:
     """Take no more memory than is needed."""
     joined.background.append(malloc_tuning.trim_periodically())
 
 
 def _retry_pods_over_time(joined: context.ProcessContext) -> None:
     """Try pods again when time alone changes verdicts."""
-    joined.background.append(joined.profiles.retry_by_time())
+    joined.background.append(joined.profiles.retry_at_rule_changes())
     joined.background.append(joined.profiles.retry_by_metric_age())
 
 
@@ -320,9 +322,9 @@ def _feed_metric_samples(joined: context.ProcessContext) -> None:
         )
 
 
-def _add_unserved_watch(joined: context.ProcessContext) -> None:
+def _add_unserved_pod_reporter(joined: context.ProcessContext) -> None:
     """Tell of pods that nobody schedules."""
-    watch = unserved.UnservedWatch(
+    watch = unserved.UnservedPodReporter(
         joined.scheduler.events.pods.unserved,
         joined.clock,
         lambda: joined.profiles.current.by_name,
@@ -334,7 +336,7 @@ def _add_unserved_watch(joined: context.ProcessContext) -> None:
 
 def _export_metrics(joined: context.ProcessContext) -> None:
     own = joined.metrics_exporter
-    own.add_scheduler_metrics(joined.scheduler, joined.profiles.make_metric_readers, joined.metrics)
+    own.add_scheduler_metrics(joined.scheduler, joined.profiles.get_metric_readers, joined.metrics)
     own.add_collector(lambda: elections.collect_leadership_metrics(joined.election, joined.elector))
     host = urllib.parse.urlsplit(joined.connection.server).netloc
     own.add_collector(lambda: request_metrics.collect_request_metrics(joined.api.stats, host))
@@ -346,20 +348,20 @@ def _publish_decisions(joined: context.ProcessContext) -> None:
     joined.pages[decision_page.PATH] = decision_page.DecisionPage(log, kept).make_page
     tracer = tracing.make_tracer(joined.config.tracing, joined.clock, joined.rng)
     if tracer is not None:
-        log.end_listeners.append(tracer.on_end)
+        log.end_listeners.append(tracer.trace_ended_attempt)
         joined.background.append(tracer.run())
 
 
 _PARTS: tuple[Callable[[context.ProcessContext], None], ...] = (
     _hide_secrets,
     _follow_cluster,
-    _limit_process_memory,
+    _trim_memory_periodically,
     _retry_pods_over_time,
     _feed_metric_samples,
-    _add_unserved_watch,
+    _add_unserved_pod_reporter,
     _export_metrics,
     _publish_decisions,
-    reports.add_shadow_report,
+    reports.add_shadow_policy_report,
     reports.add_dry_run,
     reports.add_rule_expiry,
     secure_port.add_http_servers,  # the last one: it serves the pages that the others have added

@@ -95,7 +95,7 @@ class _SecurePort:
         while True:
             try:
                 self._certificates.trust_client_authority(
-                    await self._reviewer.read_client_authority()
+                    await self._reviewer.read_client_ca_certificates()
                 )
                 told = ""
             except errors.KubeError as error:

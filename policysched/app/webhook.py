@@ -48,7 +48,7 @@ class WebhookOptions:
     chosen: admission.ConfigMapFilter
 
 
-class Webhook:
+class PolicyWebhookServer:
     """Reviews what the API server posts.
 
     Attributes:

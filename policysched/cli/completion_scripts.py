@@ -130,31 +130,35 @@ compdef _policysched policysched
 
 def render_bash_script(commands: Sequence[CompletionCommand]) -> str:
     """Return the script for bash."""
-    return _BASH.format(**_render_shell_cases(commands, "path"))
+    return _BASH.format(**_render_case_arms(commands, "path"))
 
 
 def render_zsh_script(commands: Sequence[CompletionCommand]) -> str:
     """Return the script for zsh."""
-    return _ZSH.format(**_render_shell_cases(commands, "path_"))
+    return _ZSH.format(**_render_case_arms(commands, "path_"))
 
 
-def _render_shell_cases(commands: Sequence[CompletionCommand], variable: str) -> dict[str, str]:
+def _render_case_arms(commands: Sequence[CompletionCommand], variable: str) -> dict[str, str]:
     """Return the arms of all cases; the path of a command begins with a blank."""
     paths = [each.path for each in commands if each.path]
-    steps = [f"'{_format_path(p[:-1])} {p[-1]}') {variable}='{_format_path(p)}' ;;" for p in paths]
+    steps = [
+        f"'{_format_command_path(p[:-1])} {p[-1]}') {variable}='{_format_command_path(p)}' ;;"
+        for p in paths
+    ]
     values = [
-        f"{_render_case_pattern(each, option)}) {_render_call(option.values)} ;;"
+        f"{_render_case_pattern(each, option)}) {_render_completion_call(option.values)} ;;"
         for each in commands
         for option in each.options
         if option.values is not None
     ]
     options = [
-        f"'{_format_path(each.path)} '-*) {_render_call(names)} ;;"
+        f"'{_format_command_path(each.path)} '-*) {_render_completion_call(names)} ;;"
         for each in commands
         for names in (CompletionValues(words=tuple(list_option_names(each))),)
     ]
     positionals = [
-        f"'{_format_path(each.path)}') {_render_call(each.values)} ;;" for each in commands
+        f"'{_format_command_path(each.path)}') {_render_completion_call(each.values)} ;;"
+        for each in commands
     ]
     return {
         "steps": _indent(steps, "      "),
@@ -166,11 +170,11 @@ def _render_shell_cases(commands: Sequence[CompletionCommand], variable: str) ->
 
 def _render_case_pattern(command: CompletionCommand, option: CompletionOption) -> str:
     """Return the pattern of the words before a value of the option."""
-    path = _format_path(command.path)
+    path = _format_command_path(command.path)
     return "|".join(_quote_for_shell(f"{path} {name}") for name in option.names)
 
 
-def _format_path(path: Iterable[str]) -> str:
+def _format_command_path(path: Iterable[str]) -> str:
     return "".join(f" {word}" for word in path)
 
 
@@ -182,7 +186,7 @@ def list_option_names(command: CompletionCommand) -> Iterator[str]:
         yield from ("--help", "--version")
 
 
-def _render_call(values: CompletionValues) -> str:
+def _render_completion_call(values: CompletionValues) -> str:
     if values.words:
         return f"_policysched_words {_quote_for_shell(' '.join(values.words))}; return"
     if values.suffixes or values.has_folders:
@@ -226,7 +230,7 @@ def _render_fish_command(
         seen += f"; and not __fish_seen_subcommand_from {' '.join(forms)}"
     start = f"complete -c policysched -n '{seen}'"
     for option in command.options:
-        names = "".join(_render_fish_name(name) for name in option.names)
+        names = "".join(_render_fish_option_flag(name) for name in option.names)
         taken = "" if option.values is None else f" -r{_render_fish_values(option.values)}"
         yield f"{start}{names}{taken} -d {shlex.quote(option.about)}"
     given = _render_fish_values(command.values)
@@ -234,7 +238,7 @@ def _render_fish_command(
         yield start + given
 
 
-def _render_fish_name(name: str) -> str:
+def _render_fish_option_flag(name: str) -> str:
     return f" -l {name[2:]}" if name.startswith("--") else f" -s {name[1:]}"
 
 

@@ -60,7 +60,7 @@ class _Command(Protocol):
         """Do the work and return the exit code."""
 
 
-class _StoreOnce(argparse.Action):
+class _StoreOnceAction(argparse.Action):
     """Stores the value of an option, and refuses a second one, of which the first would be lost."""
 
     def __call__(
@@ -94,7 +94,7 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(**(settings | {"allow_abbrev": False}))  # type: ignore[arg-type]  # argparse's own keywords, handed through
         self.given: set[str] = set()
         for action in (None, "store"):
-            self.register("action", action, _StoreOnce)
+            self.register("action", action, _StoreOnceAction)
 
     def parse_known_args(  # type: ignore[override]  # argparse takes namespaces of other types, too
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
@@ -113,23 +113,23 @@ class _Parser(argparse.ArgumentParser):
         self.epilog = program.replace_program_name(self.epilog or "")
         for action in self._actions:
             action.help = action.help and program.replace_program_name(action.help)
-        return _fold_help(super().format_help())
+        return _wrap_help(super().format_help())
 
     def error(self, message: str) -> NoReturn:
         raise errors.UsageError(f"{message}; see `{self.prog} --help`")
 
 
-def _fold_help(text: str) -> str:
+def _wrap_help(text: str) -> str:
     """Return a help folded to the terminal's width; argparse leaves long options whole."""
     from policysched.cli.render import folding, terminal  # noqa: PLC0415 - most runs show no help
 
     columns = terminal.get_terminal_width(sys.stdout)
-    return text if columns is None else folding.fold_text(text, columns)
+    return text if columns is None else folding.wrap_text(text, columns)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: the process's own) and return the exit code."""
-    _open_closed_streams()
+    _replace_closed_streams()
     _use_utf8(sys.stdout)
     try:
         exit_code = _run_command_line(sys.argv[1:] if argv is None else list(argv))
@@ -151,7 +151,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return exit_code
 
 
-def _open_closed_streams() -> None:
+def _replace_closed_streams() -> None:
     """Put streams that fail in the place of stdin and stdout where the caller closed them.
 
     Python leaves None there, and the next file that is opened would get the number of the stream.
@@ -191,7 +191,7 @@ def _print_problem(problem: object) -> None:
 def _run_command_line(argv: list[str]) -> int:
     parser, subparsers = _build_parsers()
     name = next((argument for argument in argv if not argument.startswith("-")), None)
-    _refuse_options_first(argv, subparsers)
+    _refuse_options_before_command(argv, subparsers)
     if name is not None and name not in subparsers:
         raise errors.UsageError(_describe_unknown_command(name, list(subparsers)))
     command = _load_command(name) if name is not None else None
@@ -205,7 +205,7 @@ def _run_command_line(argv: list[str]) -> int:
         parser.error("a command is missing")
     from policysched.cli.render import output  # noqa: PLC0415 - `--help` does without
 
-    output.choose_report_width(getattr(args, "output", None))
+    output.set_report_width(getattr(args, "output", None))
     return command.run(args)
 
 
@@ -240,7 +240,7 @@ def _load_command(name: str) -> _Command:
     return cast("_Command", importlib.import_module(f"policysched.cli.commands.{module}"))
 
 
-def _refuse_options_first(argv: Sequence[str], known: Collection[str]) -> None:
+def _refuse_options_before_command(argv: Sequence[str], known: Collection[str]) -> None:
     """Refuse options before the command: kubectl takes its own there.
 
     Raises:

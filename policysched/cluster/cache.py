@@ -91,7 +91,7 @@ class Cache:
         self.metrics.hysteresis.keep_only({each.hysteresis_key for each in needs.followers})
         recent = self._placed.recent
         recent.follow_durations(needs.placed_seconds)
-        if recent.is_followed:
+        if recent.has_followed_durations:
             for state in self._pods.values():
                 self._note_placement(state)
 
@@ -118,7 +118,7 @@ class Cache:
         self.expire_samples()
         for follower in self._followers:
             if metric in follower.metrics:
-                follower.refreshed(self.snapshot())
+                follower.on_metric_refreshed(self.snapshot())
 
     def _note_placement(self, state: _CachedPodState) -> None:
         now_seconds = self._clock.now().timestamp()
@@ -144,7 +144,7 @@ class Cache:
             raise ValueError(msg)
         if now_seconds is None:
             now_seconds = self._clock.now().timestamp()
-        self._count_placed_pod(info, node_name, is_assumed=True, placed_at_seconds=now_seconds)
+        self._add_placed_pod(info, node_name, is_assumed=True, placed_at_seconds=now_seconds)
 
     def finish_binding(self, info: pod_shape.PodInfo) -> None:
         """Note that the API server accepted the binding; from now on the pod may expire."""
@@ -157,7 +157,7 @@ class Cache:
         """Undo an assumption; False when the pod is not assumed (any more)."""
         if not self.is_assumed(info):
             return False
-        self._uncount_placed_pod(info.uid)
+        self._remove_placed_pod(info.uid)
         return True
 
     def is_assumed(self, info: pod_shape.PodInfo) -> bool:
@@ -180,7 +180,7 @@ class Cache:
             if state.expires_at_seconds is not None and state.expires_at_seconds <= now_seconds
         ]
         for info in expired:
-            self._uncount_placed_pod(info.uid)
+            self._remove_placed_pod(info.uid)
         return expired
 
     # --- pods the watch reports on a node ---------------------------------------------------------
@@ -193,10 +193,8 @@ class Cache:
         if known is not None:
             if known.node_name == node_name:
                 placed_at_seconds = known.placed_at_seconds
-            self._uncount_placed_pod(info.uid)
-        self._count_placed_pod(
-            info, node_name, is_assumed=False, placed_at_seconds=placed_at_seconds
-        )
+            self._remove_placed_pod(info.uid)
+        self._add_placed_pod(info, node_name, is_assumed=False, placed_at_seconds=placed_at_seconds)
 
     def add_pods(self, infos: Iterable[pod_shape.PodInfo]) -> None:
         """Take in pods that have nodes and are not known yet, faster than one by one."""
@@ -208,14 +206,14 @@ class Cache:
             self._pods[uid] = state
             states.append(state)
         self._placed.add_all([(state.info, state.row) for state in states])
-        if self._placed.recent.is_followed:
+        if self._placed.recent.has_followed_durations:
             for state in states:
                 self._note_placement(state)
 
     def update_pod(self, info: pod_shape.PodInfo) -> None:
         """Replace a pod that has a node; unknown ones are added."""
         state = self._pods.get(info.uid)
-        if state is not None and _counts_equal(state, info):
+        if state is not None and _counts_in_same_columns(state, info):
             state.info = info
             state.is_assumed = False
             state.expires_at_seconds = None
@@ -227,7 +225,7 @@ class Cache:
         """Drop a pod that was deleted or has ended; False when it was not known."""
         if info.uid not in self._pods:
             return False
-        self._uncount_placed_pod(info.uid)
+        self._remove_placed_pod(info.uid)
         return True
 
     def get_pod(self, uid: str) -> pod_shape.PodInfo | None:
@@ -266,7 +264,7 @@ class Cache:
         if old is None or _get_node_identity(old) != _get_node_identity(node):
             if old is not None:
                 self.metrics.forget_node(node.name)
-            self.metrics.begin_node_samples(node.name, self._first_sample_seconds(node))
+            self.metrics.begin_node_samples(node.name, self._get_first_sample_seconds(node))
         elif _list_node_addresses(node) - _list_node_addresses(old):
             self.metrics.begin_node_samples(node.name, self._clock.now().timestamp())
         return self.nodes.set_node(node)
@@ -276,7 +274,7 @@ class Cache:
         self.nodes.remove_node(name)
         self.metrics.forget_node(name)
 
-    def _first_sample_seconds(self, node: objects.Node) -> float:
+    def _get_first_sample_seconds(self, node: objects.Node) -> float:
         """Return from when on samples are of this node and of no former one of its name.
 
         Times of creation are cut to seconds. Where the clock of the API server is ahead of ours, it
@@ -298,7 +296,7 @@ class Cache:
 
     # --- placement --------------------------------------------------------------------------------
 
-    def _count_placed_pod(
+    def _add_placed_pod(
         self,
         info: pod_shape.PodInfo,
         node_name: str,
@@ -310,10 +308,10 @@ class Cache:
         state = _CachedPodState(info, node_name, row, is_assumed, None, placed_at_seconds)
         self._pods[info.uid] = state
         self._placed.add(info, row)
-        if self._placed.recent.is_followed:
+        if self._placed.recent.has_followed_durations:
             self._note_placement(state)
 
-    def _uncount_placed_pod(self, uid: str) -> None:
+    def _remove_placed_pod(self, uid: str) -> None:
         state = self._pods.pop(uid)
         self._placed.remove(state.info, state.row)
 
@@ -326,7 +324,7 @@ def _get_node_identity(node: objects.Node) -> tuple[str, str | None]:
     return node.metadata.uid, node.metadata.creation_timestamp
 
 
-def _counts_equal(state: _CachedPodState, info: pod_shape.PodInfo) -> bool:
+def _counts_in_same_columns(state: _CachedPodState, info: pod_shape.PodInfo) -> bool:
     """Whether replacing the cached pod by `info` changes no column."""
     return (
         state.info.shape is info.shape

@@ -23,7 +23,7 @@ class MetricListener(Protocol):
         """Keys of the metrics that it follows."""
         ...
 
-    def refreshed(self, snap: snapshot.Snapshot) -> None:
+    def on_metric_refreshed(self, snap: snapshot.Snapshot) -> None:
         """Look at the samples as they are now."""
         ...
 

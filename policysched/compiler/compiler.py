@@ -80,7 +80,7 @@ class CompiledProgram:
     Attributes:
         profiles: in the order of the text.
         others: for profiles that the texts do not name: placed pods repel their pods too.
-        annotation_keys: what `cluster.pods.pod_shape.PodShapes` must know.
+        annotation_keys: what `cluster.pods.pod_shape.PodShapeCache` must know.
         metric_needs: what `cluster.cache.Cache.follow_metrics` must know.
         shadow_metric_parts: the metrics as what is decided beside reads them: parts of their own,
             so that nothing that is kept for real decisions depends on shadow policies.

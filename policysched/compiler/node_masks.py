@@ -142,11 +142,11 @@ def _field(required: checked_selector.FieldRequirement) -> NodeMask:
         case "nodeName" | "clusterName":
             return NameMask(values)
         case "provider" | "region":
-            key = cluster_fields.make_field_key(field)
+            key = cluster_fields.make_field_label_key(field)
             wanted = selectors.Requirement(key, selectors.LabelOperator.IN, frozenset(values))
             return LabelMask(wanted)
         case "zone":
-            keys = [cluster_fields.make_member_key(field, value) for value in values]
+            keys = [cluster_fields.make_field_value_label_key(field, value) for value in values]
             has_key = [selectors.Requirement(k, selectors.LabelOperator.EXISTS) for k in keys]
             return AnyMask(tuple(LabelMask(each) for each in has_key))
         case _:

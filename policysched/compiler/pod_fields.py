@@ -19,7 +19,7 @@ def values(
     """Return the values of a field: one for each container for `image`, else exactly one."""
     match field:
         case "apiVersion" | "kind" | "resourceName":
-            return (shape.labels.get(cluster_fields.make_field_key(field), ""),)
+            return (shape.labels.get(cluster_fields.make_field_label_key(field), ""),)
         case "image":
             containers = (*shape.spec.init_containers, *shape.spec.containers)
             return tuple(container.image for container in containers)

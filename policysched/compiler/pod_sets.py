@@ -170,13 +170,13 @@ class PodSets:
     def __init__(self) -> None:
         """Start with none."""
         self._known: dict[
-            tuple[checked_selector.PodSelection, checked_selector.PodScope | None], PodSet
+            tuple[checked_selector.PodSelection, checked_selector.PolicyPodScope | None], PodSet
         ] = {}
 
     def compile(
         self,
         written: checked_selector.PodSelection,
-        policy: checked_selector.PodScope,
+        policy: checked_selector.PolicyPodScope,
         policy_scope: scope.PolicyScope,
     ) -> PodSet:
         """Return the compiled set of a rule of the policy that has this scope."""

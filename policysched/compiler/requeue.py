@@ -112,18 +112,26 @@ class PolicyEvents:
         node = action.ADD | action.DELETE | facts | action.UPDATE_NODE_ALLOCATABLE
         placed = action.ADD | action.DELETE | action.UPDATE_POD_LABEL | action.UPDATE_POD_SCALE_DOWN
         registered = [
-            hints.make_registration(resource.NODE, node, self._after_node_change),
-            hints.make_registration(resource.UNSCHEDULED_POD, action.UPDATE, _after_own_change),
-            hints.make_registration(resource.NAMESPACE, action.ALL, self._after_namespace_change),
-            hints.make_registration(resource.POLICY, action.ALL),
+            hints.make_event_registration(resource.NODE, node, self._after_node_change),
+            hints.make_event_registration(
+                resource.UNSCHEDULED_POD, action.UPDATE, _after_own_change
+            ),
+            hints.make_event_registration(
+                resource.NAMESPACE, action.ALL, self._after_namespace_change
+            ),
+            hints.make_event_registration(resource.POLICY, action.ALL),
         ]
         if any(
             _USAGE in rule.reads or isinstance(rule, rule_changes.PodsRule) for rule in self._rules
         ):
-            registered.append(hints.make_registration(resource.POD, placed, self._after_pod_change))
+            registered.append(
+                hints.make_event_registration(resource.POD, placed, self._after_pod_change)
+            )
         if self._hold is not None or any(_METRICS in rule.reads for rule in self._rules):
             registered.append(
-                hints.make_registration(resource.METRIC, action.ALL, self._after_metric_change)
+                hints.make_event_registration(
+                    resource.METRIC, action.ALL, self._after_metric_change
+                )
             )
         return registered
 

@@ -16,7 +16,7 @@ from policysched.lang.checked import activation, checked_selector
 class PolicyScope:
     """The pods that a policy selects: `for pods in namespace … where …`."""
 
-    def __init__(self, scope: checked_selector.PodScope) -> None:
+    def __init__(self, scope: checked_selector.PolicyPodScope) -> None:
         """Compile `scope`."""
         self.reads_namespace_labels = pod_predicates.reads_namespace_labels(scope.namespaces)
         self._is_for = pod_predicates.lower(scope.where)
@@ -43,7 +43,7 @@ class PolicyScope:
 class Timetable:
     """When a rule acts (`during`, `expires`); looked up once per change."""
 
-    def __init__(self, activated: activation.Activation | None) -> None:
+    def __init__(self, activated: activation.RuleActivation | None) -> None:
         """Follow `activated`, None for always."""
         self._activation = activated
         self._since: datetime.datetime | None = None

@@ -21,14 +21,14 @@ class PlacedRule:
     """
 
     rule: checked.Rule
-    scope: checked_selector.PodScope
-    disabled_for: tuple[checked_selector.PodScope, ...]
+    scope: checked_selector.PolicyPodScope
+    disabled_for: tuple[checked_selector.PolicyPodScope, ...]
 
 
 def placed_rules(profile: checked.CheckedProfile) -> list[PlacedRule]:
     """Return the rules in force in a profile, every `disable` resolved in one pass."""
     in_force = [policy for policy in profile.policies if policy.mode == "enforce"]
-    disabled_for: dict[str, list[checked_selector.PodScope]] = {}
+    disabled_for: dict[str, list[checked_selector.PolicyPodScope]] = {}
     for policy in in_force:
         for disabled in policy.disables:
             disabled_for.setdefault(disabled.rule, []).append(policy.scope)
@@ -48,10 +48,10 @@ class SharedParts:
         self.lowering = lowering.Lowering(self.metrics)
         self.by_key = domains.DomainsByKey()
         self.row_programs = row_programs.RowPrograms()
-        self._scopes: dict[checked_selector.PodScope, scope.PolicyScope] = {}
+        self._scopes: dict[checked_selector.PolicyPodScope, scope.PolicyScope] = {}
         self._pod_sets = pod_sets.PodSets()
 
-    def policy_scope(self, written: checked_selector.PodScope) -> scope.PolicyScope:
+    def policy_scope(self, written: checked_selector.PolicyPodScope) -> scope.PolicyScope:
         """Return the compiled scope of a policy."""
         known = self._scopes.get(written)
         if known is None:
@@ -67,13 +67,13 @@ class SharedParts:
         )
 
     def pod_set(
-        self, written: checked_selector.PodSelection, policy: checked_selector.PodScope
+        self, written: checked_selector.PodSelection, policy: checked_selector.PolicyPodScope
     ) -> pod_sets.PodSet:
         """Return the compiled set of pods that a rule of a policy counts."""
         return self._pod_sets.compile(written, policy, self.policy_scope(policy))
 
     def term(
-        self, rule: checked.PodAffinityRule, policy: checked_selector.PodScope
+        self, rule: checked.PodAffinityRule, policy: checked_selector.PolicyPodScope
     ) -> pod_affinity.Term:
         """Return the term of an affinity rule."""
         return pod_affinity.Term(self.pod_set(rule.pods, policy), rule.topology_key, self.by_key)

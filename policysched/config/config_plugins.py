@@ -28,14 +28,14 @@ def find_plugin_problems(
         for number, plugin in enumerate(profile.plugins):
             if plugin.args and plugin.name in built_in.list_plugin_names():
                 made = _make_built_in_plugin(built_in, plugin)
-                if isinstance(made, registry.PluginError):
+                if isinstance(made, registry.PluginCreationError):
                     path = ("profiles", index, "plugins", number, "args")
                     yield path, f"{plugin.name}: {made.problem}"
 
 
 def _make_built_in_plugin(
     built_in: registry.PluginRegistry, plugin: config.PluginConfig
-) -> interface.Plugin | registry.PluginError:
+) -> interface.Plugin | registry.PluginCreationError:
     return built_in.create_plugin(plugin.name, plugin.args, handles.Handle())
 
 

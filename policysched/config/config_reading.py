@@ -35,12 +35,12 @@ def read_config(path: str) -> config.Config:
         ConfigurationError: it does not fit the schema; every fault is named with its line.
         InputError: it cannot be read, or is not YAML.
     """
-    return _convert_document(_check_document(_read_config_text(path), path))
+    return _convert_document(_load_checked_document(_read_config_text(path), path))
 
 
 def parse_config(text: str, where: str) -> config.Config:
     """Return the configuration that a text describes; see `read_config`."""
-    return _convert_document(_check_document(text, where))
+    return _convert_document(_load_checked_document(text, where))
 
 
 def read_effective_config(path: str | None, flags: Sequence[FieldOverride] = ()) -> config.Config:
@@ -50,7 +50,9 @@ def read_effective_config(path: str | None, flags: Sequence[FieldOverride] = ())
         ConfigurationError, InputError: see `read_config`.
         UsageError: what the flags say does not fit, alone or with the file.
     """
-    value = dict(HEAD) if path is None else _check_document(_read_config_text(path), path).value
+    value = (
+        dict(HEAD) if path is None else _load_checked_document(_read_config_text(path), path).value
+    )
     merged = plain_yaml.YamlDocument(_merge_flags(value, flags), {})
     for fault in config_faults.find_config_faults(merged):
         raise errors.UsageError(f"{_find_overriding_flag(fault.path, flags)}: {fault.problem}")
@@ -64,7 +66,7 @@ def _read_config_text(path: str) -> str:
         raise errors.InputError(path, "is not UTF-8 text") from error
 
 
-def _check_document(text: str, where: str) -> plain_yaml.YamlDocument:
+def _load_checked_document(text: str, where: str) -> plain_yaml.YamlDocument:
     document = plain_yaml.load_yaml_document(text, where)
     faults = config_faults.find_config_faults(document)
     if faults:

@@ -47,7 +47,7 @@ def find_faulty_fields(found: Iterable[Violation]) -> set[str]:
         if error.absolute_path:
             faulty.add(str(error.absolute_path[0]))
         elif error.validator == "additionalProperties":
-            faulty.update(_describe_unknown_fields(error))
+            faulty.update(_list_unknown_fields(error))
     return faulty
 
 
@@ -58,7 +58,7 @@ def describe_violation(
     path = tuple(error.absolute_path)
     name = f"`{_format_field_path(path)}`" if path else whole
     if error.validator == "additionalProperties":
-        for key in _describe_unknown_fields(error):
+        for key in _list_unknown_fields(error):
             problem = f"{name} has no field `{key}`{_suggest_known_field(key, error)}"
             yield ConfigFault(document.line((*path, key)), problem, (*path, key))
         return
@@ -76,7 +76,7 @@ def _get_violated_schema(error: Violation) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _describe_unknown_fields(error: Violation) -> list[str]:
+def _list_unknown_fields(error: Violation) -> list[str]:
     instance: Any = error.instance
     return [key for key in instance if key not in _get_violated_schema(error)["properties"]]
 
@@ -92,19 +92,17 @@ def _suggest_known_field(key: str, error: Violation) -> str:
 def _describe_missing_field(error: Violation) -> str:
     instance, expected = error.instance, error.validator_value
     missing = [
-        f"`{key}`"
-        for key in _join_allowed_values(expected)
-        if key not in _join_allowed_values(instance)
+        f"`{key}`" for key in _convert_to_list(expected) if key not in _convert_to_list(instance)
     ]
     return f"lacks {spelling.join_alternatives(missing)}"
 
 
 def _describe_duplicate(error: Violation) -> str:
-    listed = _join_allowed_values(error.instance)
+    listed = _convert_to_list(error.instance)
     return f"has `{next(each for each in listed if listed.count(each) > 1)}` twice"
 
 
-def _join_allowed_values(value: Any) -> list[Any]:  # noqa: ANN401 - a list of a schema, or keys of a mapping
+def _convert_to_list(value: Any) -> list[Any]:  # noqa: ANN401 - a list of a schema, or keys of a mapping
     return list(value)
 
 
@@ -122,9 +120,7 @@ _WORDS: Mapping[str, Callable[[Violation], str]] = {
     "const": lambda error: f"must be `{error.validator_value}`",
     "enum": lambda error: (
         "is "
-        + spelling.join_alternatives(
-            f"`{one}`" for one in _join_allowed_values(error.validator_value)
-        )
+        + spelling.join_alternatives(f"`{one}`" for one in _convert_to_list(error.validator_value))
     ),
     "minimum": lambda error: f"must be at least {error.validator_value}",
     "maximum": lambda error: f"must be at most {error.validator_value}",

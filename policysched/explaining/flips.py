@@ -108,7 +108,7 @@ class FlipFinder:
         ]
         flipping = 0
         for change, name in sorted(changes, key=lambda each: (abs(each[0]), each)):
-            if flipping == _MOST_WEIGHTS or self._trials.is_over:
+            if flipping == _MOST_WEIGHTS or self._trials.is_limit_reached:
                 return
             flip = self._try_weight_change(name, weights[name], change)
             if flip is not None:
@@ -130,7 +130,9 @@ class FlipFinder:
         )
 
     def _find_best_nodes_by_weight(self, name: str, weight: int) -> frozenset[str]:
-        return self._trials.find_best_nodes(self._trials.replace_weights({name: weight}))
+        return self._trials.find_best_nodes(
+            self._trials.make_framework_with_weights({name: weight})
+        )
 
     # --- values ----------------------------------------------------------------------------------
 
@@ -156,7 +158,9 @@ class FlipFinder:
         """Return each metric that a rule on the pod reads; hysteresis remembers, so not those."""
         snap = self._trials.take_snapshot()
         plugins = self._trials.framework.profile.plugins
-        found = metric_evidence.MetricReport(plugins, self._trials.info.shape, snap).readers()
+        found = metric_evidence.PodMetricEvidence(
+            plugins, self._trials.info.shape, snap
+        ).list_metric_readers()
         needs = self._trials.decider.profiles.metric_needs
         followed = {metric for each in needs.followers for metric in each.metrics}
         by_key = {each.metric.key: each for each in found if each.metric.key not in followed}
@@ -164,7 +168,7 @@ class FlipFinder:
 
     def _try_metric_change(self, steps: _MetricSteps, sign: int) -> WinnerFlip | None:
         def flips(count: int) -> bool:
-            return not self._trials.is_over and bool(
+            return not self._trials.is_limit_reached and bool(
                 self._find_new_winners(best(steps.compute_value(sign, count)))
             )
 
@@ -173,7 +177,7 @@ class FlipFinder:
                 return self._trials.find_best_nodes()
 
         count = search.find_fewest_steps(flips, steps.count_steps(sign))
-        if count is None or self._trials.is_over:
+        if count is None or self._trials.is_limit_reached:
             return None
         after = steps.compute_value(sign, count)
         winners = self._find_new_winners(best(after))
@@ -183,7 +187,7 @@ class FlipFinder:
             amounts_text.format_exact_amount(value, steps.unit) for value in (steps.before, after)
         )
         text = f"{steps.name} on {steps.node} from {' to '.join(shown)}"
-        size = abs(after - steps.before) / steps.whole
+        size = abs(after - steps.before) / steps.reference_value
         return WinnerFlip(
             "metric", steps.name, steps.node, steps.before, after, winners, text, size
         )
@@ -200,7 +204,7 @@ class FlipFinder:
     ) -> WinnerFlip | None:
         """Return how much more on the winner, or less on another node, flips the winner."""
         nodes = self._trials.decider.cluster.cache.nodes
-        row, column = nodes.row_of[node], nodes.get_resource_column(resource)
+        row, column = nodes.row_of[node], nodes.get_resource_column_index(resource)
         before = int(nodes.requested[row, column])
         room = before if sign < 0 else int(nodes.allocatable[row, column]) - before
 
@@ -209,11 +213,11 @@ class FlipFinder:
                 return self._trials.find_best_nodes()
 
         def flips(count: int) -> bool:
-            return not self._trials.is_over and bool(self._find_new_winners(best(count)))
+            return not self._trials.is_limit_reached and bool(self._find_new_winners(best(count)))
 
         count = search.find_fewest_steps(flips, max(0, room // step))
         winners = () if count is None else self._find_new_winners(best(count))
-        if count is None or not winners or self._trials.is_over:
+        if count is None or not winners or self._trials.is_limit_reached:
             return None
         change, after = count * step, before + sign * step * count
         amount = amounts.format_quantity(resource, change)
@@ -259,7 +263,7 @@ class _MetricSteps:
         )
 
     @property
-    def whole(self) -> float:
+    def reference_value(self) -> float:
         """What a change is compared with."""
         return self.step * 1000
 

@@ -19,7 +19,9 @@ def compare_winner_and_runner_up(
     tried: trials.PodTrials, scores: score_table.ScoreTable
 ) -> list[dict[str, Any]]:
     """Return the winner and the runner-up in the form of schemas/explain.schema.json."""
-    found = [_describe_node(tried, scores, i) for i in _find_winner_and_runner_up(tried, scores)]
+    found = [
+        _render_node_points(tried, scores, i) for i in _find_winner_and_runner_up(tried, scores)
+    ]
     _add_rule_values(tried, found)
     return found
 
@@ -40,7 +42,7 @@ def _find_winner_and_runner_up(
     return found
 
 
-def _describe_node(
+def _render_node_points(
     tried: trials.PodTrials, scores: score_table.ScoreTable, i: int
 ) -> dict[str, Any]:
     names, weights = tried.take_snapshot().nodes.names, tried.framework.profile.weights
@@ -50,7 +52,7 @@ def _describe_node(
         "rules": [
             {
                 "rule": name,
-                "raw": _list_raw_scores(detail, i),
+                "raw": _get_raw_score(detail, i),
                 "normalised": _convert_to_points(detail, int(detail.final[i])),
                 "weight": weights[name],
                 "points": score_table.points(int(scores.by_plugin[name][i])),
@@ -60,7 +62,7 @@ def _describe_node(
     }
 
 
-def _list_raw_scores(detail: score_table.Detail, i: int) -> int | float | None:
+def _get_raw_score(detail: score_table.Detail, i: int) -> int | float | None:
     """Return what Score said; points where these are not normalised."""
     if detail.raw is detail.final:
         return _convert_to_points(detail, int(detail.final[i]))

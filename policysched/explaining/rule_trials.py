@@ -8,14 +8,14 @@ from policysched.explaining import edit, trials
 from policysched.lang.checked import checked
 
 
-def find_nodes_with_rule(
+def find_feasible_nodes_with_rule(
     tried: trials.PodTrials, rule: checked.Rule, other: checked.Rule | None
 ) -> tuple[str, ...]:
     """Return the nodes on which the pod fits if a rule is another, or is not there."""
     program = tried.decider.policy_set.program
-    if program is None or tried.is_over:
+    if program is None or tried.is_limit_reached:
         return ()
-    framework = tried.compile_program(replace_rule(program, rule, other))
+    framework = tried.compile_framework(replace_rule(program, rule, other))
     return () if framework is None else tried.find_feasible_nodes(framework=framework)
 
 

@@ -51,14 +51,14 @@ def explain_pod(
     report = decider.report_explanation(tried.framework, found, evidence_of)
     if placed is not None:
         report["placed"] = _describe_placement(placed.pod.spec.node_name, found)
-    if node is not None and not _fits_any_node(found, node):
+    if node is not None and not _fits_node(found, node):
         return report | _explain_rejection(tried, found)
     if found.scores is not None:
         return report | _explain_winner(tried, found.scores)
     return report | _explain_rejection(tried, found)
 
 
-def _fits_any_node(found: explanation.Explanation, node: str) -> bool:
+def _fits_node(found: explanation.Explanation, node: str) -> bool:
     return any(each.name == node and each.first.is_success for each in found.verdicts)
 
 
@@ -84,7 +84,7 @@ def _explain_winner(tried: trials.PodTrials, scores: score_table.ScoreTable) -> 
     return {
         "ranking": ranked,
         "flips": [each.as_json() for each in found],
-        "triedAll": not tried.is_over,
+        "triedAll": not tried.is_limit_reached,
     }
 
 
@@ -100,8 +100,8 @@ def _explain_rejection(tried: trials.PodTrials, found: explanation.Explanation) 
         pod_edits.find_pod_edits,
         rule_pod_edits.find_rule_pod_edits,
         node_edits.find_node_edits,
-        free_resource_edits.find_free_resource_edits,
-        placed_pod_edits.find_placed_pod_edits,
+        free_resource_edits.find_resource_release_edits,
+        placed_pod_edits.find_placed_pod_removals,
         policy_edits.find_policy_edits,
     )
     edits = sorted(
@@ -109,15 +109,17 @@ def _explain_rejection(tried: trials.PodTrials, found: explanation.Explanation) 
     )
     report: dict[str, Any] = {
         "edits": [each.as_json() for each in edits[:_MOST_EDITS]],
-        "triedAll": not tried.is_over,
+        "triedAll": not tried.is_limit_reached,
         "preemption": _simulate_preemption(tried) if found.feasible_count == 0 else None,
     }
-    nearest = known.find_nearest_nodes()
+    nearest = known.find_least_rejected_nodes()
     if not edits and nearest is not None:
         nodes, answers = nearest
         # Where PreFilter leaves nodes out, a plugin says of each of them why.
         told = [answer for answer in answers if rejections.get_rejecting_plugin(answer)] or answers
-        evidence = pod_report.collect_evidence(tried.framework, tried.info, tried.take_snapshot())
+        evidence = pod_report.collect_rejection_evidence(
+            tried.framework, tried.info, tried.take_snapshot()
+        )
         row = tried.take_snapshot().nodes.row_of[nodes[0]]
         reasons = [
             {

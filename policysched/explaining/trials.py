@@ -69,7 +69,7 @@ class PodTrials:
         self._end_seconds = clock.monotonic_seconds() + self._limits.seconds
 
     @property
-    def is_over(self) -> bool:
+    def is_limit_reached(self) -> bool:
         """Whether nothing more is to be tried."""
         if self.count >= self._limits.trials:
             return True
@@ -111,7 +111,7 @@ class PodTrials:
 
     # --- supposing -------------------------------------------------------------------------------
 
-    def compile_program(self, program: checked.CheckedProgram) -> runtime.Framework | None:
+    def compile_framework(self, program: checked.CheckedProgram) -> runtime.Framework | None:
         """Return what decides the pod under other policies; None where plugins cannot be made."""
         policy_set = dataclasses.replace(self.decider.policy_set, program=program)
         made = policies.make_profiles(policy_set, self.decider.handle)
@@ -121,7 +121,7 @@ class PodTrials:
         frameworks = {name: runtime.Framework(made.by_name[name], None, shapes_kept=1)}
         return profile_choice.ProfileChoice(frameworks, name).require_framework(self.info)
 
-    def replace_weights(self, weights: Mapping[str, int]) -> runtime.Framework:
+    def make_framework_with_weights(self, weights: Mapping[str, int]) -> runtime.Framework:
         """Return what decides the pod under other weights, by score name."""
         prof = self.framework.profile
         changed = dataclasses.replace(prof, weights={**prof.weights, **weights})

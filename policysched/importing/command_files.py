@@ -14,7 +14,7 @@ STDIN, STDIN_NAME = "-", "<stdin>"
 _FILES = ("config", "policy-config-file")
 
 
-def read_command_text(path: str) -> tuple[str, str]:
+def read_file_or_stdin(path: str) -> tuple[str, str]:
     """Return the text of a file, `-` for standard input, and what to call it.
 
     Raises:
@@ -33,7 +33,7 @@ def read_command_text(path: str) -> tuple[str, str]:
         raise errors.InputError(where, "is not UTF-8 text") from error
 
 
-def find_command_sources(
+def read_command_line_sources(
     words: list[str], report: findings.FindingCollector
 ) -> list[inputs.DetectedSource]:
     """Return a command line and the files that it names.
@@ -48,6 +48,6 @@ def find_command_sources(
     found = [command]
     for flag in flags.parse_command_line_flags(command.value):
         if flag.name in _FILES:
-            text, where = read_command_text(flag.value)
+            text, where = read_file_or_stdin(flag.value)
             found += inputs.detect_sources(text, where, report, None)
     return found

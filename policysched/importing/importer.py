@@ -36,7 +36,7 @@ class ImportResult:
     findings: tuple[findings.ImportFinding, ...]
 
     @property
-    def warnings(self) -> int:
+    def warning_count(self) -> int:
         """How many findings say that a decision may differ."""
         return sum(each.severity is findings.FindingSeverity.WARNING for each in self.findings)
 
@@ -65,7 +65,7 @@ def convert_sources(
         problem = "there is nothing in it that can be imported" + (f": {told}" if told else "")
         raise errors.InputError(title, problem, help="docs/import.md says what can")
     if any(each.kind in (inputs.CONFIG, inputs.COMMAND) for each in sources):
-        made.elect_by_default()
+        made.default_to_leader_election()
     return _render_import_result(made, title, sources[0].place)
 
 
@@ -150,7 +150,7 @@ def _render_import_result(
     if found:
         header += ["", "What is not said here, or in another way:"]
         header += [f"  line {each.line}: {each.description}" for each in found]
-    config = config_fields.as_yaml(made.config) if made.config else None
+    config = config_fields.format_configuration_yaml(made.config) if made.config else None
     policy = policy_text.render_policy_text(header, items)
     text = policy_text.render_policy_text(
         header, items, _format_policy_footer(config, made.run_options)

@@ -199,7 +199,7 @@ def _find_scheduler_command(
             for number, word in enumerate(given.read_texts(name))
         ]
         words = _unwrap_shell_command(words)
-        if command_line.is_kube_scheduler([word for word, _ in words]):
+        if command_line.is_kube_scheduler_command([word for word, _ in words]):
             return words
     return []
 
@@ -209,7 +209,7 @@ def _unwrap_shell_command(words: list[_Word]) -> list[_Word]:
     for text, at in words:
         if command_line.PROGRAM in text and " " in text:
             inner = [(each, at) for each in _split_command_line(text, f"{at.where}:{at.line}")]
-            while inner and not command_line.is_kube_scheduler([inner[0][0]]):
+            while inner and not command_line.is_kube_scheduler_command([inner[0][0]]):
                 inner.pop(0)
             return inner or words
     return words

@@ -59,7 +59,7 @@ def import_tas_policy(given: fields.StrictFields, made: import_draft.ImportDraft
         "policy",
         made.names.reserve_name(name, "tas-policy"),
         (policy_text.CommentedStatement(scope), *statements),
-        f"from the TASPolicy `{namespace}/{name}`, {given.place.comment}",
+        f"from the TASPolicy `{namespace}/{name}`, {given.place.origin_comment}",
         given.place,
         f"the TASPolicy {namespace}/{name}",
     )
@@ -131,7 +131,7 @@ def _make_reject_rule(
 ) -> policy_text.CommentedStatement:
     clauses = (policy_text.make_missing_clause("allow"), policy_text.make_choice_clause("as", name))
     node = syntax.Reject(policy_text.SPAN, condition, clauses)
-    return policy_text.CommentedStatement(node, place.comment, place)
+    return policy_text.CommentedStatement(node, place.origin_comment, place)
 
 
 def _convert_rule_condition(
@@ -183,7 +183,7 @@ def _convert_scheduleonmetric(
         policy_text.make_choice_clause("as", "scheduleonmetric"),
     )
     node = syntax.Score(policy_text.SPAN, metric, clauses)
-    return [policy_text.CommentedStatement(node, first.place.comment, first.place)]
+    return [policy_text.CommentedStatement(node, first.place.origin_comment, first.place)]
 
 
 # ---------------------------------------------------------------------------- metrics
@@ -198,7 +198,7 @@ def _declare_metric(
         known = f"metric_{known}"
     if known not in made.metrics:
         declared = _make_metric_declaration(known, name)
-        made.metrics[known] = policy_text.CommentedMetric(declared, at.comment, at)
+        made.metrics[known] = policy_text.CommentedMetric(declared, at.origin_comment, at)
         problem = f"`{name}` is taken to be a series of Prometheus with the label `instance`"
         advice = "compare the query with the rule of the custom metrics adapter"
         made.report.note(at, problem, advice)
@@ -207,7 +207,7 @@ def _declare_metric(
 
 def _make_metric_declaration(known: str, name: str) -> syntax.Metric:
     span, keyword = policy_text.SPAN, policy_text.make_keyword
-    query = query_text.render_series_name(name)
+    query = query_text.render_name_as_selector(name)
     options = (
         policy_text.make_choice_clause("node", "instance"),
         syntax_clause.AmountClause(span, "refresh", policy_text.make_numeral(_REFRESH)),

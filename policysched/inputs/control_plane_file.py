@@ -30,7 +30,7 @@ FORM = object_lists.ExpectedKinds(
 
 
 @dataclasses.dataclass(slots=True)
-class ControlPlane:
+class KarmadaControlPlane:
     """The objects of a file, in its order.
 
     Attributes:
@@ -42,22 +42,24 @@ class ControlPlane:
     skipped: Counter[str] = dataclasses.field(default_factory=Counter)
 
 
-def read_control_planes(path: str) -> object_lists.InputLists[ControlPlane]:
+def read_karmada_control_planes(path: str) -> object_lists.InputLists[KarmadaControlPlane]:
     """Return the control plane in a file, or those on standard input where `path` is `-`.
 
     Raises:
         InputError: there is no input, or, from `places`, a file or line that is none.
     """
-    return object_lists.read_input_lists(path, FORM, collect_control_plane)
+    return object_lists.read_input_lists(path, FORM, collect_karmada_control_plane)
 
 
-def collect_control_plane(placed: Iterable[object_lists.Placed], where: str) -> ControlPlane:
+def collect_karmada_control_plane(
+    placed: Iterable[object_lists.Placed], where: str
+) -> KarmadaControlPlane:
     """Return the control plane that these objects make.
 
     Raises:
         InputError: one makes no sense, or there is no cluster and no binding.
     """
-    found = ControlPlane()
+    found = KarmadaControlPlane()
     names: set[tuple[str, str]] = set()
     for place, kind, source in placed:
         if kind not in KINDS:

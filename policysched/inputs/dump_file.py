@@ -26,8 +26,8 @@ class ObjectDump:
     """
 
     cluster: cluster_file.ClusterObjects
-    plane: control_plane_file.ControlPlane = dataclasses.field(
-        default_factory=control_plane_file.ControlPlane
+    plane: control_plane_file.KarmadaControlPlane = dataclasses.field(
+        default_factory=control_plane_file.KarmadaControlPlane
     )
 
 
@@ -57,7 +57,7 @@ def _collect_dump_objects(placed: Iterable[object_lists.Placed], where: str) -> 
     for each in placed:
         (of_plane if each[1] in control_plane_file.KINDS else of_cluster).append(each)
     cluster = cluster_file.collect_cluster_objects(of_cluster, where, may_be_empty=bool(of_plane))
-    plane = control_plane_file.ControlPlane()
+    plane = control_plane_file.KarmadaControlPlane()
     if of_plane:
-        plane = control_plane_file.collect_control_plane(of_plane, where)
+        plane = control_plane_file.collect_karmada_control_plane(of_plane, where)
     return ObjectDump(cluster, plane)

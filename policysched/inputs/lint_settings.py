@@ -58,7 +58,7 @@ def read_lint_settings(
         return _parse_settings(table)
 
 
-def read_prometheus_table(file: pathlib.Path | None, folder: pathlib.Path) -> Mapping[str, Any]:
+def read_prometheus_settings(file: pathlib.Path | None, folder: pathlib.Path) -> Mapping[str, Any]:
     """Return the table `prometheus` of a settings file, or of those that count in a folder.
 
     Raises:
@@ -180,14 +180,14 @@ def _parse_settings(
     levels = _get_settings_table(table, "levels")
     fail = table.get("fail-level")
     chosen = settings.RuleSettings(
-        select=parse_code_prefixes(table.get("select", []), "select"),
-        ignore=parse_code_prefixes(table.get("ignore", []), "ignore"),
+        select=parse_rule_code_prefixes(table.get("select", []), "select"),
+        ignore=parse_rule_code_prefixes(table.get("ignore", []), "ignore"),
         per_path={
-            pattern: parse_code_prefixes(value, f"per-path.{pattern}")
+            pattern: parse_rule_code_prefixes(value, f"per-path.{pattern}")
             for pattern, value in per_path.items()
         },
         levels={
-            parse_code_prefixes([prefix], f"levels.{prefix}")[0]: parse_severity(
+            parse_rule_code_prefixes([prefix], f"levels.{prefix}")[0]: parse_severity(
                 value, f"levels.{prefix}"
             )
             for prefix, value in levels.items()
@@ -221,7 +221,7 @@ def _parse_thresholds(table: Mapping[str, Any]) -> thresholds.Thresholds:
     return thresholds.Thresholds(**given)
 
 
-def parse_code_prefixes(value: object, where: str) -> tuple[str, ...]:
+def parse_rule_code_prefixes(value: object, where: str) -> tuple[str, ...]:
     """Return beginnings of codes.
 
     Raises:

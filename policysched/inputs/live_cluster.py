@@ -18,11 +18,11 @@ from policysched.kube.reading import decoding, listing, resources
 LIMIT_SECONDS = 300.0
 """How long all of it may take; 100,000 pods take about half a minute."""
 
-_POLICY = client.CallPolicy(timeout_seconds=30.0, max_attempts=3)
+_POLICY = client.CallRetryPolicy(timeout_seconds=30.0, max_attempts=3)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class LiveCluster:
+class LiveClusterReference:
     """Which cluster, as kubectl finds it.
 
     Attributes:
@@ -53,7 +53,7 @@ class ListingOptions:
 
 
 def read_live_cluster(
-    cluster: LiveCluster, reading: ListingOptions | None = None
+    cluster: LiveClusterReference, reading: ListingOptions | None = None
 ) -> tuple[str, cluster_file.ClusterObjects]:
     """Return the address of the API server and what it has; pods that have ended are left out.
 
@@ -67,7 +67,7 @@ def read_live_cluster(
 
 
 def read_live_lists(
-    cluster: LiveCluster,
+    cluster: LiveClusterReference,
     wanted: Sequence[resources.ApiResource[Any]],
     reading: ListingOptions | None = None,
 ) -> tuple[str, list[list[Any]]]:
@@ -81,10 +81,10 @@ def read_live_lists(
 
 
 async def _read(
-    cluster: LiveCluster, reading: ListingOptions
+    cluster: LiveClusterReference, reading: ListingOptions
 ) -> tuple[str, cluster_file.ClusterObjects]:
     found = cluster_file.ClusterObjects()
-    wanted = _order_resources(reading.kinds)
+    wanted = _list_resources_nodes_first(reading.kinds)
     server, lists = await _read_lists(cluster, wanted, reading)
     for resource, items in zip(wanted, lists, strict=True):
         _add_listed_objects(found, resource, items)
@@ -92,7 +92,9 @@ async def _read(
 
 
 async def _read_lists(
-    cluster: LiveCluster, wanted: Sequence[resources.ApiResource[Any]], reading: ListingOptions
+    cluster: LiveClusterReference,
+    wanted: Sequence[resources.ApiResource[Any]],
+    reading: ListingOptions,
 ) -> tuple[str, list[list[Any]]]:
     connection = await kubeconfig.load_api_client_config(
         cluster.kubeconfig, cluster.context, reading.clock
@@ -119,7 +121,7 @@ async def _list_resource_items(
     return page.items
 
 
-def _order_resources(kinds: Collection[str] | None) -> list[resources.ApiResource[Any]]:
+def _list_resources_nodes_first(kinds: Collection[str] | None) -> list[resources.ApiResource[Any]]:
     """Return the resources: nodes first, so that most pods find the node that they are on."""
     known: list[resources.ApiResource[Any]] = [
         resources.NODES,

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from policysched.karmada import objects
 
 
-def read_live_control_plane(
-    plane: live_cluster.LiveCluster, reading: live_cluster.ListingOptions | None = None
-) -> tuple[str, control_plane_file.ControlPlane]:
+def read_live_karmada_control_plane(
+    plane: live_cluster.LiveClusterReference, reading: live_cluster.ListingOptions | None = None
+) -> tuple[str, control_plane_file.KarmadaControlPlane]:
     """Return the address of the Karmada API server, and its clusters and bindings.
 
     Raises:
@@ -34,7 +34,7 @@ def read_live_control_plane(
     )
     kind = "ClusterResourceBinding"
     globally = [msgspec.structs.replace(each, kind=kind) for each in global_bindings]
-    found = control_plane_file.ControlPlane(clusters, [*bindings, *globally])
+    found = control_plane_file.KarmadaControlPlane(clusters, [*bindings, *globally])
     known: list[objects.Cluster | objects.Binding] = [*found.clusters, *found.bindings]
     for each in known:
         problem = sanity.find_object_problem(each)

@@ -39,20 +39,20 @@ class _ManifestConfigMap:
     document: plain_yaml.YamlDocument
 
     @property
-    def name(self) -> str:
+    def namespaced_name(self) -> str:
         """`namespace/name`; kubectl takes a missing namespace for `default`."""
         metadata = self.value.get("metadata")
         metadata = metadata if isinstance(metadata, Mapping) else {}
         return f"{metadata.get('namespace') or 'default'}/{metadata.get('name') or 'unnamed'}"
 
     @property
-    def keys(self) -> list[str]:
+    def policy_keys(self) -> list[str]:
         """The keys that are policies; others are somebody else's."""
         data = self.value.get("data")
         return [key for key in data if _is_policy_key(key)] if isinstance(data, Mapping) else []
 
     @property
-    def binary_keys(self) -> list[str]:
+    def binary_policy_keys(self) -> list[str]:
         """The policies that are no text."""
         data = self.value.get("binaryData")
         return (
@@ -135,7 +135,7 @@ def _find_policy_keys(text: str, where: str) -> dict[str, _ManifestKey]:
         )
         for found in _find_config_maps(number, document)
     ]
-    with_policies = [each for each in maps if each.keys or each.binary_keys]
+    with_policies = [each for each in maps if each.policy_keys or each.binary_policy_keys]
     if not maps:
         advice = f"policies are in ConfigMaps or `{_POLICY_SUFFIX}` files"
         raise errors.InputError(where, "holds no ConfigMap", help=advice)
@@ -144,7 +144,7 @@ def _find_policy_keys(text: str, where: str) -> dict[str, _ManifestKey]:
         raise errors.InputError(where, f"{which} that ends in `{_POLICY_SUFFIX}`")
     found: dict[str, _ManifestKey] = {}
     for each in with_policies:
-        folder = where if len(with_policies) == 1 else f"{where}/{each.name}"
+        folder = where if len(with_policies) == 1 else f"{where}/{each.namespaced_name}"
         for key in _list_text_keys(each, where):
             name = f"{folder}/{key}"
             if name in found:
@@ -173,19 +173,19 @@ def _list_manifest_items(items: plain_yaml.Value) -> list[plain_yaml.Value]:
 
 def _list_text_keys(config_map: _ManifestConfigMap, where: str) -> list[str]:
     """Return the keys of policies, all of which must be text: without one it is another version."""
-    for key in config_map.binary_keys:
+    for key in config_map.binary_policy_keys:
         line = config_map.document.line((*config_map.path, "binaryData", key))
         raise errors.InputError(
             f"{where}:{line}",
             f"the key `{key}` of the ConfigMap is in `binaryData`, so it is not UTF-8 text",
             help="write the policy as text into `data`",
         )
-    for key in config_map.keys:
+    for key in config_map.policy_keys:
         if not isinstance(config_map.value["data"][key], str):
             line = config_map.document.line((*config_map.path, "data", key))
             problem = f"the key `{key}` of the ConfigMap is not text"
             raise errors.InputError(f"{where}:{line}", problem)
-    return config_map.keys
+    return config_map.policy_keys
 
 
 def _is_policy_key(key: str) -> bool:
@@ -205,11 +205,11 @@ def _make_text_origin(
     """Return where a text stands."""
     path = (*found.config_map.path, "data", found.key)
     document = found.config_map.document
-    origin = _make_scalar_place(document.scalars[path], found.text, where, text, line_starts)
+    origin = _make_scalar_origin(document.scalars[path], found.text, where, text, line_starts)
     return dataclasses.replace(origin, is_aliased=document.is_aliased(path))
 
 
-def _make_scalar_place(
+def _make_scalar_origin(
     scalar: yaml_scalars.YamlScalar, value: str, where: str, text: str, line_starts: list[int]
 ) -> source.Origin:
     """Return where a scalar of a manifest stands."""

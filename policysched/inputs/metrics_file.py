@@ -81,13 +81,13 @@ def parse_metrics_text(
     tables = _parse_json_tables(text)
     if tables is not None:
         try:
-            samples = from_tables(tables, lambda _: where, declared, measured_at)
+            samples = make_samples_from_tables(tables, lambda _: where, declared, measured_at)
             return MetricsFile(where, samples, _collect_target_names(tables, declared))
         except errors.InputError:
             pass  # said below, with the line
     document = plain_yaml.load_yaml_document(text, where)
-    tables, path = _parse_metric_tables(document, where)
-    samples = from_tables(
+    tables, path = _unwrap_metric_tables(document, where)
+    samples = make_samples_from_tables(
         tables, lambda key: f"{where}:{document.line((*path, *key))}", declared, measured_at
     )
     return MetricsFile(where, samples, _collect_target_names(tables, declared))
@@ -105,7 +105,7 @@ def _collect_target_names(
     return named
 
 
-def from_tables(
+def make_samples_from_tables(
     tables: Mapping[str, plain_yaml.Value],
     place_of: Callable[[plain_yaml.Path], str],
     declared: Iterable[checked.CheckedMetric],
@@ -123,7 +123,7 @@ def from_tables(
         place = place_of((name,))
         if not isinstance(nodes, Mapping):
             raise errors.InputError(place, f"`{name}` is no mapping from node to value", help=_HELP)
-        for metric in by_name.get(name) or _make_unknown_metric_error(name, by_name, place):
+        for metric in by_name.get(name) or _refuse_unknown_metric(name, by_name, place):
             samples[metric.key] = {}
             for node, value in nodes.items():
                 place = place_of((name, node))
@@ -160,7 +160,7 @@ def _refuse_json_constant(name: str) -> float:
     raise ValueError(name)
 
 
-def _parse_metric_tables(
+def _unwrap_metric_tables(
     document: plain_yaml.YamlDocument, where: str
 ) -> tuple[Mapping[str, plain_yaml.Value], plain_yaml.Path]:
     value = {} if document.value is None else document.value
@@ -172,7 +172,7 @@ def _parse_metric_tables(
     return value, path
 
 
-def _make_unknown_metric_error(
+def _refuse_unknown_metric(
     name: str, declared: Mapping[str, object], place: str
 ) -> list[checked.CheckedMetric]:
     advice = spelling.suggest_names(name, declared) or (
@@ -192,7 +192,7 @@ def _make_sample(
         too_old = measured_at_seconds - metric.max_age_seconds - 1
         return metric_table.Sample(0.0, too_old)
     number = _convert_sample_value(value, metric)
-    if number is None or _is_negative_share(number, metric):
+    if number is None or _is_forbidden_negative_ratio(number, metric):
         problem = f"`{value}` is no value of `{metric.name}`, which is measured in {metric.unit}"
         raise errors.InputError(place, problem, help=_EXAMPLES.get(metric.unit, _HELP))
     return metric_table.Sample(number, measured_at_seconds)
@@ -223,7 +223,7 @@ def _convert_sample_value(value: plain_yaml.Value, metric: checked.CheckedMetric
     return canonical / units.CORES_SCALE if unit == units.CORES else canonical
 
 
-def _is_negative_share(number: float, metric: checked.CheckedMetric) -> bool:
+def _is_forbidden_negative_ratio(number: float, metric: checked.CheckedMetric) -> bool:
     """Return whether a ratio is below 0 although `between` does not allow it."""
     return metric.unit == units.RATIO and number < min(metric.low or 0.0, 0.0)
 

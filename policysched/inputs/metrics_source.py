@@ -207,4 +207,4 @@ def open_metrics_source(
         return None
     from policysched.promapi import live_source  # noqa: PLC0415 - brings its own HTTP client
 
-    return live_source.LiveSource(servers, declared, around)
+    return live_source.LiveMetricsSource(servers, declared, around)

@@ -69,7 +69,7 @@ def find_pod_faults(pod: objects.Pod) -> Iterator[ObjectFault]:
 def find_taint_faults(path: str, taints: Iterable[objects.Taint]) -> Iterator[ObjectFault]:
     """Yield what is wrong with the taints at a path."""
     for number, taint in enumerate(taints):
-        yield from _find_word_faults(
+        yield from _find_enum_faults(
             f"{path}[{number}].effect", taint.effect, TAINT_EFFECTS, "taint effect"
         )
 
@@ -81,12 +81,12 @@ def find_toleration_faults(
     for number, each in enumerate(tolerations):
         if each.operator and each.operator not in _OPERATORS:
             place = f"{path}[{number}].operator"
-            yield from _find_word_faults(
+            yield from _find_enum_faults(
                 place, each.operator, _OPERATORS, "operator of a toleration"
             )
         if each.effect and each.effect not in TAINT_EFFECTS:
             place = f"{path}[{number}].effect"
-            yield from _find_word_faults(place, each.effect, TAINT_EFFECTS, "taint effect")
+            yield from _find_enum_faults(place, each.effect, TAINT_EFFECTS, "taint effect")
 
 
 def find_amount_faults(path: str, amounts: wire.ResourceList) -> Iterator[ObjectFault]:
@@ -109,7 +109,7 @@ def _find_constraint_faults(
     if found.max_skew < 1:
         yield ObjectFault(f"{path}.maxSkew", f"`{found.max_skew}` is below 1", "write 1 or more")
     action = found.when_unsatisfiable
-    yield from _find_word_faults(
+    yield from _find_enum_faults(
         f"{path}.whenUnsatisfiable", action, _UNSATISFIABLE_ACTIONS, "action"
     )
     policies = {
@@ -118,7 +118,7 @@ def _find_constraint_faults(
     }
     for name, policy in policies.items():
         if policy is not None:
-            yield from _find_word_faults(f"{path}.{name}", policy, _INCLUSION_POLICIES, "policy")
+            yield from _find_enum_faults(f"{path}.{name}", policy, _INCLUSION_POLICIES, "policy")
 
 
 def _find_container_faults(
@@ -146,7 +146,7 @@ def _find_resource_faults(
     yield from find_amount_faults(f"{path}.limits", resources.limits)
 
 
-def _find_word_faults(
+def _find_enum_faults(
     path: str, word: str, known: tuple[str, ...], noun: str
 ) -> Iterator[ObjectFault]:
     if word not in known:

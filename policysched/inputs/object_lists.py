@@ -150,7 +150,7 @@ def read_input_lists(
         raise errors.InputError(_STDIN_NAME, f"cannot be read: {error.strerror}") from error
     if first is None:
         raise form.make_list_error(_STDIN_NAME, "is empty")
-    if _begins_document(first[1]):
+    if _begins_multiline_document(first[1]):
         placed = split_object_list(first[1] + stdin.read(), _STDIN_NAME, form)
         return InputLists(iter([(_STDIN_NAME, collect(placed, _STDIN_NAME))]))
     lines = ((f"{_STDIN_NAME}:{n}", line) for n, line in itertools.chain((first,), numbered))
@@ -160,7 +160,7 @@ def read_input_lists(
     return InputLists(read, is_lines=True)
 
 
-def _begins_document(line: bytes) -> bool:
+def _begins_multiline_document(line: bytes) -> bool:
     """Whether a first line is that of a text over many lines, not a JSON line."""
     text = line.strip()
     return text in (b"{", b"---") or re.match(rb"(#|[A-Za-z]+:(\s|$))", text) is not None
@@ -209,7 +209,7 @@ def _split_json_items(
         place = f"{where}: items[{index}]"
         known = _BEGINNING.match(memoryview(raw))
         if known is None:
-            yield _split_json_item(raw, place, form, default_kind)
+            yield _read_json_item(raw, place, form, default_kind)
             continue
         beginning = known[0]  # spares reading all of it twice
         if beginning not in kinds:
@@ -218,9 +218,7 @@ def _split_json_items(
         yield place, kinds[beginning], raw
 
 
-def _split_json_item(
-    raw: msgspec.Raw, place: str, form: ExpectedKinds, default_kind: str
-) -> Placed:
+def _read_json_item(raw: msgspec.Raw, place: str, form: ExpectedKinds, default_kind: str) -> Placed:
     try:
         header = msgspec.json.decode(raw, type=_ObjectHeader)
     except wire.UNREADABLE as error:
@@ -271,7 +269,7 @@ def _make_not_a_list_error(content: bytes, where: str, form: ExpectedKinds) -> e
 
 def _find_item_kind(header: _ObjectHeader, where: str, form: ExpectedKinds) -> str:
     """Return the kind that items of a typed list (`PodList`) leave out, "" in a `List`."""
-    kind = _read_kind_word(header, where, form)
+    kind = _require_kind(header, where, form)
     if not kind.endswith("List"):
         raise form.make_list_error(where, f"is a `{kind}` and no List")
     return kind.removesuffix("List")
@@ -281,12 +279,12 @@ def _read_object_kind(
     header: _ObjectHeader, place: str, form: ExpectedKinds, default: str = ""
 ) -> str:
     """Return the kind; one of another API group than ours carries its group."""
-    kind = default if header.kind is None and default else _read_kind_word(header, place, form)
+    kind = default if header.kind is None and default else _require_kind(header, place, form)
     expected = form.api_versions.get(kind, "v1")
     return kind if header.apiVersion in (None, expected) else f"{kind}.{header.apiVersion}"
 
 
-def _read_kind_word(header: _ObjectHeader, place: str, form: ExpectedKinds) -> str:
+def _require_kind(header: _ObjectHeader, place: str, form: ExpectedKinds) -> str:
     if not isinstance(header.kind, str) or not header.kind:
         raise form.make_list_error(place, "has no `kind`")
     return header.kind

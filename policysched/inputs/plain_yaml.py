@@ -209,7 +209,7 @@ class _YamlDocumentBuilder:
 
     def _put_value(self, value: Value, event: yaml.Event) -> None:
         if self._with_lines:
-            scalar = _make_event_place(event) if isinstance(event, yaml.ScalarEvent) else None
+            scalar = _locate_scalar(event) if isinstance(event, yaml.ScalarEvent) else None
             self._places.add_value_place(self._path, _get_event_position(event)[0], scalar)
         self._insert(value)
 
@@ -261,7 +261,7 @@ class _YamlDocumentBuilder:
     # ---------------------------------------------------------------- scalars
 
     def _parse_scalar(self, event: yaml.ScalarEvent) -> Value:
-        value = _make_yaml_scalar(event)
+        value = _convert_scalar_value(event)
         if self._has_octals and event.implicit[0] and _OCTAL.fullmatch(event.value):
             return int(event.value, 8)
         if isinstance(value, float) and not math.isfinite(value):
@@ -295,13 +295,13 @@ def _get_event_position(event: yaml.Event) -> tuple[int, int]:
     return (mark.line + 1, mark.column + 1) if mark else (1, 1)
 
 
-def _make_event_place(event: yaml.ScalarEvent) -> yaml_scalars.YamlScalar:
+def _locate_scalar(event: yaml.ScalarEvent) -> yaml_scalars.YamlScalar:
     start, end = event.start_mark, event.end_mark
     style = event.style or ""
     return yaml_scalars.YamlScalar(start.index, end.index, style) if start and end else _NOWHERE
 
 
-def _make_yaml_scalar(event: yaml.ScalarEvent) -> Value:
+def _convert_scalar_value(event: yaml.ScalarEvent) -> Value:
     text: str = event.value
     if not event.implicit[0]:  # quoted, or a block of text
         return text

@@ -97,7 +97,7 @@ def parse_policy_content(content: bytes, where: str) -> list[source.SourceText]:
     return list(parse_policy_file(_decode_policy_text(content, where), where).texts)
 
 
-def is_read_once(where: str) -> bool:
+def is_readable_only_once(where: str) -> bool:
     """Return whether a path has its content but once: standard input, a pipe such as `<(...)`."""
     if where == STDIN:
         return True

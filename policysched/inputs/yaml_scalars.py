@@ -72,7 +72,7 @@ def find_character_runs(text: str, scalar: YamlScalar, value: str) -> tuple[Run,
     pieces = list(_split_scalar_pieces(text, scalar))
     if "".join(decoded for _, decoded in pieces) != value:
         return ()
-    return tuple(_join_pieces(pieces))
+    return tuple(_merge_pieces_into_runs(pieces))
 
 
 def _find_block_runs(text: str, scalar: YamlScalar, value: str) -> Iterator[Run]:
@@ -125,7 +125,7 @@ def _unescape_sequence(name: str) -> str:
     return _ESCAPES.get(name, name)
 
 
-def _join_pieces(pieces: Sequence[tuple[int, str]]) -> Iterator[Run]:
+def _merge_pieces_into_runs(pieces: Sequence[tuple[int, str]]) -> Iterator[Run]:
     """Yield a run where text and value do not go on together."""
     offset = 0
     distance: int | None = None

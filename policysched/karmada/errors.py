@@ -30,7 +30,7 @@ class PlacementFailure:
     text: str
     is_held: bool = False
 
-    def prefix_step(self, step: str) -> PlacementFailure:
+    def with_step_prefix(self, step: str) -> PlacementFailure:
         """Return the failure as the step tells it, which failed because of it."""
         return dataclasses.replace(self, text=f"{step}: {self.text}")
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=3)
+_POLICY = client.CallRetryPolicy(timeout_seconds=15.0, max_attempts=3)
 """A binding that cannot be written is tried again by the queue, which waits longer each time."""
 
 _NAMESPACE_TERMINATING = "NamespaceTerminating"
@@ -52,8 +52,8 @@ class BindingWriter:
     async def write_attempt(self, attempt: scheduling.BindingAttempt) -> None:
         """Write one attempt to its end."""
         try:
-            is_retried = await self._write_once(attempt)
-        except errors.FencedError:  # it is the next leader's to do
+            is_retried = await self._write_once_needs_retry(attempt)
+        except errors.FencedWriteError:  # it is the next leader's to do
             self._decisions.abandon_attempt(attempt)
         except asyncio.CancelledError:
             self._decisions.abandon_attempt(attempt)
@@ -64,12 +64,12 @@ class BindingWriter:
         else:
             self._decisions.end_attempt(attempt, is_retried=is_retried)
 
-    async def _write_once(self, attempt: scheduling.BindingAttempt) -> bool:
+    async def _write_once_needs_retry(self, attempt: scheduling.BindingAttempt) -> bool:
         """Return whether it has to be tried again."""
         decision = attempt.decision
         if decision is None:
             failure = await self._patch_status(
-                attempt, patches.make_generation_patch(attempt.binding)
+                attempt, patches.make_observed_generation_patch(attempt.binding)
             )
             return failure is not None and not failure.is_final
         if not self._decisions.needs_write_or_event(attempt):
@@ -79,7 +79,7 @@ class BindingWriter:
             verdict = attempt_outcomes.derive_attempt_outcome(
                 decision.result, [] if failure is None else [failure]
             )
-            self._decisions.record_outcome(attempt, verdict)
+            self._decisions.record_outcome_event(attempt, verdict)
             if newest is not None:
                 await echo.wait_for_version(newest.metadata.resource_version)
         current = self._decisions.get_current_binding(attempt)
@@ -112,7 +112,7 @@ class BindingWriter:
     ) -> patches.Patch:
         """Return the patch of the status: what became of it, and by which term of affinities."""
         binding, now = attempt.binding, status_patch.format_time(self._clock.now())
-        generation = self._decisions.get_confirmed_generation(attempt, newest, now)
+        generation = self._decisions.find_generation_to_confirm(attempt, newest, now)
         patch = patches.make_condition_patch(
             binding, verdict.condition, now, newest, generation=generation
         )
@@ -136,7 +136,7 @@ class BindingWriter:
             return None, None
         binding, body = attempt.binding, msgspec.json.encode(patch)
         try:
-            answer = await self._api.request_body(
+            answer = await self._api.send_request(
                 "PATCH",
                 _make_binding_path(binding) + subresource,
                 body,
@@ -144,9 +144,9 @@ class BindingWriter:
                 policy=_POLICY,
             )
             newest = decoding.decode_single_object(answer, objects.Binding)
-        except errors.FencedError:
+        except errors.FencedWriteError:
             raise
-        except errors.AnswerError as error:
+        except errors.UndecodableAnswerError as error:
             _log.warning("the answer to a write of %s is not understood: %s", binding.key, error)
             return None, None
         except errors.KubeError as error:

@@ -20,7 +20,7 @@ from policysched.kube.writing import paths
 if TYPE_CHECKING:
     from policysched.karmada_loop import options
 
-_POLICY = client.CallPolicy(timeout_seconds=5.0, max_attempts=1)
+_POLICY = client.CallRetryPolicy(timeout_seconds=5.0, max_attempts=1)
 _EXTERNAL_NAME = "ExternalName"
 
 
@@ -54,7 +54,7 @@ async def find_estimator_addresses(
     """
     name, namespace = f"{said.service_prefix}-{cluster}", said.service_namespace
     try:
-        answer = await api.request_body(
+        answer = await api.send_request(
             "GET", paths.format_service_path(namespace, name), policy=_POLICY
         )
         spec = decoding.decode_single_object(answer, _EstimatorService).spec

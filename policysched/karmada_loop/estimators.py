@@ -79,7 +79,7 @@ class Estimators:
             self._wanted.add(name)
             self._changed.set()
 
-    def keep_estimators(self, names: Iterable[str]) -> None:
+    def keep_only_estimators(self, names: Iterable[str]) -> None:
         """Leave the estimators of all other clusters."""
         gone = self._wanted.difference(names)
         if gone:
@@ -102,11 +102,11 @@ class Estimators:
                         connecting[name] = group.create_task(self._connect_estimator(name))
                     for name in connecting.keys() - self._wanted:
                         connecting.pop(name).cancel()
-                        self._forget_estimator(name)
+                        self._close_estimator_connection(name)
                     await self._changed.wait()
         finally:
             for name in list(self._connections):
-                self._forget_estimator(name)
+                self._close_estimator_connection(name)
 
     async def wait_until_estimators_tried(self) -> None:
         """Wait until each one that is wanted has been connected to, or has failed once."""
@@ -114,7 +114,7 @@ class Estimators:
             self._progress.clear()
             await self._progress.wait()
 
-    def _forget_estimator(self, name: str) -> None:
+    def _close_estimator_connection(self, name: str) -> None:
         self._tried.discard(name)
         self._progress.set()  # nobody waits for it any more
         self._problems.pop(name, None)
@@ -175,7 +175,7 @@ class Estimators:
         answers: dict[str, int | None] = {}
 
         async def ask_one(name: str) -> None:
-            answers[name] = await self._count_call(name, call)
+            answers[name] = await self._request_replica_count(name, call)
             if answers[name] is None:
                 raise _NoEstimateError
 
@@ -185,7 +185,7 @@ class Estimators:
                     group.create_task(ask_one(name))
         return answers
 
-    async def _count_call(self, name: str, call: _EstimatorCall) -> int | None:
+    async def _request_replica_count(self, name: str, call: _EstimatorCall) -> int | None:
         known = self._connections.get(name)
         if known is None:
             return None
@@ -195,7 +195,10 @@ class Estimators:
                 call.method, request, call.metadata, self._said.timeout_seconds
             )
             count = estimator_messages.decode_replica_count(answer)
-        except (estimator_connection.EstimatorCallError, estimator_messages.MessageError) as error:
+        except (
+            estimator_connection.EstimatorCallError,
+            estimator_messages.EstimatorMessageError,
+        ) as error:
             self._calls["error"] += 1
             self._log_estimator_problem(name, str(error))
             return None
@@ -272,7 +275,7 @@ class _ConnectingSink:
 
     def replace(self, clusters: Sequence[objects.Cluster]) -> None:
         self._sink.replace(clusters)
-        self._estimators.keep_estimators(cluster.metadata.name for cluster in clusters)
+        self._estimators.keep_only_estimators(cluster.metadata.name for cluster in clusters)
         for cluster in clusters:
             self._estimators.add_estimator(cluster)
 

@@ -109,9 +109,9 @@ class LiveClusterPolicies:
                 "give --prometheus URL"
             )
         if found is None:
-            self.rows.follow_metrics(metric_needs.MetricNeeds())
+            self.rows.keep_only_needed_samples(metric_needs.MetricNeeds())
         else:
-            found.follow_needed_metrics()
+            found.keep_only_needed_samples()
         self._loop.decisions.replace_algorithm(
             dataclasses.replace(self._loop.algorithm, policies=found)
         )
@@ -134,21 +134,21 @@ class LiveClusterPolicies:
 
     def refresh_samples(self, samples: Mapping[str, Mapping[str, metric_table.Sample]]) -> None:
         """Replace all samples of some metrics: metric → cluster → sample."""
-        self._follow_clusters()
+        self._update_cluster_rows()
         for metric, by_cluster in samples.items():
-            self.rows.refresh(metric, by_cluster)
+            self.rows.refresh_samples(metric, by_cluster)
         self._news.set()
 
     def backfill_samples(self, history: Mapping[str, metric_windows.OlderSamples]) -> None:
         """Take in older samples, for windows, by metric."""
-        self._follow_clusters()
+        self._update_cluster_rows()
         for metric, older in history.items():
-            self.rows.backfill(metric, older)
+            self.rows.backfill_samples(metric, older)
         self._news.set()
 
-    def _follow_clusters(self) -> None:
+    def _update_cluster_rows(self) -> None:
         """Let samples be of the clusters that there are now, and not of those seen last."""
-        self.rows.update_snapshot(self._store.list_clusters())
+        self.rows.update_snapshot(self._store.get_cluster_snapshot())
 
     def make_metric_readers(self) -> tuple[readings.MetricReader, ...]:
         """Return what tells people of the metrics that rules read now."""
@@ -182,7 +182,7 @@ class LiveClusterPolicies:
             return None
         changes = (
             self.current.find_next_rule_change(self._clock.now()),
-            self.current.find_next_staleness(self._store.list_clusters()),
+            self.current.find_next_staleness(self._store.get_cluster_snapshot()),
         )
         return min((change for change in changes if change is not None), default=None)
 
@@ -196,7 +196,7 @@ class LiveClusterPolicies:
             await asyncio.sleep(0)
 
     def _iterate_unblocked_bindings(self, keys: list[str]) -> Iterator[str]:
-        clusters = self._store.list_clusters()
+        clusters = self._store.get_cluster_snapshot()
         for key in keys:
             before, binding = self._refused.get(key), self._store.bindings.get(key)
             if binding is None:
@@ -225,7 +225,7 @@ class LiveClusterPolicies:
             self._refused.pop(binding.key, None)
         else:
             self._refused[binding.key] = self._find_permitted_clusters(
-                binding, self._store.list_clusters()
+                binding, self._store.get_cluster_snapshot()
             )
             if len(self._refused) > len(self._store.bindings):
                 known = self._store.bindings
@@ -262,4 +262,7 @@ class ClusterMetricTargets:
 
     def current(self) -> list[node_objects.Node]:
         """Return the clusters that there are now."""
-        return [cluster_rows.convert_to_node(each) for each in self._known.list_clusters().clusters]
+        return [
+            cluster_rows.convert_cluster_to_node(each)
+            for each in self._known.get_cluster_snapshot().clusters
+        ]

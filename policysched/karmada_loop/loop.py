@@ -25,7 +25,7 @@ _LOOK_SECONDS = 0.05
 """How often to look whether decisions are still held back."""
 
 
-def _return_false() -> bool:
+def _is_never_held_back() -> bool:
     return False
 
 
@@ -60,7 +60,7 @@ class BindingSchedulingLoop:
         self._clock = clock
         self._awake = awake
         self._writes_at_once = writes_at_once
-        self.is_held_back: Callable[[], bool] = _return_false
+        self.is_held_back: Callable[[], bool] = _is_never_held_back
         self.steps = 0
         self.is_running = False
         self.ask: Ask = _answer_without_estimators
@@ -93,22 +93,22 @@ class BindingSchedulingLoop:
 
     def _run_one_step(self) -> bool:
         """Do one thing; False where there is nothing to do now."""
-        if self._handlers.queue_affected_bindings():
+        if self._handlers.process_oldest_cluster_change():
             return True
         if self._pauses:
             return False
         if self._answered:
-            self._begin_attempt(self._decisions.resume_attempt(*self._answered.popleft()))
+            self._start_attempt_task(self._decisions.resume_attempt(*self._answered.popleft()))
             return True
         if self.has_too_much_in_flight or self.is_held_back():
             return False
-        attempt = self._decisions.next_attempt()
+        attempt = self._decisions.begin_next_attempt()
         if attempt is None:
             return False
-        self._begin_attempt(attempt)
+        self._start_attempt_task(attempt)
         return True
 
-    def _begin_attempt(self, attempt: scheduling.BindingAttempt) -> None:
+    def _start_attempt_task(self, attempt: scheduling.BindingAttempt) -> None:
         """Have it written, or what it waits for asked."""
         self.steps += 1
         if attempt.question is None:

@@ -46,7 +46,7 @@ def collect_binding_metrics(
         labels=("queue",),
     )
     pending.add_metric(("active",), len(handlers.queue))
-    pending.add_metric(("backoff",), handlers.queue.waiting_count)
+    pending.add_metric(("backoff",), handlers.queue.delayed_count)
     yield pending
 
 

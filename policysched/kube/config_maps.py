@@ -19,7 +19,7 @@ from policysched.kube.http import client
 from policysched.kube.reading import decoding, resources
 from policysched.kube.writing import paths
 
-WRITE_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=5)
+WRITE_POLICY = client.CallRetryPolicy(timeout_seconds=15.0, max_attempts=5)
 
 MAX_BYTES = 1024 * 1024
 """Of all values of a ConfigMap together (pkg/apis/core/types.go, MaxSecretSize)."""
@@ -36,12 +36,12 @@ class ConfigMap(objects.WireStruct, frozen=True):
     binary_data: dict[str, bytes] = msgspec.field(default_factory=dict)
 
     @property
-    def name(self) -> str:
+    def namespaced_name(self) -> str:
         """Namespace and name."""
         return f"{self.metadata.namespace}/{self.metadata.name}"
 
     @property
-    def reference(self) -> event_series.InvolvedObject:
+    def involved_object(self) -> event_series.InvolvedObject:
         """What an event about it regards."""
         meta = self.metadata
         return event_series.InvolvedObject(
@@ -59,7 +59,7 @@ def make_config_map_resource(namespace: str, name: str) -> resources.ApiResource
     )
 
 
-class ConfigMaps:
+class ConfigMapClient:
     """Reads and writes ConfigMaps."""
 
     def __init__(self, api: client.ApiClient) -> None:
@@ -72,7 +72,7 @@ class ConfigMaps:
             KubeError: it could not be read.
         """
         try:
-            body = await self._api.request_body(
+            body = await self._api.send_request(
                 "GET", paths.format_config_map_path(namespace, name)
             )
         except errors.NotFoundError:
@@ -99,7 +99,7 @@ class ConfigMaps:
             "binaryData": {key: _encode_base64(value) for key, value in binary_data.items()},
         }
         body = msgspec.json.encode(content)
-        await self._api.request_body(
+        await self._api.send_request(
             "POST", paths.format_config_maps_path(namespace), body, policy=WRITE_POLICY
         )
 
@@ -143,7 +143,7 @@ class ConfigMaps:
     async def _patch_config_map(self, config_map: ConfigMap, patch: Mapping[str, object]) -> None:
         path = paths.format_config_map_path(config_map.metadata.namespace, config_map.metadata.name)
         body = msgspec.json.encode(patch)
-        await self._api.request_body(
+        await self._api.send_request(
             "PATCH", path, body, content_type=client.MERGE_PATCH, policy=WRITE_POLICY
         )
 

@@ -64,15 +64,15 @@ class CertificateError(TransportError):
     """The server's certificate is not signed by the authority we trust, or not for its name."""
 
 
-class SilenceError(TransportError):
+class StalledStreamError(TransportError):
     """A stream has brought nothing for too long; there may have been nothing, or it is dead."""
 
 
-class FencedError(KubeError):
+class FencedWriteError(KubeError):
     """A write that was not sent, because another process may hold the lease of the leader."""
 
 
-class AnswerError(KubeError):
+class UndecodableAnswerError(KubeError):
     """An answer that cannot be decoded."""
 
 
@@ -120,7 +120,7 @@ class ConflictError(ApiError):
     """409: the object is not in the state that the request assumes."""
 
 
-class GoneError(ApiError):
+class ResourceVersionGoneError(ApiError):
     """The resource version cannot be served: too old (410) or, on a restored server, too new."""
 
 
@@ -159,7 +159,7 @@ _BY_STATUS_CODE: dict[int, type[ApiError]] = {
     403: ForbiddenError,
     404: NotFoundError,
     409: ConflictError,
-    410: GoneError,
+    410: ResourceVersionGoneError,
     429: TooManyRequestsError,
 }
 
@@ -172,7 +172,7 @@ def from_status(status: ApiStatus, retry_after_seconds: float | None = None) -> 
     kind = _BY_STATUS_CODE.get(status.code)
     causes = tuple(cause.reason for cause in details.causes or ())
     if _RESOURCE_VERSION_TOO_LARGE in causes:
-        kind = GoneError
+        kind = ResourceVersionGoneError
     if kind is None:
         kind = ServerError if status.code >= 500 else ApiError  # noqa: PLR2004 - HTTP: server errors start here
     wait = retry_after_seconds

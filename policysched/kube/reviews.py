@@ -22,7 +22,7 @@ ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 AUTHORITY = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
 _AUTHORITY_KEY = "client-ca-file"
 
-_POLICY = client.CallPolicy(timeout_seconds=5.0, max_attempts=2)
+_POLICY = client.CallRetryPolicy(timeout_seconds=5.0, max_attempts=2)
 """Somebody waits for the answer: who asks us again later is served better than by patience."""
 
 
@@ -87,7 +87,7 @@ class ApiAccessReviewer:
             KubeError: the API server could not be asked, or refuses to be.
         """
         content = _make_review("authentication.k8s.io/v1", "TokenReview", {"token": token})
-        body = await self._api.request_body("POST", TOKEN_REVIEWS, content, policy=_POLICY)
+        body = await self._api.send_request("POST", TOKEN_REVIEWS, content, policy=_POLICY)
         status = _decode_review(body, _TokenReview).status
         user = status.user
         if not status.authenticated or not user.username:
@@ -109,18 +109,18 @@ class ApiAccessReviewer:
             "nonResourceAttributes": {"path": path, "verb": verb},
         }
         content = _make_review("authorization.k8s.io/v1", "SubjectAccessReview", spec)
-        body = await self._api.request_body("POST", ACCESS_REVIEWS, content, policy=_POLICY)
+        body = await self._api.send_request("POST", ACCESS_REVIEWS, content, policy=_POLICY)
         status = _decode_review(body, _AccessReview).status
         return status.allowed and not status.denied
 
-    async def read_client_authority(self) -> str:
+    async def read_client_ca_certificates(self) -> str:
         """Return the certificates, in PEM, that sign those of the cluster's users; "" for none.
 
         Raises:
             KubeError: the API server could not be asked, or refuses to be.
         """
         try:
-            body = await self._api.request_body("GET", AUTHORITY, policy=_POLICY)
+            body = await self._api.send_request("GET", AUTHORITY, policy=_POLICY)
         except errors.NotFoundError:
             return ""
         return (_decode_review(body, _ConfigMap).data or {}).get(_AUTHORITY_KEY, "")
@@ -134,4 +134,6 @@ def _decode_review(body: bytes, kind: type[_T]) -> _T:
     try:
         return msgspec.json.decode(body, type=kind)
     except wire.UNREADABLE as error:
-        raise errors.AnswerError(f"an answer to a review cannot be read: {error}") from error
+        raise errors.UndecodableAnswerError(
+            f"an answer to a review cannot be read: {error}"
+        ) from error

@@ -146,7 +146,7 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
             self.warn_of_setting(problem)
         if wanted != self.files.options:
             self.files.options = wanted
-            self.files.recheck_programs()
+            self.files.drop_cached_programs()
             self._spawn_task(self.load_cluster_data())
 
     async def load_cluster_data(self) -> None:
@@ -165,7 +165,7 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
             self._told = loaded.problems
             for problem in loaded.problems:
                 self.warn_of_setting(problem)
-        self.files.recheck_programs(loaded)
+        self.files.drop_cached_programs(loaded)
         self.schedule_publishing(0.0)
         self._request_client_refresh()
 
@@ -219,10 +219,10 @@ def _register_features(server: PolicyLanguageServer) -> None:
         types.TEXT_DOCUMENT_PREPARE_RENAME: answers.prepare_rename,
         types.TEXT_DOCUMENT_FORMATTING: answers.formatting,
         types.TEXT_DOCUMENT_RANGE_FORMATTING: answers.range_formatting,
-        types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: answers.symbols,
+        types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: answers.document_symbols,
         types.TEXT_DOCUMENT_FOLDING_RANGE: answers.folding,
-        types.TEXT_DOCUMENT_CODE_LENS: answers.lenses,
-        types.TEXT_DOCUMENT_INLAY_HINT: answers.hints,
+        types.TEXT_DOCUMENT_CODE_LENS: answers.code_lenses,
+        types.TEXT_DOCUMENT_INLAY_HINT: answers.inlay_hints,
     }
     for method, answer in plain.items():
         _register_answer(server, method, None, answer)

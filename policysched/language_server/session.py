@@ -45,7 +45,7 @@ class DocumentPosition(NamedTuple):
     offset: int
 
     @property
-    def text(self) -> str:
+    def text_name(self) -> str:
         """The name of the policy text."""
         return self.part.text.name
 
@@ -68,11 +68,11 @@ class EditorSession:
         if not document.policies:
             return found
         program = self.files.get_program(document)
-        for finding in program.report.findings:
+        for finding in program.lint_result.findings:
             part = document.get_policy(finding.span.file)
             if part is not None:
                 found.append(
-                    wire.make_diagnostic(document, part, finding, self._make_place_finder(document))
+                    wire.make_diagnostic(document, part, finding, self._make_span_locator(document))
                 )
         return found
 
@@ -103,7 +103,7 @@ class EditorSession:
         about = action.finding
         found = None
         if about is not None:
-            found = [wire.make_diagnostic(document, part, about, self._make_place_finder(document))]
+            found = [wire.make_diagnostic(document, part, about, self._make_span_locator(document))]
         return types.CodeAction(
             title=action.title,
             kind=types.CodeActionKind(action.kind),
@@ -119,7 +119,7 @@ class EditorSession:
         place = self._find_position(params)
         if place is None:
             return None
-        found = completion.propose_completions(place.program, place.text, place.offset)
+        found = completion.propose_completions(place.program, place.text_name, place.offset)
         return wire.make_completion_list(place.document, place.part, found)
 
     def hover(self, params: types.HoverParams) -> types.Hover | None:
@@ -127,7 +127,7 @@ class EditorSession:
         place = self._find_position(params)
         if place is None:
             return None
-        found = hover.build_hover(place.program, place.text, place.offset)
+        found = hover.build_hover(place.program, place.text_name, place.offset)
         return None if found is None else wire.make_hover(place.document, place.part, found)
 
     # ------------------------------------------------------------------------ names
@@ -135,22 +135,22 @@ class EditorSession:
     def definition(self, params: types.DefinitionParams) -> types.Location | None:
         """Return where a name is defined."""
         place = self._find_position(params)
-        named = place and place.program.index.find_name_at(place.text, place.offset)
+        named = place and place.program.name_index.find_name_at(place.text_name, place.offset)
         if place is None or not named:
             return None
         if named.symbol.kind == "text":
-            return self._format_location_text(place, named.symbol.name)
-        found = place.program.index.find_definition(named.symbol)
-        return None if found is None else self._make_place_finder(place.document)(found.span)
+            return self._locate_imported_text(place, named.symbol.name)
+        found = place.program.name_index.find_definition(named.symbol)
+        return None if found is None else self._make_span_locator(place.document)(found.span)
 
-    def _format_location_text(self, place: DocumentPosition, key: str) -> types.Location | None:
+    def _locate_imported_text(self, place: DocumentPosition, key: str) -> types.Location | None:
         text = next((each for each in place.program.texts if each.key == key), None)
-        return None if text is None else self._make_place_finder(place.document)(text.span(0, 0))
+        return None if text is None else self._make_span_locator(place.document)(text.span(0, 0))
 
     def references(self, params: types.ReferenceParams) -> list[types.Location]:
         """Return where a name is written."""
         place = self._find_position(params)
-        locate = self._make_place_finder(place.document) if place is not None else None
+        locate = self._make_span_locator(place.document) if place is not None else None
         found = (
             locate(each.span)
             for each in self._find_occurrences(place)
@@ -177,7 +177,7 @@ class EditorSession:
         place = self._find_position(params)
         if place is None:
             return None
-        found = renaming.find_rename_target(place.program, place.text, place.offset)
+        found = renaming.find_rename_target(place.program, place.text_name, place.offset)
         return (
             None if found is None else wire.make_span_range(place.document, place.part, found.span)
         )
@@ -187,7 +187,9 @@ class EditorSession:
         place = self._find_position(params)
         if place is None:
             return renaming.RenameRefusal("there is no policy here")
-        found = renaming.rename_symbol(place.program, place.text, place.offset, params.new_name)
+        found = renaming.rename_symbol(
+            place.program, place.text_name, place.offset, params.new_name
+        )
         if isinstance(found, renaming.RenameRefusal):
             return found
         return self._make_workspace_edit(place.document, found)
@@ -195,8 +197,8 @@ class EditorSession:
     def _find_occurrences(self, place: DocumentPosition | None) -> Sequence[names.NameOccurrence]:
         if place is None:
             return ()
-        named = place.program.index.find_name_at(place.text, place.offset)
-        return () if named is None else place.program.index.find_occurrences(named.symbol)
+        named = place.program.name_index.find_name_at(place.text_name, place.offset)
+        return () if named is None else place.program.name_index.find_occurrences(named.symbol)
 
     # ------------------------------------------------------------------------ whole documents
 
@@ -221,7 +223,7 @@ class EditorSession:
             found += [wire.make_text_edit(document, part, edit) for edit in edits]
         return found
 
-    def symbols(self, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
+    def document_symbols(self, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
         """Return the items of a document; of a manifest, those of each key under its name."""
         document = self._get_document(params.text_document)
         if document is None or not document.policies:
@@ -265,7 +267,7 @@ class EditorSession:
         ]
         return wire.encode_semantic_tokens(document, found)
 
-    def lenses(self, params: types.CodeLensParams) -> list[types.CodeLens]:
+    def code_lenses(self, params: types.CodeLensParams) -> list[types.CodeLens]:
         """Return what policies match on the cluster."""
         document = self._get_document(params.text_document)
         return [
@@ -278,7 +280,7 @@ class EditorSession:
             )
         ]
 
-    def hints(self, params: types.InlayHintParams) -> list[types.InlayHint]:
+    def inlay_hints(self, params: types.InlayHintParams) -> list[types.InlayHint]:
         """Return the part of the weight that each score has."""
         document = self._get_document(params.text_document)
         return [
@@ -319,15 +321,15 @@ class EditorSession:
             return None
         return DocumentPosition(document, self.files.get_program(document), *found)
 
-    def _make_place_finder(self, document: documents.EditorDocument) -> _PlaceFinder:
-        return _PlaceFinder(self.files, document)
+    def _make_span_locator(self, document: documents.EditorDocument) -> _SpanLocator:
+        return _SpanLocator(self.files, document)
 
     def _make_workspace_edit(
         self, document: documents.EditorDocument, edits: Sequence[diagnostics.TextEdit]
     ) -> types.WorkspaceEdit:
         """Return edits of the document and of others of its program."""
         found: dict[str, list[types.TextEdit]] = {}
-        locate = self._make_place_finder(document)
+        locate = self._make_span_locator(document)
         for edit in edits:
             where = locate.find_part(edit.span)
             if where is not None:
@@ -336,7 +338,7 @@ class EditorSession:
         return types.WorkspaceEdit(changes=found)
 
 
-class _PlaceFinder:
+class _SpanLocator:
     """Finds places of a program: in the document that was asked about, or in another."""
 
     def __init__(self, files: workspace.Workspace, document: documents.EditorDocument) -> None:

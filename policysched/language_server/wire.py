@@ -65,12 +65,12 @@ def make_document_uri(document: documents.EditorDocument) -> str:
 
 def make_position(document: documents.EditorDocument, offset: int) -> types.Position:
     """Return an offset of a document as the client counts."""
-    return types.Position(*document.index.find_position(offset))
+    return types.Position(*document.line_index.find_position(offset))
 
 
 def find_offset(document: documents.EditorDocument, place: types.Position) -> int:
     """Return the offset of a place."""
-    return document.index.find_offset(place.line, place.character)
+    return document.line_index.find_offset(place.line, place.character)
 
 
 def make_range(

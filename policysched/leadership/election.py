@@ -64,7 +64,7 @@ async def make_lease_elector(
     writes: fence.WriteFence | None,
     clock: clocks.Clock,
     rng: random.Random,
-) -> AsyncIterator[runner.Leadership]:
+) -> AsyncIterator[runner.LeaderElector]:
     """Make the elector that opens and closes the fence `writes`.
 
     It has connections of its own, so that renewals wait for nothing else, and no limit.
@@ -90,7 +90,7 @@ async def make_lease_elector(
 
 
 def collect_leadership_metrics(
-    config: election_config.LeaderElectionConfig, elector: runner.Leadership
+    config: election_config.LeaderElectionConfig, elector: runner.LeaderElector
 ) -> Iterable[core.Metric]:
     """Yield whether this process leads, under client-go's name, where one is elected."""
     if config.leader_elect:

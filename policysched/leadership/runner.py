@@ -18,7 +18,7 @@ _log = logging.getLogger("policysched")
 Refresh = Callable[[], Awaitable[None]]
 
 
-class Leadership(Protocol):
+class LeaderElector(Protocol):
     """Who says when this process leads; see `kube.election.leader_election.LeaseElector`."""
 
     @property
@@ -100,7 +100,7 @@ class LeadershipRunner:
 
     def __init__(
         self,
-        elector: Leadership,
+        elector: LeaderElector,
         scheduler: StoppableLoop,
         *,
         refresh: Refresh | None = None,

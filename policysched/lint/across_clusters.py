@@ -39,7 +39,7 @@ _WORDS = (
 )
 
 
-def substitute_clusters(about: rule_input.RuleInput) -> rule_input.RuleInput | None:
+def substitute_clusters_for_nodes(about: rule_input.RuleInput) -> rule_input.RuleInput | None:
     """Return a subject with clusters for nodes and resources for pods; None without any policy."""
     program = about.program
     if not program.cluster_policies:

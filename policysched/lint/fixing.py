@@ -50,7 +50,7 @@ def apply_fixes(  # noqa: PLR0913 - one argument for each thing that a run of li
         result = checker.check(texts, given=given, now=now)
         report = linter.lint_program(result, chosen, cluster, prometheus)
         wanted = [each for each in report.findings if each.fix and (each.fix.safe or also_unsafe)]
-        harmless = _keep_fixable_findings(texts, wanted, given)
+        harmless = _keep_harmlessly_fixable_findings(texts, wanted, given)
         fixed = [_apply_finding_fixes(text, harmless) for text in texts]
         if fixed == texts:
             break
@@ -70,10 +70,10 @@ def count_safe_fixes(
         for each in findings
         if each.fix is not None and each.fix.safe and each.span.file in editable
     ]
-    return len(_keep_fixable_findings(texts, wanted, given))
+    return len(_keep_harmlessly_fixable_findings(texts, wanted, given))
 
 
-def _keep_fixable_findings(
+def _keep_harmlessly_fixable_findings(
     texts: Sequence[source.SourceText],
     wanted: Sequence[diagnostics.Diagnostic],
     given: Mapping[str, str],
@@ -105,10 +105,10 @@ def _apply_finding_fixes(
     for finding in findings:
         edits = finding.fix.edits if finding.fix is not None else ()
         is_here = all(edit.span.file == text.name for edit in edits)
-        if is_here and not any(_do_fixes_overlap(edit, other) for edit in edits for other in taken):
+        if is_here and not any(_do_edits_overlap(edit, other) for edit in edits for other in taken):
             taken += edits
     return source.SourceText(text.name, apply_text_edits(text.text, taken), text.origin)
 
 
-def _do_fixes_overlap(one: diagnostics.TextEdit, other: diagnostics.TextEdit) -> bool:
+def _do_edits_overlap(one: diagnostics.TextEdit, other: diagnostics.TextEdit) -> bool:
     return one.span.start <= other.span.end and other.span.start <= one.span.end

@@ -51,7 +51,7 @@ def parse_ignores(result: parser.ParseResult) -> Iterator[IgnoreComment]:
         if match is None:
             continue
         codes = tuple(code.strip() for code in match["codes"].split(",") if code.strip())
-        start, end = _find_commented_statement(result.text, comment.span, statements)
+        start, end = _find_statement_of_comment(result.text, comment.span, statements)
         yield IgnoreComment(codes, match["reason"].strip(), comment.span, start, end)
 
 
@@ -65,7 +65,7 @@ def _list_statement_spans(file: syntax.SyntaxTree) -> Iterator[tuple[int, int]]:
             yield item.span.start, item.span.end
 
 
-def _find_commented_statement(
+def _find_statement_of_comment(
     text: source.SourceText, comment: source.Span, statements: Sequence[tuple[int, int]]
 ) -> tuple[int, int]:
     """Return from where to where the statement reaches that a comment speaks of."""

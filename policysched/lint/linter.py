@@ -70,7 +70,7 @@ def lint_program(
     silenced = len(found) - len(kept)
     if chosen.is_rule_enabled("PS803"):
         judged = {each.code for each in active}
-        kept += _find_comment_faults(comments, found, judged, result, chosen)
+        kept += _find_useless_ignores(comments, found, judged, result, chosen)
     shown = [each for each in kept if not _is_finding_excluded(each, result.texts, chosen)]
     unique = {(each.code, each.span, each.message): each for each in shown}
     findings = tuple(sorted(unique.values(), key=diagnostics.make_diagnostic_sort_key))
@@ -82,9 +82,9 @@ def _run_rules(
     active: Sequence[rule.LintRule],
     chosen: settings.RuleSettings,
 ) -> Iterator[diagnostics.Diagnostic]:
-    across = across_clusters.substitute_clusters(about)
+    across = across_clusters.substitute_clusters_for_nodes(about)
     for each in active:
-        level = chosen.get_level(each.code, each.severity)
+        level = chosen.get_severity(each.code, each.severity)
         for finding in each.check(about):
             told = finding
             if across is not None and across_clusters.is_of_cluster_metric(finding, about):
@@ -97,14 +97,14 @@ def _run_rules(
                 )
 
 
-def _find_comment_faults(
+def _find_useless_ignores(
     comments: Sequence[ignores.IgnoreComment],
     found: Sequence[diagnostics.Diagnostic],
     judged: set[str],
     result: checker.CheckResult,
     chosen: settings.RuleSettings,
 ) -> Iterator[diagnostics.Diagnostic]:
-    level = chosen.get_level("PS803", diagnostics.Severity.WARNING)
+    level = chosen.get_severity("PS803", diagnostics.Severity.WARNING)
     for finding in ignores.find_useless_ignores(comments, found, judged, dict(result.texts)):
         yield dataclasses.replace(finding, severity=level)
 
@@ -116,6 +116,6 @@ def _is_finding_excluded(
 ) -> bool:
     text = texts.get(finding.span.file)
     path = text.origin.file if text is not None and text.origin is not None else finding.span.file
-    return chosen.is_excluded(finding.code, path) or chosen.is_excluded(
+    return chosen.is_excluded_from_file(finding.code, path) or chosen.is_excluded_from_file(
         finding.code, finding.span.file
     )

@@ -66,7 +66,7 @@ class RuleInput:
         """Every selector of every policy and clusterPolicy."""
         own = [each for policy in self.program.policies for each in find_selectors(policy)]
         others = [each for p in self.program.cluster_policies for each in find_selectors(p)]
-        return (*(_translate_to_nodes(each) for each in own), *others)
+        return (*(_translate_cluster_use_to_nodes(each) for each in own), *others)
 
     @functools.cached_property
     def contradictory_selectors(
@@ -80,9 +80,9 @@ class RuleInput:
         )
 
     @functools.cached_property
-    def enforced_rules(self) -> tuple[active_rules.EnforcedRules, ...]:
+    def enforced_rules(self) -> tuple[active_rules.EnforcedPolicyRules, ...]:
         """The rules that are in force, profile by profile."""
-        return tuple(active_rules.EnforcedRules(profile) for profile in self.program.profiles)
+        return tuple(active_rules.EnforcedPolicyRules(profile) for profile in self.program.profiles)
 
     @functools.cached_property
     def metric_queries(self) -> tuple[queries.MetricQuery, ...]:
@@ -132,7 +132,7 @@ def find_selectors(policy: checked.CheckedPolicy) -> Iterator[SelectorUse]:
         yield SelectorUse(group.selector, "clusters", policy, None)
 
 
-def _translate_to_nodes(occurrence: SelectorUse) -> SelectorUse:
+def _translate_cluster_use_to_nodes(occurrence: SelectorUse) -> SelectorUse:
     about = _ABOUT_NODES.get(occurrence.about)
     return dataclasses.replace(occurrence, about=about) if about else occurrence
 
@@ -179,7 +179,7 @@ def _find_expression_selectors(
                     pass
 
 
-def list_program_words(result: parser.ParseResult) -> Iterator[str]:
+def list_text_words(result: parser.ParseResult) -> Iterator[str]:
     """Yield the words of a text, and the params in its queries; no comments, no strings."""
     for lexeme in scanner.LexemeScan(result.text).lexemes:
         if lexeme.kind == "word":

@@ -37,28 +37,28 @@ class RuleSettings:
 
     def is_rule_enabled(self, code: str) -> bool:
         """Return whether a rule runs; the longest prefix decides."""
-        selected = _find_longest_prefix(code, self.select) if self.select else 0
-        ignored = _find_longest_prefix(code, self.ignore)
+        selected = _find_longest_prefix_length(code, self.select) if self.select else 0
+        ignored = _find_longest_prefix_length(code, self.ignore)
         return selected is not None and (ignored is None or selected > ignored)
 
-    def is_excluded(self, code: str, path: str) -> bool:
+    def is_excluded_from_file(self, code: str, path: str) -> bool:
         """Return whether findings of a rule are not reported in a file."""
         return any(
-            _find_longest_prefix(code, prefixes) is not None
+            _find_longest_prefix_length(code, prefixes) is not None
             for pattern, prefixes in self.per_path.items()
             if fnmatch.fnmatch(path, pattern) or fnmatch.fnmatch(path, f"*/{pattern}")
         )
 
-    def get_level(self, code: str, own: diagnostics.Severity) -> diagnostics.Severity:
+    def get_severity(self, code: str, own: diagnostics.Severity) -> diagnostics.Severity:
         """Return how bad findings of a rule are."""
         longest = max((p for p in self.levels if code.startswith(p)), key=len, default=None)
         return own if longest is None else self.levels[longest]
 
 
-def is_at_least(severity: diagnostics.Severity, level: diagnostics.Severity) -> bool:
+def is_severity_at_least(severity: diagnostics.Severity, level: diagnostics.Severity) -> bool:
     """Return whether a severity is as bad as a level, or worse."""
     return ORDER.index(severity) >= ORDER.index(level)
 
 
-def _find_longest_prefix(code: str, prefixes: Sequence[str]) -> int | None:
+def _find_longest_prefix_length(code: str, prefixes: Sequence[str]) -> int | None:
     return max((len(each) for each in prefixes if code.startswith(each)), default=None)

@@ -42,7 +42,7 @@ class DecisionPage:
         body = {
             "kept": len(self._log),
             "limit": self._limit,
-            "decisions": [as_json(decision) for decision in chosen],
+            "decisions": [make_decision_document(decision) for decision in chosen],
         }
         return http_server.HttpPage(orjson.dumps(body), "application/json")
 
@@ -67,7 +67,7 @@ def _find_query_problem(query: http_server.QueryParameters) -> str:
     return ""
 
 
-def as_json(decision: decisions.SchedulingDecision) -> dict[str, object]:
+def make_decision_document(decision: decisions.SchedulingDecision) -> dict[str, object]:
     """Return a decision in the documented form."""
     ended = decision.ended_seconds
     return {
@@ -89,8 +89,10 @@ def as_json(decision: decisions.SchedulingDecision) -> dict[str, object]:
         "message": decision.message,
         "nodes": decision.node_count,
         "feasible": decision.feasible_count,
-        "prefilter": None if decision.pre_filter is None else _make_status(decision.pre_filter),
-        "rejections": [_make_rejection(each) for each in decision.rejections],
+        "prefilter": None
+        if decision.pre_filter is None
+        else _make_status_document(decision.pre_filter),
+        "rejections": [_make_rejection_document(each) for each in decision.rejections],
         "best": _list_best_nodes(decision),
         "scores": {} if decision.standing is None else _make_scores(decision.standing),
         "nominatedNode": decision.nominated_node_name,
@@ -118,14 +120,14 @@ def _list_extension_points(decision: decisions.SchedulingDecision) -> list[dict[
     ]
 
 
-def _make_status(answer: status.Status) -> dict[str, object]:
+def _make_status_document(answer: status.Status) -> dict[str, object]:
     return {"plugin": answer.plugin, "code": answer.code.value, "reasons": answer.reasons}
 
 
-def _make_rejection(rejection: standings.Rejection) -> dict[str, object]:
+def _make_rejection_document(rejection: standings.Rejection) -> dict[str, object]:
     rule = rejection.answer.rule
     return {
-        **_make_status(rejection.answer),
+        **_make_status_document(rejection.answer),
         "policy": "" if rule is None else rule.policy,
         "rule": "" if rule is None else rule.rule,
         "line": 0 if rule is None else rule.line,

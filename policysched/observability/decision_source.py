@@ -58,12 +58,12 @@ def read_decisions(
     try:
         page = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise errors.InputError(_redact_url(where), "is no JSON") from error
+        raise errors.InputError(_name_input_place(where), "is no JSON") from error
     schema = orjson.loads(_resources.read_resource_text("schemas", "decisions.schema.json"))
     problem = next(jsonschema.Draft202012Validator(schema).iter_errors(page), None)
     if problem is not None or not all(map(_has_scores_of_best, page["decisions"])):
         advice = f"it must be what {decision_page.PATH} says"
-        raise errors.InputError(_redact_url(where), "holds no decisions", help=advice)
+        raise errors.InputError(_name_input_place(where), "holds no decisions", help=advice)
     return [each for each in page["decisions"] if pod in (None, each["pod"])]
 
 
@@ -72,7 +72,7 @@ def _has_scores_of_best(decision: dict[str, Any]) -> bool:
     return not scores or (bool(best) and all(name in scores for name in best))
 
 
-def _redact_url(where: str) -> str:
+def _name_input_place(where: str) -> str:
     return "stdin" if where == "-" else where
 
 

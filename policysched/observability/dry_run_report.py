@@ -24,7 +24,7 @@ _SHOWN = 100
 class DryRunReport:
     """Reports what a dry run compared."""
 
-    def __init__(self, compared: dry_run.DryRun) -> None:
+    def __init__(self, compared: dry_run.DryRunComparer) -> None:
         """Report of `compared`."""
         self._compared = compared
         self._told: str = ""
@@ -100,7 +100,7 @@ class DryRunReport:
             "placed": {o.value: n for o, n in _count_by_outcome(compared.placed).items()},
             "waiting": dict(waiting),
             "seconds": round(compared.seconds, 6),
-            "differences": [_as_json(each) for each in latest],
+            "differences": [_make_difference_document(each) for each in latest],
         }
         return http_server.make_json_page(found)
 
@@ -128,7 +128,7 @@ def _format_difference(each: dry_run.SchedulerComparison) -> str:
     )
 
 
-def _as_json(each: dry_run.SchedulerComparison) -> dict[str, Any]:
+def _make_difference_document(each: dry_run.SchedulerComparison) -> dict[str, Any]:
     return {
         "pod": each.pod,
         "profile": each.profile,

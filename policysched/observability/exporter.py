@@ -121,7 +121,7 @@ def collect_sample_metrics(
     readers: Iterable[readings.MetricReader], snap: snapshot.Snapshot
 ) -> Families:
     """Yield what rules find of each metric on the nodes now, whether it is asked for or not."""
-    own = _drop_window_readers(readers)
+    own = _select_reader_per_metric(readers)
     yield from collect_sample_age_metrics(own, snap, "nodes")
     added = _make_gauge(
         "policysched_metric_added_load", "What just-placed pods add, over all nodes, in its unit."
@@ -160,7 +160,7 @@ def collect_sample_age_metrics(
         "policysched_metric_outage", f"1 while none of the {objects} has a valid sample."
     )
     alive = snap.view_rows(np.flatnonzero(snap.is_alive))
-    for reader in _drop_window_readers(readers):
+    for reader in _select_reader_per_metric(readers):
         key = (reader.metric.key,)
         found = reader.read(alive)
         states = [found.state(index) for index in range(len(alive))]
@@ -177,7 +177,9 @@ def _make_gauge(name: str, text: str, *labels: str) -> core.GaugeMetricFamily:
     return core.GaugeMetricFamily(name, text, labels=("metric", *labels))
 
 
-def _drop_window_readers(readers: Iterable[readings.MetricReader]) -> list[readings.MetricReader]:
+def _select_reader_per_metric(
+    readers: Iterable[readings.MetricReader],
+) -> list[readings.MetricReader]:
     """Return one reader for each metric: windows have the same ages and nodes."""
     found: dict[str, readings.MetricReader] = {}
     for reader in readers:

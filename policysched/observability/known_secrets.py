@@ -12,7 +12,7 @@ _MIN_VALUE_CHARACTERS = 16
 """Shorter headers and parameters are names of tenants and switches, which are words of logs too."""
 
 
-def list_process_secrets(
+def make_process_secret_source(
     credentials: kube_credentials.Credentials, sources: Mapping[str, settings.PrometheusSource]
 ) -> redaction.KnownSecrets:
     """Return what knows the secrets for the API server and for the sources of metrics."""
@@ -20,12 +20,12 @@ def list_process_secrets(
     def known() -> Iterable[str]:
         yield credentials.authorization
         for source in sources.values():
-            yield from _list_source_secrets(source)
+            yield from _list_prometheus_secrets(source)
 
     return known
 
 
-def _list_source_secrets(source: settings.PrometheusSource) -> Iterator[str]:
+def _list_prometheus_secrets(source: settings.PrometheusSource) -> Iterator[str]:
     if source.bearer_token is not None:
         yield source.bearer_token
     if source.basic_auth is not None and source.basic_auth.password is not None:

@@ -22,6 +22,8 @@ class ObjectEventRecorder(Protocol):
         """Queue an event about an object."""
         ...
 
-    def record_cluster_event(self, event_type: str, reason: str, action: str, note: str, /) -> None:
+    def record_event_without_object(
+        self, event_type: str, reason: str, action: str, note: str, /
+    ) -> None:
         """Queue an event about the cluster."""
         ...

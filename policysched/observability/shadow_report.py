@@ -34,14 +34,14 @@ _MAX_MESSAGE_CHARACTERS = 300
 Tell = Callable[[str], None]
 
 
-def add_shadow_decisions(
+def attach_shadow_decisions(
     scheduler: schedulers.Scheduler,
     clock: clocks.Clock,
     current: Callable[[], shadow_decisions.Candidates],
 ) -> shadow_decisions.ShadowDecisions:
     """Decide by candidates beside a scheduler."""
     decided = shadow_decisions.ShadowDecisions(
-        current, scheduler.events.pods, clock, scheduler.queue.has_ready
+        current, scheduler.events.pods, clock, scheduler.queue.has_ready_pod
     )
     scheduler.decisions.listeners.append(decided.observe_decision)
     return decided
@@ -54,7 +54,7 @@ def record_report_event(
     recorder.record_object_event(about, "Normal", REASON, _ACTION, note)
 
 
-class ShadowReport:
+class ShadowPolicyReport:
     """What is counted, in forms for others."""
 
     def __init__(self, decided: shadow_decisions.ShadowDecisions, tell: Tell) -> None:
@@ -87,7 +87,7 @@ class ShadowReport:
 
     def collect_metrics(self) -> Iterator[core.Metric]:
         """Yield the counters."""
-        self._decided.follow_candidates()
+        self._decided.refresh_candidates()
         labels = ("profile", "policy")
         decisions = core.CounterMetricFamily(
             "policysched_shadow_decisions",
@@ -113,8 +113,8 @@ class ShadowReport:
 
     def make_page(self) -> http_server.HttpPage:
         """Return everything about each policy, in the form of schemas/debug-shadow.schema.json."""
-        self._decided.follow_candidates()
-        found = [_as_json(*key, tally) for key, tally in self._decided.tallies.items()]
+        self._decided.refresh_candidates()
+        found = [_make_tally_document(*key, tally) for key, tally in self._decided.tallies.items()]
         return http_server.make_json_page(found)
 
 
@@ -124,7 +124,7 @@ def format_summary(profile: str, policy: str, tally: shadow_decisions.ShadowPoli
     head = (
         f"shadow policy {policy} of profile {profile}: {tally.changed:,} of {tally.decided:,} "
         f"decisions since {tally.since:%Y-%m-%d %H:%M} UTC would be different "
-        f"({_format_changed_share(tally):.1%})"
+        f"({_compute_changed_share(tally):.1%})"
     )
     said = [head]
     for outcome, text in (
@@ -138,11 +138,11 @@ def format_summary(profile: str, policy: str, tally: shadow_decisions.ShadowPoli
     if tally.skipped:
         said.append(f"{tally.skipped:,} were not tried for lack of time")
     if tally.changes:
-        said.append(_choose_example(tally.changes))
+        said.append(_format_example_change(tally.changes))
     return ", ".join(said)
 
 
-def _choose_example(changes: shadow_decisions.Changes) -> str:
+def _format_example_change(changes: shadow_decisions.Changes) -> str:
     """Return the latest pod that would stay pending, else the latest at all."""
     pending = shadow.Outcome.NEWLY_UNSCHEDULABLE
     found = next((c for c in reversed(changes) if c.verdict.outcome is pending), changes[-1])
@@ -150,11 +150,11 @@ def _choose_example(changes: shadow_decisions.Changes) -> str:
     return f"for example {found.pod} from {found.node_name or 'nowhere'} to {went}"
 
 
-def _format_changed_share(tally: shadow_decisions.ShadowPolicyTally) -> float:
+def _compute_changed_share(tally: shadow_decisions.ShadowPolicyTally) -> float:
     return tally.changed / tally.decided if tally.decided else 0.0
 
 
-def _as_json(
+def _make_tally_document(
     profile: str, policy: str, tally: shadow_decisions.ShadowPolicyTally
 ) -> dict[str, Any]:
     latest = list(reversed(tally.changes))[:_SHOWN_CHANGES]
@@ -164,7 +164,7 @@ def _as_json(
         "since": tally.since.isoformat(),
         "decided": tally.decided,
         "changed": tally.changed,
-        "changedShare": round(_format_changed_share(tally), 4),
+        "changedShare": round(_compute_changed_share(tally), 4),
         "outcomes": {outcome.value: tally.outcomes[outcome] for outcome in shadow.Outcome},
         "skipped": tally.skipped,
         "seconds": round(tally.seconds, 6),

@@ -14,7 +14,7 @@ DOWN, UP = "MetricsSourceDown", "MetricsSourceUp"
 _ACTION = "QueryingMetrics"
 
 
-class SourceWatch:
+class MetricsSourceEventWriter:
     """Is told by sources, and tells others once they are there."""
 
     def __init__(self) -> None:
@@ -27,11 +27,11 @@ class SourceWatch:
             return
         if health.is_up:
             note = f"metrics source {health.name} is up again"
-            self.recorder.record_cluster_event("Normal", UP, _ACTION, note)
+            self.recorder.record_event_without_object("Normal", UP, _ACTION, note)
         else:
             source = f"{health.name} ({health.address})"
             note = f"metrics source {source} is down, its samples age: {health.problem}"
-            self.recorder.record_cluster_event("Warning", DOWN, _ACTION, note)
+            self.recorder.record_event_without_object("Warning", DOWN, _ACTION, note)
 
     def metric_asked(self, stats: status.MetricStats) -> None:
         """Do nothing: what queries bring is read where it is counted."""

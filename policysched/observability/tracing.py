@@ -111,7 +111,7 @@ class AttemptTracer:
             await asyncio.to_thread(self._provider.shutdown)
         raise AssertionError  # the event is never set
 
-    def on_end(self, decision: decisions.SchedulingDecision) -> None:
+    def trace_ended_attempt(self, decision: decisions.SchedulingDecision) -> None:
         """Make the spans of an attempt, if it is one of the sample."""
         if self._rng.random() * _MILLION < self._rate_per_million:
             self._make_attempt_spans(decision)
@@ -146,7 +146,7 @@ class AttemptTracer:
             root.set_status(_make_span_status(decision))
         inside = trace.set_span_in_context(root, context.Context())
         span("queue", queued_seconds, started_seconds, inside)
-        for name, points in _list_phases(decision).items():
+        for name, points in _group_points_by_phase(decision).items():
             first, last = points[0].started_seconds, points[-1].ended_seconds
             phase = span(name, first, last, inside)
             within = trace.set_span_in_context(phase, context.Context())
@@ -155,7 +155,9 @@ class AttemptTracer:
         root.end(wall(ended_seconds))
 
 
-def _list_phases(decision: decisions.SchedulingDecision) -> dict[str, list[point_times.PointTime]]:
+def _group_points_by_phase(
+    decision: decisions.SchedulingDecision,
+) -> dict[str, list[point_times.PointTime]]:
     """Return the extension points of the cycle, and those of the binding."""
     found: dict[str, list[point_times.PointTime]] = {}
     for each in decision.times.taken:

@@ -35,7 +35,7 @@ _STANDBY_SECONDS = 5.0
 _MAX_NAME_CHARACTERS = 63
 
 
-class UnservedWatch:
+class UnservedPodReporter:
     """Looks at unserved pods from time to time."""
 
     def __init__(
@@ -65,12 +65,12 @@ class UnservedWatch:
         await synced.wait()
         while True:
             if self._speaks():
-                self.warn_of_unserved()
+                self.warn_of_unserved_pods()
                 await asyncio.sleep(LOOK_SECONDS)
             else:
                 await asyncio.sleep(_STANDBY_SECONDS)
 
-    def warn_of_unserved(self) -> None:
+    def warn_of_unserved_pods(self) -> None:
         """Warn of names that have not been told of for a while."""
         now_seconds = self._clock.monotonic_seconds()
         self._told_seconds = {
@@ -80,7 +80,7 @@ class UnservedWatch:
         }
         by_name: dict[str, list[objects.Pod]] = {}
         for pod in self._pods.list_ignored_pods(self._clock.now().timestamp() - PATIENCE_SECONDS):
-            by_name.setdefault(_shorten_name(pod.spec.scheduler_name), []).append(pod)
+            by_name.setdefault(_shorten_scheduler_name(pod.spec.scheduler_name), []).append(pod)
         new = {name: pods for name, pods in by_name.items() if name not in self._told_seconds}
         if new:
             self._warn_of_names(new)
@@ -110,13 +110,13 @@ class UnservedWatch:
         )
         by_name: Counter[str] = Counter()
         for number, (name, count) in enumerate(self._pods.count_by_scheduler_name().most_common()):
-            by_name[_shorten_name(name) if number < MAX_NAMES else OTHERS] += count
+            by_name[_shorten_scheduler_name(name) if number < MAX_NAMES else OTHERS] += count
         for name, count in by_name.items():
             gauge.add_metric((name,), count)
         yield gauge
 
 
-def _shorten_name(name: str) -> str:
+def _shorten_scheduler_name(name: str) -> str:
     """Return a name on one line and cut: the API server takes any text as a schedulerName."""
     plain = name.encode("unicode_escape").decode("ascii")
     return plain if len(plain) <= _MAX_NAME_CHARACTERS else f"{plain[:_MAX_NAME_CHARACTERS]}…"

@@ -34,7 +34,7 @@ _MAX_NAMES_COMPARED = 2000
 """Looking for a misspelt name among more would take longer than the answer is worth."""
 
 
-def find_binding(plane: control_plane_file.ControlPlane, key: str) -> objects.Binding:
+def find_binding(plane: control_plane_file.KarmadaControlPlane, key: str) -> objects.Binding:
     """Return the binding called `namespace/name`; without a slash one without a namespace.
 
     A name of no ClusterResourceBinding is looked for in the namespace `default`.
@@ -103,7 +103,7 @@ def _render_attempt(
     seen = policies.make_binding_view(made.request.binding, clusters) if policies else None
     measured = None
     if policies is not None and seen is not None:
-        measured = metric_evidence.MetricReport(
+        measured = metric_evidence.PodMetricEvidence(
             policies.rules, seen.pod.shape, seen.snap, measured="cluster"
         )
     names = [each.metadata.name for each in clusters.clusters]
@@ -135,7 +135,7 @@ def _rename_nodes_to_clusters(told: Mapping[str, Any]) -> Report:
 def _render_verdict(
     refusals: Sequence[explanation.ClusterRefusal],
     row: int,
-    measured: metric_evidence.MetricReport | None,
+    measured: metric_evidence.PodMetricEvidence | None,
 ) -> Report:
     first = refusals[0] if refusals else None
     return {
@@ -148,10 +148,12 @@ def _render_verdict(
 
 
 def _render_refusal(
-    refusal: explanation.ClusterRefusal, row: int, measured: metric_evidence.MetricReport | None
+    refusal: explanation.ClusterRefusal,
+    row: int,
+    measured: metric_evidence.PodMetricEvidence | None,
 ) -> Report:
     ref = refusal.ref
-    detail = measured.make_rule_detail(ref, row) if measured else None
+    detail = measured.describe_rule_reading(ref, row) if measured else None
     return {
         "plugin": refusal.plugin,
         "code": status.Code.UNSCHEDULABLE.value,
@@ -234,7 +236,7 @@ def _render_division(made: explanation.ExplainedAttempt) -> Report | None:
 
 def report_all_bindings(
     algorithm: algorithms.BindingAlgorithm,
-    plane: control_plane_file.ControlPlane,
+    plane: control_plane_file.KarmadaControlPlane,
     clusters: snapshot.ControlPlaneSnapshot,
 ) -> Iterator[Report]:
     """Yield the reports about all bindings, each alone."""

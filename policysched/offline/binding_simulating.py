@@ -50,7 +50,7 @@ class SimulatedBinding:
 
 
 def simulate_bindings(
-    algorithm: algorithm.BindingAlgorithm, plane: control_plane_file.ControlPlane
+    algorithm: algorithm.BindingAlgorithm, plane: control_plane_file.KarmadaControlPlane
 ) -> Iterator[SimulatedBinding]:
     """Yield what becomes of each binding when it is scheduled now, in the order of the file.
 

@@ -25,7 +25,7 @@ _KINDS = frozenset({"nodes", "pods", "namespaces"})
 
 
 def read_cluster_facts(
-    named: str | live_cluster.LiveCluster,
+    named: str | live_cluster.LiveClusterReference,
     program: checked.CheckedProgram,
     now: datetime.datetime,
     told: Callable[[str, int], None] | None = None,
@@ -43,7 +43,7 @@ def read_cluster_facts(
         KubeError: the running cluster cannot be read.
     """
     where, found = _read_objects(named, told)
-    return make_cluster_facts(where, found, list_annotation_keys(program), now)
+    return make_cluster_facts(where, found, list_annotation_keys_read(program), now)
 
 
 def make_cluster_facts(
@@ -65,31 +65,31 @@ def make_cluster_facts(
     )
     snapshot = cluster.cache.snapshot(now)
     members = (
-        _convert_members_to_facts(where, found.plane, annotations, now)
+        _convert_control_plane_to_facts(where, found.plane, annotations, now)
         if found.plane.clusters
         else None
     )
     return cluster_facts.ClusterFacts(where, tuple(own.nodes), pods, snapshot, members)
 
 
-def _convert_members_to_facts(
+def _convert_control_plane_to_facts(
     where: str,
-    plane: control_plane_file.ControlPlane,
+    plane: control_plane_file.KarmadaControlPlane,
     annotations: frozenset[str],
     now: datetime.datetime,
 ) -> cluster_facts.ClusterFacts:
     """Return the clusters of a control plane as nodes, its bindings as pods."""
-    cache, shapes = caches.Cache(clocks.ManualClock(now)), pod_shape.PodShapes(annotations)
-    nodes = tuple(cluster_rows.convert_to_node(each) for each in plane.clusters)
+    cache, shapes = caches.Cache(clocks.ManualClock(now)), pod_shape.PodShapeCache(annotations)
+    nodes = tuple(cluster_rows.convert_cluster_to_node(each) for each in plane.clusters)
     for node in nodes:
         cache.set_node(node)
-    pods = [binding_shapes.convert_to_pod(each) for each in plane.bindings]
+    pods = [binding_shapes.convert_binding_to_pod(each) for each in plane.bindings]
     shaped = tuple((pod, shapes.make_info(pod).shape) for pod in pods)
     return cluster_facts.ClusterFacts(where, nodes, shaped, cache.snapshot(now))
 
 
 def _read_objects(
-    named: str | live_cluster.LiveCluster, told: Callable[[str, int], None] | None
+    named: str | live_cluster.LiveClusterReference, told: Callable[[str, int], None] | None
 ) -> tuple[str, dump_file.ObjectDump]:
     if isinstance(named, str):
         (only, *others) = dump_file.read_dumps(named).places
@@ -104,7 +104,7 @@ def _read_objects(
     return server, dump_file.ObjectDump(found)
 
 
-def list_annotation_keys(program: checked.CheckedProgram) -> frozenset[str]:
+def list_annotation_keys_read(program: checked.CheckedProgram) -> frozenset[str]:
     """Return the annotations of pods that policies read: others are not kept."""
     return frozenset(
         each.key

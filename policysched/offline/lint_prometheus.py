@@ -114,7 +114,7 @@ def survey_prometheus(
         survey = _PrometheusSurveyor(
             inspection.PrometheusInspector(opened), server.url, now.timestamp()
         )
-        survey.require_server()
+        survey.require_answering_server()
         return survey.survey_queries(about.metric_queries, told, monotonic_seconds)
 
 
@@ -128,9 +128,9 @@ class _PrometheusSurveyor:
         self._name = name
         self._start = now_seconds - LOOKBACK_DAYS * _DAY_SECONDS
         self._end = now_seconds
-        self._known: dict[str, prometheus_facts.SelectorFacts] = {}
+        self._known: dict[str, prometheus_facts.SeriesSelectorFacts] = {}
 
-    def require_server(self) -> None:
+    def require_answering_server(self) -> None:
         """Raise RemoteError unless the server answers the simplest of queries."""
         try:
             self._inspector.evaluate_query("vector(1)")
@@ -146,7 +146,7 @@ class _PrometheusSurveyor:
         """Return what the server says, as far as time and the limits allow."""
         deadline = monotonic_seconds() + MAX_SECONDS
         found: dict[str, prometheus_facts.QueryFacts] = {}
-        selectors: dict[str, tuple[prometheus_facts.SelectorFacts, ...]] = {}
+        selectors: dict[str, tuple[prometheus_facts.SeriesSelectorFacts, ...]] = {}
         for number, each in enumerate(asked[:MAX_QUERIES]):
             told(number, min(len(asked), MAX_QUERIES))
             if monotonic_seconds() >= deadline:
@@ -160,7 +160,7 @@ class _PrometheusSurveyor:
             queries=found,
             selectors=selectors,
             scrape_seconds=self._ask_or_default({}, self._inspector.list_scrape_intervals),
-            recordings=dict(self._list_recordings()),
+            recordings=dict(self._list_recording_rules()),
         )
         return PrometheusSurvey(facts, len({each.query.text for each in asked}) - len(found))
 
@@ -182,74 +182,74 @@ class _PrometheusSurveyor:
             evaluated = self._inspector.evaluate_query(promql)
         except failures.QueryError as error:
             return prometheus_facts.QueryFacts(problem=str(error))
-        series = tuple(_convert_series(each) for each in evaluated.answer.series)
+        series = tuple(_convert_to_query_sample(each) for each in evaluated.answer.series)
         return prometheus_facts.QueryFacts("", series, evaluated.read_samples, evaluated.seconds)
 
     def _survey_selector(
         self, part: promql_parser.VectorSelector
-    ) -> prometheus_facts.SelectorFacts:
+    ) -> prometheus_facts.SeriesSelectorFacts:
         try:
             text = query_text.render_selector(part)
-        except query_text.UnknownSyntaxError:
-            return prometheus_facts.SelectorFacts()
+        except query_text.UnwritableQueryError:
+            return prometheus_facts.SeriesSelectorFacts()
         known = self._known.get(text)
         if known is None:
             known = self._known[text] = self._ask_or_default(
-                prometheus_facts.SelectorFacts(), lambda: self._ask_about_series(part, text)
+                prometheus_facts.SeriesSelectorFacts(), lambda: self._ask_about_series(part, text)
             )
         return known
 
     def _ask_about_series(
         self, part: promql_parser.VectorSelector, text: str
-    ) -> prometheus_facts.SelectorFacts:
+    ) -> prometheus_facts.SeriesSelectorFacts:
         ask, name = self._inspector, part.name or ""
         if ask.evaluate_query(f"count({text})").answer.series:
             jobs: list[str] = self._ask_or_default(
                 [], lambda: ask.list_label_values("job", text, self._start, self._end)
             )
             kind = self._ask_or_default("", lambda: self._get_metric_kind(name)) if name else ""
-            return prometheus_facts.SelectorFacts(jobs=tuple(jobs), kind=kind)
+            return prometheus_facts.SeriesSelectorFacts(jobs=tuple(jobs), kind=kind)
         if not name or ask.has_series(text, self._start, self._end):
-            return prometheus_facts.SelectorFacts(is_there=False)
+            return prometheus_facts.SeriesSelectorFacts(is_there=False)
         if not ask.has_series(name, self._start, self._end):
             names = ask.list_label_values("__name__", "", self._start, self._end)
-            return prometheus_facts.SelectorFacts(
+            return prometheus_facts.SeriesSelectorFacts(
                 is_there=False, was_there=False, is_name_known=False, known=tuple(names)
             )
-        return self._find_unmatched_label(part, name)
+        return self._find_unknown_series_label(part, name)
 
-    def _find_unmatched_label(
+    def _find_unknown_series_label(
         self, part: promql_parser.VectorSelector, name: str
-    ) -> prometheus_facts.SelectorFacts:
+    ) -> prometheus_facts.SeriesSelectorFacts:
         """Return which label or value it is that no series of the name has."""
         labels = self._inspector.list_label_names(name, self._start, self._end)
         for label, value in query_labels.find_required_matchers(part):
             if label not in labels:
-                return prometheus_facts.SelectorFacts(
+                return prometheus_facts.SeriesSelectorFacts(
                     is_there=False, was_there=False, unknown_label=label, known=tuple(labels)
                 )
             values = self._inspector.list_label_values(label, name, self._start, self._end)
             is_listed_whole = len(values) < inspection.MAX_LISTED
             if value is not None and value not in values and is_listed_whole:
-                return prometheus_facts.SelectorFacts(
+                return prometheus_facts.SeriesSelectorFacts(
                     is_there=False,
                     was_there=False,
                     unknown_label=label,
                     unknown_value=value,
                     known=tuple(values),
                 )
-        return prometheus_facts.SelectorFacts(is_there=False, was_there=False)
+        return prometheus_facts.SeriesSelectorFacts(is_there=False, was_there=False)
 
     def _get_metric_kind(self, name: str) -> str:
-        found = self._inspector.find_metric_kind(name)
+        found = self._inspector.find_metric_type(name)
         if found:
             return found
         end = next((end for end in _FAMILY_ENDS if name.endswith(end)), "")
-        family = self._inspector.find_metric_kind(name.removesuffix(end)) if end else ""
+        family = self._inspector.find_metric_type(name.removesuffix(end)) if end else ""
         # The parts of histograms and summaries count, whatever they are together.
         return "counter" if family in {"histogram", "summary"} else family
 
-    def _list_recordings(self) -> Iterator[tuple[str, str]]:
+    def _list_recording_rules(self) -> Iterator[tuple[str, str]]:
         rules: list[tuple[str, str]] = self._ask_or_default(
             [], self._inspector.list_recording_rules
         )
@@ -260,7 +260,7 @@ class _PrometheusSurveyor:
                 continue  # newer syntax than the parser knows
 
 
-def _convert_series(each: answers.InstantVectorSample) -> prometheus_facts.QuerySample:
+def _convert_to_query_sample(each: answers.InstantVectorSample) -> prometheus_facts.QuerySample:
     is_number = each.value is not None and math.isfinite(each.value)
     labels: Mapping[str, str] = each.labels
     return prometheus_facts.QuerySample(labels, each.value if is_number else None)

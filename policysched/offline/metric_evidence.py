@@ -19,7 +19,7 @@ from policysched.framework import cycle_state, interface, status
 _KINDS = reject.Reject | score.ConditionScore | score.NumberScore
 
 
-class MetricReport:
+class PodMetricEvidence:
     """What is known of the metrics that count for one pod."""
 
     def __init__(
@@ -55,11 +55,11 @@ class MetricReport:
             "metrics": {name: self._render_metric(reader) for name, reader in readers.items()},
         }
 
-    def readers(self) -> list[readings.MetricReader]:
+    def list_metric_readers(self) -> list[readings.MetricReader]:
         """Return what reads the metrics, each as often as rules do."""
         return [reader for _, told in self._rules for reader in told.metrics]
 
-    def make_rule_detail(self, ref: status.RuleRef | None, row: int) -> str | None:
+    def describe_rule_reading(self, ref: status.RuleRef | None, row: int) -> str | None:
         """Return what a rule saw when it rejected a node; None if it reads no metric."""
         known = None if ref is None else self._by_ref.get(ref)
         if known is None:

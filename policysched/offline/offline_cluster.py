@@ -29,7 +29,7 @@ class OfflineCluster:
     """
 
     cache: caches.Cache
-    shapes: pod_shape.PodShapes
+    shapes: pod_shape.PodShapeCache
     placed: dict[str, pod_shape.PodInfo] = dataclasses.field(default_factory=dict)
     pending: list[pod_shape.PodInfo] = dataclasses.field(default_factory=list)
     passed_over: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -37,7 +37,7 @@ class OfflineCluster:
 
 def make_empty_cluster(now: datetime.datetime) -> OfflineCluster:
     """Return a cluster without anything in it, at the time `now`."""
-    return OfflineCluster(caches.Cache(clocks.ManualClock(now)), pod_shape.PodShapes())
+    return OfflineCluster(caches.Cache(clocks.ManualClock(now)), pod_shape.PodShapeCache())
 
 
 def add_cluster_objects(
@@ -60,7 +60,7 @@ def add_cluster_objects(
     for stored in storage_objects.API_VERSIONS:
         keys = (_make_object_key(item.metadata) for item in found.storage if type(item) is stored)
         _refuse_duplicates(where, stored.__name__, keys)
-    cluster.shapes = pod_shape.PodShapes(annotation_keys)
+    cluster.shapes = pod_shape.PodShapeCache(annotation_keys)
     for namespace in found.namespaces:
         cluster.cache.set_namespace(namespace.metadata.name, namespace.metadata.labels)
     for kind, owner in found.owners:

@@ -91,8 +91,8 @@ def report_explanation(
 ) -> dict[str, object]:
     """Return the same of an explanation that has been asked for."""
     info = found.pod
-    measured = metric_evidence.MetricReport(framework.profile.plugins, info.shape, snap)
-    evidence = collect_evidence(framework, info, snap)
+    measured = metric_evidence.PodMetricEvidence(framework.profile.plugins, info.shape, snap)
+    evidence = collect_rejection_evidence(framework, info, snap)
 
     def on_node(answer: status.Status, node: str) -> tuple[str, ...]:
         is_asked = evidence_of is None or node in evidence_of
@@ -107,7 +107,7 @@ def report_explanation(
     return told
 
 
-def collect_evidence(
+def collect_rejection_evidence(
     framework: runtime.Framework, info: pod_shape.PodInfo, snap: snapshot.Snapshot
 ) -> node_evidence.NodeEvidence:
     """Return the evidence behind the rejections of a pod."""
@@ -119,7 +119,7 @@ def collect_evidence(
 def as_json(
     found: explanation.Explanation,
     nodes: columns.NodeColumns,
-    measured: metric_evidence.MetricReport,
+    measured: metric_evidence.PodMetricEvidence,
     evidence: OnNode,
 ) -> dict[str, object]:
     """Return an explanation in the documented form; `nodes` are those that it is about."""
@@ -146,7 +146,7 @@ def _render_status(answer: status.Status) -> dict[str, object]:
 def _render_nodes(
     verdicts: list[explanation.NodeVerdict],
     nodes: columns.NodeColumns,
-    measured: metric_evidence.MetricReport,
+    measured: metric_evidence.PodMetricEvidence,
     evidence: OnNode,
 ) -> dict[str, object]:
     """Return node → verdict; equal verdicts, which most nodes share, are one."""
@@ -156,7 +156,7 @@ def _render_nodes(
         answers = list_failures(verdict)
         row = nodes.row_of[verdict.name]
         details = tuple(
-            (measured.make_rule_detail(answer.rule, row), evidence(answer, verdict.name))
+            (measured.describe_rule_reading(answer.rule, row), evidence(answer, verdict.name))
             for answer in answers
         )
         key = (id(verdict.first), *map(id, verdict.all_failures), *details)

@@ -33,7 +33,7 @@ class OfflineInputs:
         scheduler_name: the profile that stands for all pods, None for each pod's own.
     """
 
-    cluster: str | live_cluster.LiveCluster
+    cluster: str | live_cluster.LiveClusterReference
     now: datetime.datetime
     policies: tuple[str, ...] = ()
     params: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -112,7 +112,7 @@ class OfflineSession:
             inputs.params,
             inputs.scheduler_name,
             now=inputs.now,
-            judge=profile_notes.make_profile_warning_filter(inputs.scheduler_name),
+            judge=profile_notes.make_other_profile_finding_dropper(inputs.scheduler_name),
         )
         samples: metrics_file.Samples = {}
         self.metrics: metrics_file.MetricsFile | None = None
@@ -122,10 +122,10 @@ class OfflineSession:
             samples = self.metrics.samples
         self._basis = DeciderFactory(policy_set, inputs.now, samples, inputs.scheduler_name)
         with process.pause_garbage_collection():
-            self._clusters = _iterate_clusters(inputs.cluster)
+            self._clusters = _read_clusters(inputs.cluster)
         self.is_lines = self._clusters.is_lines
         self.warnings = policy_set.warnings
-        read = profile_notes.list_read_metrics(policy_set, inputs.scheduler_name)
+        read = profile_notes.list_profile_node_metrics(policy_set, inputs.scheduler_name)
         unmeasured = {each.name for each in read if not samples.get(each.key)}
         self.unmeasured = tuple(sorted(unmeasured))
 
@@ -142,8 +142,8 @@ class OfflineSession:
                     gc.collect()
 
 
-def _iterate_clusters(
-    named: str | live_cluster.LiveCluster,
+def _read_clusters(
+    named: str | live_cluster.LiveClusterReference,
 ) -> object_lists.InputLists[cluster_file.ClusterObjects]:
     if isinstance(named, str):
         return cluster_file.read_clusters(named)

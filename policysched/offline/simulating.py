@@ -60,11 +60,11 @@ def simulate_placements(
 ) -> Iterator[SimulatedPlacement]:
     """Schedule the pending pods in queue order; `cluster.cache` changes with every placement."""
     simulation = SchedulingSimulation(cluster.cache, shadows or {})
-    for framework, info in sort_by_queue_order(cluster, choice):
+    for framework, info in list_pods_in_queue_order(cluster, choice):
         yield simulation.place_pod(framework, info)
 
 
-def sort_by_queue_order(
+def list_pods_in_queue_order(
     cluster: offline_cluster.OfflineCluster, choice: profile_choice.ProfileChoice
 ) -> list[tuple[runtime.Framework, pod_shape.PodInfo]]:
     """Return the pods as QueueSort orders them, all having arrived in the order of the file."""
@@ -98,22 +98,24 @@ class SchedulingSimulation:
         self, framework: runtime.Framework, info: pod_shape.PodInfo, preferred: str | None
     ) -> SimulatedPlacement:
         """Decide a pod: assume it on a node, if need be on one that others leave for it."""
-        info = set_nomination(info, self._cache.nominated.get_nominated_node(info.uid) or "")
+        info = replace_nominated_node(
+            info, self._cache.nominated.get_nominated_node(info.uid) or ""
+        )
         result = framework.schedule_pod(info, self._cache.snapshot())
         placement = SimulatedPlacement(
             info.key, shadows=self._decide_by_shadow_policies(framework, info, result)
         )
         if result.node_name is None:
-            made_room = self._name_victims(framework, info, result)
+            made_room = self._run_preemption(framework, info, result)
             if made_room is not None:
-                info = set_nomination(info, made_room.nominated_node_name or "")
+                info = replace_nominated_node(info, made_room.nominated_node_name or "")
                 placement = _add_victims(placement, made_room)
                 result = framework.schedule_pod(info, self._cache.snapshot())
         if preferred is not None and shadow.is_best(result, preferred, self._cache.snapshot()):
             result.node_name = preferred
         if result.node_name is None:
             return dataclasses.replace(
-                placement, message=result.message, reasons=_list_reasons(result)
+                placement, message=result.message, reasons=_list_failure_reasons(result)
             )
         feasible = self._count_feasible_nodes(framework, info, result)
         rejected = _assume_on_node(framework, self._cache, info, result)
@@ -132,7 +134,7 @@ class SchedulingSimulation:
         candidates = self._shadows.get(framework.profile.scheduler_name, ())
         return shadow.decide_all(candidates, info, self._cache.snapshot(), result)
 
-    def _name_victims(
+    def _run_preemption(
         self, framework: runtime.Framework, info: pod_shape.PodInfo, result: runtime.ScheduleResult
     ) -> interface.PostFilterResult | None:
         """Let PostFilter plugins name the pods that go; None where that does not help.
@@ -185,7 +187,7 @@ def _add_victims(
     return dataclasses.replace(placement, victims=victims, nominated=node)
 
 
-def set_nomination(info: pod_shape.PodInfo, node_name: str) -> pod_shape.PodInfo:
+def replace_nominated_node(info: pod_shape.PodInfo, node_name: str) -> pod_shape.PodInfo:
     """Return a pod with the status of one that is nominated to a node, "" for none."""
     if info.pod.status.nominated_node_name == node_name:
         return info
@@ -193,7 +195,7 @@ def set_nomination(info: pod_shape.PodInfo, node_name: str) -> pod_shape.PodInfo
     return pod_shape.PodInfo(msgspec.structs.replace(info.pod, status=said), info.shape)
 
 
-def _list_reasons(result: runtime.ScheduleResult) -> tuple[str, ...]:
+def _list_failure_reasons(result: runtime.ScheduleResult) -> tuple[str, ...]:
     diagnosis = result.diagnosis
     if diagnosis is None:
         return (result.message,)

@@ -112,14 +112,14 @@ class BindingChanges:
     edits: list[edits.ProfileEdit] = dataclasses.field(default_factory=list)
     unmeasured: list[str] = dataclasses.field(default_factory=list)
 
-    def count_bindings(self) -> Counter[BindingChangeKind]:
+    def count_bindings_by_kind(self) -> Counter[BindingChangeKind]:
         """Return how many bindings have an outcome."""
         return Counter(each.outcome for each in self.bindings)
 
 
 def compare_bindings(
     basis: two_sided_cluster.PlanInputs,
-    plane: control_plane_file.ControlPlane,
+    plane: control_plane_file.KarmadaControlPlane,
     advance: Callable[[int], None] = lambda _: None,
 ) -> BindingChanges:
     """Return what changes for the bindings of a control plane; `advance` counts them.
@@ -131,14 +131,16 @@ def compare_bindings(
     found = BindingChanges(edits=looking.edits, unmeasured=looking.find_metrics_without_samples())
     for binding in plane.bindings:
         advance(1)
-        served = looking.is_served_by_both(binding)
+        served = looking.find_serving_sides(binding)
         if served == (False, False):
             found.unserved += 1
             continue
         found.considered += 1
         both = served == (True, True)
         change = (
-            looking.compare_binding(binding) if both else looking.compare_profiles(binding, served)
+            looking.compare_binding(binding)
+            if both
+            else looking.make_profile_change(binding, served)
         )
         if change is not None:
             found.bindings.append(change)
@@ -150,7 +152,7 @@ class _BindingComparer:
     """Compares the futures of bindings, one by one."""
 
     def __init__(
-        self, basis: two_sided_cluster.PlanInputs, plane: control_plane_file.ControlPlane
+        self, basis: two_sided_cluster.PlanInputs, plane: control_plane_file.KarmadaControlPlane
     ) -> None:
         self._basis = basis
         self._clusters = snapshot.make_snapshot(plane.clusters, plane.bindings)
@@ -170,12 +172,12 @@ class _BindingComparer:
         read = {each.key: each.name for p in self._profiles for each in p.cluster_metrics}
         return sorted({name for key, name in read.items() if not self._basis.samples.get(key)})
 
-    def is_served_by_both(self, binding: objects.Binding) -> tuple[bool, bool]:
+    def find_serving_sides(self, binding: objects.Binding) -> tuple[bool, bool]:
         """Return whether the old and the new side decide a binding."""
         basis, name = self._basis, triggers.get_scheduler_name(binding)
         if basis.scheduler_name is not None:
             return True, True
-        return not basis.make_left_out_test(basis.old)(name), not basis.make_left_out_test(
+        return not basis.make_undecided_test(basis.old)(name), not basis.make_undecided_test(
             basis.new
         )(name)
 
@@ -187,7 +189,7 @@ class _BindingComparer:
             name in side.profile_names and profile.name != name for side, profile in pairs
         )
 
-    def compare_profiles(
+    def make_profile_change(
         self, binding: objects.Binding, served: tuple[bool, bool]
     ) -> BindingChange:
         """Return the change of a binding that one side alone decides."""
@@ -251,7 +253,9 @@ class _BindingComparer:
 
         def explains(taken_back: Sequence[edits.ProfileEdit]) -> bool:
             return _matches_old_result(
-                outcome, old, self._make_fate(self._make_variant(taken_back), binding)
+                outcome,
+                old,
+                self._make_fate(self._make_algorithm_without_edits(taken_back), binding),
             )
 
         alike = (tuple(each.key for each in relevant), outcome, how)
@@ -285,7 +289,9 @@ class _BindingComparer:
             return BindingFate(None, result.text)
         return BindingFate({each.name: each.replicas for each in result}, "")
 
-    def _make_variant(self, taken_back: Sequence[edits.ProfileEdit]) -> algorithm.BindingAlgorithm:
+    def _make_algorithm_without_edits(
+        self, taken_back: Sequence[edits.ProfileEdit]
+    ) -> algorithm.BindingAlgorithm:
         """Return what decides by the new side without some edits."""
         key = frozenset(each.key for each in taken_back)
         if key not in self._without:
@@ -310,7 +316,7 @@ class _BindingComparer:
         clock = clocks.ManualClock(self._basis.now)
         made = cluster_policies.ClusterPolicies(profile, program, clock)
         for metric in profile.cluster_metrics:
-            made.refresh(metric.key, self._basis.samples.get(metric.key, {}))
+            made.refresh_samples(metric.key, self._basis.samples.get(metric.key, {}))
         return algorithm.BindingAlgorithm(self._plugins, policies=made)
 
 

@@ -19,7 +19,7 @@ _DIFFERENT = [
 
 def as_json(found: bindings.BindingChanges, basis: two_sided_cluster.PlanInputs) -> Report:
     """Return the changes of bindings in the documented form."""
-    counts = found.count_bindings()
+    counts = found.count_bindings_by_kind()
     caused = Counter(
         (edit.key, change.outcome) for change in found.bindings for edit in change.cause.edits
     )

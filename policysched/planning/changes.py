@@ -131,7 +131,7 @@ class RejectionDifferences:
         """Start with none."""
         self._found: dict[status.Status, RejectionDifference] = {}
 
-    def count_rejections(
+    def add_rejections(
         self, said: deciding.PlannedDecision, rows: columns.BoolArray, pods: int
     ) -> None:
         """Count what was said to `pods` equal pods about `rows`, bool (N,)."""
@@ -146,7 +146,7 @@ class RejectionDifferences:
             verdict.rows |= rows & (said.ids == number)
             verdict.pods += pods
 
-    def sort_by_node_count(self) -> list[RejectionDifference]:
+    def list_by_node_count(self) -> list[RejectionDifference]:
         """Return them, those about the most nodes first."""
         return sorted(
             self._found.values(),
@@ -178,16 +178,16 @@ class PodChanges:
         """Return how many pods have an outcome."""
         return sum(each.outcome is outcome and phase in (None, each.phase) for each in self.pods)
 
-    def count_node_differences(
+    def add_node_differences(
         self, old: deciding.PlannedDecision, new: deciding.PlannedDecision, pods: int
     ) -> tuple[int, int]:
         """Count the nodes that equal pods lose and gain, with the reasons; return how many."""
         before, after = old.get_feasible_mask(), new.get_feasible_mask()
         lost, gained = before & ~after, after & ~before
         if lost.any():
-            self.rejects.count_rejections(new, lost, pods)
+            self.rejects.add_rejections(new, lost, pods)
         if gained.any():
-            self.admits.count_rejections(old, gained, pods)
+            self.admits.add_rejections(old, gained, pods)
         return int(lost.sum()), int(gained.sum())
 
 

@@ -95,7 +95,7 @@ class DecisionComparer:
     ) -> DecisionDifference:
         """Return the same for pods that got the node `given` on a cluster of the old side's own."""
         old, new = decided
-        lost, gained = self._found.count_node_differences(old, new, pods)
+        lost, gained = self._found.add_node_differences(old, new, pods)
         outcome = changes.classify_pod_change(
             make_pod_fate(old), make_pod_fate(new), has_other_nodes=False
         )
@@ -104,7 +104,7 @@ class DecisionComparer:
         cause = self._find_cause(pair, info, old, new, outcome)
         if given is None:
             # The old side may have room here that its own cluster did not have.
-            how = _describe_admission(old, new, self._world.take_snapshot())
+            how = _describe_newly_allowed_node(old, new, self._world.take_snapshot())
             cause = dataclasses.replace(cause, how=how)
         return DecisionDifference(lost, gained, cause)
 
@@ -140,13 +140,13 @@ class DecisionComparer:
         framework = self._world.new.get_framework(pair.new or "")
         with what_if.WhatIf(snap) as supposed:
             supposed.remove_pods([(each, row) for each in old.evicted])
-            then = deciding.decide_pod(framework, simulating.set_nomination(info, ""), snap)
+            then = deciding.decide_pod(framework, simulating.replace_nominated_node(info, ""), snap)
         if then.get_row_status(row).is_success:
             return ""  # the profile chooses other victims, or has no preemption
         return f"after the evictions {changes.explain_leaving_node(old.node, then, snap)}"
 
 
-def _describe_admission(
+def _describe_newly_allowed_node(
     old: deciding.PlannedDecision, new: deciding.PlannedDecision, snap: snapshot.Snapshot
 ) -> str:
     """Return that a pod gets a node from which the old policies kept it, "" if they did not."""

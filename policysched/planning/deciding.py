@@ -87,7 +87,9 @@ def decide_pod_with_preemption(
     preferred: Iterable[str | None] = (),
 ) -> PlannedDecision:
     """Decide a pod as `decide_pod` does; if no node takes it, suppose its victims are evicted."""
-    info = simulating.set_nomination(info, snap.nominated.get_nominated_node(info.uid) or "")
+    info = simulating.replace_nominated_node(
+        info, snap.nominated.get_nominated_node(info.uid) or ""
+    )
     result = framework.schedule_pod(info, snap)
     decision = _make_decision(result, snap, preferred)
     if result.node_name is not None or result.diagnosis is None:
@@ -115,7 +117,7 @@ def _decide_after_evictions(
     node = answer.nominated_node_name or ""
     with what_if.WhatIf(snap) as supposed:
         supposed.remove_pods([(victim, snap.nodes.row_of[node]) for victim in answer.victims])
-        return framework.schedule_pod(simulating.set_nomination(info, node), snap)
+        return framework.schedule_pod(simulating.replace_nominated_node(info, node), snap)
 
 
 def _choose_node(

@@ -98,7 +98,7 @@ def find_profile_edits(
         )
         mode = notes.describe_changed_mode(name, old, new)
         found += (dataclasses.replace(each, note=mode or each.note) for each in parts)
-    return [*found, *_find_plugin_edits(old, new), *_find_setting_edits(old, new)]
+    return [*found, *_find_plugin_edits(old, new), *_find_profile_field_edits(old, new)]
 
 
 def select_repelling_edits(edits: Sequence[ProfileEdit]) -> list[ProfileEdit]:
@@ -308,16 +308,18 @@ def _find_plugin_edits(
     old: checked.CheckedProfile, new: checked.CheckedProfile
 ) -> Iterator[ProfileEdit]:
     for name in sorted(_collect_plugin_names(old) | _collect_plugin_names(new)):
-        if _is_same_plugin(name, old, new):
+        if _has_same_plugin_effect(name, old, new):
             continue
         said = (
-            _describe_plugin(*_get_plugin(old, name)) or "as usual",
-            _describe_plugin(*_get_plugin(new, name)) or "as usual",
+            _describe_plugin(*_get_plugin_state(old, name)) or "as usual",
+            _describe_plugin(*_get_plugin_state(new, name)) or "as usual",
         )
         yield ProfileEdit("plugin", name, *said, _make_plugin_undo(name, old), span=new.span)
 
 
-def _is_same_plugin(name: str, old: checked.CheckedProfile, new: checked.CheckedProfile) -> bool:
+def _has_same_plugin_effect(
+    name: str, old: checked.CheckedProfile, new: checked.CheckedProfile
+) -> bool:
     return plugin_effects.compute_plugin_effect(old, name) == plugin_effects.compute_plugin_effect(
         new, name
     )
@@ -331,7 +333,7 @@ def _collect_plugin_names(profile: checked.CheckedProfile) -> set[str]:
     return set_up | set(profile.disabled) | set(profile.disabled_scores)
 
 
-def _get_plugin(profile: checked.CheckedProfile, name: str) -> _PluginState:
+def _get_plugin_state(profile: checked.CheckedProfile, name: str) -> _PluginState:
     setting = next((each for each in profile.plugins if each.name == name), None)
     return setting, name in profile.disabled, name in profile.disabled_scores
 
@@ -354,7 +356,7 @@ def _describe_plugin(
 
 
 def _make_plugin_undo(name: str, old: checked.CheckedProfile) -> Undo:
-    setting, is_off, is_score_off = _get_plugin(old, name)
+    setting, is_off, is_score_off = _get_plugin_state(old, name)
 
     def undo(profile: checked.CheckedProfile) -> checked.CheckedProfile:
         others = tuple(each for each in profile.plugins if each.name != name)
@@ -374,7 +376,7 @@ def _set_plugin_membership(names: tuple[str, ...], name: str, *, is_kept: bool) 
     return (*(each for each in names if each != name), *((name,) if is_kept else ()))
 
 
-def _find_setting_edits(
+def _find_profile_field_edits(
     old: checked.CheckedProfile, new: checked.CheckedProfile
 ) -> Iterator[ProfileEdit]:
     for field, (name, said) in _PROFILE_FIELDS.items():
@@ -386,7 +388,9 @@ def _find_setting_edits(
 
 
 def _find_differing_plugins(old: checked.CheckedProfile, new: checked.CheckedProfile) -> list[str]:
-    return [each for each in defaults.DEFAULT_WEIGHTS if not _is_same_plugin(each, old, new)]
+    return [
+        each for each in defaults.DEFAULT_WEIGHTS if not _has_same_plugin_effect(each, old, new)
+    ]
 
 
 def _make_field_undo(field: str, old: checked.CheckedProfile, new: checked.CheckedProfile) -> Undo:
@@ -395,7 +399,9 @@ def _make_field_undo(field: str, old: checked.CheckedProfile, new: checked.Check
         _collect_plugin_names(old) | _collect_plugin_names(new) if field == _ALL_SCORES else set()
     )
     kept = [
-        _make_plugin_undo(each, old) for each in sorted(names) if _is_same_plugin(each, old, new)
+        _make_plugin_undo(each, old)
+        for each in sorted(names)
+        if _has_same_plugin_effect(each, old, new)
     ]
 
     def undo(profile: checked.CheckedProfile) -> checked.CheckedProfile:

@@ -26,14 +26,14 @@ def compare_pending_pods(
         before[placement.pod] = placement
         advance(1)
     queueing = _PendingPodComparer(where, before, found)
-    served = simulating.sort_by_queue_order(where.cluster, where.new.choice)
+    served = simulating.list_pods_in_queue_order(where.cluster, where.new.choice)
     for _, info in served:
         queueing.schedule_pod(info)
         advance(1)
     taken = {info.uid for _, info in served}
     for info in where.cluster.pending:
         if info.uid not in taken:
-            queueing.leave_pending(info)
+            queueing.record_unserved_pod(info)
 
 
 class _PendingPodComparer:
@@ -64,14 +64,14 @@ class _PendingPodComparer:
             return
         placed = self._before[info.key]
         compared = None
-        if self._is_concerned(pair, info) and framework.pre_enqueue(info).is_success:
+        if self._is_concerned_by_edits(pair, info) and framework.pre_enqueue(info).is_success:
             old = self._comparing.decide_old(pair, info, (placed.node,))
             new = self._comparing.decide_new(pair, info, (placed.node, old.node))
             compared = self._comparing.compare_queued_decisions(pair, info, (old, new), placed.node)
         now = self._simulation.place_pod(framework, info, placed.node)
         self._record_change(info, (_make_fate(placed), _make_fate(now)), compared)
 
-    def leave_pending(self, info: pod_shape.PodInfo) -> None:
+    def record_unserved_pod(self, info: pod_shape.PodInfo) -> None:
         """Leave a pod pending that the new side does not serve."""
         placed = self._before.get(info.key)
         if placed is None:
@@ -80,7 +80,9 @@ class _PendingPodComparer:
         self._found.considered[changes.PlannedPodPhase.PENDING] += 1
         self._record_profile_change(info, placed, changes.PodChangeKind.PROFILE_REMOVED)
 
-    def _is_concerned(self, pair: two_sided_cluster.ProfilePair, info: pod_shape.PodInfo) -> bool:
+    def _is_concerned_by_edits(
+        self, pair: two_sided_cluster.ProfilePair, info: pod_shape.PodInfo
+    ) -> bool:
         return bool(self._world.get_relevant_edits(pair, info.shape))
 
     def _record_profile_change(

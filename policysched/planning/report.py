@@ -34,10 +34,10 @@ def as_json(
             for each in found.edits
         ],
         "rejects": [
-            _render_rejection_difference(each, names) for each in found.rejects.sort_by_node_count()
+            _render_rejection_difference(each, names) for each in found.rejects.list_by_node_count()
         ],
         "admits": [
-            _render_rejection_difference(each, names) for each in found.admits.sort_by_node_count()
+            _render_rejection_difference(each, names) for each in found.admits.list_by_node_count()
         ],
         "changes": [_render_pod_change(each) for each in found.pods],
     }
@@ -130,8 +130,8 @@ def _render_pod_fate(fate: changes.PodFate) -> Report:
 
 def render_change_cause(cause: changes.ChangeCause) -> Report:
     """Return a cause."""
-    return {"kind": cause.kind.value, "edits": _list_node_names(cause.edits), "how": cause.how}
+    return {"kind": cause.kind.value, "edits": _list_edit_names(cause.edits), "how": cause.how}
 
 
-def _list_node_names(found: Iterable[edits.ProfileEdit]) -> list[str]:
+def _list_edit_names(found: Iterable[edits.ProfileEdit]) -> list[str]:
     return [each.name for each in found]

@@ -42,7 +42,7 @@ def read_policies_at_revision(revision: str, path: str) -> list[source.SourceTex
     return policy_sources.parse_policy_content(_read_git_content(found, where), where)
 
 
-def is_revision(name: str) -> bool:
+def is_git_revision(name: str) -> bool:
     """Return whether git knows a revision of this name here; False without git."""
     try:
         _find_git_object(f"{name}^{{commit}}", name, "")

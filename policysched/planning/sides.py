@@ -132,9 +132,11 @@ def read_plan_sides(
     for named, sources, names in zip((old, new), texts, declared, strict=True):
         params = {name: text for name, text in shared_params.items() if name in names}
         params |= named.params
-        judge = profile_notes.make_profile_warning_filter(scheduler_name)
+        judge = profile_notes.make_other_profile_finding_dropper(scheduler_name)
         try:
-            found = policies.from_sources(sources, params, scheduler_name, now=now, judge=judge)
+            found = policies.make_policy_set_from_texts(
+                sources, params, scheduler_name, now=now, judge=judge
+            )
         except errors.ConfigurationError as error:
             problem = f"{error.problem} in the policies of --{named.option}"
             raise errors.ConfigurationError(error.where, problem, help=error.help) from error
@@ -168,7 +170,7 @@ def _read_texts_at_path(place: str) -> list[source.SourceText]:
     try:
         return policy_sources.read_policy_texts([place])
     except errors.InputError as error:
-        if not object_lists.path_exists(pathlib.Path(place)) and revisions.is_revision(place):
+        if not object_lists.path_exists(pathlib.Path(place)) and revisions.is_git_revision(place):
             advice = f"for the revision write `git:{place}:PATH`"
             raise errors.InputError(error.where, error.problem, help=advice) from error
         raise

@@ -78,7 +78,7 @@ class SweepSimulation:
         Raises:
             InputError: a param takes no such value, or there is no such rule.
         """
-        varied = [self._make_policies(point) for point in points]
+        varied = [self._make_policy_set_at_point(point) for point in points]
         now = {pod.key: pod.spec.node_name for pod in self._found.pods}
         written, before = self._simulate_point(None, self._basis.new.policies, now)
         advance(1)
@@ -105,7 +105,7 @@ class SweepSimulation:
         after = balance.measure_balance(decider.cluster.cache, self._settings.hot)
         return SweepResult(point, after, pending, broken), nodes
 
-    def _make_policies(self, point: axes.Point) -> policies.PolicySet:
+    def _make_policy_set_at_point(self, point: axes.Point) -> policies.PolicySet:
         """Return the new side at a point."""
         params, weights = {}, {}
         for name, value in point.items():
@@ -117,7 +117,7 @@ class SweepSimulation:
         basis, side = self._basis, self._basis.new
         policy_set = side.policies
         if params:
-            policy_set = policies.from_sources(
+            policy_set = policies.make_policy_set_from_texts(
                 side.texts, {**side.params, **params}, basis.scheduler_name, now=basis.now
             )
         return axes.set_rule_weights(policy_set, weights)
@@ -130,7 +130,7 @@ class SweepSimulation:
         for known, count in self._broken:
             if known == rules:
                 return count
-        count = sum(not each for each in _check_running_pods(now))
+        count = sum(not each for each in _check_each_running_pod_fits(now))
         self._broken.append((rules, count))
         return count
 
@@ -156,7 +156,7 @@ def _is_score_rule(rule: checked.Rule) -> bool:
     return getattr(rule, "weight", None) is not None
 
 
-def _check_running_pods(now: sessions.PodDecider) -> Iterator[bool]:
+def _check_each_running_pod_fits(now: sessions.PodDecider) -> Iterator[bool]:
     """Yield for each running pod that a profile serves whether its node takes it."""
     cache = now.cluster.cache
     known: dict[tuple[int, str], bool] = {}
@@ -206,7 +206,7 @@ def _place_pods(decider: sessions.PodDecider, preferred: Mapping[str, str]) -> d
     """Return where pods go, "" for nowhere; of equally good nodes the preferred one."""
     simulation = simulating.SchedulingSimulation(decider.cluster.cache, {})
     nodes: dict[str, str] = {}
-    for framework, info in simulating.sort_by_queue_order(decider.cluster, decider.choice):
+    for framework, info in simulating.list_pods_in_queue_order(decider.cluster, decider.choice):
         placement = simulation.place_pod(framework, info, preferred.get(info.key))
         nodes[info.key] = placement.node or ""
         nodes |= dict.fromkeys(placement.victims, "")

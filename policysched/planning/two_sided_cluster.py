@@ -53,7 +53,7 @@ class PlanInputs:
         read = {**self.old.list_metrics_read(name), **self.new.list_metrics_read(name)}
         return sorted({name for key, name in read.items() if not self.samples.get(key)})
 
-    def make_left_out_test(self, side: sides.PlanSide) -> Callable[[str], bool]:
+    def make_undecided_test(self, side: sides.PlanSide) -> Callable[[str], bool]:
         """Return the test for schedulerNames whose pods a side leaves undecided."""
         other = self.new if side is self.old else self.old
         return functools.partial(side.leaves_pods_undecided, other)
@@ -62,9 +62,9 @@ class PlanInputs:
         self, side: sides.PlanSide, found: cluster_file.ClusterObjects, where: str
     ) -> sessions.PodDecider:
         """Return what decides by one side alone, on a cluster of its own; see `offline`."""
-        samples = {each.key: self.samples.get(each.key, {}) for each in side.policies.metrics}
+        samples = {each.key: self.samples.get(each.key, {}) for each in side.policies.node_metrics}
         basis = sessions.DeciderFactory(
-            side.policies, self.now, samples, self.scheduler_name, self.make_left_out_test(side)
+            side.policies, self.now, samples, self.scheduler_name, self.make_undecided_test(side)
         )
         return basis.make_decider(found, where)
 
@@ -106,8 +106,8 @@ class TwoSidedCluster:
         for metric, samples in basis.samples.items():
             self.cache.metrics.refresh(metric, samples)
         forced = basis.scheduler_name
-        self.old = SideFrameworks(old, forced, basis.make_left_out_test(basis.old))
-        self.new = SideFrameworks(new, forced, basis.make_left_out_test(basis.new))
+        self.old = SideFrameworks(old, forced, basis.make_undecided_test(basis.old))
+        self.new = SideFrameworks(new, forced, basis.make_undecided_test(basis.new))
         for info in self.cluster.pending:
             if not self.new.choice.would_be_queued(info):
                 self.cache.nominated.remove_nomination(info.uid)

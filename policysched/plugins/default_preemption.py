@@ -81,7 +81,7 @@ class DefaultPreemption:
         """Look at the gate again when a pod is deleted; who rejected the pod says if that helps."""
         deleted = events.ActionType.DELETE
         return (
-            hints.make_registration(
+            hints.make_event_registration(
                 events.EventResource.POD, deleted, lambda *_: events.QueueingHint.SKIP
             ),
         )
@@ -97,7 +97,7 @@ class DefaultPreemption:
     ) -> interface.PostFilterResult:
         """Return the node on which room should be made and the pods that have to go from it."""
         del state
-        objection = _find_ineligibility(pod, snap, diagnosis)
+        objection = _find_preemptor_ineligibility(pod, snap, diagnosis)
         if objection:
             return interface.PostFilterResult(self._make_rejection(objection))
         found, refused = self.find_candidates(pod, snap, diagnosis)
@@ -108,7 +108,9 @@ class DefaultPreemption:
             reasons = ", ".join(dict.fromkeys(s.message for s in errors))
             error = status.Status(status.Code.ERROR, (f"preemption: {reasons}",), self.name)
             return interface.PostFilterResult(error)
-        return interface.PostFilterResult(self._make_rejection(_format_refusal(refused, snap)), "")
+        return interface.PostFilterResult(
+            self._make_rejection(_format_unhelped_nodes(refused, snap)), ""
+        )
 
     def find_candidates(
         self,
@@ -124,7 +126,7 @@ class DefaultPreemption:
             return [], {}
         search = victims.VictimSearch(pod, snap, diagnosis.refilter, self._budgets)
         rows = victims.potential_rows(diagnosis, snap)
-        enough, order = self._compute_candidate_limit(len(rows)), self._rotate_rows(rows)
+        enough, order = self._compute_candidate_limit(len(rows)), self._rotate_rows_randomly(rows)
         found: list[victims.Candidate] = []
         refused: dict[int, status.Status] = {}
         spares_budgets = False
@@ -145,7 +147,7 @@ class DefaultPreemption:
         share = row_count * self._args.min_candidate_nodes_percentage // 100
         return min(row_count, max(share, self._args.min_candidate_nodes_absolute))
 
-    def _rotate_rows(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    def _rotate_rows_randomly(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
         if self._rng is None or len(rows) == 0:
             return rows
         offset = self._rng.randrange(len(rows))
@@ -176,7 +178,7 @@ def _search_in_batches(
         yield from zip(batch, search.on_rows(batch), strict=True)
 
 
-def _find_ineligibility(
+def _find_preemptor_ineligibility(
     pod: pod_shape.PodInfo, snap: snapshot.Snapshot, diagnosis: interface.Diagnosis
 ) -> str:
     """Return why a pod must not preempt others, "" if it may (PodEligibleToPreemptOthers)."""
@@ -203,7 +205,7 @@ def _is_terminating_by_preemption(info: pod_shape.PodInfo) -> bool:
     return target is not None and (target.status, target.reason) == ("True", _BY_SCHEDULER)
 
 
-def _format_refusal(refused: Mapping[int, status.Status], snap: snapshot.Snapshot) -> str:
+def _format_unhelped_nodes(refused: Mapping[int, status.Status], snap: snapshot.Snapshot) -> str:
     """Return `0/5 nodes are available: …` with what became of each node."""
     statuses = [status.SUCCESS, status.unresolvable("", NOT_HELPFUL)]
     ids = np.ones(snap.size, np.int16)

@@ -43,13 +43,13 @@ class ImageLocality:
         del state
         spec = pod.shape.spec
         container_count = len(spec.init_containers) + len(spec.containers)
-        local = _compute_local_image_bytes(pod.shape, nodes.snapshot)[nodes.rows]
+        local = _compute_weighted_image_bytes(pod.shape, nodes.snapshot)[nodes.rows]
         largest = MAX_BYTES_PER_CONTAINER * container_count
         clipped = np.where(local < MIN_BYTES, MIN_BYTES, np.minimum(local, largest))
         return interface.MAX_NODE_SCORE * (clipped - MIN_BYTES) // (largest - MIN_BYTES)
 
 
-def _compute_local_image_bytes(
+def _compute_weighted_image_bytes(
     shape: pod_shape.PodShape, snap: snapshot.Snapshot
 ) -> columns.IntArray:
     """Return int64 (N,): Σ `int(size × nodes that have the image / all nodes)`."""

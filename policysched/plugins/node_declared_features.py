@@ -66,7 +66,7 @@ class NodeDeclaredFeatures:
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for nodes that declare other features; what a pod needs of them never changes."""
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_DECLARED_FEATURE
-        return (hints.make_registration(events.EventResource.NODE, node, _after_node_change),)
+        return (hints.make_event_registration(events.EventResource.NODE, node, _after_node_change),)
 
 
 def list_required_features(spec: objects.PodSpec) -> frozenset[str]:

@@ -52,7 +52,7 @@ class NodeName:
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for new nodes."""
-        return (hints.make_registration(events.EventResource.NODE, events.ActionType.ADD),)
+        return (hints.make_event_registration(events.EventResource.NODE, events.ActionType.ADD),)
 
 
 if TYPE_CHECKING:

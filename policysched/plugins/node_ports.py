@@ -64,10 +64,10 @@ class NodePorts:
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for a pod that gives back one of the ports, and for new nodes."""
         return (
-            hints.make_registration(
+            hints.make_event_registration(
                 events.EventResource.POD, events.ActionType.DELETE, _after_pod_deleted
             ),
-            hints.make_registration(events.EventResource.NODE, events.ActionType.ADD),
+            hints.make_event_registration(events.EventResource.NODE, events.ActionType.ADD),
         )
 
 
@@ -75,7 +75,7 @@ def _after_pod_deleted(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
     del new
-    if not isinstance(old, pod_shape.PodInfo) or not hints.has_node(old):
+    if not isinstance(old, pod_shape.PodInfo) or not hints.is_placed_or_nominated(old):
         return events.QueueingHint.SKIP
     freed = old.shape.host_ports
     return hints.choose_queueing_hint(

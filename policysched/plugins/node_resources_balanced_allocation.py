@@ -88,7 +88,7 @@ class NodeResourcesBalancedAllocation:
         """Return columns of the resources that count for a pod, and how much it requests there."""
         amounts = shape.requests.amounts
         counted = (r for r in self._resources if r in _NATIVE or amounts.get(r, 0))
-        return [(snap.nodes.get_resource_column(r), amounts.get(r, 0)) for r in counted]
+        return [(snap.nodes.get_resource_column_index(r), amounts.get(r, 0)) for r in counted]
 
 
 if TYPE_CHECKING:

@@ -96,7 +96,7 @@ class NodeResourcesFit:
         allocatable = nodes.allocatable[:, needs.ids]
         lacks = needs.amounts > allocatable - nodes.requested[:, needs.ids]
         full = no_slot & nodes.snapshot.is_alive[nodes.rows]
-        self._note_pod_slots(pod.shape, nodes, lacking=bool(full.any()))
+        self._note_pod_slot_shortage(pod.shape, nodes, lacking=bool(full.any()))
         fails = no_slot | lacks.any(axis=1)
         if not fails.any():
             return status.NodeStatuses.passing(len(nodes))
@@ -122,7 +122,7 @@ class NodeResourcesFit:
         if node.pod_count + 1 > node.allowed_pods:
             lacking.insert(0, TOO_MANY_PODS)
             if node.snapshot.is_alive[node.row]:
-                self._remember_pod_slots(pod.shape, lacking=True)
+                self._remember_pod_slot_shortage(pod.shape, lacking=True)
         if not lacking:
             return status.SUCCESS
         reject = status.unresolvable if never else status.unschedulable
@@ -153,7 +153,7 @@ class NodeResourcesFit:
         if needs is None:
             wanted = self._select_compared_resources(shape)
             needs = _ComparedRequests(
-                np.array([snap.nodes.get_resource_column(r) for r in wanted], np.intp),
+                np.array([snap.nodes.get_resource_column_index(r) for r in wanted], np.intp),
                 np.array([shape.requests.amounts[r] for r in wanted], np.int64),
                 tuple(f"Insufficient {r}" for r in wanted),
             )
@@ -203,7 +203,7 @@ class NodeResourcesFit:
         if not scored:
             return np.zeros(len(nodes), np.int64)
         ids, _, asked, weights = zip(*scored, strict=True)
-        requested = np.stack([_get_requested(nodes, i) for i in ids])
+        requested = np.stack([_get_requested_with_defaults(nodes, i) for i in ids])
         requested += np.array(asked, np.int64)[:, np.newaxis]
         allocatable = nodes.allocatable[:, ids].T
         return self._strategy(requested, allocatable, np.array(weights, np.int64))
@@ -238,7 +238,7 @@ class NodeResourcesFit:
         for resource, weight in self._resources:
             asked = scored.get(resource, 0)
             if asked or resource in _NATIVE:
-                column = snap.nodes.get_resource_column(resource)
+                column = snap.nodes.get_resource_column_index(resource)
                 found.append((column, column in _WITH_DEFAULTS, asked, weight))
         return found
 
@@ -250,22 +250,22 @@ class NodeResourcesFit:
         shrinks = events.ActionType.UPDATE_POD_SCALE_DOWN
         pod = events.ActionType.DELETE | shrinks
         return (
-            hints.make_registration(events.EventResource.POD, pod, self._after_pod_event),
-            hints.make_registration(
+            hints.make_event_registration(events.EventResource.POD, pod, self._after_pod_event),
+            hints.make_event_registration(
                 events.EventResource.UNSCHEDULED_POD, shrinks, hints.after_own_change
             ),
-            hints.make_registration(events.EventResource.NODE, node, self._after_node_change),
+            hints.make_event_registration(events.EventResource.NODE, node, self._after_node_change),
         )
 
-    def _note_pod_slots(
+    def _note_pod_slot_shortage(
         self, shape: pod_shape.PodShape, nodes: snapshot.NodeView, *, lacking: bool
     ) -> None:
         """Remember whether any node was too full of pods, so that hints know what would help."""
         asked_about_all = isinstance(nodes.rows, slice)
         if lacking or asked_about_all:
-            self._remember_pod_slots(shape, lacking=lacking)
+            self._remember_pod_slot_shortage(shape, lacking=lacking)
 
-    def _remember_pod_slots(self, shape: pod_shape.PodShape, *, lacking: bool) -> None:
+    def _remember_pod_slot_shortage(self, shape: pod_shape.PodShape, *, lacking: bool) -> None:
         key = self.answer_key(shape)
         if key not in self._lacks_pod_slots and len(self._lacks_pod_slots) >= _MAX_KEYS:
             self._lacks_pod_slots.clear()  # hints take places to be short where nothing is known
@@ -279,7 +279,7 @@ class NodeResourcesFit:
         kube-scheduler queues after any deletion, as each frees a place for a pod; here that counts
         only where places were short.
         """
-        if not isinstance(old, pod_shape.PodInfo) or not hints.has_node(old):
+        if not isinstance(old, pod_shape.PodInfo) or not hints.is_placed_or_nominated(old):
             return events.QueueingHint.SKIP
         left = new.shape.requests.amounts if isinstance(new, pod_shape.PodInfo) else {}
         held = old.shape.requests.amounts
@@ -311,7 +311,7 @@ class NodeResourcesFit:
         )
 
 
-def _get_requested(nodes: snapshot.NodeView, column: int) -> columns.IntArray:
+def _get_requested_with_defaults(nodes: snapshot.NodeView, column: int) -> columns.IntArray:
     """Return int64 (n,): what placed pods request, cpu and memory with defaults."""
     if column in _WITH_DEFAULTS:
         return nodes.nonzero_requested[:, column]

@@ -52,8 +52,8 @@ class NodeUnschedulable:
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_TAINT
         tolerates_more = events.ActionType.UPDATE_POD_TOLERATION
         return (
-            hints.make_registration(events.EventResource.NODE, node, _after_node_change),
-            hints.make_registration(
+            hints.make_event_registration(events.EventResource.NODE, node, _after_node_change),
+            hints.make_event_registration(
                 events.EventResource.UNSCHEDULED_POD, tolerates_more, _after_toleration_change
             ),
         )

@@ -50,7 +50,7 @@ PluginFactory: TypeAlias = Callable[[arguments.Arguments, handles.Handle], inter
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PluginError:
+class PluginCreationError:
     """Why a plugin could not be made: an expected outcome, to be shown where it was asked for.
 
     Attributes:
@@ -77,20 +77,24 @@ class PluginRegistry:
 
     def create_plugin(
         self, name: str, args: arguments.Arguments | None, handle: handles.Handle
-    ) -> interface.Plugin | PluginError:
+    ) -> interface.Plugin | PluginCreationError:
         """Return the plugin, or why it cannot be made.
 
         Third-party code runs here: whatever it raises becomes an error of that plugin.
         """
         factory = self._factories.get(name)
         if factory is None:
-            return PluginError(name, f"there is no plugin `{name}`", self.list_plugin_names())
+            return PluginCreationError(
+                name, f"there is no plugin `{name}`", self.list_plugin_names()
+            )
         try:
             plugin = factory(args or {}, handle)
         except Exception as error:  # noqa: BLE001 - see the docstring
-            return PluginError(name, _format_load_error(name, error))
+            return PluginCreationError(name, _format_load_error(name, error))
         if getattr(plugin, "name", None) != name:
-            return PluginError(name, f"`{name}` makes something that is not a plugin of that name")
+            return PluginCreationError(
+                name, f"`{name}` makes something that is not a plugin of that name"
+            )
         return plugin
 
 
@@ -109,10 +113,10 @@ def create_installed_registry(
     """
     if entry_points is None:
         entry_points = metadata.entry_points(group=ENTRY_POINT_GROUP)
-    return PluginRegistry({p.name: _make_loading_factory(p) for p in entry_points} | _BUILT_IN)
+    return PluginRegistry({p.name: _make_entry_point_factory(p) for p in entry_points} | _BUILT_IN)
 
 
-def _make_loading_factory(entry_point: metadata.EntryPoint) -> PluginFactory:
+def _make_entry_point_factory(entry_point: metadata.EntryPoint) -> PluginFactory:
     def make(args: arguments.Arguments, handle: handles.Handle) -> interface.Plugin:
         factory: PluginFactory = entry_point.load()
         return factory(args, handle)
@@ -126,7 +130,7 @@ def _format_load_error(name: str, error: Exception) -> str:
     return f"plugin `{name}` does not load: {type(error).__name__}: {error}"
 
 
-def _make_plain_factory(make: Callable[[], interface.Plugin]) -> PluginFactory:
+def _make_factory_without_args(make: Callable[[], interface.Plugin]) -> PluginFactory:
     """Return the factory of a plugin that takes no arguments."""
 
     def factory(args: arguments.Arguments, handle: handles.Handle) -> interface.Plugin:
@@ -137,7 +141,7 @@ def _make_plain_factory(make: Callable[[], interface.Plugin]) -> PluginFactory:
     return factory
 
 
-def _make_configured_factory(
+def _make_factory_with_args(
     make: Callable[[arguments.Arguments], interface.Plugin],
 ) -> PluginFactory:
     """Return the factory of a plugin that takes arguments and nothing else."""
@@ -152,31 +156,33 @@ def _make_default_binder(args: arguments.Arguments, handle: handles.Handle) -> i
 _BUILT_IN: dict[str, PluginFactory] = {
     names.DEFAULT_BINDER: _make_default_binder,
     names.DEFAULT_PREEMPTION: default_preemption.DefaultPreemption.from_args,
-    names.DYNAMIC_RESOURCES: _make_configured_factory(dynamic_resources.DynamicResources.from_args),
-    names.IMAGE_LOCALITY: _make_plain_factory(image_locality.ImageLocality),
-    names.INTER_POD_AFFINITY: _make_configured_factory(
+    names.DYNAMIC_RESOURCES: _make_factory_with_args(dynamic_resources.DynamicResources.from_args),
+    names.IMAGE_LOCALITY: _make_factory_without_args(image_locality.ImageLocality),
+    names.INTER_POD_AFFINITY: _make_factory_with_args(
         inter_pod_affinity.InterPodAffinity.from_args
     ),
-    names.NODE_AFFINITY: _make_configured_factory(node_affinity.NodeAffinity.from_args),
-    names.NODE_DECLARED_FEATURES: _make_plain_factory(node_declared_features.NodeDeclaredFeatures),
-    names.NODE_NAME: _make_plain_factory(node_name.NodeName),
-    names.NODE_PORTS: _make_plain_factory(node_ports.NodePorts),
-    names.NODE_RESOURCES_BALANCED_ALLOCATION: _make_configured_factory(
+    names.NODE_AFFINITY: _make_factory_with_args(node_affinity.NodeAffinity.from_args),
+    names.NODE_DECLARED_FEATURES: _make_factory_without_args(
+        node_declared_features.NodeDeclaredFeatures
+    ),
+    names.NODE_NAME: _make_factory_without_args(node_name.NodeName),
+    names.NODE_PORTS: _make_factory_without_args(node_ports.NodePorts),
+    names.NODE_RESOURCES_BALANCED_ALLOCATION: _make_factory_with_args(
         node_resources_balanced_allocation.NodeResourcesBalancedAllocation.from_args
     ),
-    names.NODE_RESOURCES_FIT: _make_configured_factory(
+    names.NODE_RESOURCES_FIT: _make_factory_with_args(
         node_resources_fit.NodeResourcesFit.from_args
     ),
-    names.NODE_UNSCHEDULABLE: _make_plain_factory(node_unschedulable.NodeUnschedulable),
-    names.NODE_VOLUME_LIMITS: _make_plain_factory(node_volume_limits.NodeVolumeLimits),
-    names.POD_GROUPS: _make_plain_factory(pod_groups.PodGroups),
+    names.NODE_UNSCHEDULABLE: _make_factory_without_args(node_unschedulable.NodeUnschedulable),
+    names.NODE_VOLUME_LIMITS: _make_factory_without_args(node_volume_limits.NodeVolumeLimits),
+    names.POD_GROUPS: _make_factory_without_args(pod_groups.PodGroups),
     names.POD_TOPOLOGY_SPREAD: lambda args, handle: pod_topology_spread.PodTopologySpread.from_args(
         args, handle.owners
     ),
-    names.PRIORITY_SORT: _make_plain_factory(priority_sort.PrioritySort),
-    names.SCHEDULING_GATES: _make_plain_factory(scheduling_gates.SchedulingGates),
-    names.TAINT_TOLERATION: _make_plain_factory(taint_toleration.TaintToleration),
+    names.PRIORITY_SORT: _make_factory_without_args(priority_sort.PrioritySort),
+    names.SCHEDULING_GATES: _make_factory_without_args(scheduling_gates.SchedulingGates),
+    names.TAINT_TOLERATION: _make_factory_without_args(taint_toleration.TaintToleration),
     names.VOLUME_BINDING: volume_binding.VolumeBinding.from_args,
-    names.VOLUME_RESTRICTIONS: _make_plain_factory(volume_restrictions.VolumeRestrictions),
-    names.VOLUME_ZONE: _make_plain_factory(volume_zone.VolumeZone),
+    names.VOLUME_RESTRICTIONS: _make_factory_without_args(volume_restrictions.VolumeRestrictions),
+    names.VOLUME_ZONE: _make_factory_without_args(volume_zone.VolumeZone),
 }

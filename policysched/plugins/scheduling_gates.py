@@ -31,7 +31,7 @@ class SchedulingGates:
         """Wait for the pod's own last gate to go."""
         gone = events.ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED
         return (
-            hints.make_registration(
+            hints.make_event_registration(
                 events.EventResource.UNSCHEDULED_POD, gone, hints.after_own_change
             ),
         )

@@ -43,7 +43,7 @@ class TaintToleration:
     ) -> status.NodeStatuses:
         """Return one answer for each of the n nodes."""
         self._last_tolerations[pod.shape] = state.tolerations
-        repelled = self._make_taint_table(state, tolerations.repels).at(nodes) > 0
+        repelled = self._make_taint_set_table(state, tolerations.repels).at(nodes) > 0
         return status.NodeStatuses.where(repelled, status.unresolvable(self.name, REASON))
 
     def evidence_on(
@@ -68,7 +68,7 @@ class TaintToleration:
     ) -> columns.IntArray:
         """Return int64 (n,): the number of untolerated PreferNoSchedule taints."""
         del pod
-        return self._make_taint_table(state, tolerations.untolerated_preferences).at(nodes)
+        return self._make_taint_set_table(state, tolerations.untolerated_preferences).at(nodes)
 
     def normalize_score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, scores: columns.IntArray
@@ -77,7 +77,7 @@ class TaintToleration:
         del state, pod
         return normalization.by_maximum_reversed(scores)
 
-    def _make_taint_table(
+    def _make_taint_set_table(
         self,
         state: cycle_state.CycleState,
         decide: Callable[[tolerations.Taints, tolerations.Tolerations], int],
@@ -94,8 +94,8 @@ class TaintToleration:
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_TAINT
         tolerates_more = events.ActionType.UPDATE_POD_TOLERATION
         return (
-            hints.make_registration(events.EventResource.NODE, node, self._after_node_change),
-            hints.make_registration(
+            hints.make_event_registration(events.EventResource.NODE, node, self._after_node_change),
+            hints.make_event_registration(
                 events.EventResource.UNSCHEDULED_POD, tolerates_more, hints.after_own_change
             ),
         )

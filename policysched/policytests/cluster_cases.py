@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
     from policysched.karmada.policies import cluster_view
 
-_EVERY_RESOURCE = checked_selector.PodScope(None, checked_selector.EVERYTHING)
+_EVERY_RESOURCE = checked_selector.PolicyPodScope(None, checked_selector.EVERYTHING)
 _MUCH = 1_000_000
 """What a cluster has of everything unless it says otherwise."""
 
 _OUTAGE = "outage"
 
 
-def is_cluster_case(case: suites.PolicyTestCase) -> bool:
+def is_cluster_policy_case(case: suites.PolicyTestCase) -> bool:
     """Return whether a test is about a cluster policy."""
     return "clusterPolicy" in case.value
 
@@ -111,7 +111,7 @@ def find_cluster_case_mismatches(
     now = inputs.get_time(case)
     policies = cluster_policies.ClusterPolicies(profile, program, clocks.ManualClock(now))
     for metric, samples in _make_case_samples(case, inputs, now).items():
-        policies.refresh(metric, samples)
+        policies.refresh_samples(metric, samples)
     plugins = registry.choose_plugins(registry.make_built_in_factories(), ["*"])
     made = algorithm.BindingAlgorithm(plugins, policies=policies)
     found = explanation.explain_binding(made, binding, clusters)
@@ -127,7 +127,7 @@ def _list_rule_facts(
     policies: cluster_policies.ClusterPolicies,
 ) -> Iterator[evaluation.RuleFact]:
     """Yield the rules of the policy, if it is about the resource, and whether they have a say."""
-    measured = metric_evidence.MetricReport(policies.rules, seen.pod.shape, seen.snap)
+    measured = metric_evidence.PodMetricEvidence(policies.rules, seen.pod.shape, seen.snap)
     lost = {
         f"{each['policy']}/{each['rule']}"
         for each in cast("Any", measured.as_json().get("rules", ()))
@@ -209,19 +209,19 @@ def _make_clusters(
     return found
 
 
-def _parse_kind(case: suites.PolicyTestCase) -> tuple[str, str]:
+def _get_api_version_and_kind(case: suites.PolicyTestCase) -> tuple[str, str]:
     resource = case.value.get("resource", {})
     return resource.get("apiVersion", "apps/v1"), resource.get("kind", "Deployment")
 
 
 def _make_api_enablements(case: suites.PolicyTestCase) -> dict[str, Any]:
-    api_version, kind = _parse_kind(case)
+    api_version, kind = _get_api_version_and_kind(case)
     return {"groupVersion": api_version, "resources": [{"kind": kind}]}
 
 
 def _make_binding(case: suites.PolicyTestCase) -> objects.Binding:
     fields = case.value.get("resource", {})
-    api_version, kind = _parse_kind(case)
+    api_version, kind = _get_api_version_and_kind(case)
     try:
         requests = shorthand.format_quantities(fields.get("requests", {}), ("requests",))
     except shorthand.ShorthandError as error:
@@ -262,4 +262,4 @@ def _make_case_samples(
             if name in said:
                 tables[name] = {} if said[name] == _OUTAGE else tables.get(name, {}) | said[name]
     place = f"{case.suite.path}:{case.find_line()}"
-    return metrics_file.from_tables(tables, lambda _: place, of_clusters, now)
+    return metrics_file.make_samples_from_tables(tables, lambda _: place, of_clusters, now)

@@ -28,7 +28,7 @@ def find_expected_name_faults(
     case: suites.PolicyTestCase, policy: checked.CheckedPolicy, clusters: Iterable[str]
 ) -> Iterator[tuple[int, str]]:
     """Yield every name of a rule or a cluster in what is expected that is that of nothing."""
-    known, names = list(clusters), _list_names(policy)
+    known, names = list(clusters), _list_expectable_names(policy)
     for path, cluster in _list_named_clusters(case):
         if cluster not in known:
             yield (
@@ -44,7 +44,7 @@ def find_expected_name_faults(
             )
 
 
-def _list_names(policy: checked.CheckedPolicy) -> list[str]:
+def _list_expectable_names(policy: checked.CheckedPolicy) -> list[str]:
     """Return what rules and groups of a policy may be called, and plugins."""
     heads = [rule.head for rule in policy.rules]
     groups = policy.clusters.groups if policy.clusters else ()

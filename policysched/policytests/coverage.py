@@ -44,7 +44,7 @@ class RuleCoverage:
     _highest: float | None = None
 
     @property
-    def missing(self) -> list[str]:
+    def missing_outcomes(self) -> list[str]:
         """What never happened, in words."""
         return [_DESCRIPTIONS[branch] for branch, count in self.branches.items() if not count]
 
@@ -116,7 +116,7 @@ class PolicyCoverage:
         return [self._rules[key] for key in sorted(self._rules)]
 
     @property
-    def counts(self) -> tuple[int, int]:
+    def branch_counts(self) -> tuple[int, int]:
         """How many branches were taken, of how many."""
         taken = [count > 0 for rule in self._rules.values() for count in rule.branches.values()]
         return sum(taken), len(taken)
@@ -124,7 +124,7 @@ class PolicyCoverage:
     @property
     def percent(self) -> float:
         """Return the share of branches that were taken; 100 where there are no rules."""
-        taken, every = self.counts
+        taken, every = self.branch_counts
         return 100 * taken / every if every else 100.0
 
 

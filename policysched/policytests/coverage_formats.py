@@ -34,7 +34,7 @@ def _render_lcov_lines(found: coverage.PolicyCoverage) -> Iterator[str]:
 
 def render_cobertura(found: coverage.PolicyCoverage) -> str:
     """Return a report in the form of Cobertura's coverage-04.dtd."""
-    taken, every = found.counts
+    taken, every = found.branch_counts
     hit = sum(rule.hits > 0 for rule in found.rules)
     rates = {
         "line-rate": _format_coverage_rate(hit, len(found.rules)),

@@ -54,7 +54,7 @@ class ExpectationComparer:
     def find_mismatches(self) -> Iterator[ExpectationMismatch]:
         """Yield every expectation that is not met, in the order of the file."""
         if not self._expect:
-            found = {"node": self._get_node(), "feasible": self._list_feasible_nodes()}
+            found = {"node": self._get_actual_node(), "feasible": self._list_feasible_nodes()}
             yield ExpectationMismatch((), "nothing", format_yaml_on_one_line(found), found)
         for field, written in self._expect.items():
             compare = _COMPARISONS.get(field)
@@ -67,7 +67,7 @@ class ExpectationComparer:
         best: list[str] = [] if "gated" in self._report else self._report["best"]
         return best
 
-    def _get_node(self) -> Value:
+    def _get_actual_node(self) -> Value:
         best = self._list_best_nodes()
         return best if len(best) > 1 else next(iter(best), None)
 
@@ -80,11 +80,11 @@ class ExpectationComparer:
         expected = [written] if isinstance(written, str) else written or []
         if set(best) <= set(expected) and bool(best) == bool(expected):
             return
-        actual = format_yaml_on_one_line(self._get_node()) + (
+        actual = format_yaml_on_one_line(self._get_actual_node()) + (
             " (equal points)" if len(best) > 1 else ""
         )
         yield ExpectationMismatch(
-            ("node",), format_yaml_on_one_line(written), actual, self._get_node()
+            ("node",), format_yaml_on_one_line(written), actual, self._get_actual_node()
         )
 
     def compare_feasible(self, written: list[str]) -> Iterator[ExpectationMismatch]:
@@ -179,7 +179,7 @@ class ExpectationComparer:
                     )
 
     def _find_unit(self, rule: str) -> units.Unit | None:
-        for each in self._inputs.rules:
+        for each in self._inputs.enforced_rules:
             if each.head.name == rule and isinstance(each, checked.ExpressionScoreRule):
                 return each.value.unit
         return None
@@ -308,7 +308,7 @@ REMOVE = _RemovalMarker()
 """Replaces an entry that is to be left out."""
 
 
-def is_removal_marker(value: Value) -> bool:
+def does_replacement_remove_entry(value: Value) -> bool:
     """Return whether a replacement is to leave the entry out."""
     return value is REMOVE
 

@@ -47,7 +47,7 @@ def build_policy_vocabulary(
     found = PolicyVocabulary()
     for text in texts:
         for node in _walk_syntax_tree(parser.parse_policy_text(text).file):
-            _add_words_of_node(found, node)
+            _add_words_of_syntax_node(found, node)
     for metric in metrics:
         low = metric.low if metric.low is not None else 0.0
         high = metric.high if metric.high is not None else max(low, _WITHOUT_RANGE)
@@ -65,7 +65,7 @@ def _walk_syntax_tree(node: object) -> Iterator[syntax_expr.SyntaxNode]:
             yield from _walk_syntax_tree(getattr(node, field.name))
 
 
-def _add_words_of_node(found: PolicyVocabulary, node: syntax_expr.SyntaxNode) -> None:
+def _add_words_of_syntax_node(found: PolicyVocabulary, node: syntax_expr.SyntaxNode) -> None:
     match node:
         case syntax_expr.Requirement(subject=subject, values=values) if subject.argument is None:
             if _KEY.fullmatch(subject.name.text):

@@ -58,13 +58,13 @@ def fuzz_policies(
     """
     suite = suites.read_test_suite(path, is_to_be_filled=True)
     inputs = suite_inputs.SuiteInputs(suite, set())
-    texts = policy_sources.read_policy_texts(inputs.paths) if inputs.paths else []
+    texts = policy_sources.read_policy_texts(inputs.policy_paths) if inputs.policy_paths else []
     policy_set = inputs.get_policy_set()
     for text in texts:
-        problem = find_text_problem(text)
+        problem = find_round_trip_problem(text)
         if problem:
             return FuzzCounterexample(path, f"{text.name}: {problem}")
-    words = fuzz_clusters.build_policy_vocabulary(texts, policy_set.metrics)
+    words = fuzz_clusters.build_policy_vocabulary(texts, policy_set.node_metrics)
     rng = random.Random(seed)
     for _ in range(count):
         document = {**_copy_suite_header(suite), **fuzz_clusters.generate_suite(words, rng)}
@@ -103,7 +103,7 @@ def _copy_suite_header(suite: suites.PolicyTestSuite) -> Document:
     return {"now": "2026-01-05T12:00:00+00:00", **head}
 
 
-def find_text_problem(text: source.SourceText) -> str:
+def find_round_trip_problem(text: source.SourceText) -> str:
     """Return in what way formatting a text, or its syntax tree, is not faithful, or ""."""
     formatted = formatter.format_text(text)
     if formatted.text is None:
@@ -115,7 +115,7 @@ def find_text_problem(text: source.SourceText) -> str:
         return "fmt changes what it means"
     try:
         again = tree_text.decode_policy_text(tree_text.encode_policy_text(text).document).text
-    except tree_json.TreeError as error:
+    except tree_json.InvalidSyntaxTreeError as error:
         return f"its syntax tree is refused at {error.path}: {error}"
     return "" if again == formatted.text else "its syntax tree says something else"
 

@@ -27,7 +27,7 @@ def find_lint_mismatches(
     Raises:
         SuiteError: an expected code or file does not exist.
     """
-    texts = policy_sources.read_policy_texts(inputs.paths) if inputs.paths else []
+    texts = policy_sources.read_policy_texts(inputs.policy_paths) if inputs.policy_paths else []
     now = inputs.get_time(case).timestamp()
     result = checker.check(texts, given=inputs.get_params(), now=now)
     report = linter.lint_program(result, settings.RuleSettings())
@@ -41,7 +41,7 @@ def find_lint_mismatches(
     ours = [
         name
         for name, severity in found.items()
-        if name in expected or settings.is_at_least(severity, diagnostics.Severity.WARNING)
+        if name in expected or settings.is_severity_at_least(severity, diagnostics.Severity.WARNING)
     ]
     if set(ours) == set(expected):
         return []

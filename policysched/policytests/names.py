@@ -23,7 +23,7 @@ class NameResolver:
         program = inputs.get_policy_set().program
         self._inputs = inputs
         self._policies = [each.name for each in program.policies] if program else []
-        self._rules = [rule.head.name for rule in inputs.rules]
+        self._rules = [rule.head.name for rule in inputs.enforced_rules]
         self._plugins = set(inputs.get_policy_set().plugins.list_plugin_names())
         self._targets = {each.name: each.target for each in inputs.get_policy_set().all_metrics}
         self._labels = {key for node in inputs.nodes.values() for key in node.metadata.labels}
@@ -79,7 +79,7 @@ class NameResolver:
                     problem + (advice and f" ({advice})"),
                 )
 
-    def find_file_faults(self, suite: suites.PolicyTestSuite) -> Iterator[_Fault]:
+    def find_metric_name_faults(self, suite: suites.PolicyTestSuite) -> Iterator[_Fault]:
         """Yield names in the metrics of the file that are those of nothing."""
         for metric, nodes in suite.get_file_field("metrics", {}).items():
             yield from self._find_table_faults(metric, nodes, suite.find_line("metrics", metric))
@@ -95,7 +95,9 @@ class NameResolver:
         for metric, nodes in said.items() if isinstance(said, dict) else ():
             yield from self._find_table_faults(metric, nodes, case.find_line("metrics", metric))
             for node in nodes if isinstance(nodes, dict) else ():
-                yield from self._find_node_problem(node, case.find_line("metrics", metric, node))
+                yield from self._find_unknown_node_fault(
+                    node, case.find_line("metrics", metric, node)
+                )
 
     def _find_table_faults(self, metric: str, nodes: object, line: int) -> Iterator[_Fault]:
         if metric not in self._targets:
@@ -107,17 +109,21 @@ class NameResolver:
         expect = case.expect
         for field in ("node", "feasible"):
             for index, name in enumerate(_convert_to_list(expect.get(field))):
-                yield from self._find_node_problem(name, case.find_line("expect", field, index))
+                yield from self._find_unknown_node_fault(
+                    name, case.find_line("expect", field, index)
+                )
         for field in ("rejected", "scores", "placed"):
             for name in expect.get(field, {}):
-                yield from self._find_node_problem(name, case.find_line("expect", field, name))
+                yield from self._find_unknown_node_fault(
+                    name, case.find_line("expect", field, name)
+                )
         for rule, nodes in expect.get("rules", {}).items():
             for name in nodes:
-                yield from self._find_node_problem(
+                yield from self._find_unknown_node_fault(
                     name, case.find_line("expect", "rules", rule, name)
                 )
 
-    def _find_node_problem(self, name: str, line: int) -> Iterator[_Fault]:
+    def _find_unknown_node_fault(self, name: str, line: int) -> Iterator[_Fault]:
         if name not in self._inputs.nodes:
             yield line, suite_inputs.describe_unknown_name("node", name, self._inputs.nodes)
 

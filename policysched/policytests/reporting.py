@@ -39,7 +39,7 @@ def _render_case_result(result: running.CaseResult) -> dict[str, object]:
 
 
 def _render_coverage(found: coverage.PolicyCoverage) -> dict[str, object]:
-    taken, every = found.counts
+    taken, every = found.branch_counts
     return {
         "percent": round(found.percent, 2),
         "branches": every,

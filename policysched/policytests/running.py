@@ -103,9 +103,9 @@ def _run_test_suite(
     tell: Callable[[CaseResult], None],
 ) -> None:
     known = names.NameResolver(inputs)
-    faults = [*known.find_file_faults(suite), *_find_time_faults(suite, inputs)]
+    faults = [*known.find_metric_name_faults(suite), *_find_time_faults(suite, inputs)]
     for case in suite.cases:
-        is_cluster = cluster_cases.is_cluster_case(case)
+        is_cluster = cluster_cases.is_cluster_policy_case(case)
         faults += (
             cluster_cases.find_cluster_case_faults(case, inputs)
             if is_cluster
@@ -151,7 +151,7 @@ def _run_pod_case(
     if "skip" in case.value:
         return CaseResult(case, "skip", problem=case.value["skip"])
     try:
-        if cluster_cases.is_cluster_case(case):
+        if cluster_cases.is_cluster_policy_case(case):
             missed = tuple(
                 cluster_cases.find_cluster_case_mismatches(case, inputs, covered.record_decision)
             )

@@ -60,7 +60,7 @@ class EvaluatedSeries:
         now: datetime.datetime,
     ) -> metrics_file.Samples:
         """Return the samples of each node, the evaluation taken to be now."""
-        names = node_names.NodeNames()
+        names = node_names.NodeAliasIndex()
         names.follow_nodes(nodes)
         found: metrics_file.Samples = {}
         for metric in metrics:

@@ -127,12 +127,12 @@ class SuiteInputs:
         return self._policy_sets[key]
 
     @property
-    def paths(self) -> list[str]:
+    def policy_paths(self) -> list[str]:
         """The policy files, folders and manifests."""
         return self._paths
 
     @property
-    def rules(self) -> list[checked.Rule]:
+    def enforced_rules(self) -> list[checked.Rule]:
         """Every rule that is in force."""
         program = self.get_policy_set().program
         in_force = (each for each in program.policies if each.mode == "enforce") if program else ()
@@ -143,7 +143,7 @@ class SuiteInputs:
         """Those and the rules of cluster policies."""
         program = self.get_policy_set().program
         across = program.cluster_policies if program else ()
-        return [*self.rules, *(rule for policy in across for rule in policy.rules)]
+        return [*self.enforced_rules, *(rule for policy in across for rule in policy.rules)]
 
     # --- the cluster -----------------------------------------------------------------------------
 
@@ -167,7 +167,7 @@ class SuiteInputs:
             found.nodes += self._make_objects(shorthand.make_node, name, nodes, "node").nodes
         for name in pods:
             found.pods += self._make_objects(shorthand.make_pod, name, pods, "pod").pods
-        self._refuse_unknown_homes({node.name for node in found.nodes})
+        self._require_known_nodes_of_pods({node.name for node in found.nodes})
         return found
 
     def _make_objects(
@@ -189,7 +189,7 @@ class SuiteInputs:
             line = self._suite.find_line(f"{kind}s", name, *error.path)
             raise suites.SuiteError(self._suite.path, [(line, error.problem)]) from error
 
-    def _refuse_unknown_homes(self, nodes: set[str]) -> None:
+    def _require_known_nodes_of_pods(self, nodes: set[str]) -> None:
         faults = [
             (
                 self._suite.find_line("pods", name, "node"),
@@ -284,7 +284,7 @@ class SuiteInputs:
         own = case.value.get("metrics", {})
         if own == _OUTAGE:
             return {}
-        metrics = policy_set.metrics
+        metrics = policy_set.node_metrics
         names = {metric.name for metric in metrics}
         samples: metrics_file.Samples = {}
         if self._suite.get_file_field("series"):
@@ -298,12 +298,14 @@ class SuiteInputs:
                 if metric not in names:
                     continue  # of clusters
                 table = {metric: {} if nodes == _OUTAGE else nodes}
-                found = metrics_file.from_tables(table, self._find_place(path), metrics, now)
+                found = metrics_file.make_samples_from_tables(
+                    table, self._make_place_function(path), metrics, now
+                )
                 for key, values in found.items():
                     samples[key] = _override_samples(samples.get(key, {}), nodes, values)
         return samples
 
-    def _find_place(self, path: plain_yaml.Path) -> Callable[[plain_yaml.Path], str]:
+    def _make_place_function(self, path: plain_yaml.Path) -> Callable[[plain_yaml.Path], str]:
         return lambda key: f"{self._suite.path}:{self._suite.find_line(*path, *key)}"
 
 

@@ -84,7 +84,7 @@ def _list_replacements(result: running.CaseResult) -> Iterator[tuple[plain_yaml.
             yield (), each.replacement
             return
         _set_value_at_path(corrected, each.path, each.replacement)
-        is_removal = expectations.is_removal_marker(each.replacement)
+        is_removal = expectations.does_replacement_remove_entry(each.replacement)
         wanted[each.path[:1] if is_removal else each.path] = None
     for path in wanted:
         if not any(path[:length] in wanted for length in range(1, len(path))):
@@ -99,7 +99,7 @@ def _get_value_at_path(value: Any, path: plain_yaml.Path) -> Any:  # noqa: ANN40
 
 def _set_value_at_path(value: Any, path: plain_yaml.Path, replacement: Any) -> None:  # noqa: ANN401 - YAML
     parent = _get_value_at_path(value, path[:-1])
-    if expectations.is_removal_marker(replacement):
+    if expectations.does_replacement_remove_entry(replacement):
         del parent[path[-1]]
         if not parent and len(path) > 2:  # noqa: PLR2004 - the field itself may be empty
             _set_value_at_path(value, path[:-1], replacement)
@@ -136,7 +136,7 @@ class _ValueOffsetReader:
             self._end_collection(event)
         elif isinstance(event, yaml.AliasEvent):
             self._last_end = max(_get_offsets(event)[1], self._last_end)
-            self._next_key_or_index()
+            self._advance_key_or_index()
 
     @property
     def _path(self) -> plain_yaml.Path:
@@ -152,7 +152,7 @@ class _ValueOffsetReader:
         self.spans[self._path] = _ValueOffsets(self._behind_key if is_nothing else start, end)
         self.spans[self._path].end = max(end, self.spans[self._path].start)
         self._last_end = max(end, self._last_end)
-        self._next_key_or_index()
+        self._advance_key_or_index()
 
     def _begin_collection(self, event: yaml.CollectionStartEvent) -> None:
         is_block = not event.flow_style
@@ -169,9 +169,9 @@ class _ValueOffsetReader:
         if not self._is_block.pop():
             self._last_end = _get_offsets(event)[1]
         self.spans[self._path].end = self._last_end
-        self._next_key_or_index()
+        self._advance_key_or_index()
 
-    def _next_key_or_index(self) -> None:
+    def _advance_key_or_index(self) -> None:
         if not self._keys:
             return
         if self._is_mapping[-1]:

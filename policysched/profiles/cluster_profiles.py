@@ -70,7 +70,7 @@ def load_cluster_policies(inputs: ClusterPolicyInputs) -> LoadedClusterPolicies:
         inputs.params,
         inputs.scheduler_name,
         now=inputs.now,
-        judge=profile_notes.make_profile_warning_filter(inputs.scheduler_name),
+        judge=profile_notes.make_other_profile_finding_dropper(inputs.scheduler_name),
     )
     samples: metrics_file.Samples = {}
     file = None
@@ -81,7 +81,7 @@ def load_cluster_policies(inputs: ClusterPolicyInputs) -> LoadedClusterPolicies:
     read = found.metrics if found else ()
     for metric in read:
         if found is not None and metric.key in samples:
-            found.refresh(metric.key, samples[metric.key])
+            found.refresh_samples(metric.key, samples[metric.key])
     unmeasured = sorted(metric.name for metric in read if not samples.get(metric.key))
     return LoadedClusterPolicies(
         found, policy_set.warnings, tuple(unmeasured), file, policy_set.content_hash

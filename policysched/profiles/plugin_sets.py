@@ -98,7 +98,7 @@ def assemble_plugin_set(
     layers: Sequence[PluginLayer], plugins: registry.PluginRegistry, handle: handles.Handle
 ) -> PluginSet | list[PluginSetFault]:
     """Return the plugins that the layers ask for, or everything that is wrong with them."""
-    faults = [fault for layer in layers for fault in _find_unknown_names(layer, plugins)]
+    faults = [fault for layer in layers for fault in _find_unknown_plugin_faults(layer, plugins)]
     choices = {p.name: _PluginChoiceState("default", p.weight) for p in defaults.DEFAULT_PLUGINS}
     for layer in layers:
         _apply_layer(layer, choices)
@@ -107,14 +107,14 @@ def assemble_plugin_set(
         if not choice.is_on or any(name == fault_name for fault_name, _ in faults):
             continue
         made = plugins.create_plugin(name, choice.args, handle)
-        if isinstance(made, registry.PluginError):
+        if isinstance(made, registry.PluginCreationError):
             faults.append((name, PluginSetFault(choice.where, f"{name}: {made.problem}")))
             continue
         found.plugins.append(made)
         if choice.scores and hasattr(made, "score"):
             found.weights[name] = choice.weight
     problems = [fault for _, fault in faults]
-    return problems or _find_missing_plugins(found, layers) or found
+    return problems or _find_required_plugin_faults(found, layers) or found
 
 
 def _apply_layer(layer: PluginLayer, choices: dict[str, _PluginChoiceState]) -> None:
@@ -137,7 +137,7 @@ def _apply_layer(layer: PluginLayer, choices: dict[str, _PluginChoiceState]) -> 
         choices[name].weight *= layer.builtin_weight
 
 
-def _find_unknown_names(
+def _find_unknown_plugin_faults(
     layer: PluginLayer, plugins: registry.PluginRegistry
 ) -> Iterable[tuple[str, PluginSetFault]]:
     known = plugins.list_plugin_names()
@@ -149,7 +149,9 @@ def _find_unknown_names(
             yield name, PluginSetFault(where, f"there is no plugin `{name}`", advice)
 
 
-def _find_missing_plugins(found: PluginSet, layers: Sequence[PluginLayer]) -> list[PluginSetFault]:
+def _find_required_plugin_faults(
+    found: PluginSet, layers: Sequence[PluginLayer]
+) -> list[PluginSetFault]:
     """Return what a profile cannot work without and does not have."""
     where = layers[-1].where if layers else "default"
     faults = []

@@ -77,7 +77,7 @@ class PolicySet:
         return self.program.content_hash if self.program else ""
 
     @property
-    def metrics(self) -> list[checked.CheckedMetric]:
+    def node_metrics(self) -> list[checked.CheckedMetric]:
         """Every metric of nodes that policies declare or that a profile reads, by key."""
         return [metric for metric in self.all_metrics if metric.target == "node"]
 
@@ -92,7 +92,7 @@ class PolicySet:
         return list(found.values())
 
     @property
-    def sources(self) -> tuple[str, ...]:
+    def metric_source_names(self) -> tuple[str, ...]:
         """Names of the metric sources that metrics ask for by `source NAME`."""
         return self.program.sources if self.program else ()
 
@@ -113,7 +113,7 @@ def load_policy_set(
         scheduler_name: name of the profile where the texts declare none.
         configuration: further profiles, and plugins of these.
         now: rules that have expired by then are warned of; None for no such warning.
-        judge: see `from_sources`.
+        judge: see `make_policy_set_from_texts`.
 
     Raises:
         PolicyError: a text has errors.
@@ -124,7 +124,7 @@ def load_policy_set(
     given = convert_params(configuration) | dict(params)
     if paths:
         sources = policy_sources.read_policy_texts(paths)
-        return from_sources(sources, given, scheduler_name, configuration, now, judge)
+        return make_policy_set_from_texts(sources, given, scheduler_name, configuration, now, judge)
     if given:
         problem = f"there is no param `{next(iter(given))}` without policies"
         raise errors.ConfigurationError("params", problem, help="name policies by --policies")
@@ -141,7 +141,7 @@ def convert_params(configuration: config.Config) -> dict[str, str]:
     return {name: str(value) for name, value in configuration.params.items()}
 
 
-def from_sources(
+def make_policy_set_from_texts(
     sources: Sequence[source.SourceText],
     params: Mapping[str, str],
     scheduler_name: str | None = None,
@@ -274,7 +274,7 @@ def make_profiles(
         made[spec.name] = _make_profile(spec, found, of_text)
         if of_text is not None and of_text.shadows:
             shadows[spec.name] = _make_shadow_candidates(spec, of_text, policy_set.plugins, handle)
-    faults = faults or _find_order_conflicts(made)
+    faults = faults or _find_queue_order_conflicts(made)
     if faults:
         return faults
     keys = compiled.annotation_keys if compiled else frozenset()
@@ -357,7 +357,9 @@ def _find_next_rule_change(
     return min((change for change in changes if change is not None), default=None)
 
 
-def _find_order_conflicts(made: Mapping[str, profile.Profile]) -> list[plugin_sets.PluginSetFault]:
+def _find_queue_order_conflicts(
+    made: Mapping[str, profile.Profile],
+) -> list[plugin_sets.PluginSetFault]:
     """Return a fault where profiles order the one queue that they share by different plugins."""
     sorting = {name: _get_queue_sort_name(each) for name, each in made.items()}
     if len(set(sorting.values())) == 1:

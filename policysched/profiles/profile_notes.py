@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from policysched.profiles import policies
 
 
-def make_profile_warning_filter(
+def make_other_profile_finding_dropper(
     scheduler_name: str | None,
 ) -> Callable[[checker.CheckResult], checker.CheckResult]:
     """Return a filter that drops warnings about other profiles; None drops no warning."""
-    return functools.partial(_drop_warnings_of_others, scheduler_name=scheduler_name)
+    return functools.partial(_drop_findings_of_other_profiles, scheduler_name=scheduler_name)
 
 
-def list_read_metrics(
+def list_profile_node_metrics(
     policy_set: policies.PolicySet, scheduler_name: str | None
 ) -> list[checked.CheckedMetric]:
     """Return the metrics of nodes that are declared, or that the named profile reads."""
     profile = _find_declared_profile(policy_set.program, scheduler_name)
-    return policy_set.metrics if profile is None else list(profile.metrics)
+    return policy_set.node_metrics if profile is None else list(profile.metrics)
 
 
 def _find_declared_profile(
@@ -41,7 +41,7 @@ def _find_declared_profile(
     return next((each for each in profiles if each.name == scheduler_name), None)
 
 
-def _drop_warnings_of_others(
+def _drop_findings_of_other_profiles(
     result: checker.CheckResult, scheduler_name: str | None
 ) -> checker.CheckResult:
     profile = _find_declared_profile(result.program, scheduler_name)
@@ -51,12 +51,14 @@ def _drop_warnings_of_others(
     metrics = (*profile.metrics, *profile.cluster_metrics)
     names = {each.name for each in policies} | {each.name for each in metrics}
     kept = tuple(
-        each for each in result.diagnostics if _is_finding_about(each, names, result.parsed)
+        each
+        for each in result.diagnostics
+        if _is_finding_not_about_others(each, names, result.parsed)
     )
     return dataclasses.replace(result, diagnostics=kept)
 
 
-def _is_finding_about(
+def _is_finding_not_about_others(
     finding: diagnostics.Diagnostic, names: set[str], parsed: Iterable[parser.ParseResult]
 ) -> bool:
     """Return whether a finding is in one of the named policies and metrics, or in neither kind."""

@@ -169,7 +169,9 @@ def is_freshness_series(labels: Mapping[str, str]) -> bool:
     return labels.get(freshness.MARK) == freshness.MEASURED_AT
 
 
-def make_refusal_error(status: int, headers: Mapping[str, str], body: bytes) -> failures.QueryError:
+def make_http_status_error(
+    status: int, headers: Mapping[str, str], body: bytes
+) -> failures.QueryError:
     """Return what an HTTP status other than 200 means."""
     wait = _parse_retry_after_seconds(headers.get("Retry-After", ""))
     found = _parse_response_body(body)

@@ -87,7 +87,7 @@ class PrometheusClient(prometheus_api_client.PrometheusConnect):  # type: ignore
         Raises:
             QueryError: there is none that could be used.
         """
-        params = {"query": promql, **steps.params}
+        params = {"query": promql, **steps.request_params}
         return range_answers.decode_range_answer(*self.send_request("query_range", params), steps)
 
     def send_request(
@@ -116,7 +116,7 @@ class PrometheusClient(prometheus_api_client.PrometheusConnect):  # type: ignore
                 raise self._make_timeout_error() from error
             raise failures.QueryError(_Cause.UNREACHABLE, _find_root_reason(error)) from None
         if response.status_code != _OK:
-            raise answers.make_refusal_error(response.status_code, response.headers, body)
+            raise answers.make_http_status_error(response.status_code, response.headers, body)
         return body, response.headers.get("Content-Type", "")
 
     def _send_with_deadline(

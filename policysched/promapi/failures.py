@@ -91,6 +91,6 @@ class QueryError(errors.RemoteError):
         self.duration_seconds = 0.0
 
     @property
-    def is_of_source(self) -> bool:
+    def is_source_at_fault(self) -> bool:
         """Whether the server may be at fault rather than the query."""
         return self.cause in SOURCE_CAUSES

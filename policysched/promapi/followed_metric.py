@@ -56,7 +56,7 @@ class FollowedMetric:
         metric: checked.CheckedMetric,
         origin: source.PrometheusQuerySource,
         around: source.SourceDependencies,
-        joins: joiner.SampleJoiner,
+        joins: joiner.NodeNamesThread,
         kept: latest_samples.LatestSamples | None = None,
     ) -> None:
         self.metric = metric
@@ -101,7 +101,7 @@ class FollowedMetric:
         A query that fails while others succeed waits for its turn too, or for as long as the server
         asks; one of a source that gives no answer at all is ready for when that may be asked.
         """
-        if error is not None and error.is_of_source and self.origin.is_failing:
+        if error is not None and error.is_source_at_fault and self.origin.is_failing:
             return 0.0
         asked_for = error.retry_after_seconds if error is not None else None
         return max(self._next_wait_seconds(), circuit.limit_pause_seconds(asked_for))
@@ -112,19 +112,19 @@ class FollowedMetric:
         to_next = (math.floor(passed / interval) + 1) * interval - passed
         return to_next + self._rng.random() * _JITTER * interval
 
-    async def ask_once(self, nodes: joiner.NodeLister) -> None:
+    async def fetch_samples_once(self, nodes: joiner.NodeLister) -> None:
         """Send one query and take in what comes.
 
         Raises:
             QueryError: nothing came.
         """
-        asked, reply = await self._ask_timed()
+        asked, reply = await self._ask_with_measurement_times()
         self.stats.last_success = self._clock.now()
         asked_at_seconds = self._compute_evaluation_time(reply)
         now_seconds = self._clock.now().timestamp()
         set_back_seconds = max(0.0, -self._jumps.measure_jump_seconds())
 
-        def join(names: node_names.NodeNames) -> joining.NodeSamples:
+        def join(names: node_names.NodeAliasIndex) -> joining.NodeSamples:
             self.kept.set_times_back(set_back_seconds)
             joined = joining.join_instant_vector(
                 reply.answer,
@@ -140,12 +140,14 @@ class FollowedMetric:
         joined = await self._joins.run_with_node_names(known, join)
         self.stats.counts += joined.counts
         if reply.answer.series and known:
-            self._note_node_match(reply.answer.series[0], names_nodes=joined.names_nodes)
+            self._note_node_match(reply.answer.series[0], names_nodes=joined.has_named_nodes)
 
-    async def _ask_timed(self) -> tuple[freshness.FreshnessQuery, source.TimedReply]:
+    async def _ask_with_measurement_times(
+        self,
+    ) -> tuple[freshness.FreshnessQuery, source.TimedReply]:
         """Ask with the times of measurement, or without where the server takes nothing else."""
         if self._untimed_left:
-            return self._untimed, await self._ask_untimed()
+            return self._untimed, await self._ask_without_measurement_times()
         try:
             reply = await self._send_query(self._timed)
         except failures.QueryError as error:
@@ -164,7 +166,7 @@ class FollowedMetric:
         self._warn_of_untimed_samples("its server refuses the query that asks for the time as well")
         return self._untimed, reply
 
-    async def _ask_untimed(self) -> source.TimedReply:
+    async def _ask_without_measurement_times(self) -> source.TimedReply:
         self._untimed_left -= 1
         try:
             return await self._send_query(self._untimed)
@@ -195,13 +197,13 @@ class FollowedMetric:
         evaluated_at_seconds = reply.answer.evaluated_at_seconds
         if evaluated_at_seconds is None:
             return reply.sent_at_seconds
-        self._server_clock.compare_with_server(
+        self._server_clock.update_from_answer(
             evaluated_at_seconds, reply.sent_at_seconds, reply.duration_seconds
         )
         self.answered.set()
         return evaluated_at_seconds + self._server_clock.behind_seconds
 
-    def require_window(self, seconds: float) -> None:
+    def note_window_seconds(self, seconds: float) -> None:
         """Note how far windows reach back; where that is further than before, samples are missing.
 
         Older ones are asked for once: windows fill by themselves as samples come.
@@ -218,7 +220,7 @@ class FollowedMetric:
         Raises:
             QueryError: nothing came.
         """
-        if query_tokens.depends_on_range(self.metric.promql):
+        if query_tokens.depends_on_range_query_bounds(self.metric.promql):
             problem = "the query has `@ start()` or `@ end()`, which mean another time in a range"
             raise failures.QueryError(failures.QueryIssue.UNTIMED, problem)
         asked = self._untimed if self._untimed_left else self._timed

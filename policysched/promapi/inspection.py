@@ -174,7 +174,7 @@ class PrometheusInspector:
         form |= _format_time_range(start_seconds, end_seconds)
         return self._ask_endpoint("labels", form, _LabelNames).data[:MAX_LISTED]
 
-    def find_metric_kind(self, name: str) -> str:
+    def find_metric_type(self, name: str) -> str:
         """Return what targets say that a metric is: counter, gauge, …; "" if they do not agree.
 
         Raises:

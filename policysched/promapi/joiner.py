@@ -29,27 +29,27 @@ class NodeLister(Protocol):
         ...
 
 
-class SampleJoiner:
+class NodeNamesThread:
     """Does what needs the names of the nodes."""
 
     def __init__(self) -> None:
         """Start without nodes."""
-        self._names = node_names.NodeNames()
+        self._names = node_names.NodeAliasIndex()
         self._thread = concurrent.futures.ThreadPoolExecutor(1, thread_name_prefix="joining")
 
     async def run_with_node_names(
-        self, nodes: Sequence[objects.Node], work: Callable[[node_names.NodeNames], _T]
+        self, nodes: Sequence[objects.Node], work: Callable[[node_names.NodeAliasIndex], _T]
     ) -> _T:
         """Return what `work` makes of the names of `nodes`; it runs in the thread."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, self._follow_and_work, nodes, work)
+        return await loop.run_in_executor(self._thread, self._update_names_and_run, nodes, work)
 
     def close(self) -> None:
         """Do nothing more; what is under way ends by itself."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    def _follow_and_work(
-        self, nodes: Sequence[objects.Node], work: Callable[[node_names.NodeNames], _T]
+    def _update_names_and_run(
+        self, nodes: Sequence[objects.Node], work: Callable[[node_names.NodeAliasIndex], _T]
     ) -> _T:
         self._names.follow_nodes(nodes)
         return work(self._names)

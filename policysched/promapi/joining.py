@@ -45,7 +45,7 @@ class NodeSamples:
     )
 
     @property
-    def names_nodes(self) -> bool:
+    def has_named_nodes(self) -> bool:
         """Whether any series is of a node, whatever its value."""
         return bool(self.samples or self.without_value or self.stale)
 
@@ -76,7 +76,7 @@ class NodeSampleMatrix:
 def join_instant_vector(
     answer: answers.InstantVector,
     metric: checked.CheckedMetric,
-    names: node_names.NodeNames,
+    names: node_names.NodeAliasIndex,
     asked_at_seconds: float,
     *,
     has_freshness: bool,
@@ -103,7 +103,7 @@ def join_instant_vector(
 def join_matrix(
     found: sample_matrix.SampleMatrix,
     metric: checked.CheckedMetric,
-    names: node_names.NodeNames,
+    names: node_names.NodeAliasIndex,
     behind_seconds: float,
     *,
     has_freshness: bool,
@@ -123,7 +123,7 @@ def join_matrix(
             measured when the query was evaluated.
     """
     matched = _match_series_to_nodes(found, metric.label, names)
-    counts = matched.counts + _describe_unusable_series(found)
+    counts = matched.counts + _count_answer_remarks(found)
     values = found.values[:, matched.series]
     is_there = found.is_there[:, matched.series]
     is_number = found.is_number[:, matched.series]
@@ -183,7 +183,7 @@ class _MatchedSeries:
 
 
 def _match_series_to_nodes(
-    found: sample_matrix.SampleMatrix, label: str, names: node_names.NodeNames
+    found: sample_matrix.SampleMatrix, label: str, names: node_names.NodeAliasIndex
 ) -> _MatchedSeries:
     """Find the node of each series; what may be of several nodes is of none."""
     place_of: dict[str, int] = {}
@@ -240,7 +240,7 @@ def _is_outside_range(
     return (values < low) | (values > high)
 
 
-def _describe_unusable_series(found: sample_matrix.SampleMatrix) -> _Counts:
+def _count_answer_remarks(found: sample_matrix.SampleMatrix) -> _Counts:
     return collections.Counter(
         {
             _Cause.WARNING: int(bool(found.warnings)),

@@ -45,7 +45,7 @@ class LatestSamples:
     def update_samples(
         self,
         joined: joining.NodeSamples,
-        names: node_names.NodeNames,
+        names: node_names.NodeAliasIndex,
         now_seconds: float,
         max_age_seconds: float,
     ) -> None:
@@ -78,7 +78,7 @@ class LatestSamples:
                 self._timed.discard(node)
         self._published = dict(self._samples)
 
-    def _note_stale(self, joined: joining.NodeSamples, names: node_names.NodeNames) -> None:
+    def _note_stale(self, joined: joining.NodeSamples, names: node_names.NodeAliasIndex) -> None:
         if joined.is_timed:
             self._stale -= joined.samples.keys()
             self._stale |= joined.stale

@@ -33,7 +33,7 @@ Connect: TypeAlias = Callable[[str, settings.PrometheusSource], source.QueryClie
 _NO_WINDOWS: Mapping[str, float] = {}
 
 
-class LiveSource:
+class LiveMetricsSource:
     """Follows the metrics of the policies in their Prometheus servers.
 
     Answers are waited for and read in threads of their source, and joined with nodes in one of
@@ -58,7 +58,7 @@ class LiveSource:
             name: source.PrometheusQuerySource(name, one, connect(name, one), around)
             for name, one in sources.items()
         }
-        self._joins = joiner.SampleJoiner()
+        self._joins = joiner.NodeNamesThread()
         self._followed: dict[str, followed_metric.FollowedMetric] = {}
         self._tasks: dict[str, asyncio.Task[NoReturn]] = {}
         self._backfills: dict[str, asyncio.Task[None]] = {}
@@ -96,7 +96,7 @@ class LiveSource:
                     metric, origin, self._around, self._joins, known.kept
                 )
         for key, each in followed.items():
-            each.require_window(window_seconds.get(key, 0.0))
+            each.note_window_seconds(window_seconds.get(key, 0.0))
         self._followed = followed
         for one in self._sources.values():
             one.forget_other_metrics(followed.keys())
@@ -116,11 +116,11 @@ class LiveSource:
         Windows over those that have been answered have their older samples then, if they can be
         had.
         """
-        await self._have_all_been_asked()
+        await self._wait_until_all_asked()
         answered = [each for each in self._followed.values() if each.answered.is_set()]
         await asyncio.gather(*(each.backfilled.wait() for each in answered))
 
-    async def _have_all_been_asked(self) -> None:
+    async def _wait_until_all_asked(self) -> None:
         await asyncio.gather(*(each.asked.wait() for each in self._followed.values()))
 
     async def run(self, refresh: Refresh, nodes: joiner.NodeLister, backfill: Backfill) -> NoReturn:
@@ -129,7 +129,7 @@ class LiveSource:
             await nodes.wait_synced()
             while True:
                 self._changed.clear()
-                await self._start_and_stop(refresh, nodes)
+                await self._start_and_stop_tasks(refresh, nodes)
                 self._start_backfills(backfill, nodes)
                 await self._changed.wait()
         finally:
@@ -138,7 +138,7 @@ class LiveSource:
                 each.close()
             self._joins.close()
 
-    async def _start_and_stop(self, refresh: Refresh, nodes: joiner.NodeLister) -> None:
+    async def _start_and_stop_tasks(self, refresh: Refresh, nodes: joiner.NodeLister) -> None:
         """Bring the tasks in line with the metrics that are to be followed."""
         gone = [
             key for key, task in self._tasks.items() if task.get_name() != self._make_task_name(key)
@@ -185,12 +185,12 @@ class LiveSource:
             await self._around.sleep(wait_seconds)
             failure = None
             try:
-                await followed.ask_once(nodes)
+                await followed.fetch_samples_once(nodes)
                 refresh({followed.metric.key: followed.kept.samples})
             except failures.QueryError as error:
                 failure = error
-                if error.is_of_source and followed.origin.is_failing:
-                    self._wake_waiting(followed.origin)
+                if error.is_source_at_fault and followed.origin.is_failing:
+                    self._release_waiters_of_source(followed.origin)
             except Exception:  # noqa: BLE001 - logged, see below
                 # The scheduler outlives whatever a server can make a library raise.
                 _log.exception("asking for metric `%s` failed", followed.metric.name)
@@ -207,7 +207,7 @@ class LiveSource:
         """
         name = followed.metric.name
         await followed.answered.wait()
-        await self._have_all_been_asked()
+        await self._wait_until_all_asked()
         while not followed.backfilled.is_set():
             async with self._range_turn:
                 seconds = followed.window_seconds
@@ -221,7 +221,7 @@ class LiveSource:
             if followed.window_seconds <= seconds:
                 followed.backfilled.set()
 
-    def _wake_waiting(self, origin: source.PrometheusQuerySource) -> None:
+    def _release_waiters_of_source(self, origin: source.PrometheusQuerySource) -> None:
         """Let nobody wait for first answers of a source that gives none."""
         for each in self._followed.values():
             if each.origin is origin:

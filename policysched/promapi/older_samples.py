@@ -27,7 +27,7 @@ class BackfillSamples:
 def join_range_answer(
     found: sample_matrix.SampleMatrix,
     metric: checked.CheckedMetric,
-    names: node_names.NodeNames,
+    names: node_names.NodeAliasIndex,
     behind_seconds: float,
     *,
     has_freshness: bool,

@@ -32,7 +32,7 @@ class RangeSteps:
     step_seconds: float
 
     @property
-    def params(self) -> dict[str, str]:
+    def request_params(self) -> dict[str, str]:
         """As the API takes them."""
         return {
             "start": f"{self.first_seconds:.3f}",
@@ -52,13 +52,13 @@ def make_steps_until(last_seconds: float, length_seconds: float, step_seconds: f
     return RangeSteps(last_seconds - intervals * step_seconds, last_seconds, step_seconds)
 
 
-class _SeriesPoints(msgspec.Struct):
+class _MatrixElement(msgspec.Struct):
     metric: dict[str, str]
     values: list[tuple[float, str]] = []
     histograms: list[tuple[float, msgspec.Raw]] = []
 
 
-_points_decoder = msgspec.json.Decoder(_SeriesPoints)
+_points_decoder = msgspec.json.Decoder(_MatrixElement)
 
 
 def decode_range_answer(

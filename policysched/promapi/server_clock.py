@@ -24,7 +24,7 @@ class ServerClock:
         """Know nothing yet."""
         self.behind_seconds = math.nan
 
-    def compare_with_server(
+    def update_from_answer(
         self, evaluated_at_seconds: float, sent_at_seconds: float, duration_seconds: float
     ) -> None:
         """Take in when a query was evaluated, by the server, and when it was asked, by us."""

@@ -178,7 +178,7 @@ class PrometheusQuerySource:
             answer = await self._run_in_thread(lambda: self._connection.ask(promql))
         except failures.QueryError as error:
             error.duration_seconds = self._clock.monotonic_seconds() - started_at_seconds
-            if error.is_of_source:
+            if error.is_source_at_fault:
                 self._note_failure(key, started_at_seconds, error)
             else:
                 self._note_success(key, trust_seconds)  # whoever refuses a query is there

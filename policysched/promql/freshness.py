@@ -71,10 +71,10 @@ def add_freshness(query: str, label: str, max_age_seconds: float) -> FreshnessQu
     """
     try:
         expr = promql_parser.parse(query)
-        measured = _FreshnessWriter(max_age_seconds).render_vector(expr)
+        measured = _FreshnessWriter(max_age_seconds).render_vector_freshness(expr)
     except ValueError as error:
         return FreshnessQuery(query, has_freshness=False, problem=f"it cannot be parsed: {error}")
-    except query_text.UnknownSyntaxError as error:
+    except query_text.UnwritableQueryError as error:
         return FreshnessQuery(query, has_freshness=False, problem=f"it has {error}")
     mark = f'"{MARK}", "{MEASURED_AT}", {query_text.render_string(label)}, ".*"'
     added = f"label_replace(max by ({label}) ({measured}), {mark})"
@@ -87,7 +87,7 @@ class _FreshnessWriter:
     def __init__(self, max_age_seconds: float) -> None:
         self._max_age_seconds = max_age_seconds
 
-    def render_vector(self, expr: promql_parser.Expr) -> str:
+    def render_vector_freshness(self, expr: promql_parser.Expr) -> str:
         """Return T of an instant vector; its series are those of `expr`, without their names.
 
         Raises:
@@ -95,13 +95,13 @@ class _FreshnessWriter:
         """
         text = self._render_any(expr)
         if len(text) > _MAX_CHARACTERS:
-            raise query_text.UnknownSyntaxError("too many parts")
+            raise query_text.UnwritableQueryError("too many parts")
         return text
 
     def _render_any(self, expr: promql_parser.Expr) -> str:
         match expr:
             case promql_parser.ParenExpr() | promql_parser.UnaryExpr():
-                return self.render_vector(expr.expr)
+                return self.render_vector_freshness(expr.expr)
             case promql_parser.VectorSelector():
                 shift = _render_shift(expr.at, expr.offset)
                 return f"(timestamp({query_text.render_query(expr)}){shift})"
@@ -112,48 +112,54 @@ class _FreshnessWriter:
             case promql_parser.Call():
                 return self._render_call(expr)
             case _:
-                raise query_text.UnknownSyntaxError(f"a {type(expr).__name__} as its result")
+                raise query_text.UnwritableQueryError(f"a {type(expr).__name__} as its result")
 
-    def render_scalar(self, expr: promql_parser.Expr) -> str | None:
+    def render_scalar_freshness(self, expr: promql_parser.Expr) -> str | None:
         """Return T of a scalar, None where no sample goes into it."""
         match query_text.strip_parentheses(expr):
             case promql_parser.UnaryExpr() as found:
-                return self.render_scalar(found.expr)
+                return self.render_scalar_freshness(found.expr)
             case promql_parser.BinaryExpr() as found:
                 # A scalar has no clamp; `min` of two vectors without labels is the smaller one.
-                parts = [self.render_scalar(found.lhs), self.render_scalar(found.rhs)]
+                parts = [
+                    self.render_scalar_freshness(found.lhs),
+                    self.render_scalar_freshness(found.rhs),
+                ]
                 known = [part for part in parts if part is not None]
                 if len(known) < 2:  # noqa: PLR2004 - both sides of an operator
                     return known[0] if known else None
                 return f"scalar(clamp_max(vector({known[0]}), {known[1]}))"
             case promql_parser.Call() as found if found.func.name == "scalar":
-                return f"scalar({self.render_vector(found.args[0])})"
+                return f"scalar({self.render_vector_freshness(found.args[0])})"
         return None
 
     def _render_aggregation(self, expr: promql_parser.AggregateExpr) -> str:
-        inner = self.render_vector(expr.expr)
+        inner = self.render_vector_freshness(expr.expr)
         operator = str(expr.op)
         if operator in functions.SELECTING_AGGREGATIONS:
             return f"({inner} and {query_text.render_query(expr)})"
         if operator == "count_values":
-            raise query_text.UnknownSyntaxError("`count_values`, which makes labels of values")
+            raise query_text.UnwritableQueryError("`count_values`, which makes labels of values")
         return f"max {query_text.render_grouping(expr)}({inner})"
 
     def _render_operation(self, expr: promql_parser.BinaryExpr) -> str:
         operator = str(expr.op)
         sides = [query_tree.find_result_kind(side) for side in (expr.lhs, expr.rhs)]
         if sides == [_Kind.SCALAR] * 2:
-            raise query_text.UnknownSyntaxError("a scalar as its result")
+            raise query_text.UnwritableQueryError("a scalar as its result")
         if _Kind.SCALAR in sides:
             vector, scalar = expr.lhs, expr.rhs
             if sides[0] == _Kind.SCALAR:
                 vector, scalar = scalar, vector
-            text = self._render_limited(self.render_vector(vector), [scalar])
+            text = self._render_limited(self.render_vector_freshness(vector), [scalar])
         elif operator in functions.LEFT_SET_OPERATORS:
-            left, right = self.render_vector(expr.lhs), query_text.render_query(expr.rhs)
+            left, right = self.render_vector_freshness(expr.lhs), query_text.render_query(expr.rhs)
             return f"({left} {query_text.render_operator(expr)} {right})"
         elif operator == "or":
-            left, right = self.render_vector(expr.lhs), self.render_vector(expr.rhs)
+            left, right = (
+                self.render_vector_freshness(expr.lhs),
+                self.render_vector_freshness(expr.rhs),
+            )
             return f"({left} {query_text.render_operator(expr)} {right})"
         else:
             text = self._render_smaller_time(expr)
@@ -167,8 +173,8 @@ class _FreshnessWriter:
         Each T is multiplied by ones that stand for the other side, matched as the operands are.
         """
         times = f"*{query_text.render_vector_matching(expr)}"
-        left = f"({self.render_vector(expr.lhs)} {times} {_render_ones(expr.rhs)})"
-        right = f"({_render_ones(expr.lhs)} {times} {self.render_vector(expr.rhs)})"
+        left = f"({self.render_vector_freshness(expr.lhs)} {times} {_render_ones(expr.rhs)})"
+        right = f"({_render_ones(expr.lhs)} {times} {self.render_vector_freshness(expr.rhs)})"
         marked = [
             f'label_replace({side}, "{MARK}", "{name}", "", "")'
             for side, name in ((left, "left"), (right, "right"))
@@ -178,11 +184,11 @@ class _FreshnessWriter:
     def _render_call(self, expr: promql_parser.Call) -> str:
         name = expr.func.name
         if query_tree.find_result_kind(expr) != _Kind.VECTOR:
-            raise query_text.UnknownSyntaxError(f"the scalar `{name}` as its result")
+            raise query_text.UnwritableQueryError(f"the scalar `{name}` as its result")
         if name in functions.ABSENCE_FUNCTIONS:
             return f"timestamp({query_text.render_query(expr)})"
         if name == "vector":
-            time = self.render_scalar(expr.args[0])
+            time = self.render_scalar_freshness(expr.args[0])
             return f"vector({time or 'time()'})"
         args = [query_text.strip_parentheses(arg) for arg in expr.args]
         for arg in args:
@@ -192,25 +198,26 @@ class _FreshnessWriter:
             return self._render_relabelled(expr)
         vectors = [arg for arg in args if query_tree.find_result_kind(arg) == _Kind.VECTOR]
         if name in functions.BUCKET_FUNCTIONS:
-            return f"max without ({query_labels.BUCKET_LABEL}) ({self.render_vector(vectors[0])})"
+            freshness = self.render_vector_freshness(vectors[0])
+            return f"max without ({query_labels.BUCKET_LABEL}) ({freshness})"
         if name not in functions.ELEMENTWISE_FUNCTIONS:
-            raise query_text.UnknownSyntaxError(f"the function `{name}`")
+            raise query_text.UnwritableQueryError(f"the function `{name}`")
         if not vectors:  # hour() and its like: the time itself
             return f"timestamp({query_text.render_query(expr)})"
         scalars = [arg for arg in args if query_tree.find_result_kind(arg) == _Kind.SCALAR]
-        return self._render_limited(self.render_vector(vectors[0]), scalars)
+        return self._render_limited(self.render_vector_freshness(vectors[0]), scalars)
 
     def _render_relabelled(self, expr: promql_parser.Call) -> str:
         vector, *rest = expr.args
         if any(part.val == "__name__" for part in rest):
-            raise query_text.UnknownSyntaxError("the name of a series as a label")
-        arguments = [self.render_vector(vector), *map(query_text.render_query, rest)]
+            raise query_text.UnwritableQueryError("the name of a series as a label")
+        arguments = [self.render_vector_freshness(vector), *map(query_text.render_query, rest)]
         return f"{expr.func.name}({', '.join(arguments)})"
 
     def _render_limited(self, text: str, scalars: list[promql_parser.Expr]) -> str:
         """Return the smaller of T of a vector and T of scalars."""
         for each in scalars:
-            time = self.render_scalar(each)
+            time = self.render_scalar_freshness(each)
             if time is not None:
                 text = f"clamp_max({text}, {time})"
         return text
@@ -225,10 +232,10 @@ class _FreshnessWriter:
                 then = f"timestamp({query_text.render_selector(inner)})"
             case promql_parser.SubqueryExpr() if matrix.range is not None:
                 window, at, offset = matrix.range, matrix.at, matrix.offset
-                then = self.render_vector(matrix.expr)
+                then = self.render_vector_freshness(matrix.expr)
                 now = then if at is None and offset is None else ""
             case _:
-                raise query_text.UnknownSyntaxError(f"a {type(matrix).__name__} as a window")
+                raise query_text.UnwritableQueryError(f"a {type(matrix).__name__} as a window")
         lookback = self._render_lookback(window) + query_text.render_modifiers(at, offset)
         past = f"max_over_time({then}{lookback})"
         last = f"({now} or {past})" if now else past

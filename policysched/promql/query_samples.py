@@ -25,7 +25,7 @@ def find_raw_selectors(expr: promql_parser.Expr) -> Iterator[promql_parser.Vecto
                 yield from find_raw_selectors(child)
 
 
-def find_raw_names(expr: promql_parser.Expr) -> frozenset[str]:
+def find_raw_series_names(expr: promql_parser.Expr) -> frozenset[str]:
     """Return the names of series whose own value is read."""
     return frozenset(each.name or "" for each in find_raw_selectors(expr))
 

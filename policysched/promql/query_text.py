@@ -19,7 +19,7 @@ _UNSAFE = re.compile(r'["\\`]')
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 
 
-class UnknownSyntaxError(Exception):
+class UnwritableQueryError(Exception):
     """A part of a query that this module cannot write; its text says which."""
 
 
@@ -62,7 +62,7 @@ def _render_selection(expr: promql_parser.Expr) -> str:
             window = f"[{render_duration(expr.range)}:{step}]"
             return f"({render_query(expr.expr)}){window}{render_modifiers(expr.at, expr.offset)}"
         case _:
-            raise UnknownSyntaxError(f"a {type(expr).__name__}")
+            raise UnwritableQueryError(f"a {type(expr).__name__}")
 
 
 def strip_parentheses(expr: promql_parser.Expr) -> promql_parser.Expr:
@@ -75,7 +75,7 @@ def strip_parentheses(expr: promql_parser.Expr) -> promql_parser.Expr:
 def render_selector(expr: promql_parser.VectorSelector) -> str:
     """Return name and matchers of a selector, without offset and @."""
     if expr.matchers.or_matchers:
-        raise UnknownSyntaxError("`or` between matchers")
+        raise UnwritableQueryError("`or` between matchers")
     matchers = [
         f"{_render_label(each.name)}{_OPERATORS[str(each.op)]}{render_string(each.value)}"
         for each in expr.matchers.matchers
@@ -87,7 +87,7 @@ def render_selector(expr: promql_parser.VectorSelector) -> str:
     return f"{expr.name}{{{','.join(matchers)}}}"
 
 
-def render_series_name(name: str) -> str:
+def render_name_as_selector(name: str) -> str:
     """Return a selector of the series with a name, which may come from another system.
 
     Quotes and backslashes become `_`, as do backticks, which end a query in a policy. Names with
@@ -131,7 +131,7 @@ def render_vector_matching(expr: promql_parser.BinaryExpr) -> str:
         return ""
     fill = modifier.fill_values
     if fill.lhs is not None or fill.rhs is not None:
-        raise UnknownSyntaxError("`fill`")
+        raise UnwritableQueryError("`fill`")
     text = ""
     if modifier.matching is not None:
         is_on = modifier.matching.type == promql_parser.LabelModifierType.Include

@@ -106,7 +106,7 @@ def find_or_between_matchers(found: Sequence[QueryToken]) -> QueryToken | None:
     return None
 
 
-def has_newer_syntax(found: Sequence[QueryToken]) -> bool:
+def has_experimental_syntax(found: Sequence[QueryToken]) -> bool:
     """Return whether a query has what Prometheus has as an experiment and the parser lacks.
 
     These are `anchored` and `smoothed`, and durations that are computed, as in `[5m + 1m]` and
@@ -133,6 +133,6 @@ def _is_computed_duration(inside: Sequence[QueryToken]) -> bool:
     return is_known and bool(signs) and all(token.kind != "string" for token in inside)
 
 
-def depends_on_range(query: str) -> bool:
+def depends_on_range_query_bounds(query: str) -> bool:
     """Return whether `@ start()` or `@ end()` gives a range query other values."""
     return _TIME_OF_RANGE_QUERY.search(query) is not None

@@ -65,14 +65,14 @@ class QueueingHints:
         found = self._interest.get(event)
         if found is None:
             by_profile = {
-                name: self._find_registrations(event, by_plugin)
+                name: self._find_hints_by_plugin(event, by_plugin)
                 for name, by_plugin in self._registered.items()
             }
             found = {name: plugins for name, plugins in by_profile.items() if plugins}
             self._interest[event] = found
         return found
 
-    def _find_registrations(
+    def _find_hints_by_plugin(
         self,
         event: events.ClusterEvent,
         registered: Mapping[str, Sequence[events.ClusterEventWithHint]],

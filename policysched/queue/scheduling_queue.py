@@ -353,7 +353,7 @@ class SchedulingQueue:
         """Return all waiting pods."""
         return [*self._active.pods, *self._backoff.list_pods(), *self._unschedulable.list_pods()]
 
-    def has_ready(self) -> bool:
+    def has_ready_pod(self) -> bool:
         """Return whether a pod could be scheduled at once."""
         return bool(self._active.pods)
 
@@ -383,7 +383,7 @@ class SchedulingQueue:
             self._move_to_active(queued, why)
 
     def _move_to_active(self, queued: queued_pod.QueuedPodInfo, why: str) -> None:
-        if not self._passes_pre_enqueue(queued, why):
+        if not self._try_pre_enqueue(queued, why):
             return
         if queued.initial_attempt_seconds is None:
             queued.initial_attempt_seconds = self._clock.monotonic_seconds()
@@ -393,7 +393,7 @@ class SchedulingQueue:
 
     def _move_to_backoff(self, queued: queued_pod.QueuedPodInfo, why: str) -> None:
         # PreEnqueue is asked here too, because pods may be popped from backoffQ directly.
-        if not self._passes_pre_enqueue(queued, why):
+        if not self._try_pre_enqueue(queued, why):
             return
         self._backoff.add(queued)
         self.incoming[BACKOFF, why] += 1
@@ -403,7 +403,7 @@ class SchedulingQueue:
         self._unschedulable.add(queued)
         self.incoming[UNSCHEDULABLE, why] += 1
 
-    def _passes_pre_enqueue(self, queued: queued_pod.QueuedPodInfo, why: str) -> bool:
+    def _try_pre_enqueue(self, queued: queued_pod.QueuedPodInfo, why: str) -> bool:
         """Ask the PreEnqueue plugins; a pod that they do not let in is put where it waits."""
         profile = self._profiles[queued.info.pod.spec.scheduler_name]
         try:

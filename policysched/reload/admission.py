@@ -145,11 +145,11 @@ class PolicyReviewer:
             review = _review_decoder.decode(body)
             if (review.api_version, review.kind) != (API_VERSION, "AdmissionReview"):
                 raise ReviewError("body", f"is no AdmissionReview of {API_VERSION}")
-            return self._convert_admission_review(review.request)
+            return self._convert_review_request(review.request)
         except wire.UNREADABLE as error:
             raise ReviewError("body", f"is no AdmissionReview: {error}") from error
 
-    def _convert_admission_review(self, request: _ReviewRequest) -> AdmissionRequest:
+    def _convert_review_request(self, request: _ReviewRequest) -> AdmissionRequest:
         nothing = AdmissionRequest(request.uid)
         if (request.kind.group, request.kind.kind) != ("", "ConfigMap"):
             return nothing

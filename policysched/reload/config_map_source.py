@@ -45,7 +45,7 @@ class ConfigMapSource:
         failures = 0
         while True:
             try:
-                found = await config_maps.ConfigMaps(self._api).read_config_map(
+                found = await config_maps.ConfigMapClient(self._api).read_config_map(
                     self._namespace, self._name
                 )
             except errors.KubeError as error:
@@ -54,7 +54,7 @@ class ConfigMapSource:
                 await self._api.pause_between_attempts(failures)
             else:
                 self._take_config_map(found)
-                return self._offer_version()
+                return self._make_offered_version()
 
     async def run(
         self, take: Callable[[versions.OfferedVersion], None], known: versions.OfferedVersion
@@ -68,17 +68,17 @@ class ConfigMapSource:
     def replace(self, listed: Iterable[config_maps.ConfigMap]) -> None:
         """Take the one object that is listed, or none."""
         self._take_config_map(next(iter(listed), None))
-        self._take(self._offer_version())
+        self._take(self._make_offered_version())
 
     def upsert(self, config_map: config_maps.ConfigMap) -> None:
         """Take a new or changed object."""
         self._take_config_map(config_map)
-        self._take(self._offer_version())
+        self._take(self._make_offered_version())
 
     def delete(self, config_map: config_maps.ConfigMap) -> None:
         """Offer no policies; whoever deletes them does not mean that there should be none."""
         self._take_config_map(None)
-        self._take(self._offer_version())
+        self._take(self._make_offered_version())
 
     def _take_config_map(self, config_map: config_maps.ConfigMap | None) -> None:
         self.latest = config_map
@@ -86,7 +86,7 @@ class ConfigMapSource:
         if config_map is not None and statuses.lacks_version_status(config_map):
             self.on_bare()
 
-    def _offer_version(self) -> versions.OfferedVersion:
+    def _make_offered_version(self) -> versions.OfferedVersion:
         if self.latest is None:
             return versions.OfferedVersion(problem=f"there is no {self.origin}")
         texts = extract_policy_texts(self.latest)
@@ -112,7 +112,8 @@ def extract_policy_texts(config_map: config_maps.ConfigMap) -> tuple[source.Sour
     """Return the policies of a ConfigMap, by key."""
     return tuple(
         source.SourceText(
-            f"{config_map.name}/{key}", policy_sources.strip_byte_order_mark(config_map.data[key])
+            f"{config_map.namespaced_name}/{key}",
+            policy_sources.strip_byte_order_mark(config_map.data[key]),
         )
         for key in policy_sources.list_policy_keys(config_map.data)
     )

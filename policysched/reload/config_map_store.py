@@ -1,4 +1,4 @@
-"""ConfigMaps as reloads need them; `kube.config_maps.ConfigMaps` has them on the API server."""
+"""ConfigMaps as reloads need them; `kube.config_maps.ConfigMapClient` has those of a server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from policysched.kube import config_maps
 
 
 class ConfigMapStore(Protocol):
-    """Reads and writes ConfigMaps; see `kube.config_maps.ConfigMaps` for what is raised."""
+    """Reads and writes ConfigMaps; see `kube.config_maps.ConfigMapClient` for what is raised."""
 
     async def read_config_map(self, namespace: str, name: str) -> config_maps.ConfigMap | None:
         """Return a ConfigMap, None where there is none."""

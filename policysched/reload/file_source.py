@@ -38,7 +38,7 @@ class PolicyFileSource:
         self._check_every_seconds = check_every_seconds
         self._sleep = sleep
 
-    def read_settled_texts(self) -> versions.OfferedVersion:
+    def read_settled_version(self) -> versions.OfferedVersion:
         """Return what is there, read twice in a row.
 
         Raises:
@@ -51,7 +51,7 @@ class PolicyFileSource:
 
     async def read_first(self) -> versions.OfferedVersion:
         """Return what is there, or why that cannot be read."""
-        return await process.run_in_thread(self._wait_for_change)
+        return await process.run_in_thread(self._read_paths_or_problem)
 
     async def run(
         self, take: Callable[[versions.OfferedVersion], None], known: versions.OfferedVersion
@@ -59,7 +59,7 @@ class PolicyFileSource:
         """Hand on what differs from `known`, as soon as it has settled."""
         while True:
             await self._sleep(self._check_every_seconds)
-            found = await process.run_in_thread(self._wait_for_change)
+            found = await process.run_in_thread(self._read_paths_or_problem)
             if found != known:
                 known = await self._wait_until_settled(found)
                 take(known)
@@ -67,12 +67,12 @@ class PolicyFileSource:
     async def _wait_until_settled(self, found: versions.OfferedVersion) -> versions.OfferedVersion:
         while True:
             await self._sleep(SETTLE_SECONDS)
-            again = await process.run_in_thread(self._wait_for_change)
+            again = await process.run_in_thread(self._read_paths_or_problem)
             if again == found:
                 return found
             found = again
 
-    def _wait_for_change(self) -> versions.OfferedVersion:
+    def _read_paths_or_problem(self) -> versions.OfferedVersion:
         try:
             return self._read_paths()
         except errors.InputError as error:

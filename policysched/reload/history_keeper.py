@@ -79,7 +79,7 @@ class HistoryKeeper:
                 await self._store.create_config_map(
                     self._namespace, self._name, {str(key): value}, LABELS
                 )
-        except errors.FencedError:
+        except errors.FencedWriteError:
             return _LOOK_SECONDS
         except errors.KubeError as error:
             if config_maps.is_final_failure(error) and not isinstance(error, errors.ForbiddenError):

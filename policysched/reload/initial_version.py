@@ -92,7 +92,7 @@ class InitialVersionFinder:
         """
         source = self.make_policy_source(api, rng)
         if self._start is None and source is not None:
-            finding = self.find_remote_version(source, config_maps.ConfigMaps(api))
+            finding = self.find_remote_version(source, config_maps.ConfigMapClient(api))
             self._start = await process.run_until_stopped(stopping, finding)
         return None if self._start is None else (self._start, source)
 
@@ -127,7 +127,7 @@ class InitialVersionFinder:
 
     def _read_files(self) -> versions.OfferedVersion:
         if self.files is not None:
-            return self.files.read_settled_texts()
+            return self.files.read_settled_version()
         return versions.OfferedVersion(
             tuple(policy_sources.read_policy_texts(self._settings.paths))
         )
@@ -194,6 +194,8 @@ class InitialVersionFinder:
 
 
 def _make_file_source(settings: config.PoliciesConfig) -> file_source.PolicyFileSource | None:
-    if not settings.paths or any(policy_sources.is_read_once(path) for path in settings.paths):
+    if not settings.paths or any(
+        policy_sources.is_readable_only_once(path) for path in settings.paths
+    ):
         return None
     return file_source.PolicyFileSource(settings.paths, settings.check_every_seconds)

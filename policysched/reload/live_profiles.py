@@ -74,8 +74,8 @@ class LiveProfiles:
         if self._metrics is not None:
             histories = profiles.metric_needs.histories
             window_seconds = {key: need.seconds for key, need in histories.items()}
-            self._metrics.set_metrics(policy_set.metrics, window_seconds)
-        elif policy_set.metrics:
+            self._metrics.set_metrics(policy_set.node_metrics, window_seconds)
+        elif policy_set.node_metrics:
             _log.warning(
                 "the policies read metrics, which are missing on all nodes without a source; "
                 "give --prometheus URL, or `prometheus` in the configuration"
@@ -116,23 +116,23 @@ class LiveProfiles:
         """Return the profiles that pods are scheduled by now."""
         return self.current.by_name.values()
 
-    def make_metric_readers(self) -> tuple[readings.MetricReader, ...]:
+    def get_metric_readers(self) -> tuple[readings.MetricReader, ...]:
         """Return what tells people of the metrics that rules read now."""
         return self.current.metric_readers
 
-    async def retry_by_time(self) -> NoReturn:
+    async def retry_at_rule_changes(self) -> NoReturn:
         """Try rejected pods again whenever a rule begins or ceases to act by the time."""
         while True:
             self._changed.clear()
             now = self._clock.now()
             change = self.current.next_change(now)
             seconds = _LONGEST_SLEEP_SECONDS if change is None else (change - now).total_seconds()
-            if await self._have_profiles_changed_within(min(seconds, _LONGEST_SLEEP_SECONDS)):
+            if await self._wait_for_profile_change(min(seconds, _LONGEST_SLEEP_SECONDS)):
                 continue
             if change is not None and self._clock.now() >= change:
                 self._scheduler.queue.move_all_to_active_or_backoff(_POLICY_CHANGE, None, None)
 
-    async def _have_profiles_changed_within(self, seconds: float) -> bool:
+    async def _wait_for_profile_change(self, seconds: float) -> bool:
         """Return whether there were other profiles meanwhile, as soon as there are."""
         try:
             async with asyncio.timeout(seconds):

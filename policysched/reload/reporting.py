@@ -49,7 +49,7 @@ def collect_reload_metrics(state: states.PolicyState) -> Iterable[core.Metric]:
     )
 
 
-def make_page(state: states.PolicyState) -> http_server.HttpPage:
+def make_policies_page(state: states.PolicyState) -> http_server.HttpPage:
     """Return all of it, with the texts; schemas/debug-policies.schema.json has the form."""
     current = state.current
     refused = None
@@ -99,7 +99,9 @@ class PolicyEventRecorder:
         if target is None:
             return
         event_type, reason, note = self._describe_event(told)
-        self._recorder.record_object_event(target.reference, event_type, reason, _ACTION, note)
+        self._recorder.record_object_event(
+            target.involved_object, event_type, reason, _ACTION, note
+        )
 
     def _describe_event(self, told: states.ReloadEvent) -> tuple[str, str, str]:
         current = self._state.current.hash

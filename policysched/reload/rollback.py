@@ -102,7 +102,10 @@ class Rollback:
                 return await self._write_version(version, target, freeze=freeze)
             except kube_errors.ConflictError:
                 target = await self._read_target()
-                if _get_policy_texts(target) != _get_policy_texts(first) or attempt == _ATTEMPTS:
+                if (
+                    _get_config_map_content(target) != _get_config_map_content(first)
+                    or attempt == _ATTEMPTS
+                ):
                     raise
         raise AssertionError  # the last attempt has returned or raised
 
@@ -116,11 +119,11 @@ class Rollback:
         self, version: Version, target: config_maps.ConfigMap, *, freeze: bool
     ) -> RollbackResult:
         _, former = version
-        data, present = _make_config_map_data(former), _get_policies(target)
+        data, present = _make_config_map_data(former), _select_policy_data(target)
         said = target.metadata.annotations
         is_frozen = freeze or statuses.are_reloads_frozen(said)
         # What nothing holds back needs no demand; one that stays would pass a later freeze.
-        demand = content_hash.hash_texts(
+        demand = content_hash.hash_policy_texts_and_params(
             former.sources, {}
         )  # params may have changed since it was kept
         annotations = {statuses.ROLLBACK: demand if is_frozen else None}
@@ -145,13 +148,15 @@ class Rollback:
 
 def _choose_version(versions: list[Version], target: config_maps.ConfigMap, wanted: str) -> Version:
     if not wanted:
-        present = _get_policies(target)
+        present = _select_policy_data(target)
         is_whole = not policy_sources.list_policy_keys(target.binary_data)
         others = [
             each for each in versions if not is_whole or _make_config_map_data(each[1]) != present
         ]
         if not others:
-            raise errors.InputError(f"configmap {target.name}", "no other version is kept of it")
+            raise errors.InputError(
+                f"configmap {target.namespaced_name}", "no other version is kept of it"
+            )
         return others[0]
     found = [each for each in versions if each[0].hash.startswith(wanted)]
     if len(found) == 1:
@@ -161,11 +166,11 @@ def _choose_version(versions: list[Version], target: config_maps.ConfigMap, want
     raise errors.InputError(f"`{wanted}`", problem, help=f"there are: {known}")
 
 
-def _get_policy_texts(target: config_maps.ConfigMap) -> tuple[object, ...]:
+def _get_config_map_content(target: config_maps.ConfigMap) -> tuple[object, ...]:
     return target.data, target.binary_data
 
 
-def _get_policies(target: config_maps.ConfigMap) -> dict[str, str]:
+def _select_policy_data(target: config_maps.ConfigMap) -> dict[str, str]:
     return {key: text for key, text in target.data.items() if key.endswith(policy_sources.SUFFIX)}
 
 

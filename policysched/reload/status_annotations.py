@@ -67,7 +67,7 @@ def truncate_with_ellipsis(text: str) -> str:
     return encoded[: MAX_ERRORS_BYTES - len(_CUT_MARK)].decode(errors="ignore") + _CUT_MARK
 
 
-class StatusAnnotations:
+class StatusAnnotationWriter:
     """Keeps people informed by annotations; only the leader writes."""
 
     def __init__(
@@ -131,7 +131,7 @@ class StatusAnnotations:
             return 0.0
         try:
             await self._store.annotate_config_map(target, wished)
-        except errors.FencedError:
+        except errors.FencedWriteError:
             return _LOOK_SECONDS
         except errors.KubeError as error:
             return self._retries.record_failure(error)

@@ -93,7 +93,7 @@ class VersionChecker:
         scheduler_name: str | None,
         clock: clocks.Clock | None = None,
     ) -> None:
-        """Take params and plugins from the configuration; see `policies.from_sources`.
+        """Take params and plugins as configured; see `policies.make_policy_set_from_texts`.
 
         Rules that have expired by `clock` are warned of.
         """
@@ -105,7 +105,7 @@ class VersionChecker:
 
     def compute_hash(self, texts: Sequence[source.SourceText]) -> str:
         """Return what identifies this version, good or bad; "" without texts."""
-        return content_hash.hash_texts(texts, self._params) if texts else ""
+        return content_hash.hash_policy_texts_and_params(texts, self._params) if texts else ""
 
     def is_requested_by_rollback(self, offer: OfferedVersion) -> bool:
         """Return whether somebody went back to this version on purpose.
@@ -113,7 +113,10 @@ class VersionChecker:
         The texts say so, since params are not kept: with others than then, going back to what was
         decided by the same texts gives another version.
         """
-        names = (self.compute_hash(offer.texts), content_hash.hash_texts(offer.texts, {}))
+        names = (
+            self.compute_hash(offer.texts),
+            content_hash.hash_policy_texts_and_params(offer.texts, {}),
+        )
         return bool(offer.texts) and offer.demanded in names
 
     def make_empty_version(self) -> CheckedVersion:
@@ -140,7 +143,7 @@ class VersionChecker:
         if offer.problem:
             return make_version_refusal("", errors.InputError("policies", offer.problem))
         try:
-            made = policies.from_sources(
+            made = policies.make_policy_set_from_texts(
                 offer.texts,
                 self._params,
                 self._scheduler_name,

@@ -40,7 +40,7 @@ class BindingCycle:
         self,
         cache: caches.Cache,
         queue: scheduling_queue.SchedulingQueue,
-        on_their_way: in_flight_pods.InFlightPods,
+        on_their_way: in_flight_pods.UnboundAssumedPods,
         failures: failure.FailureHandler,
         outside: ports.SchedulerPorts,
         counters: counts.SchedulingCounters,
@@ -98,7 +98,9 @@ class BindingCycle:
             self._undo_assumed_pod(assumed, failure.CANCELLED)
             raise
         if answer.is_rejection:
-            self._undo_assumed_pod(assumed, failure.make_point_failure("Permit", answer))
+            self._undo_assumed_pod(
+                assumed, failure.make_reserve_or_permit_failure("Permit", answer)
+            )
             return False
         if not answer.is_success:
             message = f"waiting on permit for pod: {answer.message}"
@@ -115,14 +117,14 @@ class BindingCycle:
         answer = await self._run_plugins(
             assumed, self._pre_binding.run_plugins(assumed.info.uid, work)
         )
-        return self._succeeded_at_point(assumed, "PreBind", answer)
+        return self._undo_unless_successful(assumed, "PreBind", answer)
 
     async def run(self, assumed: scheduling_cycle.AssumedPod) -> None:
         """Bind a pod that was permitted; it is bound or undone when this returns."""
         assumed.decision.times.begin()
         binding = assumed.framework.binding.bind(assumed.state, assumed.info, assumed.node_name)
         answer = await self._run_plugins(assumed, binding)
-        if self._succeeded_at_point(assumed, "Bind", answer):
+        if self._undo_unless_successful(assumed, "Bind", answer):
             await self._finish_binding(assumed)
 
     async def _run_plugins(
@@ -140,7 +142,7 @@ class BindingCycle:
             _log.exception("a plugin failed while %s was bound", assumed.info.key)
             return failure.make_internal_failure(error)
 
-    def _succeeded_at_point(
+    def _undo_unless_successful(
         self,
         assumed: scheduling_cycle.AssumedPod,
         point: str,
@@ -195,7 +197,7 @@ class BindingCycle:
         info = assumed.info
         assumed.framework.binding.unreserve(assumed.state, info, assumed.node_name)
         self._counters.undone[assumed.framework.profile.scheduler_name] += 1
-        placed = object_changes.assign_node_to_pod(info, assumed.node_name)
+        placed = object_changes.copy_pod_with_node(info, assumed.node_name)
         is_freed = self._cache.forget_pod(info)
         if is_freed and not failed.is_rejection:
             self._queue.move_all_to_active_or_backoff(object_changes.POD_DELETE, placed, None)

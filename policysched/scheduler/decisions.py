@@ -210,7 +210,7 @@ class DecisionLog:
         decision.ended_seconds = self._clock.monotonic_seconds()
         seconds = decision.ended_seconds - decision.started_seconds
         self.measured.attempts.observe(seconds, result.value, decision.scheduler_name)
-        self.measured.observe_points(decision.times, decision.scheduler_name)
+        self.measured.observe_extension_points(decision.times, decision.scheduler_name)
         for listener in self.end_listeners:
             try:
                 listener(decision)

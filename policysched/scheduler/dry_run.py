@@ -91,7 +91,7 @@ class SchedulerComparison:
 FrameworkOf: TypeAlias = Callable[[str], runtime.Framework | None]
 
 
-class DryRun:
+class DryRunComparer:
     """Compares.
 
     Attributes:
@@ -146,8 +146,8 @@ class DryRun:
             framework = self._framework_of(info.pod.spec.scheduler_name)
             if (
                 framework is None
-                or not self._is_left_by_other_scheduler(info)
-                or not _is_choice_open(framework, info)
+                or not self._has_other_scheduler_given_up(info)
+                or not _is_schedulable_now(framework, info)
             ):
                 self.waiting.pop(info.uid, None)
                 continue
@@ -159,7 +159,7 @@ class DryRun:
                 self.differences.append(compared)
             yield
 
-    def _is_left_by_other_scheduler(self, info: pod_shape.PodInfo) -> bool:
+    def _has_other_scheduler_given_up(self, info: pod_shape.PodInfo) -> bool:
         """Return whether the other scheduler has refused a pod, or has had its time."""
         if _is_marked_unschedulable(info.pod):
             return True
@@ -249,12 +249,12 @@ def _classify_outcome(
         return ComparisonOutcome.EQUAL_NODE
     return (
         ComparisonOutcome.NEAR_NODE
-        if _has_near_total(result, their_node, snap)
+        if _is_their_total_close(result, their_node, snap)
         else ComparisonOutcome.OTHER_NODE
     )
 
 
-def _has_near_total(
+def _is_their_total_close(
     result: runtime.ScheduleResult, their_node: str, snap: snapshot.Snapshot
 ) -> bool:
     table = result.scores
@@ -307,5 +307,5 @@ def _is_marked_unschedulable(pod: objects.Pod) -> bool:
     return any(c.type == "PodScheduled" and c.status == "False" for c in pod.status.conditions)
 
 
-def _is_choice_open(framework: runtime.Framework, info: pod_shape.PodInfo) -> bool:
+def _is_schedulable_now(framework: runtime.Framework, info: pod_shape.PodInfo) -> bool:
     return not info.is_terminating and framework.pre_enqueue(info).is_success

@@ -152,7 +152,7 @@ class ClusterEventHandlers:
         cache: caches.Cache,
         queue: scheduling_queue.SchedulingQueue,
         waiting: waiting_pods.WaitingPods,
-        shapes: pod_shape.PodShapes,
+        shapes: pod_shape.PodShapeCache,
         serves: Callable[[str], bool],
     ) -> None:
         """Feed `cache` and `queue`; see `pod_sink.PodSink` for the rest."""

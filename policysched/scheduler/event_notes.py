@@ -12,7 +12,7 @@ _HASH_LENGTH = 8
 _ELLIPSIS = " ..."
 
 
-def format_provenance(prof: profile.Profile) -> str:
+def format_policy_provenance(prof: profile.Profile) -> str:
     """Return ` (NAME: policies; hash)`, empty without policies: then notes are kube-scheduler's."""
     if not prof.policies:
         return ""
@@ -22,18 +22,18 @@ def format_provenance(prof: profile.Profile) -> str:
     return f" ({prof.scheduler_name}: {named}; {prof.policy_hash[:_HASH_LENGTH]})"
 
 
-def compute_note_room(prof: profile.Profile) -> int:
+def compute_max_note_text_bytes(prof: profile.Profile) -> int:
     """Return how long a text may be to stand in a note with its provenance uncut."""
     return NOTE_LIMIT_BYTES - len(_format_provenance_suffix(prof).encode())
 
 
 def format_note(text: str, prof: profile.Profile) -> str:
     """Return `text` with its provenance; `text` is cut where both together would be too long."""
-    return _cut_to_bytes(text, compute_note_room(prof)) + _format_provenance_suffix(prof)
+    return _cut_to_bytes(text, compute_max_note_text_bytes(prof)) + _format_provenance_suffix(prof)
 
 
 def _format_provenance_suffix(prof: profile.Profile) -> str:
-    return _cut_to_bytes(format_provenance(prof), NOTE_LIMIT_BYTES // 2)
+    return _cut_to_bytes(format_policy_provenance(prof), NOTE_LIMIT_BYTES // 2)
 
 
 def _cut_to_bytes(text: str, limit_bytes: int) -> str:

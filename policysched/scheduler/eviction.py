@@ -75,7 +75,7 @@ class PodPreemption:
     turned_away: set[str] = dataclasses.field(default_factory=set)
 
 
-class Evictions:
+class PreemptionExecutor:
     """All preemptions.
 
     Attributes:
@@ -85,7 +85,7 @@ class Evictions:
     def __init__(  # noqa: PLR0913 - the parts of the loop that a preemption touches
         self,
         queue: scheduling_queue.SchedulingQueue,
-        on_their_way: in_flight_pods.InFlightPods,
+        on_their_way: in_flight_pods.UnboundAssumedPods,
         pods: ports.PodLookup,
         outside: ports.SchedulerPorts,
         counters: counts.SchedulingCounters,

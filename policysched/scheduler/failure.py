@@ -57,7 +57,7 @@ CANCELLED = AttemptFailure("the scheduler is stopping", is_rejection=False, is_t
 """For pods that were on their way when the scheduler had to stop at once."""
 
 
-def make_point_failure(point: str, answer: status.Status) -> AttemptFailure:
+def make_reserve_or_permit_failure(point: str, answer: status.Status) -> AttemptFailure:
     """Return the failure of a pod that Reserve or Permit did not let pass on its chosen node."""
     if not answer.is_rejection:
         return make_plugin_failure(point, answer)
@@ -110,7 +110,7 @@ class FailureHandler:
         self,
         queue: scheduling_queue.SchedulingQueue,
         pods: ports.PodLookup,
-        evictions: eviction.Evictions,
+        evictions: eviction.PreemptionExecutor,
         outside: ports.SchedulerPorts,
         counters: counts.SchedulingCounters,
         log: decisions.DecisionLog,
@@ -212,7 +212,7 @@ class FailureHandler:
         )
 
 
-def record_skipped_deletion(
+def record_skipped_deleting_pod(
     info: pod_shape.PodInfo, prof: profile.Profile, recorder: ports.EventRecorder
 ) -> None:
     """Tell the owner of a pod that is being deleted that it will not be scheduled."""

@@ -54,7 +54,7 @@ class PodsInPreBind:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class InFlightPods:
+class UnboundAssumedPods:
     """All pods that have a place and are not bound yet, but for those that are being bound."""
 
     waiting: waiting_pods.WaitingPods

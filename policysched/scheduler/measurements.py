@@ -49,7 +49,7 @@ class SchedulingHistograms:
         self.victims = one(grow(1, 2, 7))
         self.preemption_attempts = 0
 
-    def observe_points(self, times: point_times.PointTimes, profile: str) -> None:
+    def observe_extension_points(self, times: point_times.PointTimes, profile: str) -> None:
         """Count runs of extension points, and waits for Permit."""
         for point, code, started_seconds, ended_seconds in times.laps:
             seconds = ended_seconds - started_seconds

@@ -86,7 +86,7 @@ def _get_condition_states(node: objects.Node) -> dict[str, str]:
     return {condition.type: condition.status for condition in node.status.conditions}
 
 
-def assign_node_to_pod(info: pod_shape.PodInfo, node_name: str) -> pod_shape.PodInfo:
+def copy_pod_with_node(info: pod_shape.PodInfo, node_name: str) -> pod_shape.PodInfo:
     """Return a pod as it looks once it is bound to a node; its shape stays the same."""
     spec = msgspec.structs.replace(info.pod.spec, node_name=node_name)
     return pod_shape.PodInfo(msgspec.structs.replace(info.pod, spec=spec), info.shape)

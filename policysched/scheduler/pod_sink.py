@@ -28,7 +28,7 @@ class PodSink:
         cache: caches.Cache,
         queue: scheduling_queue.SchedulingQueue,
         waiting: waiting_pods.WaitingPods,
-        shapes: pod_shape.PodShapes,
+        shapes: pod_shape.PodShapeCache,
         serves: Callable[[str], bool],
     ) -> None:
         """Start without pods; `serves` says whether a schedulerName is one of our profiles."""
@@ -124,7 +124,7 @@ class PodSink:
         A pod that waits for Permit is turned away and undone by its own binding cycle; the binding
         of any other will be refused by the API server.
         """
-        placed = object_changes.assign_node_to_pod(
+        placed = object_changes.copy_pod_with_node(
             info, self._cache.get_node_of_pod(info.uid) or ""
         )
         if not self._waiting.reject(info.uid, "", "pod is being deleted"):
@@ -147,9 +147,9 @@ class PodSink:
             if is_ours and not info.pod.spec.node_name and not self._cache.is_assumed(info):
                 self._queue.add(info)
 
-    def read_annotations(self, keys: frozenset[str]) -> None:
+    def set_annotation_keys(self, keys: frozenset[str]) -> None:
         """Look at pods anew for which it matters that policies read other annotations now."""
-        changed = self._shapes.choose_read_annotations(keys)
+        changed = self._shapes.set_annotation_keys(keys)
         for uid, old in self._known.items() if changed else ():
             if changed.isdisjoint(old.pod.metadata.annotations):
                 continue

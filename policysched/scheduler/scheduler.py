@@ -79,7 +79,7 @@ class Scheduler:
         self._clock = clock
         self._sleep = outside.sleep
         self._settings = settings or SchedulerSettings()
-        self._frameworks = _measure_frameworks(frameworks, clock)
+        self._frameworks = _measure_frameworks_by_clock(frameworks, clock)
         self._awake = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._bindings_in_flight = 0
@@ -104,7 +104,7 @@ class Scheduler:
             self.cache,
             self.queue,
             self.waiting_pods,
-            pod_shape.PodShapes(annotation_keys),
+            pod_shape.PodShapeCache(annotation_keys),
             serves=self.serves_scheduler_name,
         )
         self.preemptions, self._cycle, self._binding = self._make_cycles(outside)
@@ -117,8 +117,8 @@ class Scheduler:
         binding_cycle.BindingCycle,
     ]:
         """Return the gate of preemptors and what schedules and binds, which share evictions."""
-        on_their_way = in_flight_pods.InFlightPods(self.waiting_pods)
-        evictions = eviction.Evictions(
+        on_their_way = in_flight_pods.UnboundAssumedPods(self.waiting_pods)
+        evictions = eviction.PreemptionExecutor(
             self.queue,
             on_their_way,
             self.events.pods,
@@ -165,11 +165,11 @@ class Scheduler:
         Pods that wait are tried again; pods that are being bound keep what was decided for them.
         """
         has_other_names = frameworks.keys() != self._frameworks.keys()
-        self._frameworks = _measure_frameworks(frameworks, self._clock)
+        self._frameworks = _measure_frameworks_by_clock(frameworks, self._clock)
         self.cache.follow_metric_needs(metrics or metric_needs.MetricNeeds())
         if has_other_names:
             self.events.pods.drop_unserved_pods()
-        self.events.pods.read_annotations(annotation_keys)
+        self.events.pods.set_annotation_keys(annotation_keys)
         self.queue.set_profiles(self._frameworks)
         if has_other_names:
             self.events.pods.add_newly_served_pods()
@@ -217,7 +217,7 @@ class Scheduler:
         self, framework: runtime.Framework, queued: queued_pod.QueuedPodInfo
     ) -> bool:
         if queued.info.is_terminating:
-            failure.record_skipped_deletion(queued.info, framework.profile, self._recorder)
+            failure.record_skipped_deleting_pod(queued.info, framework.profile, self._recorder)
             return True
         return self.cache.get_pod(queued.uid) is not None
 
@@ -321,7 +321,7 @@ class Scheduler:
         return await shutdown.finish_tasks(self._tasks, grace_seconds)
 
 
-def _measure_frameworks(
+def _measure_frameworks_by_clock(
     frameworks: Mapping[str, runtime.Framework], clock: clocks.Clock
 ) -> dict[str, runtime.Framework]:
     """Return the frameworks by name, their extension points measured by the clock of the loop."""

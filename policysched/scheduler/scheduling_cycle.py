@@ -154,7 +154,7 @@ class SchedulingCycle:
             diagnosis.post_filter_message = ", ".join(made_room.status.reasons)
             result.message = messages.fit_error(diagnosis, snap.is_alive, snap.node_count)
         failed = failure.make_fit_failure(result.message, diagnosis, made_room)
-        room_bytes = event_notes.compute_note_room(framework.profile)
+        room_bytes = event_notes.compute_max_note_text_bytes(framework.profile)
         brief = result.message
         if len(brief.encode()) > room_bytes:
             nodes = snap.node_count
@@ -195,9 +195,9 @@ def _reserve_and_permit(
     answer = framework.binding.reserve(state, info, node_name)
     times.end("Reserve", answer.code)
     if answer is not status.SUCCESS and not answer.is_success:
-        return failure.make_point_failure("Reserve", answer), {}
+        return failure.make_reserve_or_permit_failure("Reserve", answer), {}
     answer, waits = framework.binding.permit(state, info, node_name)
     times.end("Permit", answer.code)
     if answer is status.SUCCESS or answer.is_success or answer.code is status.Code.WAIT:
         return None, waits
-    return failure.make_point_failure("Permit", answer), {}
+    return failure.make_reserve_or_permit_failure("Permit", answer), {}

@@ -103,7 +103,7 @@ class ShadowDecisions:
         self._saved_seconds = _MOST_SAVED_SECONDS
         self._looked_at_seconds = clock.monotonic_seconds()
 
-    def follow_candidates(self) -> None:
+    def refresh_candidates(self) -> None:
         """Take over candidates that are current now, if they are others than before."""
         current = self._current()
         if current is self._candidates:
@@ -122,7 +122,7 @@ class ShadowDecisions:
         snap: snapshot.Snapshot,
     ) -> None:
         """Decide a pod again; see `decisions.Listener`."""
-        self.follow_candidates()
+        self.refresh_candidates()
         candidates = self._candidates.get(decision.scheduler_name)
         if not candidates or not shadow.is_decision(result):
             return

@@ -119,23 +119,23 @@ class DelegatedAccess:
         )
         self._turns = asyncio.Semaphore(_MAX_AT_ONCE)
 
-    async def check_access(self, asker: http_server.PageRequest) -> http_server.HttpPage | None:
+    async def find_denial_page(self, asker: http_server.PageRequest) -> http_server.HttpPage | None:
         """Return what is answered to who may not see the page, None for who may."""
         if any(_does_pattern_cover(pattern, asker.path) for pattern in self._always_allowed):
             return None
         try:
             user = await self._find_user(asker)
             if user is None:
-                return _make_status_page(401, "Unauthorized", "Unauthorized")
+                return _make_error_status_page(401, "Unauthorized", "Unauthorized")
             if await self._is_allowed(user, asker.method.lower(), asker.path):
                 return None
         except errors.RemoteError as error:
             self._warn_of_review_failure(error)
             message = "the API server could not be asked who may see this page; try again later"
-            return _make_status_page(503, "ServiceUnavailable", message)
+            return _make_error_status_page(503, "ServiceUnavailable", message)
         verb = asker.method.lower()
         message = f'forbidden: User "{user.name}" cannot {verb} path "{asker.path}"'
-        return _make_status_page(403, "Forbidden", message)
+        return _make_error_status_page(403, "Forbidden", message)
 
     def _warn_of_review_failure(self, error: errors.RemoteError) -> None:
         """Tell why nobody gets in, once a minute: anybody can ask as often as they like."""
@@ -151,7 +151,7 @@ class DelegatedAccess:
         if asker.certificate is not None:
             if _has_certificate_expired(asker.certificate, self._clock.now().timestamp()):
                 return None  # since the handshake: connections may be kept for long
-            user = _parse_subject(asker.certificate)
+            user = _parse_certificate_user(asker.certificate)
             if user is not None:
                 return user
         token = _parse_bearer_token(asker.authorization)
@@ -193,7 +193,7 @@ def _has_certificate_expired(certificate: Mapping[str, Any], now_seconds: float)
     return until is not None and ssl.cert_time_to_seconds(until) < now_seconds
 
 
-def _parse_subject(certificate: Mapping[str, Any]) -> reviews.AuthenticatedUser | None:
+def _parse_certificate_user(certificate: Mapping[str, Any]) -> reviews.AuthenticatedUser | None:
     """Return whom a certificate names (`request/x509`, CommonNameUserConversion)."""
     pairs = [pair for rdn in certificate.get("subject", ()) for pair in rdn]
     names = [value for kind, value in pairs if kind == "commonName"]
@@ -203,7 +203,7 @@ def _parse_subject(certificate: Mapping[str, Any]) -> reviews.AuthenticatedUser 
     return reviews.AuthenticatedUser(names[-1], groups=(*groups, _AUTHENTICATED))
 
 
-def _make_status_page(status: int, reason: str, message: str) -> http_server.HttpPage:
+def _make_error_status_page(status: int, reason: str, message: str) -> http_server.HttpPage:
     """Return a v1 Status, as the API server answers with."""
     body = {
         "kind": "Status",

@@ -109,7 +109,7 @@ class CertificateReloader:
                 help="both files must be PEM, the key its own and without a password",
             ) from error
 
-    def context(self) -> ssl.SSLContext:
+    def get_tls_context(self) -> ssl.SSLContext:
         """Return the settings of the next connection."""
         now_seconds = self._clock.monotonic_seconds()
         if now_seconds - self._looked_at_seconds >= LOOK_SECONDS:

@@ -50,7 +50,7 @@ DEFAULT_LIMITS = ConnectionLimits()
 _NOISE = ("SSL connection is closed", "socket.send() raised exception.")
 
 
-def _filter_write_errors(record: logging.LogRecord) -> bool:
+def _is_log_record_kept(record: logging.LogRecord) -> bool:
     """Drop what asyncio says of each write to a client that has gone: any client can cause it."""
     return record.msg not in _NOISE
 
@@ -131,7 +131,7 @@ class ConnectionAcceptor:
 
     async def run(self) -> NoReturn:
         """Accept until cancelled."""
-        logging.getLogger("asyncio").addFilter(_filter_write_errors)  # the same one is added once
+        logging.getLogger("asyncio").addFilter(_is_log_record_kept)  # the same one is added once
         loop = asyncio.get_running_loop()
         self._listening.setblocking(False)
         try:

@@ -106,7 +106,7 @@ class PageRequest:
 class PageGuard(Protocol):
     """Who says who may see a page."""
 
-    async def check_access(self, asker: PageRequest) -> HttpPage | None:
+    async def find_denial_page(self, asker: PageRequest) -> HttpPage | None:
         """Return what is answered instead of the page, None for one who may see it."""
         ...
 
@@ -114,7 +114,7 @@ class PageGuard(Protocol):
 class TlsContextSource(Protocol):
     """Where the TLS settings of a connection come from."""
 
-    def context(self) -> ssl.SSLContext:
+    def get_tls_context(self) -> ssl.SSLContext:
         """Return those of the next connection."""
         ...
 
@@ -184,7 +184,7 @@ class HttpServer:
         self._connections = connections.ConnectionAcceptor(
             self._socket,
             server,
-            tls=None if self._tls is None else self._tls.context,
+            tls=None if self._tls is None else self._tls.get_tls_context,
             limits=self._limits,
         )
         paths = ", ".join([*self._pages, *self._posts.by_path])
@@ -232,7 +232,7 @@ class HttpServer:
                 b"there is no such page\n", status=404
             )  # before anybody is asked about it
         if self._guard is not None:
-            refusal = await self._guard.check_access(_make_page_request(request))
+            refusal = await self._guard.find_denial_page(_make_page_request(request))
             if refusal is not None:
                 return refusal
         if take_post is not None and request.method == "POST":

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Pages: TypeAlias = dict[str, http_server.MakePage]
 
 
-def make_http_servers(
+def make_serving_coroutines(
     *of_addresses: tuple[addresses.ListenAddress | None, Pages],
 ) -> list[Coroutine[Any, Any, None]]:
     """Return what serves the pages of each address; those of None are served nowhere.

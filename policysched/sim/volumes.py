@@ -61,8 +61,8 @@ class SimulatedVolumes:
         self._claims = server.get_storage_collection(storage_objects.PersistentVolumeClaim)
         self._classes = server.get_storage_collection(storage_objects.StorageClass)
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._volumes.watch_objects(_ObjectWatch(self._follow_volume))
-        self._claims.watch_objects(_ObjectWatch(self._follow_claim))
+        self._volumes.watch_objects(_ObjectCallbackSink(self._react_to_volume))
+        self._claims.watch_objects(_ObjectCallbackSink(self._react_to_claim))
 
     # --- what the scheduler writes ----------------------------------------------------------------
 
@@ -91,12 +91,12 @@ class SimulatedVolumes:
 
     # --- the controllers --------------------------------------------------------------------------
 
-    def _follow_volume(self, volume: storage_objects.PersistentVolume) -> None:
+    def _react_to_volume(self, volume: storage_objects.PersistentVolume) -> None:
         reference = volume.spec.claim_ref
         if reference is not None and self._find_promised_claim(volume) is not None:
             self._begin_work(f"bind {reference.uid}", self._bind_volume(volume.metadata.name))
 
-    def _follow_claim(self, claim: storage_objects.PersistentVolumeClaim) -> None:
+    def _react_to_claim(self, claim: storage_objects.PersistentVolumeClaim) -> None:
         if not claim.spec.volume_name and self._needs_provisioning(claim):
             meta = claim.metadata
             self._begin_work(f"make {meta.uid}", self._provision_volume(meta.name, meta.namespace))
@@ -159,7 +159,7 @@ class SimulatedVolumes:
         self._volumes.create(_make_volume_for_claim(claim, self._nodes.find(node_name)))
 
 
-class _ObjectWatch(Generic[ObjectT]):
+class _ObjectCallbackSink(Generic[ObjectT]):
     """Tells of every object that is new or has changed."""
 
     def __init__(self, saw: Callable[[ObjectT], None]) -> None:

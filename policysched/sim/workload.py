@@ -1,7 +1,7 @@
 """Nodes and pods of invented clusters, the same ones for the same seed.
 
-`make_fleet` makes nodes of a few instance types over zones; `SimulatedWorkload` makes pods of the
-kinds that clusters run side by side, each of which asks the scheduler another question.
+`make_node_fleet` makes nodes of a few instance types over zones; `SimulatedWorkload` makes pods of
+the kinds that clusters run side by side, each of which asks the scheduler another question.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def make_node(name: str, zone: str, instance_type: InstanceType) -> objects.Node
     )
 
 
-def make_fleet(count: int, zones: tuple[str, ...] = ("a", "b", "c")) -> list[objects.Node]:
+def make_node_fleet(count: int, zones: tuple[str, ...] = ("a", "b", "c")) -> list[objects.Node]:
     """Return `count` nodes: zones in turn, every instance type in every zone."""
     return [
         make_node(

@@ -74,7 +74,7 @@ class Scene:
 
     async def is_ready(self, *profiles: profile.Profile) -> bool:
         """Return whether scheduling begins, as far as can be told in a few turns."""
-        task = asyncio.create_task(self.sync.wait_for_profiles(lambda: profiles))
+        task = asyncio.create_task(self.sync.wait_until_profiles_synced(lambda: profiles))
         for _ in range(20):
             await asyncio.sleep(0)
         task.cancel()
@@ -141,7 +141,7 @@ def test_a_kind_that_may_be_listed_and_not_watched_is_not_known(scene: Scene) ->
         watch = scene.watches["csinodes"]
         watch.synced.set()
         watch.last_error = FORBIDDEN
-        task = asyncio.create_task(scene.sync.wait_for_profiles(lambda: [DEFAULT]))
+        task = asyncio.create_task(scene.sync.wait_until_profiles_synced(lambda: [DEFAULT]))
         await asyncio.sleep(0.02)
         assert not scene.sync.is_ready
         watch.last_error = None
@@ -162,7 +162,7 @@ def test_what_is_missing_is_told_again_and_again(
         scene.watches["csinodes"].last_error = FORBIDDEN
         scene.watches["persistentvolumes"].last_error = FORBIDDEN
         scene.watches["nodes"].last_error = OUTAGE
-        task = asyncio.create_task(scene.sync.wait_for_profiles(lambda: [DEFAULT]))
+        task = asyncio.create_task(scene.sync.wait_until_profiles_synced(lambda: [DEFAULT]))
         await _until(lambda: len(caplog.records) >= 12)
         scene.succeed()
         await task

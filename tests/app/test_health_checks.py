@@ -67,7 +67,7 @@ class Process:
         """List everything; scheduling begins."""
         for each in self.watches.values():
             each.tell()
-        asyncio.run(self.sync.wait_for_profiles(lambda: ()))
+        asyncio.run(self.sync.wait_until_profiles_synced(lambda: ()))
 
     def failing(self, kind: str) -> list[str]:
         """Return the checks of /livez or /readyz that fail."""

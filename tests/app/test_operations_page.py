@@ -73,7 +73,7 @@ def test_limits_on_requests_are_those_of_the_configuration(tmp_path: pathlib.Pat
     options, configuration = scheduler_process.RunOptions(), config_reading.read_config(str(file))
     limit = scheduler_process.SchedulerProcess(options, configuration, clock)._make_request_limit()
     assert limit is not None
-    waits = [limit.take() for _ in range(102)]
+    waits = [limit.reserve_token() for _ in range(102)]
     assert waits[:100] == [0.0] * 100
     assert waits[100:] == pytest.approx([1 / 50, 2 / 50])
     assert (

@@ -41,7 +41,7 @@ class Desk:
             scheduler_name=None,
             chosen=admission.ConfigMapFilter(),
         )
-        self.webhook = webhook.Webhook(options, clocks.SystemClock())
+        self.webhook = webhook.PolicyWebhookServer(options, clocks.SystemClock())
         self.trust = ssl.create_default_context()
         self.authority.configure_trust(self.trust)
         self._is_stopped = False

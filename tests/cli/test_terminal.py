@@ -168,8 +168,8 @@ def test_marks_stay_below_what_they_mark() -> None:
         "   | ------------ the statement\n"
         "   = help: operators are In, NotIn"
     )
-    assert finding_folding.fold_findings(text, 80) == text
-    assert finding_folding.fold_findings(text, 28).split("\n") == [
+    assert finding_folding.wrap_findings(text, 80) == text
+    assert finding_folding.wrap_findings(text, 28).split("\n") == [
         "error[PS001]: `Inn` is not",
         "  a label operator",
         "  --> web.policy:12:27",
@@ -187,7 +187,7 @@ def test_marks_stay_below_what_they_mark() -> None:
 def test_a_mark_behind_the_end_of_a_line_stays_there() -> None:
     """As that of a missing bracket, also behind characters of two columns."""
     text = "error[PS001]: no `)`\n  --> a:1:9\n1 | (\u4e16\u754c\u4e16\u754c\n  |          ^"
-    assert finding_folding.fold_findings(text, 12).split("\n")[-3:] == [
+    assert finding_folding.wrap_findings(text, 12).split("\n")[-3:] == [
         "1 | (\u4e16\u754c\u4e16",
         "  | \u754c",
         "  |   ^",

@@ -44,7 +44,7 @@ def remove(kind: type[objects.StorageObject], name: str) -> Change:
     return lambda cluster: cluster.cache.storage.get_store(kind).remove(name, namespace)
 
 
-def is_full(attached: attached_volumes.AttachedVolumes, driver: str = DISKS) -> list[bool]:
+def is_full(attached: attached_volumes.AttachedVolumeCounts, driver: str = DISKS) -> list[bool]:
     """Return, for both nodes, whether another volume is too many."""
     attached.refresh()
     full: list[bool] = attached.find_exceeding_nodes(
@@ -80,7 +80,7 @@ CHANGES: list[object] = [
 def test_a_full_node(change: Change, full: bool) -> None:
     """A node is full until a change makes room on it."""
     cluster = make_world()
-    attached = attached_volumes.AttachedVolumes(cluster.cache.storage, cluster.cache.nodes)
+    attached = attached_volumes.AttachedVolumeCounts(cluster.cache.storage, cluster.cache.nodes)
     assert is_full(attached) == [True, False]
     change(cluster)
     assert is_full(attached) == [full, False]
@@ -89,7 +89,7 @@ def test_a_full_node(change: Change, full: bool) -> None:
 def test_volumes_come_late() -> None:
     """Class, volume and attachment count as soon as they are known, and no longer than that."""
     cluster = make_world()
-    attached = attached_volumes.AttachedVolumes(cluster.cache.storage, cluster.cache.nodes)
+    attached = attached_volumes.AttachedVolumeCounts(cluster.cache.storage, cluster.cache.nodes)
     put(make_claim("c", volume="late", class_name="k"))(cluster)
     assert is_full(attached) == [False, False]
     put(make_class("k", provisioner=DISKS))(cluster)
@@ -109,7 +109,7 @@ def test_volumes_come_late() -> None:
 def test_an_attachment_that_moves() -> None:
     """It counts on the node that it names now."""
     cluster = make_world()
-    attached = attached_volumes.AttachedVolumes(cluster.cache.storage, cluster.cache.nodes)
+    attached = attached_volumes.AttachedVolumeCounts(cluster.cache.storage, cluster.cache.nodes)
     put(
         make_csi_node("n1", {DISKS: 2}),
         make_csi_node("n2", {DISKS: 1}),
@@ -125,7 +125,7 @@ def test_problems_of_pods_are_told_until_they_are_solved() -> None:
     cluster = make_world()
     put(make_claim("b-v"))(cluster)
     cluster.cache.add_pod(cluster.info(make_pod("b").node("n1").ephemeral("v")))
-    attached = attached_volumes.AttachedVolumes(cluster.cache.storage, cluster.cache.nodes)
+    attached = attached_volumes.AttachedVolumeCounts(cluster.cache.storage, cluster.cache.nodes)
     attached.refresh()
     text = "PVC default/b-v was not created for pod default/b (pod is not owner)"
     assert attached.problems == {0: text}
@@ -143,7 +143,7 @@ def test_problems_of_pods_are_told_until_they_are_solved() -> None:
 def test_changes_beyond_what_the_logs_remember() -> None:
     """When too much changed to be told, all rows are counted anew."""
     cluster = make_world()
-    attached = attached_volumes.AttachedVolumes(cluster.cache.storage, cluster.cache.nodes)
+    attached = attached_volumes.AttachedVolumeCounts(cluster.cache.storage, cluster.cache.nodes)
     assert is_full(attached) == [True, False]
     remove(objects.PersistentVolumeClaim, "c")(cluster)
     for _ in range(10_000):
@@ -154,7 +154,7 @@ def test_changes_beyond_what_the_logs_remember() -> None:
 def test_a_row_that_another_node_takes_over() -> None:
     """Nothing of the former node is left."""
     cluster = make_world()
-    attached = attached_volumes.AttachedVolumes(cluster.cache.storage, cluster.cache.nodes)
+    attached = attached_volumes.AttachedVolumeCounts(cluster.cache.storage, cluster.cache.nodes)
     assert is_full(attached) == [True, False]
     cluster.cache.remove_pod(cluster.info(pod))
     cluster.cache.remove_node("n1")
@@ -174,7 +174,7 @@ def test_the_first_pod_with_a_problem_is_told_of_whatever_was_supposed() -> None
     put(make_claim("first-v"), make_claim("second-v"))(cluster)
     for builder in (first, second):
         cluster.cache.add_pod(cluster.info(builder))
-    attached = attached_volumes.AttachedVolumes(cluster.cache.storage, cluster.cache.nodes)
+    attached = attached_volumes.AttachedVolumeCounts(cluster.cache.storage, cluster.cache.nodes)
     with what_if.WhatIf(cluster.cache.snapshot()) as supposed:
         supposed.remove_pods([(cluster.info(first), 0)])
         attached.refresh()

@@ -34,7 +34,7 @@ def test_labels_that_pods_select_by(world: builders.Cluster) -> None:
     nodes = world.cache.nodes
     for number in range(5_000):
         assert not (world.cache.snapshot().view_all_rows().label_ids(f"key-{number}") >= 0).any()
-    assert nodes.label_count < 1_000
+    assert nodes.label_column_count < 1_000
     assert in_zone(world, "zone-b") == [False, True]
     world.cache.set_node(builders.make_node("a").labels({ZONE: "zone-b"}).build())
     assert in_zone(world, "zone-b") == [True, True]
@@ -50,7 +50,7 @@ def test_labels_are_forgotten_between_cycles_only(world: builders.Cluster) -> No
     assert snap.nodes.get_label_column(ZONE) is column
     assert nodes.node_changes.generation == generation
     world.cache.snapshot()
-    assert nodes.label_count == 0
+    assert nodes.label_column_count == 0
     assert nodes.node_changes.generation > generation
 
 
@@ -108,10 +108,10 @@ def test_a_resource_that_comes_later(world: builders.Cluster) -> None:
     for pod in pods:
         world.cache.add_pod(pod)
     nodes = world.cache.nodes
-    assert nodes.get_resource_column(GPU) == columns.ABSENT
+    assert nodes.get_resource_column_index(GPU) == columns.ABSENT
     before = nodes.usage_changes.generation
     world.cache.set_node(builders.make_node("b").capacity(**{GPU: "8"}).build())
-    column = nodes.get_resource_column(GPU)
+    column = nodes.get_resource_column_index(GPU)
     assert column != columns.ABSENT
     assert nodes.requested[:2, column].tolist() == [5, 2]
     assert set(nodes.usage_changes.list_changes_since(before) or ()) == {0, 1}
@@ -129,7 +129,9 @@ def test_sums_of_absent_resources_overflow_as_in_columns(world: builders.Cluster
     world.cache.set_node(builders.make_node("a").capacity(**{GPU: "8"}).build())
     nodes = world.cache.nodes
     with np.errstate(over="ignore"):
-        assert nodes.requested[0, nodes.get_resource_column(GPU)] == np.int64(most) + np.int64(most)
+        assert nodes.requested[0, nodes.get_resource_column_index(GPU)] == np.int64(
+            most
+        ) + np.int64(most)
 
 
 def test_nobody_has_the_resource_that_stands_for_absent_ones() -> None:

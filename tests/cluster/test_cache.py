@@ -26,8 +26,8 @@ TEAM = builders.pod_term("zone", {"app": "a"}, namespace_selector={"team": "x"})
 OWN = builders.pod_term("zone", {"app": "b"})
 
 QUERIES: list[pod_counts.PodQuery] = [
-    pod_counts.RunningPodsInNamespace("ns1", selectors.from_match_labels({"app": "a"})),
-    pod_counts.RunningPodsInNamespace("ns2", selectors.EVERYTHING),
+    pod_counts.NonTerminatingPodsInNamespace("ns1", selectors.from_match_labels({"app": "a"})),
+    pod_counts.NonTerminatingPodsInNamespace("ns2", selectors.EVERYTHING),
     pod_counts.PodsMatchingAllTerms((pod_shape.make_affinity_term(TEAM, "ns1"),)),
     pod_counts.PodsMatchingAllTerms(
         (pod_shape.make_affinity_term(TEAM, "ns1"), pod_shape.make_affinity_term(OWN, "ns2"))
@@ -66,7 +66,7 @@ class CacheMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.cache = caches.Cache(clocks.ManualClock(builders.EPOCH))
-        self.shapes = pod_shape.PodShapes()
+        self.shapes = pod_shape.PodShapeCache()
         self.nodes: dict[str, objects.Node] = {}
         self.pods: dict[str, Placed] = {}
         self.namespaces: dict[str, dict[str, str]] = {}
@@ -305,7 +305,9 @@ class CacheMachine(RuleBasedStateMachine):
             for term in placed.info.shape.anti_affinity_terms:
                 weighted = pod_shape.WeightedAffinityTerm(term, 1)
                 expected.setdefault(weighted, collections.Counter())[placed.node_name] += 1
-        owned = self.cache.counts.get_owned_terms(pod_counts.TermKind.REQUIRED_ANTI_AFFINITY)
+        owned = self.cache.counts.get_terms_of_placed_pods(
+            pod_counts.TermKind.REQUIRED_ANTI_AFFINITY
+        )
         found = {
             term: self.by_name(column.get_counts(self.cache.nodes.size))
             for term, column in owned.items()
@@ -348,7 +350,7 @@ class TestAssumedPods:
     def test_expiry(self, finished: bool, waited_seconds: float, expired: list[str]) -> None:
         """An assumed pod expires only after its binding finished and nobody confirmed it."""
         cache, clock = self.make(ttl_seconds=30.0)
-        info = pod_shape.PodShapes().make_info(builders.make_pod("a").build())
+        info = pod_shape.PodShapeCache().make_info(builders.make_pod("a").build())
         cache.assume_pod(info, "n1")
         if finished:
             cache.finish_binding(info)
@@ -359,7 +361,7 @@ class TestAssumedPods:
     def test_confirmation_ends_the_assumption(self) -> None:
         """A pod that the watch shows on its node neither expires nor can be forgotten."""
         cache, clock = self.make(ttl_seconds=30.0)
-        shapes = pod_shape.PodShapes()
+        shapes = pod_shape.PodShapeCache()
         info = shapes.make_info(builders.make_pod("a").build())
         cache.assume_pod(info, "n1")
         cache.finish_binding(info)

@@ -70,12 +70,12 @@ NODES = (
 )
 def test_what_a_text_names(text: str, expected: list[str]) -> None:
     """The first way of reading it that any node answers to decides; it may answer twice."""
-    assert sorted(node_names.NodeNames(NODES).find_nodes(text)) == expected
+    assert sorted(node_names.NodeAliasIndex(NODES).find_nodes(text)) == expected
 
 
 def test_nodes_come_change_and_go() -> None:
     """Only what is there now is found, under what it is called now."""
-    names = node_names.NodeNames(NODES)
+    names = node_names.NodeAliasIndex(NODES)
     twin_a = NODES[3]
     moved = _node("node-1", ("InternalIP", "10.0.0.77"), uid="new")
     names.follow_nodes([moved, twin_a])

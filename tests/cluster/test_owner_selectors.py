@@ -63,7 +63,7 @@ web = make_pod("a").labels(app="web")
 )
 def test_selector_for(pod: PodBuilder, keys: set[str]) -> None:
     """Services that match the pod and its controller contribute their requirements."""
-    shape = pod_shape.PodShapes().intern_shape(pod.build())
+    shape = pod_shape.PodShapeCache().intern_shape(pod.build())
     found = known_owners().get_owner_selector(shape)
     assert {r.key for r in found.requirements} == keys
 
@@ -76,7 +76,7 @@ def test_a_replication_controller_overrules_services() -> None:
         owners.set_selector(kind, "default", "other", other)
     replicated = owned(web, "ReplicationController", "other", "v1").build()
     stateful = owned(web, "StatefulSet", "other").build()
-    shapes = pod_shape.PodShapes()
+    shapes = pod_shape.PodShapeCache()
     assert owners.get_owner_selector(shapes.intern_shape(replicated)) == other
     both = owners.get_owner_selector(shapes.intern_shape(stateful))
     assert [both.matches({"app": app}) for app in ("web", "db")] == [False, False]
@@ -91,7 +91,7 @@ def test_generation_grows_only_with_changes() -> None:
     assert owners.generation == before
     owners.set_selector(Kind.SERVICE, "default", "web", None)
     assert owners.generation == before + 1
-    shape = pod_shape.PodShapes().intern_shape(web.build())
+    shape = pod_shape.PodShapeCache().intern_shape(web.build())
     assert owners.get_owner_selector(shape) == selectors.EVERYTHING
 
 

@@ -160,7 +160,7 @@ def test_kinds_of_resources(name: str, is_extended: bool, is_scalar: bool) -> No
 
 def test_a_status_that_repeats_the_spec_keeps_the_shape() -> None:
     """Pods share their shape with their running copies, whose status repeats the requests."""
-    shapes = pod_shape.PodShapes()
+    shapes = pod_shape.PodShapeCache()
     waiting = shapes.intern_shape(make_pod("a").requests(cpu="1", memory="1Gi").build())
     running = granted("b", actual={"cpu": "1000m", "memory": "1Gi"}, allocated={"cpu": "1"})
     assert shapes.intern_shape(running.node("n1").build()) is waiting
@@ -168,7 +168,7 @@ def test_a_status_that_repeats_the_spec_keeps_the_shape() -> None:
 
 def test_a_resized_pod_has_a_shape_of_its_own() -> None:
     """Pods that hold something else than their spec says are not equal to those that do not."""
-    shapes = pod_shape.PodShapes()
+    shapes = pod_shape.PodShapeCache()
     waiting = shapes.intern_shape(make_pod("a").requests(cpu="1", memory="1Gi").build())
     grown = shapes.intern_shape(granted("b", actual={"cpu": "2"}, allocated={}).build())
     assert grown is not waiting

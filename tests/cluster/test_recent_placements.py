@@ -17,12 +17,12 @@ from tests import builders
 SECONDS = 60.0
 
 
-def _cache() -> tuple[caches.Cache, clocks.ManualClock, pod_shape.PodShapes]:
+def _cache() -> tuple[caches.Cache, clocks.ManualClock, pod_shape.PodShapeCache]:
     clock = clocks.ManualClock(builders.EPOCH)
     cache = caches.Cache(clock)
     cache.set_node(builders.make_node("n1").build())
     cache.follow_metric_needs(metric_needs.MetricNeeds(placed_seconds=frozenset({SECONDS})))
-    return cache, clock, pod_shape.PodShapes()
+    return cache, clock, pod_shape.PodShapeCache()
 
 
 def _counting(cache: caches.Cache) -> set[str]:

@@ -29,13 +29,13 @@ def test_whatever_a_pod_meets_is_a_candidate_once(
     conditions: list[selectors.Selector], gone: set[int], labels: dict[str, str]
 ) -> None:
     """Those that are kept and select the labels are found, none twice, and none that is gone."""
-    kept = required_labels.ConditionsByRequiredLabel[selectors.Selector]()
+    kept = required_labels.CountColumnsByRequiredLabel[selectors.Selector]()
     columns = [count_column.CountColumn() for _ in conditions]
     for column, condition in zip(columns, conditions, strict=True):
         kept.add(column, condition, condition)
     for number in gone & set(range(len(columns))):
         kept.remove(columns[number])
-    found = list(kept.find_candidate_conditions(labels))
+    found = list(kept.find_candidate_columns(labels))
     left = {c: s for n, (c, s) in enumerate(zip(columns, conditions, strict=True)) if n not in gone}
     assert len(dict(found)) == len(found)
     assert dict(found).items() <= left.items()
@@ -44,7 +44,7 @@ def test_whatever_a_pod_meets_is_a_candidate_once(
 
 def test_what_requires_another_label_is_not_looked_at() -> None:
     """A condition is filed under the label that the fewest others require."""
-    kept = required_labels.ConditionsByRequiredLabel[str]()
+    kept = required_labels.CountColumnsByRequiredLabel[str]()
     column = count_column.CountColumn
     kept.add(column(), "web", selectors.from_match_labels({"app": "web", "env": "prod"}))
     kept.add(column(), "db", selectors.from_match_labels({"app": "db", "env": "prod"}))
@@ -52,7 +52,7 @@ def test_what_requires_another_label_is_not_looked_at() -> None:
     kept.add(column(), "prod", selectors.from_match_labels({"env": "prod"}))
     kept.add(column(), "both", selectors.from_match_labels({"env": "prod", "job": "x"}))
     found = [
-        condition for _, condition in kept.find_candidate_conditions({"app": "web", "env": "prod"})
+        condition for _, condition in kept.find_candidate_columns({"app": "web", "env": "prod"})
     ]
     assert found == ["any", "web", "prod"]
 
@@ -70,7 +70,7 @@ def test_terms_that_act_on_a_pod_are_those_of_a_walk(labels: dict[str, str]) -> 
     counts = made.cache.counts
     walked = {
         owned.term
-        for owned in counts.get_owned_terms(kind)
-        if owned.term.acts_on(shape.namespace, shape.labels, {})
+        for owned in counts.get_terms_of_placed_pods(kind)
+        if owned.term.matches_incoming_pod(shape.namespace, shape.labels, {})
     }
-    assert {owned.term for owned, _ in counts.find_acting_terms(kind, shape)} == walked
+    assert {owned.term for owned, _ in counts.find_terms_acting_on(kind, shape)} == walked

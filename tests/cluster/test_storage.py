@@ -13,7 +13,7 @@ from tests import builders
 from tests import storage_builders as build
 
 BETA = {storage_objects.BETA_STORAGE_CLASS: "old"}
-SHAPES = pod_shape.PodShapes()
+SHAPES = pod_shape.PodShapeCache()
 
 
 def names(items: object) -> list[str]:

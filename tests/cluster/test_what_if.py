@@ -14,7 +14,7 @@ from policysched.cluster.pods import pod_shape
 from tests import builders
 
 WEB = selectors.from_match_labels({"app": "web"})
-SPREAD = pod_counts.RunningPodsInNamespace("default", WEB)
+SPREAD = pod_counts.NonTerminatingPodsInNamespace("default", WEB)
 EVERYONE = pod_counts.SupposedPodsInNamespace("default")
 TERM = builders.pod_term("zone", {"app": "web"})
 NEAR = pod_counts.PodsMatchingAllTerms((pod_shape.make_affinity_term(TERM, "default"),))
@@ -32,7 +32,7 @@ def facts(made: builders.Cluster) -> dict[str, Any]:
     """Return all that is counted of the pods."""
     cache = made.cache
     nodes, counts = cache.nodes, cache.counts
-    anti = counts.get_owned_terms(pod_counts.TermKind.REQUIRED_ANTI_AFFINITY)
+    anti = counts.get_terms_of_placed_pods(pod_counts.TermKind.REQUIRED_ANTI_AFFINITY)
     return {
         "cpu": nodes.requested[:2, 0].tolist(),
         "nonzero": nodes.nonzero_requested[:2].tolist(),

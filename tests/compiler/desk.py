@@ -45,7 +45,7 @@ class Desk:
         self.program = compiler.compile_program(check(text))
         self.cache = caches.Cache(self.clock)
         self.cache.follow_metric_needs(self.program.metric_needs)
-        self.shapes = pod_shape.PodShapes(self.program.annotation_keys)
+        self.shapes = pod_shape.PodShapeCache(self.program.annotation_keys)
         for name, labels in (namespaces or {}).items():
             self.cache.set_namespace(name, labels)
         for node in nodes:

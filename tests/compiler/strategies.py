@@ -235,7 +235,7 @@ namespace_sets = st.builds(
     maybe(selectors(label_requirements(team=("a", "b")))),
 )
 scopes = st.builds(
-    checked_selector.PodScope,
+    checked_selector.PolicyPodScope,
     maybe(namespace_sets),
     st.just(checked_selector.EVERYTHING) | pod_selectors,
 )
@@ -349,7 +349,7 @@ activations = st.one_of(
     st.none(),
     st.none(),
     st.builds(
-        activation.Activation,
+        activation.RuleActivation,
         st.sampled_from(
             (
                 (),

@@ -97,7 +97,7 @@ def test_one_program_serves_several_clusters() -> None:
         cache = caches.Cache(desk.Desk(text).clock)
         for name in ("n1", "n2"):
             cache.set_node(desk.node(name, disk=disk).build())
-        pod = pod_shape.PodShapes().make_info(desk.pod().build())
+        pod = pod_shape.PodShapeCache().make_info(desk.pod().build())
         fresh = desk.framework(compiled)
         found.append(fresh.schedule_pod(pod, cache.snapshot()).feasible_count)
     assert found == [2, 0]

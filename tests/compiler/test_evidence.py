@@ -52,10 +52,10 @@ class _Scene:
         framework = self.desk.frameworks[profile]
         info = self.desk.shapes.make_info(desk.pod().build())
         snap = self.desk.cache.snapshot()
-        report = metric_evidence.MetricReport(framework.profile.plugins, info.shape, snap)
+        report = metric_evidence.PodMetricEvidence(framework.profile.plugins, info.shape, snap)
         (verdict,) = (v for v in self.desk.explain(desk.pod(), profile).verdicts if v.name == node)
         row = snap.nodes.row_of[node]
-        return [report.make_rule_detail(failure.rule, row) for failure in verdict.all_failures]
+        return [report.describe_rule_reading(failure.rule, row) for failure in verdict.all_failures]
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ class Twin:
         self.clock = clocks.ManualClock(strategies.EPOCH)
         self.cache = caches.Cache(self.clock)
         self.cache.follow_metric_needs(compiled.metric_needs)
-        self.shapes = pod_shape.PodShapes(compiled.annotation_keys)
+        self.shapes = pod_shape.PodShapeCache(compiled.annotation_keys)
         self.plain = policy_world.World(now_seconds=strategies.START_SECONDS)
         self.judge = policy_pods.Judge(program, self.plain)
         self.frameworks = {

@@ -144,7 +144,7 @@ def test_the_program_knows_when_a_rule_next_changes() -> None:
 def test_a_timetable_is_looked_up_once_per_change() -> None:
     """Between two changes the answer is kept, whichever pod asks."""
     window = activation.TimeWindow(frozenset(range(7)), 13 * 60, 14 * 60)
-    table = scope.Timetable(activation.Activation((window,), "UTC", None))
+    table = scope.Timetable(activation.RuleActivation((window,), "UTC", None))
     state = cycle_state.CycleState()
     assert not table.is_active(builders.EPOCH, state)
     hour = datetime.timedelta(hours=1)

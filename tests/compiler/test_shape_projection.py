@@ -52,7 +52,7 @@ def test_policies_say_what_they_read_of_pods(
 
 
 def _key(projection: shape_projection.ShapeProjection, pod: builders.PodBuilder) -> bytes:
-    return projection.make_projection_key(pod_shape.PodShapes().intern_shape(pod.build()))
+    return projection.make_projection_key(pod_shape.PodShapeCache().intern_shape(pod.build()))
 
 
 @pytest.mark.parametrize(

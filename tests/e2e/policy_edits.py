@@ -71,7 +71,7 @@ class Version:
     def hash(self) -> str:
         """As in decisions."""
         texts = [source.SourceText(key, text) for key, text in self.data.items()]
-        return content_hash.hash_texts(texts, {})
+        return content_hash.hash_policy_texts_and_params(texts, {})
 
 
 DAMAGES = ("syntax", "unknown", "cut", "never")

@@ -37,7 +37,7 @@ def decider(
     """Return what decides the pods of a cluster of `items`."""
     policy_set = _policy_set(policy)
     samples = metrics_file.parse_metrics_text(
-        json.dumps(metrics or {}), "metrics", policy_set.metrics, builders.EPOCH
+        json.dumps(metrics or {}), "metrics", policy_set.node_metrics, builders.EPOCH
     ).samples
     found = cluster_file.parse_cluster(json.dumps(clusters.list_of(*items)).encode(), "cluster")
     return sessions.DeciderFactory(policy_set, builders.EPOCH, samples).make_decider(
@@ -49,7 +49,7 @@ def decider(
 def _policy_set(policy: str) -> policies.PolicySet:
     if not policy:
         return policies.load_policy_set((), {})
-    return policies.from_sources([source.SourceText("t.policy", policy)], {})
+    return policies.make_policy_set_from_texts([source.SourceText("t.policy", policy)], {})
 
 
 def study_pod(

@@ -78,7 +78,7 @@ class BusyCluster:
         self._placed: dict[str, pod_shape.PodInfo] = {}
         self._pod_count = self._version_count = 0
         self._selective = Selective() if rng.randrange(2) else None
-        self._shapes: pod_shape.PodShapes
+        self._shapes: pod_shape.PodShapeCache
         self._kept: runtime.Framework
         self._policy = rng.choice(busy_policies.TEXTS)
         self._use_policies()
@@ -199,7 +199,7 @@ class BusyCluster:
     def _use_policies(self) -> None:
         made = self._make_profiles()
         self._cache.follow_metric_needs(made.metric_needs)
-        self._shapes = pod_shape.PodShapes(made.annotation_keys)
+        self._shapes = pod_shape.PodShapeCache(made.annotation_keys)
         self._kept = runtime.Framework(_with(self._selective, made.by_name[_NAME]), None)
 
     def _reload(self, rng: random.Random) -> None:
@@ -372,7 +372,7 @@ def _with(plugin: Selective | None, made: profile.Profile) -> profile.Profile:
 @functools.cache
 def _checked(text: str) -> policies.PolicySet:
     texts = [source.SourceText("busy.policy", text)] if text else []
-    return policies.from_sources(texts, {}, _NAME)
+    return policies.make_policy_set_from_texts(texts, {}, _NAME)
 
 
 def _one(of: Any, rng: random.Random) -> Any:

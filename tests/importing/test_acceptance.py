@@ -154,7 +154,7 @@ def test_what_the_language_refuses_is_a_finding_at_its_line(case: str) -> None:
     (found,) = [each for each in imported.findings if problem in each.problem]
     line = text.splitlines()[found.line - 1].lstrip(" -")
     assert (found.where, line[: len(field)]) == ("input.yaml", field)
-    assert imported.warnings
+    assert imported.warning_count
 
 
 def test_a_malformed_manifest_by_itself_is_an_error() -> None:

@@ -66,7 +66,7 @@ def test_it_is_what_a_dump_of_kubectl_says(
     told: list[tuple[str, int]] = []
     reading = live_cluster.ListingOptions(told=lambda name, count: told.append((name, count)))
     where, found = live_cluster.read_live_cluster(
-        live_cluster.LiveCluster(str(kubeconfig)), reading
+        live_cluster.LiveClusterReference(str(kubeconfig)), reading
     )
     assert where == control_plane.server
     assert found == dump(kubeconfig)
@@ -82,7 +82,7 @@ def test_only_what_is_asked_for_is_read(
     control_plane.grant("nobody", rules)
     control_plane.client.create_nodes(manifests.fleet(2))
     file = control_plane.write_kubeconfig(tmp_path / "nobody", user="nobody")
-    cluster = live_cluster.LiveCluster(str(file), "test")
+    cluster = live_cluster.LiveClusterReference(str(file), "test")
     while True:  # the server learns of rights a moment after they were given
         with contextlib.suppress(errors.KubeError):
             _, found = live_cluster.read_live_cluster(
@@ -103,7 +103,7 @@ def test_a_token_that_is_not_known(
     text = kubeconfig.read_text(encoding="utf-8")
     kubeconfig.write_text(text.replace(token, "unknown"), encoding="utf-8")
     with pytest.raises(errors.KubeError, match=f"{control_plane.server}: .* 401 Unauthorized"):
-        live_cluster.read_live_cluster(live_cluster.LiveCluster(str(kubeconfig)))
+        live_cluster.read_live_cluster(live_cluster.LiveClusterReference(str(kubeconfig)))
 
 
 def test_a_server_that_is_not_there(
@@ -114,7 +114,7 @@ def test_a_server_that_is_not_there(
     nowhere = f"https://127.0.0.1:{process.free_port()}"
     kubeconfig.write_text(text.replace(control_plane.server, nowhere), encoding="utf-8")
     with pytest.raises(errors.TransportError, match=f"nodes at {nowhere}: no connection"):
-        live_cluster.read_live_cluster(live_cluster.LiveCluster(str(kubeconfig)))
+        live_cluster.read_live_cluster(live_cluster.LiveClusterReference(str(kubeconfig)))
 
 
 def test_a_server_that_never_answers(
@@ -127,13 +127,15 @@ def test_a_server_that_never_answers(
         kubeconfig.write_text(text.replace(control_plane.server, nowhere), encoding="utf-8")
         reading = live_cluster.ListingOptions(limit_seconds=0.2)
         with pytest.raises(errors.KubeError, match=r"could not be read within 0\.2 s"):
-            live_cluster.read_live_cluster(live_cluster.LiveCluster(str(kubeconfig)), reading)
+            live_cluster.read_live_cluster(
+                live_cluster.LiveClusterReference(str(kubeconfig)), reading
+            )
 
 
 def test_a_context_that_does_not_exist(kubeconfig: pathlib.Path) -> None:
     """The contexts that there are are named."""
     with pytest.raises(errors.KubeconfigError, match=r"no context `prod` .there are: `test`"):
-        live_cluster.read_live_cluster(live_cluster.LiveCluster(str(kubeconfig), "prod"))
+        live_cluster.read_live_cluster(live_cluster.LiveClusterReference(str(kubeconfig), "prod"))
 
 
 def test_commands_read_a_running_cluster(

@@ -42,7 +42,9 @@ def _policies(
     assert found is not None
     at_seconds = _NOW.timestamp() - age_seconds
     for metric, named in values.items():
-        found.refresh(metric, {n: metric_table.Sample(v, at_seconds) for n, v in named.items()})
+        found.refresh_samples(
+            metric, {n: metric_table.Sample(v, at_seconds) for n, v in named.items()}
+        )
     return found
 
 
@@ -409,7 +411,7 @@ def test_windows_and_hysteresis_follow_refreshes() -> None:
     def told(value: float) -> str:
         clock.advance(30)
         now_seconds = clock.now().timestamp()
-        policies.refresh("errors", {"m1": metric_table.Sample(value, now_seconds)})
+        policies.refresh_samples("errors", {"m1": metric_table.Sample(value, now_seconds)})
         (reason,) = policies.filter(request, known)
         return reason
 
@@ -417,7 +419,7 @@ def test_windows_and_hysteresis_follow_refreshes() -> None:
     assert told(0.0) == ""
     before = np.array([[_NOW.timestamp() - 30]])
     older = metric_windows.OlderSamples(("m1",), before, np.array([[0.4]]))
-    policies.backfill("errors", older)
+    policies.backfill_samples("errors", older)
     assert told(0.0) == "cluster(s) rejected by policy p/mean"
     clock.advance(600)
     assert told(0.0) == ""

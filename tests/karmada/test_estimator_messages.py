@@ -256,7 +256,7 @@ def test_whatever_comes_is_a_number_or_an_error(answer: bytes) -> None:
     """Where protobuf reads a message we read the same number from it, in the same range."""
     try:
         ours: int | None = estimator_messages.decode_replica_count(answer)
-    except estimator_messages.MessageError:
+    except estimator_messages.EstimatorMessageError:
         ours = None
     assert ours is None or -(2**31) <= ours < 2**31
     try:
@@ -288,5 +288,5 @@ def test_what_is_unknown_is_passed_over(answer: bytes, expected: int) -> None:
 )
 def test_what_is_cut_short_is_an_error(answer: bytes) -> None:
     """So is a group, and a field without a number."""
-    with pytest.raises(estimator_messages.MessageError):
+    with pytest.raises(estimator_messages.EstimatorMessageError):
         estimator_messages.decode_replica_count(answer)

@@ -19,7 +19,7 @@ class Bench:
 
     def __post_init__(self) -> None:
         self.clock = clocks.ManualClock(builders.EPOCH)
-        self.queue = priority_queue.PriorityQueue(
+        self.queue = priority_queue.BindingPriorityQueue(
             self.clock, lambda key: self.priorities.get(key, 0)
         )
 
@@ -83,7 +83,7 @@ def test_failures_wait_one_second_and_double_to_ten(bench: Bench) -> None:
         assert pause is not None
         pauses.append(pause)
         assert bench.popped() == []
-        assert bench.queue.waiting_count == 1
+        assert bench.queue.delayed_count == 1
         bench.clock.advance(pause)
     assert pauses == [1, 2, 4, 8, 10, 10]
     bench.popped()
@@ -120,7 +120,7 @@ def test_an_event_ends_the_wait_and_the_count(bench: Bench, has_no_room: bool) -
     bench.popped()
     bench.fails("a", has_no_room=has_no_room)
     bench.queue.add("a")
-    assert bench.queue.waiting_count == 0
+    assert bench.queue.delayed_count == 0
     assert bench.popped() == ["a"]
     bench.clock.advance(1000)
     bench.queue.run_timers()
@@ -148,7 +148,7 @@ def test_clearing_leaves_nothing_but_who_is_worked_on(bench: Bench) -> None:
     bench.queue.pop()
     bench.fails("b")
     bench.queue.clear()
-    assert (len(bench.queue), bench.queue.waiting_count) == (0, 0)
+    assert (len(bench.queue), bench.queue.delayed_count) == (0, 0)
     bench.queue.add("a")
     assert bench.popped() == []
     bench.queue.done("a")

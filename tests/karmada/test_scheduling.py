@@ -74,10 +74,10 @@ class World:
 
     def attempts(self) -> list[scheduling.BindingAttempt]:
         """Return all that is to be written now."""
-        while self.handlers.queue_affected_bindings():
+        while self.handlers.process_oldest_cluster_change():
             pass
         found = []
-        while (attempt := self.decisions.next_attempt()) is not None:
+        while (attempt := self.decisions.begin_next_attempt()) is not None:
             found.append(attempt)
         return found
 
@@ -272,7 +272,7 @@ def test_a_binding_that_makes_no_sense_is_told_so_and_not_tried_again(world: Wor
     assert attempt.is_hopeless
     assert attempt.targets is None
     assert attempt.decision is not None
-    world.decisions.record_outcome(
+    world.decisions.record_outcome_event(
         attempt, attempt_outcomes.derive_attempt_outcome(attempt.decision.result)
     )
     assert "`yesterday` is not a time" in world.events.told[0][2]
@@ -326,8 +326,8 @@ def test_a_process_that_stands_by_gathers_nothing(world: World) -> None:
     world.binding("gone")
     world.handlers.bindings.delete(_binding("gone", {}))
     world.cluster("m1", version=2)
-    assert (len(world.queue), world.queue.waiting_count) == (0, 0)
-    assert not world.handlers.queue_affected_bindings()
+    assert (len(world.queue), world.queue.delayed_count) == (0, 0)
+    assert not world.handlers.process_oldest_cluster_change()
     world.decisions.requeue_all_bindings()
     assert world.names() == ["a"]
     assert world.handlers.incoming == {"BindingAdd": 1}
@@ -441,6 +441,6 @@ def _confirmed(world: World, generation: int, **spec: Any) -> int:
         spec=msgspec.structs.replace(read.spec, clusters=attempt.targets, **spec),
     )
     said = patches.make_scheduled_condition(attempt.targets)
-    confirmed = world.decisions.get_confirmed_generation(attempt, newest, _NOW)
+    confirmed = world.decisions.find_generation_to_confirm(attempt, newest, _NOW)
     patch = patches.make_condition_patch(read, said, _NOW, newest, generation=confirmed)
     return int(patch["status"]["schedulerObservedGeneration"])

@@ -98,7 +98,7 @@ def test_failures_of_all_share_a_bucket(
     clock.advance(1.0)
     queue.run_timers()
     assert len(_all(queue)) == 10
-    assert queue.waiting_count == 10
+    assert queue.delayed_count == 10
 
 
 def test_clear_leaves_what_is_worked_on(queue: work_queue.WorkQueue) -> None:

@@ -113,7 +113,7 @@ class Scene:
     def use(self, text: str) -> None:
         """Go by another text."""
         texts = [source.SourceText("test.policy", text)]
-        made = policy_sets.from_sources(texts, {}, "policysched")
+        made = policy_sets.make_policy_set_from_texts(texts, {}, "policysched")
         found = cluster_texts.make_cluster_policies(
             made, "policysched", self.world.clock, self.live.rows
         )
@@ -254,7 +254,7 @@ def test_a_binding_that_is_held_tries_no_term_and_says_so_once() -> None:
     assert attempt.decision is not None
     assert attempt.decision.failed_terms == ()
     assert scene.world.events.told == []
-    scene.world.decisions.record_outcome(
+    scene.world.decisions.record_outcome_event(
         attempt, attempt_outcomes.derive_attempt_outcome(attempt.decision.result)
     )
     ((_, _, note),) = scene.world.events.told

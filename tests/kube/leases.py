@@ -44,7 +44,7 @@ class Line:
         writes: how many the server has carried out.
     """
 
-    name = "test/lease"
+    namespaced_name = "test/lease"
 
     def __init__(self, server: Server, sleep: client.Sleep) -> None:
         """Lead to `server`, in no time."""

@@ -23,7 +23,7 @@ from tests.realcluster import process
 
 PATH = "/api/v1/things?x=a%2Cb"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
-ONCE = client.CallPolicy(max_attempts=1)
+ONCE = client.CallRetryPolicy(max_attempts=1)
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -119,8 +119,8 @@ async def test_an_answer_as_it_comes(answer: bytes, body: bytes, by_bytes: int) 
         served_by(saying(answer, OK, by_bytes=by_bytes)) as (host, port),
         client_of(f"http://{host}:{port}", max_connections=1) as api,
     ):
-        assert await api.request_body("GET", PATH, policy=ONCE) == body
-        assert await api.request_body("GET", PATH, policy=ONCE) == b"{}"
+        assert await api.send_request("GET", PATH, policy=ONCE) == body
+        assert await api.send_request("GET", PATH, policy=ONCE) == b"{}"
 
 
 @pytest.mark.parametrize(
@@ -148,9 +148,9 @@ async def test_an_answer_that_is_none(answer: bytes, problem: str) -> None:
         client_of(f"http://{host}:{port}", max_connections=1) as api,
     ):
         with pytest.raises(errors.TransportError, match=problem) as caught:
-            await api.request_body("GET", PATH, policy=ONCE)
+            await api.send_request("GET", PATH, policy=ONCE)
         assert caught.value.may_have_arrived
-        assert await api.request_body("GET", PATH, policy=ONCE) == b"{}"
+        assert await api.send_request("GET", PATH, policy=ONCE) == b"{}"
 
 
 @asynchronous
@@ -165,7 +165,7 @@ async def test_a_refusal_tells_when_to_come_again() -> None:
     ):
         for seconds in (7.0, None):
             with pytest.raises(errors.TooManyRequestsError, match="429 : a") as caught:
-                await api.request_body("GET", PATH, policy=ONCE)
+                await api.send_request("GET", PATH, policy=ONCE)
             assert caught.value.retry_after_seconds == seconds
 
 
@@ -183,7 +183,7 @@ async def test_a_request_as_it_is_sent() -> None:
         served_by(serve) as (host, port),
         client_of(f"http://{host}:{port}/clusters/one/") as api,
     ):
-        await api.request_body("POST", PATH, "ü".encode())
+        await api.send_request("POST", PATH, "ü".encode())
     head, _, body = sent[0].partition(b"\r\n\r\n")
     line, *headers = head.split(b"\r\n")
     assert line == b"POST /clusters/one/api/v1/things?x=a%2Cb HTTP/1.1"
@@ -214,11 +214,11 @@ async def test_a_connection_that_the_server_ends_is_left() -> None:
         served_by(serve) as (host, port),
         client_of(f"http://{host}:{port}", max_connections=1) as api,
     ):
-        await api.request_body("GET", PATH, policy=ONCE)
+        await api.send_request("GET", PATH, policy=ONCE)
         await ended.wait()
-        await api.request_body("GET", PATH, policy=ONCE)
+        await api.send_request("GET", PATH, policy=ONCE)
         await until_closed(api)
-        await api.request_body("GET", PATH, policy=ONCE)
+        await api.send_request("GET", PATH, policy=ONCE)
         assert connections == 3
 
 
@@ -248,11 +248,11 @@ async def test_an_answer_that_comes_too_late_is_nobody_elses() -> None:
         served_by(serve) as (host, port),
         client_of(f"http://{host}:{port}", max_connections=1) as api,
     ):
-        hasty = client.CallPolicy(timeout_seconds=0.05, max_attempts=1)
+        hasty = client.CallRetryPolicy(timeout_seconds=0.05, max_attempts=1)
         with pytest.raises(errors.TransportError, match="no answer in time"):
-            await api.request_body("GET", "/late", policy=hasty)
+            await api.send_request("GET", "/late", policy=hasty)
         is_given_up.set()
-        assert await api.request_body("GET", PATH, policy=ONCE) == b"{}"
+        assert await api.send_request("GET", PATH, policy=ONCE) == b"{}"
 
 
 @asynchronous
@@ -271,9 +271,9 @@ async def test_what_nobody_asked_for_ends_a_connection() -> None:
         served_by(serve) as (host, port),
         client_of(f"http://{host}:{port}", max_connections=1) as api,
     ):
-        assert await api.request_body("GET", PATH, policy=ONCE) == b"{}"
+        assert await api.send_request("GET", PATH, policy=ONCE) == b"{}"
         await until_closed(api)
-        assert await api.request_body("GET", PATH, policy=ONCE) == b"{}"
+        assert await api.send_request("GET", PATH, policy=ONCE) == b"{}"
 
 
 @asynchronous
@@ -295,7 +295,7 @@ async def test_long_answers_at_once_stay_apart() -> None:
         served_by(serve, tls) as (host, port),
         client_of(f"https://{host}:{port}", tls=trusting) as api,
     ):
-        asked = [api.request_body("GET", f"/{number}", policy=ONCE) for number in range(4)]
+        asked = [api.send_request("GET", f"/{number}", policy=ONCE) for number in range(4)]
         assert await asyncio.gather(*asked) == bodies
 
 
@@ -317,10 +317,10 @@ async def test_only_a_trusted_server_is_told_anything(tmp_path: pathlib.Path) ->
     async with served_by(saying(OK), tls) as (host, port):
         async with client_of(f"https://{host}:{port}", tls=doubting) as api:
             with pytest.raises(errors.CertificateError, match="is not trusted") as caught:
-                await api.request_body("POST", PATH)
+                await api.send_request("POST", PATH)
             assert not caught.value.may_have_arrived
         async with client_of(f"https://{host}:{port}", tls=trusting) as api:
-            assert await api.request_body("GET", PATH) == b"{}"
+            assert await api.send_request("GET", PATH) == b"{}"
 
 
 @asynchronous
@@ -330,7 +330,7 @@ async def test_calls_through_a_proxy() -> None:
         served_by(saying(OK)) as (host, port),
         client_of("http://nowhere.invalid", proxy=f"http://{host}:{port}") as api,
     ):
-        assert await api.request_body("GET", PATH, policy=ONCE) == b"{}"
+        assert await api.send_request("GET", PATH, policy=ONCE) == b"{}"
 
 
 @asynchronous
@@ -347,5 +347,5 @@ async def test_a_client_that_is_closed_drops_its_connections() -> None:
 
     async with served_by(serve) as (host, port):
         async with client_of(f"http://{host}:{port}") as api:
-            await api.request_body("GET", PATH)
+            await api.send_request("GET", PATH)
         await heard.wait()

@@ -25,9 +25,9 @@ from tests.kube.fake_server import (
 )
 
 PATH = "/api/v1/things"
-ONCE = client.CallPolicy(is_idempotent=False)
-REPEATABLE = client.CallPolicy(is_idempotent=True)
-IMPATIENT = client.CallPolicy(timeout_seconds=0.05, max_attempts=2)
+ONCE = client.CallRetryPolicy(is_idempotent=False)
+REPEATABLE = client.CallRetryPolicy(is_idempotent=True)
+IMPATIENT = client.CallRetryPolicy(timeout_seconds=0.05, max_attempts=2)
 
 
 async def read_all(api: client.ApiClient) -> bytes:
@@ -41,7 +41,7 @@ async def test_a_request_as_it_arrives() -> None:
     """Method, path, query, body and headers are what was asked for, and who we are."""
     async with FakeServer() as server, server.client() as api:
         server.on("PATCH", PATH, json_body({"a": 1}))
-        answer = await api.request_body(
+        answer = await api.send_request(
             "PATCH", PATH + "?x=a%2Cb", b'{"b":2}', content_type=client.MERGE_PATCH
         )
         assert answer == b'{"a": 1}'
@@ -71,15 +71,17 @@ async def test_a_request_as_it_arrives() -> None:
     ],
 )
 @asynchronous
-async def test_what_is_repeated(failure: Answer, policy: client.CallPolicy, requests: int) -> None:
+async def test_what_is_repeated(
+    failure: Answer, policy: client.CallRetryPolicy, requests: int
+) -> None:
     """After two failures the third attempt succeeds, if there is one."""
     async with FakeServer() as server, server.client() as api:
         server.on("POST", PATH, failure, failure, json_body({}))
         if requests == 3:
-            assert await api.request_body("POST", PATH, b"{}", policy=policy) == b"{}"
+            assert await api.send_request("POST", PATH, b"{}", policy=policy) == b"{}"
         else:
             with pytest.raises(errors.KubeError):
-                await api.request_body("POST", PATH, b"{}", policy=policy)
+                await api.send_request("POST", PATH, b"{}", policy=policy)
         assert len(server.requests) == requests
         assert len(server.sleeps) == requests - 1
 
@@ -90,7 +92,7 @@ async def test_pauses_grow_and_respect_the_server() -> None:
     async with FakeServer() as server, server.client() as api:
         server.on("GET", PATH, status(503), status(503), status(429, retry_after=7))
         server.on("GET", PATH, status(429, retry_after=86_400), json_body({}))
-        await api.request_body("GET", PATH)
+        await api.send_request("GET", PATH)
         first, second, third, fourth = server.sleeps
         assert 0.05 <= first <= 0.1 <= second <= 0.2
         assert 7.0 < third <= 7.4
@@ -103,7 +105,7 @@ async def test_a_burst_that_does_not_end() -> None:
     async with FakeServer() as server, server.client() as api:
         server.on("GET", PATH, status(503, "ServiceUnavailable", "etcd is away"))
         with pytest.raises(errors.ServerError, match="503 ServiceUnavailable: etcd is away"):
-            await api.request_body("GET", PATH)
+            await api.send_request("GET", PATH)
         assert len(server.requests) == client.DEFAULT_POLICY.max_attempts
 
 
@@ -114,7 +116,7 @@ async def test_a_server_that_is_not_there() -> None:
         pass
     async with server.client() as api:
         with pytest.raises(errors.TransportError, match="no connection") as caught:
-            await api.request_body("POST", PATH, policy=ONCE)
+            await api.send_request("POST", PATH, policy=ONCE)
         assert not caught.value.may_have_arrived
         assert len(server.sleeps) == ONCE.max_attempts - 1
 
@@ -125,7 +127,7 @@ async def test_a_server_that_does_not_answer() -> None:
     async with FakeServer() as server, server.client() as api:
         server.on("GET", PATH, silence)
         with pytest.raises(errors.TransportError, match="no answer in time") as caught:
-            await api.request_body("GET", PATH, policy=IMPATIENT)
+            await api.send_request("GET", PATH, policy=IMPATIENT)
         assert caught.value.may_have_arrived
         assert len(server.requests) == 2
 
@@ -141,7 +143,7 @@ async def test_redirects_are_refused() -> None:
         server.on("GET", PATH, elsewhere)
         server.on("GET", "/elsewhere", json_body({}))
         with pytest.raises(errors.ApiError, match="302"):
-            await api.request_body("GET", PATH)
+            await api.send_request("GET", PATH)
         assert [request.path for request in server.requests] == [PATH]
 
 
@@ -151,7 +153,7 @@ async def test_a_refused_token_is_replaced_once() -> None:
     source = StaticSource("old", "new")
     async with FakeServer() as server, server.client(source) as api:
         server.on("GET", PATH, status(401), json_body({}))
-        await api.request_body("GET", PATH)
+        await api.send_request("GET", PATH)
         sent = [request.headers["Authorization"] for request in server.requests]
         assert sent == ["Bearer old", "Bearer new"]
         assert server.sleeps == []
@@ -163,12 +165,12 @@ async def test_a_token_that_stays_refused() -> None:
     async with FakeServer() as server, server.client(StaticSource("only")) as api:
         server.on("GET", PATH, status(401, "Unauthorized"))
         with pytest.raises(errors.UnauthorizedError):
-            await api.request_body("GET", PATH)
+            await api.send_request("GET", PATH)
         assert len(server.requests) == 1
     async with FakeServer() as server, server.client(StaticSource("old", "new")) as api:
         server.on("GET", PATH, status(401, "Unauthorized"))
         with pytest.raises(errors.UnauthorizedError):
-            await api.request_body("GET", PATH)
+            await api.send_request("GET", PATH)
         assert len(server.requests) == 2
 
 
@@ -179,7 +181,7 @@ async def test_many_refused_at_once_ask_for_one_token() -> None:
     async with FakeServer() as server, server.client(source) as api:
         refusals = [status(401)] * 20
         server.on("GET", PATH, *refusals, json_body({}))
-        await asyncio.gather(*(api.request_body("GET", PATH) for _ in range(20)))
+        await asyncio.gather(*(api.send_request("GET", PATH) for _ in range(20)))
         assert source.loads == [False, True]  # the first one, and one replacement
 
 
@@ -190,7 +192,7 @@ async def test_many_calls_at_a_time_renew_once() -> None:
     async with FakeServer() as server, server.client(source) as api:
         server.on("GET", PATH, json_body({}))
         server.clock.advance(credentials.RENEW_SECONDS)
-        await asyncio.gather(*(api.request_body("GET", PATH) for _ in range(20)))
+        await asyncio.gather(*(api.send_request("GET", PATH) for _ in range(20)))
         assert source.loads == [False, False]
 
 
@@ -200,12 +202,12 @@ async def test_a_token_is_read_again_every_minute() -> None:
     source = StaticSource("first")
     async with FakeServer() as server, server.client(source) as api:
         server.on("GET", PATH, json_body({}))
-        await api.request_body("GET", PATH)
+        await api.send_request("GET", PATH)
         source.tokens = ["second"]
         server.clock.advance(59)
-        await api.request_body("GET", PATH)
+        await api.send_request("GET", PATH)
         server.clock.advance(1)
-        await api.request_body("GET", PATH)
+        await api.send_request("GET", PATH)
         sent = [request.headers["Authorization"] for request in server.requests]
         assert sent == ["Bearer first", "Bearer first", "Bearer second"]
 
@@ -234,13 +236,13 @@ async def test_connections_of_an_old_certificate_are_left() -> None:
 
     async with FakeServer() as server, server.client(source) as api:
         server.on("GET", PATH, answer)
-        await api.request_body("GET", PATH)
-        await api.request_body("GET", PATH)
+        await api.send_request("GET", PATH)
+        await api.send_request("GET", PATH)
         assert len(ports) == 1
         source.certificate = b"second"
         server.clock.advance(credentials.RENEW_SECONDS)
-        await api.request_body("GET", PATH)
-        await api.request_body("GET", PATH)
+        await api.send_request("GET", PATH)
+        await api.send_request("GET", PATH)
         assert len(ports) == 2
 
 
@@ -259,7 +261,7 @@ async def test_connections_are_bounded() -> None:
             return await json_body({})(request)
 
         server.on("GET", PATH, answer)
-        await asyncio.gather(*(api.request_body("GET", PATH) for _ in range(30)))
+        await asyncio.gather(*(api.send_request("GET", PATH) for _ in range(30)))
         assert len(server.requests) == 30
         assert most_open == 3
 
@@ -296,7 +298,7 @@ async def test_a_stream_that_is_refused() -> None:
     """A stream that does not begin has its reason, and gets a new token after 401."""
     async with FakeServer() as server, server.client(StaticSource("old", "new")) as api:
         server.on("GET", PATH, status(401), status(410, "Expired"))
-        with pytest.raises(errors.GoneError):
+        with pytest.raises(errors.ResourceVersionGoneError):
             await read_all(api)
         assert len(server.requests) == 2
 
@@ -323,7 +325,7 @@ async def test_no_secret_is_shown(caplog: pytest.LogCaptureFixture) -> None:
         shown = [repr(api), repr(vars(api)), repr(api._connection), repr(api._credentials)]
         for _ in range(2):
             with pytest.raises(errors.KubeError) as caught:
-                await api.request_body("GET", PATH, policy=ONCE)
+                await api.send_request("GET", PATH, policy=ONCE)
             shown += [str(caught.value), repr(caught.value), repr(caught.value.__cause__)]
     assert secret not in "".join(shown)
     assert secret not in caplog.text

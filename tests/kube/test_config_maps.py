@@ -21,7 +21,7 @@ STORED = {
 
 async def _read(server: FakeServer) -> config_maps.ConfigMap | None:
     async with server.client() as api:
-        return await config_maps.ConfigMaps(api).read_config_map("prod", "policies")
+        return await config_maps.ConfigMapClient(api).read_config_map("prod", "policies")
 
 
 def test_one_object_is_followed() -> None:
@@ -39,7 +39,7 @@ async def test_what_is_read() -> None:
         server.on("GET", PATH, json_body(STORED), status(404, "NotFound", "no"))
         found = await _read(server)
         assert found is not None
-        assert (found.name, found.data, found.binary_data) == (
+        assert (found.namespaced_name, found.data, found.binary_data) == (
             "prod/policies",
             {"a.policy": "text"},
             {"b": b"\x00\xff"},
@@ -52,7 +52,7 @@ async def test_what_is_created() -> None:
     """A ConfigMap of binary values."""
     async with FakeServer() as server, server.client() as api:
         server.on("POST", COLLECTION, json_body({}))
-        await config_maps.ConfigMaps(api).create_config_map(
+        await config_maps.ConfigMapClient(api).create_config_map(
             "prod", "policies", {"b": b"\xff"}, {"l": "v"}
         )
         body = server.requests[0].body
@@ -66,7 +66,7 @@ async def test_annotations_are_of_this_very_object() -> None:
     async with FakeServer() as server, server.client() as api:
         server.on("GET", PATH, json_body(STORED))
         server.on("PATCH", PATH, json_body({}), status(409, "Conflict", "another uid"))
-        store = config_maps.ConfigMaps(api)
+        store = config_maps.ConfigMapClient(api)
         found = await store.read_config_map("prod", "policies")
         assert found is not None
         await store.annotate_config_map(found, {"a": "1", "b": None})
@@ -84,7 +84,7 @@ async def test_keys_are_changed_in_this_very_version() -> None:
     async with FakeServer() as server, server.client() as api:
         server.on("GET", PATH, json_body(STORED))
         server.on("PATCH", PATH, json_body({}))
-        store = config_maps.ConfigMaps(api)
+        store = config_maps.ConfigMapClient(api)
         found = await store.read_config_map("prod", "policies")
         assert found is not None
         await store.change_config_map(
@@ -112,7 +112,7 @@ async def test_keys_are_changed_in_this_very_version() -> None:
         (errors.TooManyRequestsError(429, "TooManyRequests", ""), False),
         (errors.ServerError(500, "InternalError", ""), False),
         (errors.TransportError("", may_have_arrived=True), False),
-        (errors.FencedError(""), False),
+        (errors.FencedWriteError(""), False),
     ],
     ids=lambda value: type(value).__name__,
 )

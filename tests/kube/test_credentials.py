@@ -76,7 +76,7 @@ class PluginUser:
 
     async def load(self) -> credentials.Credentials:
         """Load the kubeconfig."""
-        return (await kubeconfig.from_files(self.path, None, self.clock)).credentials
+        return (await kubeconfig.load_kubeconfig_files(self.path, None, self.clock)).credentials
 
 
 def write_kubeconfig(folder: pathlib.Path, user: dict[str, Any]) -> str:
@@ -104,14 +104,14 @@ async def test_a_token_file_is_read_again(tmp_path: pathlib.Path) -> None:
     token.write_text("one\n", encoding="utf-8")
     clock = clocks.ManualClock(builders.EPOCH)
     path = write_kubeconfig(tmp_path, {"tokenFile": "token"})
-    found = (await kubeconfig.from_files(path, None, clock)).credentials
+    found = (await kubeconfig.load_kubeconfig_files(path, None, clock)).credentials
     token.write_text("two\n", encoding="utf-8")
-    assert not found.is_due()
+    assert not found.is_renewal_due()
     clock.advance(MINUTE)
-    assert found.is_due()
+    assert found.is_renewal_due()
     await found.renew_credential()
     assert found.authorization == "Bearer two"
-    assert not found.is_due()
+    assert not found.is_renewal_due()
 
 
 @asynchronous
@@ -123,7 +123,7 @@ async def test_a_renewal_that_fails(
     token.write_text(SECRET, encoding="utf-8")
     clock = clocks.ManualClock(builders.EPOCH)
     path = write_kubeconfig(tmp_path, {"tokenFile": "token"})
-    found = (await kubeconfig.from_files(path, None, clock)).credentials
+    found = (await kubeconfig.load_kubeconfig_files(path, None, clock)).credentials
     token.unlink()
     clock.advance(MINUTE)
     await found.renew_credential()
@@ -207,7 +207,7 @@ async def test_a_plugin_that_is_not_there(tmp_path: pathlib.Path) -> None:
     }
     path = write_kubeconfig(tmp_path, {"exec": plugin})
     with pytest.raises(errors.CredentialError, match="get it from your cloud"):
-        await kubeconfig.from_files(path, None, clocks.ManualClock(builders.EPOCH))
+        await kubeconfig.load_kubeconfig_files(path, None, clocks.ManualClock(builders.EPOCH))
 
 
 @asynchronous
@@ -271,7 +271,7 @@ async def test_an_id_token_is_renewed(tmp_path: pathlib.Path) -> None:
         )
         user = oidc_user(idp.url, **{"id-token": tokens[0], "refresh-token": "refresh-1"})
         path = write_kubeconfig(tmp_path, user)
-        found = (await kubeconfig.from_files(path, None, clock)).credentials
+        found = (await kubeconfig.load_kubeconfig_files(path, None, clock)).credentials
         assert found.authorization == f"Bearer {tokens[0]}"
         for expected in tokens[1:]:
             clock.advance(59 * MINUTE)
@@ -307,7 +307,7 @@ async def test_an_identity_provider_that_fails(
         idp.on("GET", "/.well-known/openid-configuration", status(500))
         path = write_kubeconfig(tmp_path, oidc_user(idp.url, **config))
         with pytest.raises(errors.CredentialError, match=problem) as caught:
-            await kubeconfig.from_files(path, None, clocks.ManualClock(builders.EPOCH))
+            await kubeconfig.load_kubeconfig_files(path, None, clocks.ManualClock(builders.EPOCH))
         assert SECRET not in str(caught.value)
 
 
@@ -318,7 +318,7 @@ async def test_an_identity_provider_that_is_away(tmp_path: pathlib.Path) -> None
         pass
     path = write_kubeconfig(tmp_path, oidc_user(idp.url, **{"refresh-token": SECRET}))
     with pytest.raises(errors.CredentialError, match="identity provider did not answer"):
-        await kubeconfig.from_files(path, None, clocks.ManualClock(builders.EPOCH))
+        await kubeconfig.load_kubeconfig_files(path, None, clocks.ManualClock(builders.EPOCH))
 
 
 # --- in a pod ------------------------------------------------------------------------------------
@@ -339,10 +339,10 @@ async def test_the_service_account_of_a_pod(
     assert connection.server == control_plane.server
     async with client.ApiClient(connection, rng=random.Random(1)) as api:
         with pytest.raises(errors.UnauthorizedError):
-            await api.request_body("GET", "/api/v1/nodes")
+            await api.send_request("GET", "/api/v1/nodes")
         files.token.write_text(control_plane.tokens["admin"] + "\n", encoding="utf-8")
         clock.advance(credentials.REPLACE_SECONDS)
-        assert b'"kind":"NodeList"' in await api.request_body("GET", "/api/v1/nodes")
+        assert b'"kind":"NodeList"' in await api.send_request("GET", "/api/v1/nodes")
 
 
 @pytest.mark.parametrize("namespace", ["ops", ""])

@@ -65,7 +65,7 @@ def test_a_line_that_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoding, "MAX_LINE_BYTES", 1000)
     splitter = decoding.LineSplitter()
     assert splitter.feed_chunk(b"x" * 900) == b""
-    with pytest.raises(errors.AnswerError, match="exceeds 1000 bytes"):
+    with pytest.raises(errors.UndecodableAnswerError, match="exceeds 1000 bytes"):
         splitter.feed_chunk(b"x" * 200)
 
 
@@ -158,7 +158,7 @@ def test_a_number_that_no_column_holds(number: bytes, caplog: pytest.LogCaptureF
     page = decoder.decode_page(listed.replace(b'"priority": 5', b'"priority": ' + number))
     assert [pod.metadata.name for pod in page.items] == ["a"]
     assert decoder.skipped == 2
-    with pytest.raises(errors.AnswerError):
+    with pytest.raises(errors.UndecodableAnswerError):
         decoding.decode_single_object(
             b'{"metadata": {}, "spec": {"priority": %b}}' % number, objects.Pod
         )
@@ -186,7 +186,7 @@ def test_garbage_ends_the_stream_but_not_before_its_turn(garbage: bytes) -> None
     """Events before the garbage are given out; then the stream is not trusted any more."""
     events = iter(decoding.Decoder(objects.Pod).decode_events(line("ADDED", POD) + garbage))
     assert isinstance(next(events), decoding.Added)
-    with pytest.raises(errors.AnswerError):
+    with pytest.raises(errors.UndecodableAnswerError):
         next(events)
 
 
@@ -207,7 +207,7 @@ def test_blank_lines_say_nothing() -> None:
 )
 def test_an_answer_that_is_no_list(body: bytes) -> None:
     """It is an error, not an empty cluster."""
-    with pytest.raises(errors.AnswerError, match="not a list of Pod"):
+    with pytest.raises(errors.UndecodableAnswerError, match="not a list of Pod"):
         decoding.Decoder(objects.Pod).decode_page(body)
 
 

@@ -23,7 +23,7 @@ from tests.kube import fake_server
         pytest.param(403, errors.ForbiddenError, id="forbidden"),
         pytest.param(404, errors.NotFoundError, id="not found"),
         pytest.param(409, errors.ConflictError, id="conflict"),
-        pytest.param(410, errors.GoneError, id="gone"),
+        pytest.param(410, errors.ResourceVersionGoneError, id="gone"),
         pytest.param(422, errors.ApiError, id="invalid"),
         pytest.param(429, errors.TooManyRequestsError, id="too many requests"),
         pytest.param(500, errors.ServerError, id="internal error"),
@@ -78,7 +78,7 @@ def test_a_version_from_the_future_is_gone() -> None:
         504, "Timeout", "Too large resource version: 9, current: 3", cause="ResourceVersionTooLarge"
     )
     body = json.dumps(status).encode()
-    assert type(errors.from_response(504, body, None)) is errors.GoneError
+    assert type(errors.from_response(504, body, None)) is errors.ResourceVersionGoneError
 
 
 def test_the_tree_in_the_docstring_is_complete() -> None:
@@ -110,6 +110,6 @@ def test_an_answer_that_cannot_be_decoded(value: bytes) -> None:
         lambda text: reviews._decode_review(text, reviews._TokenReview),
     )
     for read in readers:
-        with pytest.raises(errors.AnswerError):
+        with pytest.raises(errors.UndecodableAnswerError):
             read(body)
     assert errors.from_response(500, b'{"message": %b}' % value, None).status_code == 500

@@ -20,7 +20,7 @@ from tests.kube.fake_server import Answer, FakeServer, drop, json_body, status
 
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 CREATED = json_body({"metadata": {}}, 201)
-SHAPES = pod_shape.PodShapes()
+SHAPES = pod_shape.PodShapeCache()
 
 
 def pod(name: str = "web") -> pod_shape.PodInfo:
@@ -185,7 +185,7 @@ async def test_an_event_of_the_cluster_is_about_its_namespace() -> None:
     """What concerns no object stands where cluster components live."""
     async with bench(CREATED) as b:
         b.server.on("POST", EVENTS.replace("/default/", "/kube-system/"), CREATED)
-        b.recorder.record_cluster_event(
+        b.recorder.record_event_without_object(
             "Warning", "MetricsSourceDown", "QueryingMetrics", "it is down"
         )
         await b.recorder.flush()
@@ -274,7 +274,7 @@ async def test_too_many_events() -> None:
         for number in range(25):
             b.record(note=str(number))
         assert b.recorder.dropped == 15
-        assert b.recorder.waiting == 10
+        assert b.recorder.waiting_count == 10
         await b.recorder.flush()
         b.record(note="later")
         await b.recorder.flush()

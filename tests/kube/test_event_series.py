@@ -22,46 +22,46 @@ def occurrence(name: str = "web.1", at: datetime.datetime = NOW) -> event_series
 
 def test_an_event_is_new_once() -> None:
     """The first occurrence starts a series; further ones are counted."""
-    series = event_series.EventSeries()
-    assert series.repeat_event("key", NOW) is None
+    series = event_series.RecentEvents()
+    assert series.count_repeated_event("key", NOW) is None
     event = occurrence()
     assert series.add_event("key", event) is None
-    assert series.repeat_event("key", NOW + MINUTE) is event
-    assert series.repeat_event("other", NOW) is None
+    assert series.count_repeated_event("key", NOW + MINUTE) is event
+    assert series.count_repeated_event("other", NOW) is None
     assert (event.count, event.first_at, event.last_at) == (2, NOW, NOW + MINUTE)
 
 
 def test_a_series_ends() -> None:
     """After six quiet minutes the next equal event is a new one; the old one is handed out."""
-    series = event_series.EventSeries()
+    series = event_series.RecentEvents()
     old = occurrence()
     series.add_event("key", old)
-    assert series.repeat_event("key", NOW + 6 * MINUTE) is None
+    assert series.count_repeated_event("key", NOW + 6 * MINUTE) is None
     assert series.add_event("key", occurrence("web.2", NOW + 6 * MINUTE)) is old
 
 
 def test_ended_series_are_handed_out_once() -> None:
     """`finish` returns what has been quiet for six minutes and forgets it."""
-    series = event_series.EventSeries()
+    series = event_series.RecentEvents()
     quiet, busy = occurrence("quiet"), occurrence("busy")
     series.add_event("quiet", quiet)
     series.add_event("busy", busy)
-    series.repeat_event("busy", NOW + 3 * MINUTE)
-    assert series.finish_idle_events(NOW + 5 * MINUTE) == []
-    assert series.finish_idle_events(NOW + 6 * MINUTE) == [quiet]
-    assert series.finish_idle_events(NOW + 9 * MINUTE) == [busy]
-    assert series.finish_idle_events(NOW + 99 * MINUTE) == []
+    series.count_repeated_event("busy", NOW + 3 * MINUTE)
+    assert series.pop_idle_events(NOW + 5 * MINUTE) == []
+    assert series.pop_idle_events(NOW + 6 * MINUTE) == [quiet]
+    assert series.pop_idle_events(NOW + 9 * MINUTE) == [busy]
+    assert series.pop_idle_events(NOW + 99 * MINUTE) == []
 
 
 def test_memory_is_bounded() -> None:
     """Beyond the limit, the event that occurred last the longest ago is forgotten."""
-    series = event_series.EventSeries(limit=2)
+    series = event_series.RecentEvents(limit=2)
     first, second, third = occurrence("1"), occurrence("2"), occurrence("3")
     series.add_event("first", first)
     series.add_event("second", second)
-    series.repeat_event("first", NOW)
+    series.count_repeated_event("first", NOW)
     assert series.add_event("third", third) is second
-    assert series.repeat_event("first", NOW) is first
+    assert series.count_repeated_event("first", NOW) is first
 
 
 @pytest.mark.parametrize(
@@ -82,4 +82,4 @@ def test_when_the_server_is_told(
     event = occurrence()
     event.count, event.written_count = count, written_count
     event.written_at = NOW if written_count else None
-    assert event.is_due(NOW + minutes * MINUTE) is is_due
+    assert event.is_count_update_due(NOW + minutes * MINUTE) is is_due

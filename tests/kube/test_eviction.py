@@ -17,7 +17,7 @@ from tests.kube.fake_server import Answer, FakeServer, drop, json_body, status
 PATH = "/api/v1/namespaces/default/pods/web"
 STATUS = PATH + "/status"
 CONDITION = ports.PodCondition("True", "PreemptionByScheduler", "s: preempting to …")
-SHAPES = pod_shape.PodShapes()
+SHAPES = pod_shape.PodShapeCache()
 DONE = json_body({"metadata": {"resourceVersion": "8"}})
 
 

@@ -20,7 +20,7 @@ from tests.kube.asynchronous import asynchronous
 from tests.kube.fake_server import Answer, FakeServer, drop, json_body, silence
 
 PATH = "/api/v1/things"
-POD = pod_shape.PodShapes().make_info(builders.make_pod("web").build())
+POD = pod_shape.PodShapeCache().make_info(builders.make_pod("web").build())
 POD_PATH = "/api/v1/namespaces/default/pods/web"
 LAST_WRITES_SECONDS = 4.5
 
@@ -50,21 +50,21 @@ def test_a_write_ends_before_another_one_may_lead(
     writes, clock = new_fence(is_open=True)
     clock.advance(at_seconds)
     if limit_seconds is None:
-        with pytest.raises(errors.FencedError):
-            writes.compute_write_seconds()
+        with pytest.raises(errors.FencedWriteError):
+            writes.compute_allowed_write_seconds()
     else:
-        assert writes.compute_write_seconds() == pytest.approx(limit_seconds)
+        assert writes.compute_allowed_write_seconds() == pytest.approx(limit_seconds)
 
 
 def test_it_is_closed_at_first_and_closed_for_good() -> None:
     """Nobody may write who was never elected, or has stepped down."""
     writes, _ = new_fence(is_open=False)
-    with pytest.raises(errors.FencedError):
-        writes.compute_write_seconds()
+    with pytest.raises(errors.FencedWriteError):
+        writes.compute_allowed_write_seconds()
     writes.extend_until(10.0)
     writes.close()
-    with pytest.raises(errors.FencedError):
-        writes.compute_write_seconds()
+    with pytest.raises(errors.FencedWriteError):
+        writes.compute_allowed_write_seconds()
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
@@ -75,9 +75,9 @@ async def test_nothing_is_sent_over_a_closed_fence(method: str) -> None:
     async with FakeServer() as server, server.client(fence=writes) as api:
         server.on("GET", PATH, json_body({}))
         for body in (b"{}", b""):
-            with pytest.raises(errors.FencedError):
-                await api.request_body(method, PATH, body)
-        await api.request_body("GET", PATH)
+            with pytest.raises(errors.FencedWriteError):
+                await api.send_request(method, PATH, body)
+        await api.send_request("GET", PATH)
         assert [request.method for request in server.requests] == ["GET"]
 
 
@@ -90,13 +90,13 @@ async def test_the_server_is_told_when_to_give_up() -> None:
         for method in ("GET", "POST"):
             server.on(method, PATH, json_body({}))
         async with server.client(fence=writes) as api:
-            await api.request_body("POST", PATH + "?dryRun=All", b"{}")
-            await api.request_body(
-                "POST", PATH, b"{}", policy=client.CallPolicy(timeout_seconds=2.0)
+            await api.send_request("POST", PATH + "?dryRun=All", b"{}")
+            await api.send_request(
+                "POST", PATH, b"{}", policy=client.CallRetryPolicy(timeout_seconds=2.0)
             )
-            await api.request_body("GET", PATH)
+            await api.send_request("GET", PATH)
         async with server.client() as api:
-            await api.request_body("POST", PATH, b"{}")
+            await api.send_request("POST", PATH, b"{}")
         assert [dict(request.query) for request in server.requests] == [
             {"dryRun": "All", "timeout": "5.000s"},
             {"timeout": "2.000s"},
@@ -114,7 +114,9 @@ async def test_no_answer_is_awaited_for_longer() -> None:
     async with FakeServer() as server, server.client(fence=writes) as api:
         server.on("POST", PATH, silence)
         with pytest.raises(errors.TransportError, match="no answer in time"):
-            await api.request_body("POST", PATH, b"{}", policy=client.CallPolicy(max_attempts=1))
+            await api.send_request(
+                "POST", PATH, b"{}", policy=client.CallRetryPolicy(max_attempts=1)
+            )
 
 
 @pytest.mark.parametrize("body", [b"{}", b""], ids=["with a body", "without"])
@@ -127,9 +129,9 @@ async def test_a_process_that_was_stopped_sends_nothing_more(body: bytes) -> Non
     class Stopped(fence.WriteFence):
         """Lets all time pass after the first look."""
 
-        def compute_write_seconds(self) -> float:
+        def compute_allowed_write_seconds(self) -> float:
             """Look, then stand still for a minute."""
-            seconds = super().compute_write_seconds()
+            seconds = super().compute_allowed_write_seconds()
             if not began.is_set():
                 began.set()
                 clock.advance(60.0)
@@ -138,12 +140,12 @@ async def test_a_process_that_was_stopped_sends_nothing_more(body: bytes) -> Non
     stopped = Stopped(clock, LAST_WRITES_SECONDS)
     stopped.extend_until(10.0)
     async with FakeServer() as server, server.client(fence=stopped) as api:
-        with pytest.raises(errors.FencedError):
-            await api.request_body("DELETE", PATH, body)
+        with pytest.raises(errors.FencedWriteError):
+            await api.send_request("DELETE", PATH, body)
         assert server.requests == []
         stopped.extend_until(100.0)
         server.on("DELETE", PATH, json_body({}))
-        await api.request_body("DELETE", PATH, body)  # the connection was not spoilt for others
+        await api.send_request("DELETE", PATH, body)  # the connection was not spoilt for others
 
 
 def closing(writes: fence.WriteFence, answer: Answer) -> Answer:

@@ -384,4 +384,4 @@ async def test_a_folder_that_may_not_be_entered_is_one_clear_error(
 
     monkeypatch.setattr(pathlib.Path, "exists", refuse)
     with pytest.raises(errors.KubeconfigError, match="cannot be read: Permission denied"):
-        await kubeconfig.from_files("k.yaml", None, clocks.SystemClock())
+        await kubeconfig.load_kubeconfig_files("k.yaml", None, clocks.SystemClock())

@@ -163,8 +163,8 @@ class Process:
     def may_write(self) -> bool:
         """Return whether a write would be let through."""
         try:
-            self.writes.compute_write_seconds()
-        except errors.FencedError:
+            self.writes.compute_allowed_write_seconds()
+        except errors.FencedWriteError:
             return False
         return True
 
@@ -377,7 +377,7 @@ class BadWorld:
 
     def _act(self, number: int, process: Process) -> None:
         if process.may_write():
-            until_seconds = self.now_seconds + process.writes.compute_write_seconds()
+            until_seconds = self.now_seconds + process.writes.compute_allowed_write_seconds()
             self.acted.append((self.now_seconds, until_seconds, number))
 
     def harm(self, number: int, harm: str) -> None:

@@ -66,10 +66,12 @@ async def test_what_is_read(answer: Answer, record: lease.LeaderElectionRecord |
 @pytest.mark.parametrize(
     "answer, error",
     [
-        pytest.param(raw(b"<html>"), errors.AnswerError, id="no JSON"),
-        pytest.param(json_body([]), errors.AnswerError, id="no object"),
+        pytest.param(raw(b"<html>"), errors.UndecodableAnswerError, id="no JSON"),
+        pytest.param(json_body([]), errors.UndecodableAnswerError, id="no object"),
         pytest.param(
-            json_body(stored({"leaseDurationSeconds": "15"})), errors.AnswerError, id="no number"
+            json_body(stored({"leaseDurationSeconds": "15"})),
+            errors.UndecodableAnswerError,
+            id="no number",
         ),
         pytest.param(status(403, "Forbidden", "no"), errors.ForbiddenError, id="refused"),
         pytest.param(status(503), errors.ServerError, id="server away"),

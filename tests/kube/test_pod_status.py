@@ -23,7 +23,7 @@ PATH = "/api/v1/namespaces/default/pods/web"
 STATUS = PATH + "/status"
 UNSCHEDULABLE = ports.PodCondition("False", "Unschedulable", "0/5 nodes are available")
 GATED = ports.PodCondition("False", "SchedulingGated", "waiting")
-SHAPES = pod_shape.PodShapes()
+SHAPES = pod_shape.PodShapeCache()
 
 
 def pod(

@@ -17,11 +17,11 @@ def test_a_burst_passes_and_then_a_token_comes_in_at_a_time() -> None:
     """What exceeds the burst waits in line; a pause fills the bucket, but not beyond the burst."""
     clock = clocks.ManualClock(builders.EPOCH)
     bucket = rate_limit.TokenBucket(10.0, 3, clock)
-    assert [bucket.take() for _ in range(5)] == pytest.approx([0.0, 0.0, 0.0, 0.1, 0.2])
+    assert [bucket.reserve_token() for _ in range(5)] == pytest.approx([0.0, 0.0, 0.0, 0.1, 0.2])
     clock.advance(0.2)
-    assert bucket.take() == pytest.approx(0.1)
+    assert bucket.reserve_token() == pytest.approx(0.1)
     clock.advance(3600.0)
-    assert [bucket.take() for _ in range(4)] == pytest.approx([0.0, 0.0, 0.0, 0.1])
+    assert [bucket.reserve_token() for _ in range(4)] == pytest.approx([0.0, 0.0, 0.0, 0.1])
 
 
 @hypothesis.given(
@@ -38,7 +38,7 @@ def test_no_time_sees_more_than_its_share(
     passed = []
     for pause in pauses:
         clock.advance(pause)
-        passed.append(clock.monotonic_seconds() + bucket.take())
+        passed.append(clock.monotonic_seconds() + bucket.reserve_token())
     assert passed == sorted(passed)
     for first, begin in enumerate(passed):
         for last in range(first, len(passed)):
@@ -54,11 +54,11 @@ async def test_requests_and_watches_wait_for_tokens() -> None:
         server.on("GET", "/b", stream(b"x\n"))
         limit = rate_limit.TokenBucket(2.0, 1, server.clock)
         async with server.client(limit=limit) as api:
-            await api.request_body("GET", "/a")
-            await api.request_body("GET", "/a")
+            await api.send_request("GET", "/a")
+            await api.send_request("GET", "/a")
             async with api.open_stream("/b", stall_seconds=1.0) as chunks:
                 assert [chunk async for chunk in chunks] == [b"x\n"]
             assert server.sleeps == pytest.approx([0.5, 1.0])
         async with server.client() as api:
-            await api.request_body("GET", "/a")
+            await api.send_request("GET", "/a")
         assert len(server.sleeps) == 2

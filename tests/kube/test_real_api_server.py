@@ -27,7 +27,7 @@ from tests.realcluster import manifests
 
 pytestmark = pytest.mark.e2e
 
-SHAPES = pod_shape.PodShapes()
+SHAPES = pod_shape.PodShapeCache()
 UNSCHEDULABLE = ports.PodCondition("False", "Unschedulable", "0/3 nodes are available")
 
 
@@ -61,7 +61,7 @@ async def test_nodes_are_followed(
         control_plane.client.delete("/api/v1/nodes/new")
         await nodes.until(lambda found: "new" not in found)
         assert nodes.replaced == 1
-        assert following.skipped == 0
+        assert following.skipped_count == 0
 
 
 @asynchronous
@@ -119,7 +119,7 @@ async def test_a_server_that_is_restarted(tmp_path: pathlib.Path) -> None:
             following = reflector.Reflector(api, resources.NODES, late, rng=random.Random(1))
             following._resource_version = "1"
             await following.list_or_watch_once()
-            assert isinstance(following.last_error, errors.GoneError)
+            assert isinstance(following.last_error, errors.ResourceVersionGoneError)
             assert late.replaced == 0
             stepping = asyncio.create_task(following.list_or_watch_once())
             await late.until(lambda found: {"before", "after"} <= found.keys())
@@ -296,7 +296,7 @@ async def test_a_server_that_is_not_trusted(
     sleeps = Sleeps()
     async with client.ApiClient(connection, rng=random.Random(1), sleep=sleeps) as api:
         with pytest.raises(errors.CertificateError, match="certificate is not trusted") as caught:
-            await api.request_body("GET", "/api/v1/nodes")
+            await api.send_request("GET", "/api/v1/nodes")
         assert not caught.value.may_have_arrived
         assert sleeps == []  # it would not be trusted the next time either
 

@@ -107,7 +107,7 @@ async def test_storage_objects_are_listed_with_what_scheduling_reads(
             sink: Collection[Any] = Collection()
             following = reflector.Reflector(api, resource, sink, rng=random.Random(1))
             await following.list_once()
-            assert following.skipped == 0
+            assert following.skipped_count == 0
             for item in sink.by_name.values():
                 storage.get_store(kind).set(item)
     (volume,) = storage.volumes.list_group("fast")
@@ -166,7 +166,7 @@ async def test_changes_of_claims_are_watched(
         control_plane.client.patch(path, {"metadata": {"finalizers": None}})
         await claims.until(lambda found: "data" not in found)
         assert claims.replaced == 1
-        assert following.skipped == 0
+        assert following.skipped_count == 0
 
 
 @asynchronous

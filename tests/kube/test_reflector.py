@@ -187,7 +187,7 @@ async def test_a_version_that_is_gone(gone: Answer) -> None:
     """410 leads to a new list at once, which the sink compares with what it has."""
     async with bench(nodes(1, 2), gone, nodes(2, 3, list_version=90), stream(bookmark(91))) as b:
         await b.reflector.list_or_watch_once()
-        assert isinstance(b.reflector.last_error, errors.GoneError)
+        assert isinstance(b.reflector.last_error, errors.ResourceVersionGoneError)
         await b.reflector.list_or_watch_once()
         assert b.sink.calls == [("replace", "n1 n2"), ("replace", "n2 n3")]
         assert b.watched_from() == ["10", "90"]
@@ -307,7 +307,7 @@ async def test_an_object_that_cannot_be_understood(caplog: pytest.LogCaptureFixt
         await b.reflector.list_or_watch_once()
         await b.reflector.list_or_watch_once()
         assert b.watched_from() == ["10", "12"]
-        assert b.reflector.skipped == 1
+        assert b.reflector.skipped_count == 1
         assert "cannot be understood: event ADDED of a Node" in caplog.text
 
 
@@ -334,7 +334,7 @@ async def test_a_list_that_fails() -> None:
         await b.reflector.list_or_watch_once()
         assert b.sink.calls == []
         assert not b.reflector.synced.is_set()
-        assert isinstance(b.reflector.last_error, errors.AnswerError)
+        assert isinstance(b.reflector.last_error, errors.UndecodableAnswerError)
         await b.reflector.list_or_watch_once()
         assert b.sink.calls == [("replace", "n1")]
         assert len(b.server.sleeps) == 2
@@ -344,7 +344,7 @@ async def test_a_list_that_fails() -> None:
 async def test_a_list_without_a_version() -> None:
     """A watch cannot start from nowhere: such a list is not taken."""
     async with bench(json_body({"metadata": {}, "items": []})) as b:
-        with pytest.raises(errors.AnswerError, match="no resourceVersion"):
+        with pytest.raises(errors.UndecodableAnswerError, match="no resourceVersion"):
             await b.reflector.list_once()
         assert b.sink.calls == []
 

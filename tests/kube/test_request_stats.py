@@ -17,10 +17,10 @@ async def test_every_attempt_is_counted() -> None:
     """By status and method; without an answer it is an error, as client-go's metric has it."""
     async with FakeServer() as server, server.client() as api:
         server.on("POST", PATH, status(503), drop, json_body({}))
-        await api.request_body("POST", PATH, policy=client.CallPolicy(is_idempotent=True))
+        await api.send_request("POST", PATH, policy=client.CallRetryPolicy(is_idempotent=True))
         server.on("GET", PATH, status(404))
         with pytest.raises(errors.ApiError):
-            await api.request_body("GET", PATH)
+            await api.send_request("GET", PATH)
         assert api.stats.counts == {
             ("503", "POST"): 1,
             ("<error>", "POST"): 1,

@@ -63,7 +63,7 @@ def schema() -> dict[str, Any]:
                 name: {"oneOf": [_hint(each) for each in members]}
                 for members, name in _UNIONS.items()
             },
-            **{each.__name__: _node(each) for each in tree_kinds.list_node_types()},
+            **{each.__name__: _node(each) for each in tree_kinds.list_syntax_node_types()},
         },
     }
 
@@ -73,10 +73,10 @@ def _described(text: str, inner: dict[str, Any]) -> dict[str, Any]:
 
 
 def _node(node_type: type) -> dict[str, Any]:
-    hints = tree_kinds.get_node_fields(node_type)
+    hints = tree_kinds.get_syntax_node_fields(node_type)
     names = {name: tree_kinds.get_json_field_name(name) for name in hints}
     found: dict[str, Any] = {
-        "kind": {"const": tree_kinds.get_node_kind(node_type)},
+        "kind": {"const": tree_kinds.get_syntax_node_kind(node_type)},
         "at": {"$ref": "#/$defs/At"},
     }
     for name, hint in hints.items():

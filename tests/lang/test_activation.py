@@ -12,11 +12,11 @@ from policysched.lang.checking import timetable
 WEEK = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
-def _during(text: str, expires: str | None = None) -> activation.Activation:
+def _during(text: str, expires: str | None = None) -> activation.RuleActivation:
     read = timetable.parse_during(text)
     assert not isinstance(read, str)
     at = timetable.parse_expires(expires) if expires is not None else None
-    return activation.Activation(*read, at)
+    return activation.RuleActivation(*read, at)
 
 
 def _at(text: str) -> float:

@@ -64,12 +64,12 @@ def test_the_schema_is_that_of_the_tree() -> None:
 
 def test_kinds_tell_the_members_of_every_union_apart() -> None:
     """So an object says by its `kind` which node it is wherever it may stand."""
-    for node_type in tree_kinds.list_node_types():
-        for hint in tree_kinds.get_node_fields(node_type).values():
+    for node_type in tree_kinds.list_syntax_node_types():
+        for hint in tree_kinds.get_syntax_node_fields(node_type).values():
             members = [
                 each for each in tree_kinds.list_type_alternatives(hint) if isinstance(each, type)
             ]
-            kinds = [tree_kinds.get_node_kind(each) for each in members]
+            kinds = [tree_kinds.get_syntax_node_kind(each) for each in members]
             assert len(kinds) == len(set(kinds))
 
 
@@ -248,7 +248,7 @@ REFUSED = [
 @pytest.mark.parametrize("document, path, problem", REFUSED)
 def test_a_wrong_tree_is_refused_with_its_path(document: object, path: str, problem: str) -> None:
     """One error that says where in the JSON, and what is wrong there."""
-    with pytest.raises(tree_json.TreeError) as raised:
+    with pytest.raises(tree_json.InvalidSyntaxTreeError) as raised:
         tree_text.decode_policy_text(document)
     assert raised.value.path == path
     assert str(raised.value).startswith(problem)
@@ -260,7 +260,7 @@ def test_a_tree_that_is_too_deep_is_refused() -> None:
     for _ in range(2000):
         inner = {"kind": "negate", "operand": inner}
     item = {"kind": "let", "name": {"kind": "word", "text": "a"}, "expr": inner}
-    with pytest.raises(tree_json.TreeError, match="nested deeper than 64 levels"):
+    with pytest.raises(tree_json.InvalidSyntaxTreeError, match="nested deeper than 64 levels"):
         tree_text.decode_policy_text({"items": [item]})
 
 
@@ -332,7 +332,7 @@ def test_damaged_documents_are_refused_or_mean_what_they_say() -> None:
         document = _mutate(rng.choice(bases), rng)
         try:
             text = tree_text.decode_policy_text(document)
-        except tree_json.TreeError as error:
+        except tree_json.InvalidSyntaxTreeError as error:
             told.append((error.path, str(error)))
             continue
         accepted += 1
@@ -363,7 +363,7 @@ def test_every_kind_is_on_the_page() -> None:
         if line.startswith("| `")
     ]
     assert sorted(rows) == sorted(
-        {tree_kinds.get_node_kind(each) for each in tree_kinds.list_node_types()}
+        {tree_kinds.get_syntax_node_kind(each) for each in tree_kinds.list_syntax_node_types()}
     )
 
 

@@ -71,4 +71,4 @@ def test_no_text_and_no_param_raises(text: str, given_params: dict[str, str]) ->
     for finding in result.diagnostics:
         shown = set(rendering.render_diagnostic(finding, result.texts)) - {"\n", "\t"}
         assert not any(unicodedata.category(char).startswith("C") for char in shown)
-        rendering.as_json(finding, result.texts)
+        rendering.encode_diagnostic(finding, result.texts)

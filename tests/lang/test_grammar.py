@@ -18,7 +18,7 @@ POLICIES = sorted(_resources.find_resource_folder("policies").glob("*.policy"))
 def test_the_shipped_table_is_that_of_the_grammar() -> None:
     """A stale table is rebuilt at every start; `lark_frontend` as a program writes a new one."""
     shipped = json.loads(_resources.read_resource_text("grammar", lark_frontend.TABLES_FILE))
-    fresh = json.loads(lark_frontend.make_table_content(GRAMMAR))
+    fresh = json.loads(lark_frontend.make_parser_table_content(GRAMMAR))
     assert shipped["made_from"] == fresh["made_from"]
 
 
@@ -47,7 +47,7 @@ def test_items_parsed_one_by_one_are_the_text_parsed_at_once(path: pathlib.Path)
     """Cutting a text into items changes nothing about it."""
     text = source.SourceText(path.name, path.read_text(encoding="utf-8"))
     tree = lark_frontend.parse_text_slice(text.text, 0, len(text.text))
-    at_once = lark_frontend.reduce_tree(tree, build.PolicyTreeBuilder(text).visit)
+    at_once = lark_frontend.transform_parse_tree(tree, build.PolicyTreeBuilder(text).visit)
     assert parser.parse_policy_text(text).file.items == at_once
 
 

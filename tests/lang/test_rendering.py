@@ -98,7 +98,7 @@ def test_json_follows_its_schema() -> None:
     schema = json.loads(_resources.read_resource_text("schemas", "check.schema.json"))
     text = source.SourceText("x.policy", "policy a {\n  for pods where app Inn (b)\n  zzz\n}")
     result = checker.check([text])
-    found = [rendering.as_json(each, result.texts) for each in result.diagnostics]
+    found = [rendering.encode_diagnostic(each, result.texts) for each in result.diagnostics]
     document = {
         "ok": False,
         "hash": None,
@@ -154,10 +154,10 @@ def test_every_part_of_a_finding_is_safe_to_print(char: str) -> None:
         said,
         text.span(0, 2),
         label=said,
-        secondary=(diagnostics.Label(text.span(3, 5), said),),
+        secondary=(diagnostics.SpanLabel(text.span(3, 5), said),),
         notes=(said,),
         help=said,
     )
     assert char not in rendering.render_diagnostic(finding, {text.name: text})
-    document = rendering.as_json(finding, {text.name: text})
+    document = rendering.encode_diagnostic(finding, {text.name: text})
     assert [document[part] for part in ("message", "label", "help")] == [said, said, said]

@@ -41,8 +41,10 @@ class Asking:
         name = "a.yaml" if is_manifest else "a.policy"
         document = self.open(name, manifest(text) if is_manifest else text)
         here = types.TextDocumentIdentifier((self.folder / name).as_uri())
-        place = types.Position(*document.index.find_position(rng.randint(0, len(document.text))))
-        end = types.Position(*document.index.find_position(rng.randint(0, len(document.text))))
+        place = types.Position(
+            *document.line_index.find_position(rng.randint(0, len(document.text)))
+        )
+        end = types.Position(*document.line_index.find_position(rng.randint(0, len(document.text))))
         stretch = types.Range(min(place, end), max(place, end))
         ask = self.session
         answers = [
@@ -60,11 +62,11 @@ class Asking:
             ask.range_formatting(
                 types.DocumentRangeFormattingParams(here, stretch, types.FormattingOptions(2, True))
             ),
-            ask.symbols(types.DocumentSymbolParams(here)),
+            ask.document_symbols(types.DocumentSymbolParams(here)),
             ask.folding(types.FoldingRangeParams(here)),
             ask.semantic_tokens(types.SemanticTokensParams(here)),
-            ask.lenses(types.CodeLensParams(here)),
-            ask.hints(types.InlayHintParams(here, stretch)),
+            ask.code_lenses(types.CodeLensParams(here)),
+            ask.inlay_hints(types.InlayHintParams(here, stretch)),
         ]
         renamed = ask.rename(types.RenameParams(here, place, "other"))
         if not isinstance(renamed, renaming.RenameRefusal):

@@ -48,7 +48,7 @@ def test_incremental_changes_are_those_of_the_text() -> None:
     rng = random.Random(5)
     document = documents.EditorDocument("a.policy", "", encoding=positions.PositionEncoding.UTF_16)
     for version in range(300):
-        index = document.index
+        index = document.line_index
         start, end = sorted(rng.randint(0, len(document.text)) for _ in range(2))
         if "\r\n" in (document.text[start - 1 : start + 1], document.text[end - 1 : end + 1]):
             continue  # no editor has a cursor inside of a line end

@@ -192,7 +192,7 @@ def test_a_rename_changes_all_places_and_nothing_else(name: str, new: str, count
         for t in about.texts
     ]
     assert checker.check(renamed).program is not None
-    assert about.result.program is not None
+    assert about.check_result.program is not None
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_resources_and_labels_are_no_names() -> None:
     """`memory` of `free(memory)` is not the let of that name."""
     text = "let memory = 5\n" + inside("reject when free(memory) < memory * 1Gi missing allow")
     about = program(text)
-    [_, use] = about.index.find_occurrences(names.NamedSymbol("let", "memory"))
+    [_, use] = about.name_index.find_occurrences(names.NamedSymbol("let", "memory"))
     assert text[: use.span.start].endswith("< ")
 
 
@@ -302,7 +302,7 @@ def test_lint_compares_with_the_cluster(known: programs.ProgramEnvironment) -> N
     """Findings of the cluster tier are told too, as `lint --cluster` tells them."""
     text = inside("nodeAffinity required zome In (a)")
     about = program(text, known=known)
-    assert "PS502" in {each.code for each in about.report.findings}
+    assert "PS502" in {each.code for each in about.lint_result.findings}
 
 
 def test_shares_of_the_weight(known: programs.ProgramEnvironment) -> None:
@@ -318,8 +318,8 @@ def test_findings_are_those_of_the_command_line() -> None:
     """What the editor shows is what `lint` reports: same code, place, text."""
     about = program(METRICS, WEB.replace("missing allow", ""))
     expected = linter.lint_program(checker.check(about.texts), settings.RuleSettings())
-    assert about.report.findings == expected.findings
-    assert about.report.findings
+    assert about.lint_result.findings == expected.findings
+    assert about.lint_result.findings
 
 
 def test_a_finding_can_be_silenced_with_a_reason() -> None:
@@ -328,12 +328,12 @@ def test_a_finding_can_be_silenced_with_a_reason() -> None:
         "policy p {", 'policy p {\n  description "x"\n  owner "y"'
     )
     about = program(text)
-    [finding] = [each for each in about.report.findings if each.code == "PS208"]
+    [finding] = [each for each in about.lint_result.findings if each.code == "PS208"]
     offered = actions.list_code_actions(about, "0.policy", finding.span.start, finding.span.end)
     [silence] = [each for each in offered if each.title.startswith("Ignore PS208")]
     after = fixing.apply_text_edits(text, silence.edits)
     assert "\n  # policysched: ignore[PS208] say why\n  nodeAffinity" in after
-    assert "PS208" not in {each.code for each in program(after).report.findings}
+    assert "PS208" not in {each.code for each in program(after).lint_result.findings}
 
 
 def test_unsafe_fixes_say_so_and_are_not_preferred() -> None:
@@ -388,7 +388,7 @@ def test_tokens_do_not_overlap_and_know_names() -> None:
         found = tokens.list_semantic_tokens(about, name)
         assert all(one.end <= two.start for one, two in itertools.pairwise(found))
     kinds = {
-        about.result.texts["metrics.policy"].text[each.start : each.end]: each.kind
+        about.check_result.texts["metrics.policy"].text[each.start : each.end]: each.kind
         for each in tokens.list_semantic_tokens(about, "metrics.policy")
     }
     assert kinds["rate"] == "function"
@@ -405,13 +405,13 @@ def test_a_program_is_a_folder_or_what_a_file_imports(tmp_path: pathlib.Path) ->
     (tmp_path / "alone.policy").write_text("let hot = 1\n", encoding="utf-8")
     asked = asking.Asking(tmp_path)
     web = asked.open("web.policy", WEB)
-    assert "PS104" in {each.code for each in asked.files.get_program(web).report.findings}
+    assert "PS104" in {each.code for each in asked.files.get_program(web).lint_result.findings}
     asked.files.options = editor_settings.EditorSettings(program="file")
-    assert asked.files.get_program(web).result.program is not None
+    assert asked.files.get_program(web).check_result.program is not None
     asked.open("metrics.policy", METRICS.replace("hot", "cold"))
     assert [each.code for each in asked.session.list_diagnostics(web)] == ["PS104"]
     asked.files.close_document(str(tmp_path / "metrics.policy"))
-    assert asked.files.get_program(web).result.program is not None
+    assert asked.files.get_program(web).check_result.program is not None
 
 
 @pytest.mark.parametrize(
@@ -508,6 +508,6 @@ def test_settings_may_stand_below_their_name() -> None:
 
 def test_words_of_policies_are_proposed_without_a_cluster() -> None:
     """Labels and values that one rule says are proposed in the next."""
-    found = vocabulary.collect_policy_vocabulary(program(METRICS, WEB).result.parsed)
+    found = vocabulary.collect_policy_vocabulary(program(METRICS, WEB).check_result.parsed)
     assert found.get_labels("pod") == {"app": frozenset({"web", "batch"})}
     assert found.series == {"cpu_total"}

@@ -20,7 +20,7 @@ BATCHES = 4
 def test_every_request_about_mutated_texts_is_answered(batch: int, tmp_path: pathlib.Path) -> None:
     """All there is to ask, at any place, of a file and of a manifest; answers can be sent."""
     rng = random.Random(batch)
-    seeds = test_fuzz._seeds()
+    seeds = test_fuzz._read_originals()
     asked = asking.Asking(tmp_path)
     for _ in range(MUTATIONS // BATCHES):
         asked.everything(mutation.mutate(rng.choice(seeds), seeds, rng), rng)

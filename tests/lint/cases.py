@@ -57,7 +57,7 @@ class _Said(msgspec.Struct):
     """What prometheus.json holds, see `prometheus_facts.PrometheusFacts`."""
 
     queries: dict[str, prometheus_facts.QueryFacts] = {}
-    selectors: dict[str, tuple[prometheus_facts.SelectorFacts, ...]] = {}
+    selectors: dict[str, tuple[prometheus_facts.SeriesSelectorFacts, ...]] = {}
     scrape_seconds: dict[str, float] = {}
     recordings: dict[str, str] = {}
 

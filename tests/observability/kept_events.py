@@ -29,6 +29,8 @@ class KeptEvents:
         self.about.append(about)
         self.events.append((event_type, reason, action, note))
 
-    def record_cluster_event(self, event_type: str, reason: str, action: str, note: str) -> None:
+    def record_event_without_object(
+        self, event_type: str, reason: str, action: str, note: str
+    ) -> None:
         """Keep one."""
         self.events.append((event_type, reason, action, note))

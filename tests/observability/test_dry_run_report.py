@@ -82,8 +82,8 @@ def test_no_write_may_begin() -> None:
     """Whoever tries is refused before anything is sent."""
     clock = clocks.ManualClock(builders.EPOCH)
     fence = election.make_closed_write_fence(clock)
-    with pytest.raises(errors.FencedError):
-        fence.compute_write_seconds()
+    with pytest.raises(errors.FencedWriteError):
+        fence.compute_allowed_write_seconds()
 
 
 def test_it_never_leads() -> None:

@@ -54,7 +54,7 @@ def test_it_is_told_again_only_when_something_was_decided() -> None:
     """Nobody is bothered with what he knows."""
     world = _world()
     told: list[str] = []
-    report = shadow_report.ShadowReport(world.shadows, told.append)
+    report = shadow_report.ShadowPolicyReport(world.shadows, told.append)
     report.report_new_tallies()
     assert told == []
     _play(world, "a")
@@ -70,7 +70,7 @@ def test_counters_are_there_from_the_start() -> None:
     """Every outcome has a series, so that a rate can be taken of the first one."""
     world = _world()
     own = exporter.MetricsExporter()
-    own.add_collector(shadow_report.ShadowReport(world.shadows, print).collect_metrics)
+    own.add_collector(shadow_report.ShadowPolicyReport(world.shadows, print).collect_metrics)
     labels = {"profile": scenes.NAME, "policy": "next"}
     assert _value(own.registry, "policysched_shadow_decisions_total", labels) == 0
     _play(world, "a")
@@ -91,7 +91,7 @@ def test_the_page_has_the_pods_that_would_have_moved() -> None:
     """Newest first, with both nodes and the reason."""
     world = _world()
     _play(world, "a", "b")
-    page = shadow_report.ShadowReport(world.shadows, print).make_page()
+    page = shadow_report.ShadowPolicyReport(world.shadows, print).make_page()
     assert page.content_type == http_server.JSON
     (policy,) = page_forms.read("shadow", page.body)
     assert (policy["profile"], policy["policy"]) == (scenes.NAME, "next")
@@ -107,7 +107,7 @@ def test_without_shadow_policies_there_is_nothing_to_tell() -> None:
     world = scenes.World("policy now { for pods }")
     world.fake.nodes.upsert(scenes.node("n1"))
     _play(world, "a")
-    report = shadow_report.ShadowReport(world.shadows, print)
+    report = shadow_report.ShadowPolicyReport(world.shadows, print)
     assert page_forms.read("shadow", report.make_page().body) == []
     assert [sample for family in report.collect_metrics() for sample in family.samples] == []
 
@@ -115,12 +115,12 @@ def test_without_shadow_policies_there_is_nothing_to_tell() -> None:
 def test_a_process_is_busy_while_pods_are_ready() -> None:
     """The pod that is being decided is not one that waits."""
     world = scenes.World(TEXT)
-    shadows = shadow_report.add_shadow_decisions(
+    shadows = shadow_report.attach_shadow_decisions(
         world.scheduler, world.fake.clock, lambda: world.profiles.shadows
     )
-    assert world.scheduler.queue.has_ready() is False
+    assert world.scheduler.queue.has_ready_pod() is False
     world.fake.pods.upsert(builders.make_pod("a").build())
-    assert world.scheduler.queue.has_ready() is True
+    assert world.scheduler.queue.has_ready_pod() is True
     assert isinstance(shadows, shadow_decisions.ShadowDecisions)
 
 
@@ -177,7 +177,7 @@ def test_the_last_word_is_written_when_the_process_ends(
     caplog.set_level(logging.INFO, "policysched")
 
     async def scenario() -> None:
-        task = asyncio.ensure_future(shadow_report.ShadowReport(world.shadows, print).run())
+        task = asyncio.ensure_future(shadow_report.ShadowPolicyReport(world.shadows, print).run())
         await asyncio.sleep(0)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)

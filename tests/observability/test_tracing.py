@@ -81,7 +81,7 @@ def _trace_busy_world(endpoint: str, rate_per_million: int) -> fakes.World:
     configured = config.TracingConfig(endpoint, rate_per_million)
     tracer = tracing.make_tracer(configured, busy.world.clock, random.Random(1))
     assert tracer is not None
-    busy.world.scheduler.decisions.end_listeners.append(tracer.on_end)
+    busy.world.scheduler.decisions.end_listeners.append(tracer.trace_ended_attempt)
     busy.play()
 
     async def stop() -> None:

@@ -27,7 +27,7 @@ class Scene:
         self.world = fakes.World()
         self.pods = self.world.pods
         self.leads = True
-        self.watch = unserved.UnservedWatch(
+        self.watch = unserved.UnservedPodReporter(
             self.pods.unserved,
             self.world.clock,
             lambda: ["default-scheduler", "web"],
@@ -121,7 +121,7 @@ def test_pods_without_a_word_of_any_scheduler_are_told(
     """A scheduler that is at work writes the condition of each pod for which it has no node."""
     assert datetime.datetime(2026, 1, 5, 12, tzinfo=datetime.UTC) == EPOCH
     scene.pods.upsert(pod.build())
-    scene.watch.warn_of_unserved()
+    scene.watch.warn_of_unserved_pods()
     line = (
         "no scheduler answers pods with the schedulerName `nobody` (1 waiting, such as "
         "default/p); profiles here: `default-scheduler`, `web`; mend the pods, or add a profile"
@@ -132,13 +132,13 @@ def test_pods_without_a_word_of_any_scheduler_are_told(
 def test_a_name_is_told_once_an_hour(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
     """New names are told with the next look, known ones not before an hour has passed."""
     scene.add("a", "one")
-    scene.watch.warn_of_unserved()
+    scene.watch.warn_of_unserved_pods()
     scene.add("b", "one")
     scene.add("c", "two")
-    scene.watch.warn_of_unserved()
-    scene.watch.warn_of_unserved()
+    scene.watch.warn_of_unserved_pods()
+    scene.watch.warn_of_unserved_pods()
     scene.world.clock.advance(unserved.AGAIN_SECONDS)
-    scene.watch.warn_of_unserved()
+    scene.watch.warn_of_unserved_pods()
     names = [record.getMessage().split(";")[0].count("waiting") for record in caplog.records]
     assert names == [1, 1, 2]
     assert "`one`" not in caplog.records[1].getMessage()
@@ -148,7 +148,7 @@ def test_many_names_make_one_short_line(scene: Scene, caplog: pytest.LogCaptureF
     """Whoever may create pods cannot fill the log with their names."""
     for number in range(1000):
         scene.add(f"p{number}", f"name-{number}" + "x" * 500)
-    scene.watch.warn_of_unserved()
+    scene.watch.warn_of_unserved_pods()
     (record,) = caplog.records
     assert record.levelno == logging.WARNING
     assert f"{1000 - unserved.MAX_NAMES} further names" in record.getMessage()

@@ -73,7 +73,7 @@ def _side(written: _Policies) -> sides.PlanSide:
         lines = [f"  {_RULES[rule].format(number)} as {rule}" for rule, number in rules.items()]
         texts.append("\n".join([f"policy {name} {{", f"  {scope}", *lines, "}"]))
     text = source.SourceText("a.policy", "\n".join(texts) + "\n")
-    return sides.PlanSide("side", policies.from_sources([text], {}, now=_NOW))
+    return sides.PlanSide("side", policies.make_policy_set_from_texts([text], {}, now=_NOW))
 
 
 def _objects(items: list[clusters.Object]) -> cluster_file.ClusterObjects:

@@ -54,7 +54,7 @@ or of groups, which policysched never places.
 """
 
 
-def _waiting(made: interface.Plugin | registry.PluginError) -> interface.EventsPlugin:
+def _waiting(made: interface.Plugin | registry.PluginCreationError) -> interface.EventsPlugin:
     assert hasattr(made, "events_to_register")
     return cast("interface.EventsPlugin", made)
 

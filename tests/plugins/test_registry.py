@@ -356,14 +356,14 @@ BAD = [
 def test_arguments_that_do_not_fit(name: str, args: dict[str, Any], problem: str) -> None:
     """A wrong argument is a value that says which and why."""
     found = registry.create_built_in_registry().create_plugin(name, args, HANDLE)
-    assert found == registry.PluginError(name, problem)
+    assert found == registry.PluginCreationError(name, problem)
 
 
 def test_unknown_names_come_with_those_to_choose_from() -> None:
     """A name that nobody registered is an error with all names."""
     known = registry.create_built_in_registry()
     found = known.create_plugin("NodeResourceFit", None, HANDLE)
-    assert found == registry.PluginError(
+    assert found == registry.PluginCreationError(
         "NodeResourceFit", "there is no plugin `NodeResourceFit`", known.list_plugin_names()
     )
 
@@ -446,8 +446,10 @@ def test_third_party_plugins_that_fail(
 ) -> None:
     """Whatever goes wrong in third-party code is an error of that plugin alone."""
     known = registry.create_installed_registry(third_party)
-    assert known.create_plugin(name, args, HANDLE) == registry.PluginError(name, problem)
-    assert not isinstance(known.create_plugin(names.NODE_NAME, None, HANDLE), registry.PluginError)
+    assert known.create_plugin(name, args, HANDLE) == registry.PluginCreationError(name, problem)
+    assert not isinstance(
+        known.create_plugin(names.NODE_NAME, None, HANDLE), registry.PluginCreationError
+    )
 
 
 def test_built_in_names_cannot_be_taken_over(third_party: list[metadata.EntryPoint]) -> None:
@@ -456,7 +458,7 @@ def test_built_in_names_cannot_be_taken_over(third_party: list[metadata.EntryPoi
         names.NODE_PORTS, None, HANDLE
     )
     assert not isinstance(made, Impostor)
-    assert not isinstance(made, registry.PluginError)
+    assert not isinstance(made, registry.PluginCreationError)
 
 
 def test_installed_entry_points_are_found() -> None:

@@ -595,7 +595,7 @@ def test_arguments_are_checked(args: dict[str, object], problem: str) -> None:
     made = registry.create_built_in_registry().create_plugin(
         "VolumeBinding", args, handles.Handle(NoBinder())
     )
-    assert isinstance(made, registry.PluginError)
+    assert isinstance(made, registry.PluginCreationError)
     assert made.problem == problem
 
 

@@ -203,4 +203,4 @@ def test_coverage_counts_rules_of_cluster_policies(
         if count
     ]
     assert found == taken
-    assert done.coverage.counts == (len(taken), 7)
+    assert done.coverage.branch_counts == (len(taken), 7)

@@ -29,7 +29,7 @@ def test_coverage_counts_both_ways_of_each_rule(
         for branch, count in rule.branches.items()
         if count
     }
-    assert done.coverage.counts == (len(taken), 9)
+    assert done.coverage.branch_counts == (len(taken), 9)
     assert "by-day rejected" not in taken
     assert len(taken) == covered, taken
 
@@ -45,7 +45,7 @@ def test_a_file_that_is_named_in_several_ways_counts_once(tmp_path: pathlib.Path
     twice = running.run_test_suites(
         [path, linked, str(folder / ".." / "real" / "web_test.yaml")]
     ).coverage
-    assert twice.counts == once.counts
+    assert twice.branch_counts == once.branch_counts
     assert {rule.file for rule in twice.rules} == {rule.file for rule in once.rules}
     assert coverage_formats.render_lcov(twice).count("SF:") == 1
 
@@ -53,7 +53,9 @@ def test_a_file_that_is_named_in_several_ways_counts_once(tmp_path: pathlib.Path
 def test_what_is_missing_is_told_in_words(tmp_path: pathlib.Path) -> None:
     """By rule."""
     done = running.run_test_suites([files.expecting(tmp_path, "node: n2")])
-    missing = {rule.name: rule.missing for rule in done.coverage.rules if rule.missing}
+    missing = {
+        rule.name: rule.missing_outcomes for rule in done.coverage.rules if rule.missing_outcomes
+    }
     assert missing == {"web/by-day": ["never rejected a node"]}
 
 

@@ -27,7 +27,7 @@ HANDLE = handles.Handle(NoBinder())
 
 def _made(text: str, configuration: config.Config | None = None) -> policies.Profiles:
     sources = [source.SourceText("p.policy", "version 1\n" + text)]
-    found = policies.from_sources(sources, {}, None, configuration)
+    found = policies.make_policy_set_from_texts(sources, {}, None, configuration)
     return policies.require_profiles(policies.make_profiles(found, HANDLE))
 
 
@@ -143,9 +143,12 @@ def test_profiles_of_a_configuration_replace_the_implied_one() -> None:
 def test_a_name_that_no_declared_profile_has_is_refused() -> None:
     """Who names a scheduler is not left with one that serves other pods."""
     text = source.SourceText("p.policy", "version 1\nprofile a { }\nprofile b { }")
-    assert [spec.name for spec in policies.from_sources([text], {}, "b").specs] == ["a", "b"]
+    assert [spec.name for spec in policies.make_policy_set_from_texts([text], {}, "b").specs] == [
+        "a",
+        "b",
+    ]
     with pytest.raises(errors.ConfigurationError) as caught:
-        policies.from_sources([text], {}, "c")
+        policies.make_policy_set_from_texts([text], {}, "c")
     assert str(caught.value) == (
         "--scheduler-name: there is no profile `c` (the policies declare `a` or `b`)"
     )
@@ -192,7 +195,7 @@ def test_the_next_change_by_time_is_known() -> None:
 def test_what_a_profile_cannot_be_is_told_all_at_once(statements: str, problems: list[str]) -> None:
     """Faults are values with the place in the policy text."""
     text = source.SourceText("p.policy", f"version 1\nprofile a {{ {statements} }}")
-    found = policies.make_profiles(policies.from_sources([text], {}), HANDLE)
+    found = policies.make_profiles(policies.make_policy_set_from_texts([text], {}), HANDLE)
     assert isinstance(found, list)
     assert [fault.problem[: len(p)] for fault, p in zip(found, problems, strict=True)] == problems
     assert all(fault.where.startswith("p.policy:2:") for fault in found)
@@ -269,7 +272,7 @@ def test_shadow_policies_are_described_and_have_plugins_of_their_own() -> None:
     """
     made = policies.require_profiles(
         policies.make_profiles(
-            policies.from_sources([source.SourceText("test.policy", text)], {}),
+            policies.make_policy_set_from_texts([source.SourceText("test.policy", text)], {}),
             handles.Handle(NoBinder()),
         )
     )

@@ -203,7 +203,9 @@ class World:
     def _make_scheduler(self) -> None:
         outside = ports.SchedulerPorts(self._cluster, self._cluster, self._cluster)
         self.scheduler = schedulers.Scheduler({}, outside, self._time.clock)
-        found = policies.from_sources([source.SourceText("hostile.policy", POLICY)], {})
+        found = policies.make_policy_set_from_texts(
+            [source.SourceText("hostile.policy", POLICY)], {}
+        )
         handle = handles.Handle(self._cluster)
         profiles = policies.require_profiles(policies.make_profiles(found, handle))
         self.scheduler.set_profiles(
@@ -211,7 +213,7 @@ class World:
             profiles.annotation_keys,
             profiles.metric_needs,
         )
-        self._metrics = found.metrics
+        self._metrics = found.node_metrics
         self.scheduler.decisions.listeners.append(self._compare)
         self._driver = driver.SimulationDriver(self._cluster, self.scheduler, self._time)
 
@@ -219,7 +221,7 @@ class World:
         around = sources.SourceDependencies(
             self._time.clock, random.Random(1), self._time.sleep, self
         )
-        self.live = live_source.LiveSource(
+        self.live = live_source.LiveMetricsSource(
             {"default": settings.PrometheusSource(url, timeout_seconds=30)},
             self._metrics,
             around,

@@ -17,7 +17,7 @@ Cause = failures.QueryIssue
 NOW = 90_000.0
 MAX_AGE = 60.0
 EVALUATED = 5000.0
-NAMES = node_names.NodeNames(
+NAMES = node_names.NodeAliasIndex(
     [
         worlds.node("n1", "10.0.0.1"),
         worlds.node("n2", "10.0.0.2"),

@@ -37,7 +37,7 @@ class _Cluster:
         self.nodes = [worlds.node("n1", "10.0.0.1"), worlds.node("n2", "10.0.0.2")]
         self._clock = clocks.SystemClock()
         around = sources.SourceDependencies(self._clock, random.Random(1), observer=self)
-        self.live = live_source.LiveSource(
+        self.live = live_source.LiveMetricsSource(
             {"default": settings.PrometheusSource(url, timeout_seconds=5)},
             worlds.metrics(METRIC),
             around,

@@ -44,7 +44,7 @@ class _Scheduler:
         self.table.keep_histories({"m": need})
         around = sources.SourceDependencies(clocks.SystemClock(), random.Random(1))
         servers = {"default": settings.PrometheusSource(url)}
-        self.live = live_source.LiveSource(servers, declared, around)
+        self.live = live_source.LiveMetricsSource(servers, declared, around)
         self.live.set_metrics(declared, {"m": window_seconds})
 
     @contextlib.asynccontextmanager

@@ -323,7 +323,7 @@ def test_the_difference_of_clocks_is_steady() -> None:
         (1040.0, 460.0, 0.1),
         (1050.0, 468.0, 0.1),
     ]:
-        clock.compare_with_server(evaluated, sent, duration)
+        clock.update_from_answer(evaluated, sent, duration)
         found.append(clock.behind_seconds)
     assert found == [600.0, 600.0, 600.0, 605.0, 580.0, 582.0]
 

@@ -195,7 +195,7 @@ class World:
         self.queries: list[str] = []
         self.nodes = [node("n1", "10.0.0.1"), node("n2", "10.0.0.2")]
         around = sources.SourceDependencies(clock, random.Random(seed), self.time.sleep, self)
-        self.live = live_source.LiveSource(
+        self.live = live_source.LiveMetricsSource(
             {name: settings.PrometheusSource("http://x") for name in names},
             metrics() if declared is None else declared,
             around,

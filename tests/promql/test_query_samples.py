@@ -23,7 +23,7 @@ from policysched.promql import query_samples
 )
 def test_raw_series_are_those_whose_own_value_counts(query: str, names: set[str]) -> None:
     """A range, or an aggregation that counts, reads something else of a counter."""
-    assert query_samples.find_raw_names(promql_parser.parse(query)) == names
+    assert query_samples.find_raw_series_names(promql_parser.parse(query)) == names
 
 
 @pytest.mark.parametrize(

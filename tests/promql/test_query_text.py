@@ -22,12 +22,12 @@ from policysched.promql import query_text
 )
 def test_names_become_selectors(name: str, expected: str) -> None:
     """Plain names stay readable."""
-    assert query_text.render_series_name(name) == expected
+    assert query_text.render_name_as_selector(name) == expected
 
 
 @given(name=st.text('ab5:-"\\\\`{} =', min_size=1))
 def test_no_name_can_leave_its_selector(name: str) -> None:
     """It is one selector, whatever the name has in it."""
-    text = query_text.render_series_name(name)
+    text = query_text.render_name_as_selector(name)
     assert "`" not in text
     assert isinstance(promql_parser.parse(text), promql_parser.VectorSelector)

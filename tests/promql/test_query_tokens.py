@@ -34,4 +34,4 @@ def test_series_are_named_before_matchers_and_ranges(query: str, names: list[str
 )
 def test_only_start_and_end_depend_on_the_range(query: str, *, depends: bool) -> None:
     """Their time is one for the whole range, and another for each instant."""
-    assert query_tokens.depends_on_range(query) is depends
+    assert query_tokens.depends_on_range_query_bounds(query) is depends

@@ -42,7 +42,7 @@ def test_times_are_those_of_the_last_scrapes(
     server: prometheus.Prometheus, query: world.Query
 ) -> None:
     """T has the series of the query, and their value is when each was measured."""
-    text = freshness._FreshnessWriter(world.MAX_AGE_SECONDS).render_vector(
+    text = freshness._FreshnessWriter(world.MAX_AGE_SECONDS).render_vector_freshness(
         promql_parser.parse(query.text)
     )
     values = server.query(query.text, time=world.NOW)
@@ -92,7 +92,7 @@ def test_subqueries_are_looked_into(
 ) -> None:
     """A subquery repeats old samples for as long as its window is; T knows their age."""
     query = f"{outer}(({inner[0]})[5m:{step}])"
-    text = freshness._FreshnessWriter(world.MAX_AGE_SECONDS).render_vector(
+    text = freshness._FreshnessWriter(world.MAX_AGE_SECONDS).render_vector_freshness(
         promql_parser.parse(query)
     )
     values = {_labels(one) for one in server.query(query, time=world.NOW)}

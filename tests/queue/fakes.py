@@ -11,7 +11,7 @@ from policysched.framework import events, queued_pod, status
 from policysched.queue import scheduling_queue
 from tests import builders
 
-SHAPES = pod_shape.PodShapes()
+SHAPES = pod_shape.PodShapeCache()
 
 NODE_ADD = events.ClusterEvent(events.EventResource.NODE, events.ActionType.ADD)
 NODE_LABEL = events.ClusterEvent(events.EventResource.NODE, events.ActionType.UPDATE_NODE_LABEL)

@@ -26,7 +26,7 @@ class Moment:
         self,
         answer: answers.InstantVector,
         metric: checked.CheckedMetric,
-        names: node_names.NodeNames,
+        names: node_names.NodeAliasIndex,
     ) -> None:
         self.samples: dict[str, tuple[float, float]] = {}
         self.without_value: set[str] = set()
@@ -51,7 +51,7 @@ class Moment:
                 self.samples[node] = value, age_seconds
 
     def _by_node(
-        self, answer: answers.InstantVector, label: str, names: node_names.NodeNames
+        self, answer: answers.InstantVector, label: str, names: node_names.NodeAliasIndex
     ) -> dict[str, list[answers.InstantVectorSample]]:
         found: dict[str, list[answers.InstantVectorSample]] = {}
         for series in answer.series:

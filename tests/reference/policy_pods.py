@@ -27,7 +27,7 @@ class Judge:
         labels = self.world.namespaces.get(namespace, {})
         return policy_selectors.labels_match(wanted.selector, labels)
 
-    def selects(self, scope: checked_selector.PodScope, pod: objects.Pod) -> bool:
+    def selects(self, scope: checked_selector.PolicyPodScope, pod: objects.Pod) -> bool:
         """Return whether a policy is about a pod."""
         if scope.namespaces is not None and not self.in_namespaces(
             scope.namespaces, pod.metadata.namespace

@@ -87,7 +87,7 @@ class World(cluster.Cluster):
         """Return whether no node has a valid sample of a metric."""
         return all(self.valid_value(metric, name, window) is None for name in self.nodes)
 
-    def is_active(self, active: activation.Activation | None) -> bool:
+    def is_active(self, active: activation.RuleActivation | None) -> bool:
         """Return whether a rule acts now."""
         return active is None or active.is_active(self.now_seconds)
 

@@ -64,7 +64,9 @@ class MemoryStore:
         if f"{namespace}/{name}" in self.objects:
             raise errors.ConflictError(409, "AlreadyExists", "it is there")
         made = self.put(f"{namespace}/{name}", {})
-        self.objects[made.name] = msgspec.structs.replace(made, binary_data=dict(binary_data))
+        self.objects[made.namespaced_name] = msgspec.structs.replace(
+            made, binary_data=dict(binary_data)
+        )
 
     async def annotate_config_map(
         self, config_map: config_maps.ConfigMap, annotations: config_maps.Changes
@@ -97,9 +99,9 @@ class MemoryStore:
         self.writes += 1
 
     def _present(self, config_map: config_maps.ConfigMap) -> config_maps.ConfigMap:
-        if config_map.name not in self.objects:
+        if config_map.namespaced_name not in self.objects:
             raise errors.NotFoundError(404, "NotFound", "it is gone")
-        return self.objects[config_map.name]
+        return self.objects[config_map.namespaced_name]
 
     def _store(
         self,
@@ -114,7 +116,7 @@ class MemoryStore:
             resource_version=str(next(self._numbers)),
             annotations=_merged(present.metadata.annotations, annotations),
         )
-        self.objects[present.name] = config_maps.ConfigMap(
+        self.objects[present.namespaced_name] = config_maps.ConfigMap(
             meta, _merged(present.data, data), _merged(present.binary_data, binary_data)
         )
 

@@ -14,7 +14,7 @@ GOOD = "version 1\npolicy web {\n  for pods\n  nodeAffinity required disk In (ss
 BROKEN = "version 1\npolicy web {\n  for pods\n  nodeAffinity required disk Inn (ssd)\n}\n"
 WITH_WARNING = "version 1\nmetric brief: ratio = `x` node instance over 59s max missing allow\n"
 NEVER = GOOD.replace("(ssd)", "(ssd) and disk DoesNotExist")
-NEVER_HASH = content_hash.hash_texts([source.SourceText("web.policy", NEVER)], {})
+NEVER_HASH = content_hash.hash_policy_texts_and_params([source.SourceText("web.policy", NEVER)], {})
 WITH_PARAM = GOOD + "param most: ratio = 90%\n"
 POLICIES = {"web.policy": GOOD}
 

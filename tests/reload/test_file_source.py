@@ -104,7 +104,7 @@ async def test_files_that_are_gone_are_a_problem_to_be_told(tmp_path: pathlib.Pa
 def test_at_the_start_it_is_an_error(tmp_path: pathlib.Path) -> None:
     """Nothing has been used before."""
     with pytest.raises(errors.InputError, match="has no file"):
-        file_source.PolicyFileSource((str(tmp_path),), 1.0).read_settled_texts()
+        file_source.PolicyFileSource((str(tmp_path),), 1.0).read_settled_version()
 
 
 class Mount:
@@ -166,7 +166,7 @@ def test_a_swap_in_the_middle_of_reading_is_not_seen(
         return found
 
     monkeypatch.setattr(pathlib.Path, "open", open_and_swap)
-    offer = file_source.PolicyFileSource([str(path) for path in paths], 1.0).read_settled_texts()
+    offer = file_source.PolicyFileSource([str(path) for path in paths], 1.0).read_settled_version()
     assert opened == 1
     assert _contents(offer) == {"a.policy": "2", "b.policy": "2"}
 

@@ -122,7 +122,7 @@ async def test_a_replica_that_takes_over_adds_what_is_missing() -> None:
 @pytest.mark.parametrize(
     "failure, is_kept",
     [
-        pytest.param(errors.FencedError("not now"), True, id="fenced"),
+        pytest.param(errors.FencedWriteError("not now"), True, id="fenced"),
         pytest.param(errors.ConflictError(409, "Conflict", "changed"), True, id="conflict"),
         pytest.param(errors.ServerError(503, "Unavailable", "down"), True, id="server"),
         pytest.param(errors.TransportError("cut", may_have_arrived=True), True, id="cut"),

@@ -193,7 +193,7 @@ async def test_a_metric_that_cannot_be_had_refuses_the_version() -> None:
     """Neither rules nor metrics change."""
     around = prom_source.SourceDependencies(fakes.World().clock, random.Random(1))
     servers = {"default": settings.PrometheusSource(url="http://127.0.0.1:1")}
-    scene = Scene(live_source.LiveSource(servers, (), around))
+    scene = Scene(live_source.LiveMetricsSource(servers, (), around))
     async with scene.running():
         assert await scene.take(offer(METRIC, WEST)) == ["refused"]
         assert "has the source `elsewhere`" in scene.told[-1].errors
@@ -277,7 +277,7 @@ async def test_going_back_passes_a_freeze_whatever_params_are_by_now() -> None:
     """What is kept are texts; the params of then are not, so the version has another hash."""
     scene = Scene(configuration=config.Config(params={"most": 7}), first=WITH_PARAM)
     back = offer(WITH_PARAM + "# of old\n", is_frozen=True)
-    texts_alone = content_hash.hash_texts(back.texts, {})
+    texts_alone = content_hash.hash_policy_texts_and_params(back.texts, {})
     assert texts_alone != scene.recipe.compute_hash(back.texts)
     async with scene.running():
         assert await scene.take(back) == ["frozen"]

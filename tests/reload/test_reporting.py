@@ -64,9 +64,9 @@ def test_metrics() -> None:
 def test_the_page_has_the_texts_and_the_errors() -> None:
     """What decides, and what was to decide."""
     state = _state()
-    assert page_forms.read("policies", reporting.make_page(state).body)["refused"] is None
+    assert page_forms.read("policies", reporting.make_policies_page(state).body)["refused"] is None
     state.record_refusal(REFUSAL, builders.EPOCH)
-    said = page_forms.read("policies", reporting.make_page(state).body)
+    said = page_forms.read("policies", reporting.make_policies_page(state).body)
     assert said == {
         "origin": "here",
         "hash": "900d",
@@ -160,7 +160,7 @@ def test_an_event_tells_what_an_author_should_know() -> None:
     state.record_load(states.VersionInUse("11e7", (), builders.EPOCH, ("a:1:1: PS804: old", "b")))
     (event,) = recorder.events
     assert event[3] == "version 11e7 is in use, with a warning: a:1:1: PS804: old (and 1 more)"
-    assert page_forms.read("policies", reporting.make_page(state).body)["warnings"] == [
+    assert page_forms.read("policies", reporting.make_policies_page(state).body)["warnings"] == [
         "a:1:1: PS804: old",
         "b",
     ]

@@ -69,7 +69,9 @@ async def test_what_is_held_back_is_demanded() -> None:
     scene.store.put(POLICIES, {"new.policy": "new"}, {status_annotations.FREEZE: "true"})
     assert (await scene.back.roll_back(OLD)).is_frozen
     texts = (source.SourceText("old.policy", "old"),)
-    assert scene.annotation(status_annotations.ROLLBACK) == content_hash.hash_texts(texts, {})
+    assert scene.annotation(
+        status_annotations.ROLLBACK
+    ) == content_hash.hash_policy_texts_and_params(texts, {})
     thawed = dict.fromkeys((status_annotations.FREEZE,))
     await scene.store.annotate_config_map(scene.store.objects[POLICIES], thawed)
     await scene.back.roll_back(NEW)

@@ -23,7 +23,7 @@ profile two { policies web }
 
 def test_each_rule_that_expires_has_its_time() -> None:
     """By profile, for shadow policies too; rules without a date have no series."""
-    made = policies.from_sources([source.SourceText("test.policy", TEXT)], {})
+    made = policies.make_policy_set_from_texts([source.SourceText("test.policy", TEXT)], {})
     (family,) = rule_expiry.collect_rule_expiry_metrics(lambda: made)
     found = {(s.labels["profile"], s.labels["rule"]): s.value for s in family.samples}
     noon = datetime.datetime(2026, 6, 30, 12, tzinfo=datetime.UTC).timestamp()

@@ -221,7 +221,9 @@ async def test_frozen_policies_stay_though_params_are_others_by_now(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """The texts that were in use, with the params of this process: the hash is another one."""
-    old = content_hash.hash_texts([source.SourceText("a.policy", OLDER)], {"most": "5"})
+    old = content_hash.hash_policy_texts_and_params(
+        [source.SourceText("a.policy", OLDER)], {"most": "5"}
+    )
     store = _keeping(GOOD)
     kept = store.objects[HISTORY].binary_data
     key = history.VersionKey(builders.EPOCH - datetime.timedelta(days=1), old)

@@ -31,7 +31,7 @@ class Scene:
         self.is_leading = True
         self.is_patient = False
         self.pauses_seconds: list[float] = []
-        self.status = status_annotations.StatusAnnotations(
+        self.status = status_annotations.StatusAnnotationWriter(
             self.state, self, self.store, lambda: self.is_leading, random.Random(1), self._sleep
         )
         self.state.listeners.append(self.status.request_write)
@@ -156,7 +156,7 @@ async def test_writes_that_fail_are_made_again() -> None:
     """The lease was lost for a moment, the server was down: the status comes later."""
     scene = Scene()
     scene.store.failures = [
-        errors.FencedError("not now"),
+        errors.FencedWriteError("not now"),
         errors.ServerError(503, "ServiceUnavailable", "down"),
         errors.TransportError("cut", may_have_arrived=True),
     ]

@@ -27,7 +27,7 @@ def _framework(server: api_server.SimulatedApiServer, seed: int) -> runtime.Fram
     plugins = []
     for default in defaults.DEFAULT_PLUGINS:
         plugin = registry.create_built_in_registry().create_plugin(default.name, None, handle)
-        assert not isinstance(plugin, registry.PluginError)
+        assert not isinstance(plugin, registry.PluginCreationError)
         plugins.append(plugin)
     prof = profile.Profile(NAME, tuple(plugins), defaults.DEFAULT_WEIGHTS)
     return runtime.Framework(prof, random.Random(seed))
@@ -53,7 +53,7 @@ class Chaos:
 
     def begin(self) -> None:
         """Make the nodes, let the scheduler watch."""
-        for node in (*workload.make_fleet(NODES), self.foreign_node):
+        for node in (*workload.make_node_fleet(NODES), self.foreign_node):
             self.server.nodes.create(node)
         events = self.scheduler.events
         self.server.namespaces.watch_objects(events.namespaces)

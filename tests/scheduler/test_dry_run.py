@@ -27,7 +27,7 @@ class Beside:
 
     def __init__(self, rule: str = "", **nodes: dict[str, str]) -> None:
         self.world = scenes.World(NOW.format(rule=rule), seed=1)
-        self.dry_run = dry_run.DryRun(
+        self.dry_run = dry_run.DryRunComparer(
             self.world.scheduler.cache, self.world.scheduler.get_framework, self.world.fake.clock, 5
         )
         self.dry_run.is_on = True

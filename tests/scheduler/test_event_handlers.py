@@ -242,7 +242,7 @@ def test_older_samples_fill_a_window(world: fakes.World, heard: Heard) -> None:
 def test_a_look_at_the_time_lets_pods_cease_to_count(world: fakes.World, heard: Heard) -> None:
     """The queue is told, as after a refresh, and hints see the time."""
     world.cache.follow_metric_needs(metric_needs.MetricNeeds(placed_seconds=frozenset({60.0})))
-    info = pod_shape.PodShapes().make_info(POD.build())
+    info = pod_shape.PodShapeCache().make_info(POD.build())
     world.cache.assume_pod(info, "n1")
     recent = world.cache.snapshot().placed.recent
     row = world.cache.nodes.row_of["n1"]
@@ -260,7 +260,7 @@ class TestOwners:
     def test_selectors_come_and_go(self, world: fakes.World, heard: Heard) -> None:
         """What a service selects is known while it is there; the queue is not bothered."""
         sink = world.scheduler.events.owners[owner_selectors.OwnerKind.SERVICE]
-        shape = pod_shape.PodShapes().intern_shape(POD.labels(app="web", tier="x").build())
+        shape = pod_shape.PodShapeCache().intern_shape(POD.labels(app="web", tier="x").build())
 
         def service(name: str, **selector: str) -> owner_objects.Service:
             meta = objects.ObjectMeta(name=name, namespace="default")

@@ -24,7 +24,7 @@ def _profile(*policies: str) -> profile.Profile:
 )
 def test_provenance(policies: tuple[str, ...], expected: str) -> None:
     """A note names profile, policies and hash, in little space."""
-    assert event_notes.format_provenance(_profile(*policies)) == expected
+    assert event_notes.format_policy_provenance(_profile(*policies)) == expected
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,8 @@ def test_notes_fit(text: str, policies: tuple[str, ...]) -> None:
     """A note is never longer than the API server accepts, and never cut inside a character."""
     note = event_notes.format_note(text, _profile(*policies))
     assert len(note.encode()) <= event_notes.NOTE_LIMIT_BYTES
-    is_whole = note == text + event_notes.format_provenance(_profile(*policies))
+    is_whole = note == text + event_notes.format_policy_provenance(_profile(*policies))
     assert is_whole == (
-        len((text + event_notes.format_provenance(_profile(*policies))).encode()) <= 1024
+        len((text + event_notes.format_policy_provenance(_profile(*policies))).encode()) <= 1024
     )
     assert is_whole or " ..." in note

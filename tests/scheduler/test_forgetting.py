@@ -34,7 +34,7 @@ def _framework(server: api_server.SimulatedApiServer) -> runtime.Framework:
     plugins = []
     for default in defaults.DEFAULT_PLUGINS:
         plugin = registry.create_built_in_registry().create_plugin(default.name, None, handle)
-        assert not isinstance(plugin, registry.PluginError)
+        assert not isinstance(plugin, registry.PluginCreationError)
         plugins.append(plugin)
     prof = profile.Profile(NAME, tuple(plugins), defaults.DEFAULT_WEIGHTS)
     return runtime.Framework(prof, random.Random(1))
@@ -53,7 +53,7 @@ class Scene:
             ports.SchedulerPorts(self.server, self.server, self.server, self.time.sleep),
             self.time.clock,
         )
-        for node in workload.make_fleet(node_count):
+        for node in workload.make_node_fleet(node_count):
             self.server.nodes.create(node)
         self.driver = driver.SimulationDriver(self.server, self.scheduler, self.time)
 
@@ -159,7 +159,7 @@ def test_a_pod_waits_for_a_resource_that_no_node_has() -> None:
             pod = builders.make_pod(name).requests({GPU: "1"}).scheduler_name(NAME)
             scene.server.pods.create(pod.build())
         await scene.driver.run_until_idle()
-        assert scene.scheduler.cache.nodes.get_resource_column(GPU) == columns.ABSENT
+        assert scene.scheduler.cache.nodes.get_resource_column_index(GPU) == columns.ABSENT
         node = builders.make_node("with-gpu").capacity({GPU: "1", "pods": "10"})
         scene.server.nodes.create(node.build())
         await scene.driver.advance_time(60.0)

@@ -10,7 +10,7 @@ from policysched.scheduler import object_changes
 from tests import builders
 
 Action = events.ActionType
-SHAPES = pod_shape.PodShapes()
+SHAPES = pod_shape.PodShapeCache()
 POD = builders.make_pod("a").requests(cpu="2", memory="1Gi").labels(app="web").gates("g")
 NODE = (
     builders.make_node("n")

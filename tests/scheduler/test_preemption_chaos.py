@@ -30,7 +30,7 @@ def _framework(handle: handles.Handle, seed: int) -> runtime.Framework:
     plugins = []
     for default in defaults.DEFAULT_PLUGINS:
         plugin = registry.create_built_in_registry().create_plugin(default.name, None, handle)
-        assert not isinstance(plugin, registry.PluginError)
+        assert not isinstance(plugin, registry.PluginCreationError)
         plugins.append(plugin)
     prof = profile.Profile(NAME, tuple(plugins), defaults.DEFAULT_WEIGHTS)
     return runtime.Framework(prof, random.Random(seed))

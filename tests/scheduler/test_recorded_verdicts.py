@@ -60,7 +60,7 @@ def test_records_say_what_explain_says(seed: int, tmp_path_factory: pytest.TempP
         )
     )
     framework = runtime.Framework(made.by_name["policysched"], random.Random(seed))
-    shapes = pod_shape.PodShapes(made.annotation_keys)
+    shapes = pod_shape.PodShapeCache(made.annotation_keys)
     log = decisions.DecisionLog(PODS, clock, measurements.SchedulingHistograms())
     standings = 0
     for number in range(PODS):

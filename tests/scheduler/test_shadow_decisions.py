@@ -48,7 +48,7 @@ class World:
         handle = handles.Handle(self.binder, cache.owners, self.scheduler.preemptions)
         texts = [source.SourceText("test.policy", text)]
         self.profiles = policies.require_profiles(
-            policies.make_profiles(policies.from_sources(texts, {}, NAME), handle)
+            policies.make_profiles(policies.make_policy_set_from_texts(texts, {}, NAME), handle)
         )
         rng = None if seed is None else random.Random(seed)
         frameworks = {name: runtime.Framework(p, rng) for name, p in self.profiles.by_name.items()}
@@ -241,7 +241,7 @@ def test_what_is_counted_is_about_the_policies_in_use() -> None:
     assert made.tallies[NAME, "next"].changed == 1
     world.fake.clock.advance(60)
     current.append(dict(world.profiles.shadows))
-    made.follow_candidates()
+    made.refresh_candidates()
     assert made.tallies[NAME, "next"].changed == 0
     assert made.tallies[NAME, "next"].since == builders.EPOCH + datetime.timedelta(seconds=60)
 

@@ -139,7 +139,7 @@ class WatchMachine(RuleBasedStateMachine):
         self.loop.close()
         self.list_everything()
         fresh = caches.Cache(clocks.ManualClock(builders.EPOCH))
-        shapes = pod_shape.PodShapes()
+        shapes = pod_shape.PodShapeCache()
         for node in self.nodes.values():
             fresh.set_node(node)
         for pod in self.pods.values():

@@ -80,7 +80,7 @@ class Door:
         asker = http_server.PageRequest(
             method, path, **({"authorization": authorization} | further)
         )
-        return await self.guard.check_access(asker)
+        return await self.guard.find_denial_page(asker)
 
 
 @asynchronous
@@ -207,7 +207,7 @@ async def test_answers_hold_for_a_while() -> None:
     [
         errors.TransportError("cut", may_have_arrived=True),
         errors.ForbiddenError(403, "Forbidden", "no reviews for you"),
-        errors.AnswerError("no JSON"),
+        errors.UndecodableAnswerError("no JSON"),
     ],
     ids=["outage", "no-right", "nonsense"],
 )
@@ -227,7 +227,7 @@ async def test_nobody_gets_in_where_nobody_can_be_asked(failure: Exception) -> N
 async def test_an_outage_is_told_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
     """Whoever reaches the port could fill the log otherwise."""
     door = Door()
-    door.reviewer.failure = errors.AnswerError("no JSON")
+    door.reviewer.failure = errors.UndecodableAnswerError("no JSON")
     for _ in range(3):
         assert await door.status() == 503
     assert len(caplog.records) == 1

@@ -88,16 +88,16 @@ def test_files_are_read_again_when_they_change(
 ) -> None:
     """A pair that does not belong together leaves the old one in use, and is told once."""
     tls = certificates.CertificateReloader(folder.pair(), clock)
-    first = _shown(tls.context())
+    first = _shown(tls.get_tls_context())
     newer = folder.new()
     folder.write(newer, key=folder.new().private_key_pem.bytes())
     for _ in range(3):
         clock.advance(certificates.LOOK_SECONDS)
-        assert _shown(tls.context()) == first
+        assert _shown(tls.get_tls_context()) == first
     assert caplog.text.count("keeping the old certificate") == 1
     folder.write(newer)
     clock.advance(certificates.LOOK_SECONDS)
-    second = _shown(tls.context())
+    second = _shown(tls.get_tls_context())
     assert second == ssl.PEM_cert_to_DER_cert(newer.cert_chain_pems[0].bytes().decode())
     assert first != second
 
@@ -108,21 +108,21 @@ def test_a_file_that_is_gone_for_a_while_does_no_harm(
 ) -> None:
     """The old certificate is shown until both files are there again."""
     tls = certificates.CertificateReloader(folder.pair(), clock)
-    first = _shown(tls.context())
+    first = _shown(tls.get_tls_context())
     getattr(folder, missing).unlink()
     clock.advance(certificates.LOOK_SECONDS)
-    assert _shown(tls.context()) == first
+    assert _shown(tls.get_tls_context()) == first
     folder.write(folder.new())
     clock.advance(certificates.LOOK_SECONDS)
-    assert _shown(tls.context()) != first
+    assert _shown(tls.get_tls_context()) != first
 
 
 def test_files_are_looked_at_once_a_second(folder: Folder, clock: clocks.ManualClock) -> None:
     """However many connections come."""
     tls = certificates.CertificateReloader(folder.pair(), clock)
-    before = tls.context()
+    before = tls.get_tls_context()
     folder.write(folder.new())
-    assert tls.context() is before
+    assert tls.get_tls_context() is before
 
 
 def _encrypted(certificate: trustme.LeafCert) -> bytes:
@@ -161,15 +161,15 @@ def test_a_certificate_of_our_own_is_good_for_the_names_of_the_machine(
     """Who is told to trust it finds it right, by name and by address."""
     own = certificates.SelfSignedCertificate(certificates.list_own_host_names("127.0.0.1"), clock)
     tls = certificates.CertificateReloader(own, clock)
-    pem = ssl.DER_cert_to_PEM_cert(_shown(tls.context()))
+    pem = ssl.DER_cert_to_PEM_cert(_shown(tls.get_tls_context()))
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.load_verify_locations(cadata=pem)
-    assert _handshake(tls.context(), client).version() == "TLSv1.3"
+    assert _handshake(tls.get_tls_context(), client).version() == "TLSv1.3"
 
 
 def test_old_protocols_and_ciphers_are_refused(folder: Folder, clock: clocks.ManualClock) -> None:
     """TLS 1.2 with forward secrecy is the least."""
-    server = certificates.CertificateReloader(folder.pair(), clock).context()
+    server = certificates.CertificateReloader(folder.pair(), clock).get_tls_context()
     assert server.minimum_version == ssl.TLSVersion.TLSv1_2
     client = _anybody()
     client.maximum_version = ssl.TLSVersion.TLSv1_2
@@ -189,10 +189,10 @@ def test_clients_may_show_a_certificate_of_the_authority(
     first, second = trustme.CA(), trustme.CA()
     for trusted, other in ((first, second), (second, first)):
         tls.trust_client_authority(trusted.cert_pem.bytes().decode())
-        _handshake(tls.context(), _anybody())
-        _handshake(tls.context(), _signed_by(trusted))
+        _handshake(tls.get_tls_context(), _anybody())
+        _handshake(tls.get_tls_context(), _signed_by(trusted))
         with pytest.raises(ssl.SSLError):
-            _handshake(tls.context(), _signed_by(other))
+            _handshake(tls.get_tls_context(), _signed_by(other))
 
 
 def _signed_by(authority: trustme.CA) -> ssl.SSLContext:
@@ -206,7 +206,7 @@ def test_an_authority_that_is_no_certificate_changes_nothing(
 ) -> None:
     """It is told."""
     tls = certificates.CertificateReloader(folder.pair(), clock)
-    before = tls.context()
+    before = tls.get_tls_context()
     tls.trust_client_authority("no certificate")
-    assert tls.context() is before
+    assert tls.get_tls_context() is before
     assert "checked as before" in caplog.text

@@ -183,7 +183,7 @@ class Settings:
         authority.configure_trust(self._context)
         self._context.verify_mode = ssl.CERT_OPTIONAL
 
-    def context(self) -> ssl.SSLContext:
+    def get_tls_context(self) -> ssl.SSLContext:
         """Return them."""
         return self._context
 
@@ -194,7 +194,7 @@ class Guard:
     def __init__(self) -> None:
         self.askers: list[http_server.PageRequest] = []
 
-    async def check_access(self, asker: http_server.PageRequest) -> http_server.HttpPage | None:
+    async def find_denial_page(self, asker: http_server.PageRequest) -> http_server.HttpPage | None:
         """Look."""
         self.askers.append(asker)
         if asker.authorization == "Bearer good" or asker.certificate is not None:

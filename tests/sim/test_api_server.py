@@ -14,7 +14,7 @@ from policysched.scheduler import ports
 from policysched.sim import api_server, faults, virtual_time
 from tests import builders
 
-SHAPES = pod_shape.PodShapes()
+SHAPES = pod_shape.PodShapeCache()
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ def _default_profile(binder: handles.Binder) -> profile.Profile:
     plugins = registry.create_built_in_registry()
     handle = handles.Handle(binder)
     made = [plugins.create_plugin(p.name, None, handle) for p in defaults.DEFAULT_PLUGINS]
-    assert not any(isinstance(each, registry.PluginError) for each in made)
+    assert not any(isinstance(each, registry.PluginCreationError) for each in made)
     return profile.Profile(NAME, tuple(made), defaults.DEFAULT_WEIGHTS)  # type: ignore[arg-type]  # checked in the line above
 
 
@@ -78,7 +78,7 @@ def test_pods_are_bound_and_the_scheduler_learns_of_it() -> None:
     """The loop schedules what the API server has, and hears of its own bindings by the watch."""
 
     async def play(sim: Simulation) -> None:
-        sim.add_nodes(*workload.make_fleet(6))
+        sim.add_nodes(*workload.make_node_fleet(6))
         sim.add_pods(*(_pod(f"p{n}") for n in range(10)))
         await sim.driver.run_until_idle()
 
@@ -115,7 +115,7 @@ def test_a_pod_waits_for_the_claims_of_its_ephemeral_volumes() -> None:
     """Claims are made after the pod, and found by its name; another pod's do not help it."""
 
     async def play(sim: Simulation) -> None:
-        sim.add_nodes(*workload.make_fleet(2))
+        sim.add_nodes(*workload.make_node_fleet(2))
         pods = (builders.make_pod(name).ephemeral("scratch") for name in "ab")
         sim.add_pods(*(pod.scheduler_name(NAME).build() for pod in pods))
         await sim.driver.run_until_idle()
@@ -138,7 +138,7 @@ def test_a_mixed_workload_overcommits_no_node() -> None:
     """Whatever mixture arrives, what the pods of a node request fits its allocatable."""
 
     async def play(sim: Simulation) -> None:
-        sim.add_nodes(*workload.make_fleet(9))
+        sim.add_nodes(*workload.make_node_fleet(9))
         sim.add_pods(*workload.SimulatedWorkload(random.Random(3)).make_pods(120))
         await sim.driver.run_until_idle()
 
@@ -158,7 +158,7 @@ def test_the_same_seed_ends_in_the_same_cluster() -> None:
 
     async def play(sim: Simulation) -> None:
         sim.server.faults = faults.BindFaults(fail_share=0.2, delay_seconds=0.5)
-        sim.add_nodes(*workload.make_fleet(9))
+        sim.add_nodes(*workload.make_node_fleet(9))
         sim.add_pods(*workload.SimulatedWorkload(random.Random(3)).make_pods(40))
         await sim.driver.advance_time(60)
 
@@ -173,7 +173,7 @@ def test_a_refused_binding_is_tried_again_after_backoff() -> None:
 
     async def play(sim: Simulation) -> None:
         sim.server.faults = faults.BindFaults(fail_next=1)
-        sim.add_nodes(*workload.make_fleet(1))
+        sim.add_nodes(*workload.make_node_fleet(1))
         sim.add_pods(_pod("a"))
         await sim.driver.schedule_one_step()
         assert sim.placements() == {"a": ""}
@@ -189,7 +189,7 @@ def test_a_lost_answer_binds_the_pod_once() -> None:
 
     async def play(sim: Simulation) -> None:
         sim.server.faults = faults.BindFaults(lose_answer_share=1.0)
-        sim.add_nodes(*workload.make_fleet(1))
+        sim.add_nodes(*workload.make_node_fleet(1))
         sim.add_pods(_pod("a"))
         await sim.driver.advance_time(30)
 
@@ -257,7 +257,7 @@ def test_metrics_of_a_simulated_cluster_reach_the_cache() -> None:
     """Samples of the load are what policies would read."""
 
     async def play(sim: Simulation) -> None:
-        sim.add_nodes(*workload.make_fleet(1))
+        sim.add_nodes(*workload.make_node_fleet(1))
         sim.add_pods(_pod("a", cpu="4"))
         await sim.driver.run_until_idle()
         load = node_load.SimulatedNodeLoad(sim.time.clock, random.Random(1), lag_seconds=0)

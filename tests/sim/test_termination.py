@@ -14,7 +14,7 @@ from policysched.sim import api_server, collection, virtual_time
 from tests import builders
 
 CONDITION = ports.PodCondition("True", "PreemptionByScheduler", "to make room")
-SHAPES = pod_shape.PodShapes()
+SHAPES = pod_shape.PodShapeCache()
 
 
 class World:

@@ -53,7 +53,7 @@ class Simulation:
             plugin = registry.create_built_in_registry().create_plugin(
                 default.name, args if is_ours else None, handle
             )
-            assert not isinstance(plugin, registry.PluginError)
+            assert not isinstance(plugin, registry.PluginCreationError)
             plugins.append(plugin)
         prof = profile.Profile(NAME, tuple(plugins), defaults.DEFAULT_WEIGHTS)
         return runtime.Framework(prof, None)

@@ -9,14 +9,14 @@ from policysched.sim import workload
 
 def test_a_fleet_has_every_instance_type_in_every_zone() -> None:
     """Nine nodes are all pairs of three zones and three types."""
-    labels = [node.metadata.labels for node in workload.make_fleet(9)]
+    labels = [node.metadata.labels for node in workload.make_node_fleet(9)]
     pairs = {(each[workload.ZONE], each[workload.INSTANCE_TYPE]) for each in labels}
     assert len(pairs) == 9
 
 
 def test_only_gpu_nodes_have_gpus_and_the_taint() -> None:
     """The taint and the device come together."""
-    for node in workload.make_fleet(9):
+    for node in workload.make_node_fleet(9):
         has_gpu = workload.GPU in node.status.allocatable
         assert has_gpu == bool(node.spec.taints)
 

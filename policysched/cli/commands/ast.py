@@ -50,8 +50,8 @@ def run(args: argparse.Namespace) -> int:
     if args.paths or args.output is not None:
         raise errors.UsageError("--from-json takes no PATH and no -o: it prints policy text")
     with progress.show_reading_progress("reading the tree", [args.from_json]):
-        texts = list(_read_texts(args.from_json))
-    output.write_source("".join(texts))
+        texts = list(_read_texts_from_trees(args.from_json))
+    output.write_text_exactly("".join(texts))
     return errors.EXIT_OK
 
 
@@ -77,7 +77,7 @@ def _print_trees(args: argparse.Namespace) -> int:
         from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
 
         lines = (line for each in documents for line in _render_tree(each or {}))
-        output.write_text("\n".join(rendering.make_visible(line) for line in lines))
+        output.write_text("\n".join(rendering.replace_invisible_characters(line) for line in lines))
     return errors.EXIT_OK
 
 
@@ -96,10 +96,10 @@ def _render_tree(document: dict[str, Any]) -> Iterator[str]:
     """Yield the lines of a tree for people: kinds, words, places; one blank a level."""
     yield document["name"]
     for item in document["items"]:
-        yield from _render_node(item, "", "  ")
+        yield from _render_tree_node(item, "", "  ")
 
 
-def _render_node(node: dict[str, Any], field: str, indent: str) -> Iterator[str]:
+def _render_tree_node(node: dict[str, Any], field: str, indent: str) -> Iterator[str]:
     inner = {name: value for name, value in node.items() if name not in _SHOWN_ELSEWHERE}
     words = {
         name: shown
@@ -120,7 +120,7 @@ _SHOWN_ELSEWHERE = ("kind", "at", "before", "behind", "opening", "end")
 
 def _render_value(value: object, field: str, indent: str) -> Iterator[str]:
     if isinstance(value, dict):
-        yield from _render_node(value, field, indent)
+        yield from _render_tree_node(value, field, indent)
     elif isinstance(value, list):
         for number, each in enumerate(value):
             yield from _render_value(each, f"{field}[{number}]", indent)
@@ -146,7 +146,7 @@ def _format_tree_scalar(value: object) -> str | None:
 # --- texts ---------------------------------------------------------------------------------------
 
 
-def _read_texts(path: str) -> Iterator[str]:
+def _read_texts_from_trees(path: str) -> Iterator[str]:
     """Yield the policy texts of a file of trees.
 
     Raises:
@@ -156,9 +156,9 @@ def _read_texts(path: str) -> Iterator[str]:
 
     document = _parse_tree_document(path)
     try:
-        for at, each in enumerate(_extract_texts(document)):
+        for at, each in enumerate(_extract_encoded_texts(document)):
             yield tree_text.decode_policy_text(each, f"$.texts[{at}]").text
-    except tree_json.TreeError as error:
+    except tree_json.InvalidSyntaxTreeError as error:
         raise errors.InputError(f"{_format_path(path)}: {error.path}", str(error)) from error
 
 
@@ -176,20 +176,24 @@ def _parse_tree_document(path: str) -> object:
         ) from error
 
 
-def _extract_texts(document: object) -> list[object]:
+def _extract_encoded_texts(document: object) -> list[object]:
     from policysched.lang.interchange import tree_json  # noqa: PLC0415 - as above
 
     if not isinstance(document, dict) or "texts" not in document:
-        raise tree_json.TreeError("$", "is no object with `texts`, as `ast -o json` prints it")
+        raise tree_json.InvalidSyntaxTreeError(
+            "$", "is no object with `texts`, as `ast -o json` prints it"
+        )
     version = document.get("version")
     if type(version) is not int or version != _VERSION:
-        raise tree_json.TreeError("$.version", f"is not {_VERSION}, the one that is known")
+        raise tree_json.InvalidSyntaxTreeError(
+            "$.version", f"is not {_VERSION}, the one that is known"
+        )
     unknown = [name for name in document if name not in ("version", "texts")]
     if unknown:
-        raise tree_json.TreeError("$", f"has no field `{unknown[0]}`")
+        raise tree_json.InvalidSyntaxTreeError("$", f"has no field `{unknown[0]}`")
     texts = document["texts"]
     if not isinstance(texts, list):
-        raise tree_json.TreeError("$.texts", "is no list")
+        raise tree_json.InvalidSyntaxTreeError("$.texts", "is no list")
     return texts
 
 

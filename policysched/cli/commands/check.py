@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
         params = check_config.get_configured_params(configuration) | params
     now = args.now or clocks.SystemClock().now()
     with progress.show_progress("checking policies"):
-        plugins = plugin_checks.find_installed_plugins(texts)
+        plugins = plugin_checks.find_installed_plugin_names(texts)
         result = checker.check(texts, given=params, plugins=plugins, now=now.timestamp())
     if configuration is not None:
         result = check_config.apply_lint_gate(result, configuration)
@@ -127,5 +127,7 @@ def _as_json(texts: Sequence[source.SourceText], result: checker.CheckResult) ->
         "files": [text.name for text in texts],
         "errors": severities.count(diagnostics.Severity.ERROR),
         "warnings": severities.count(diagnostics.Severity.WARNING),
-        "diagnostics": [rendering.as_json(finding, result.texts) for finding in result.diagnostics],
+        "diagnostics": [
+            rendering.encode_diagnostic(finding, result.texts) for finding in result.diagnostics
+        ],
     }

@@ -91,14 +91,14 @@ def run(args: argparse.Namespace) -> int:
         session = sessions.OfflineSession(offline_options.read_offline_inputs(args))
     offline_options.print_session_warnings(session)
     as_json = (args.output or (output.JSON if session.is_lines else output.HUMAN)) == output.JSON
-    for decider in offline_options.read_deciders(session, args):
+    for decider in offline_options.iterate_pod_deciders(session, args):
         if not session.is_lines:
             fast_exit.keep_until_exit(decider)
         total = len(decider.cluster.pending) if args.all else None
         with progress.show_progress("explaining pods", total, unless_printing=True) as bar:
             reports = bar.track_items(_make_reports(decider, args, as_json=as_json))
             _write_reports(reports, args, as_json=as_json, is_lines=session.is_lines)
-        offline_options.note_pods_without_profile(decider)
+        offline_options.print_unserved_pods_note(decider)
     return errors.EXIT_OK
 
 
@@ -187,5 +187,5 @@ def _print_diagnostic_page(code: str) -> int:
     if name not in known:
         advice = spelling.suggest_names(name, known) or "codes look like PS304"
         raise errors.InputError(f"`{code}`", "is no diagnostic code", help=advice)
-    output.write_report(code_pages.read_code_page(name).removeprefix("# "))
+    output.write_report(code_pages.read_diagnostic_code_page(name).removeprefix("# "))
     return errors.EXIT_OK

@@ -66,8 +66,8 @@ def run(args: argparse.Namespace) -> int:
         if args.out is not None:
             _write_files(imported, args.out)
         else:
-            output.write_source(imported.text)
-    return errors.EXIT_FINDINGS if imported.warnings else errors.EXIT_OK
+            output.write_text_exactly(imported.text)
+    return errors.EXIT_FINDINGS if imported.warning_count else errors.EXIT_OK
 
 
 def _read_import_sources(
@@ -84,9 +84,9 @@ def _read_import_sources(
             raise errors.UsageError(f"a command line is no {args.kind}; leave out --from")
         if not any(word.startswith("-") for word in words):
             raise errors.UsageError("import takes one FILE; put what belongs together into one")
-        return command_files.find_command_sources(words, report), report, "a command line"
+        return command_files.read_command_line_sources(words, report), report, "a command line"
     (path,) = words
-    text, where = command_files.read_command_text(path)
+    text, where = command_files.read_file_or_stdin(path)
     return inputs.detect_sources(text, where, report, args.kind), report, where
 
 

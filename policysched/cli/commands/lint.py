@@ -85,14 +85,14 @@ class _LintOptions:
     fail_level: diagnostics.Severity
     params: Mapping[str, str]
     now: datetime.datetime
-    cluster: str | live_cluster.LiveCluster | None
+    cluster: str | live_cluster.LiveClusterReference | None
     prometheus: prom_settings.PrometheusSource | None
 
     def check_texts(self, texts: Sequence[source.SourceText]) -> checker.CheckResult:
         """Return what the texts mean, or their errors."""
         from policysched.lang.checking import checker  # noqa: PLC0415 - `--help` does without Lark
 
-        plugins = plugin_checks.find_installed_plugins(texts)
+        plugins = plugin_checks.find_installed_plugin_names(texts)
         result = checker.check(texts, given=self.params, plugins=plugins, now=self.now.timestamp())
         profiles = result.program.profiles if result.program else ()
         if any(each.plugins or each.disabled for each in profiles):
@@ -116,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
         with progress.show_reading_progress("reading policies", args.paths):
             files = policy_texts.read_policy_files(args.paths)
         texts = [text for file in files for text in file.texts]
-        known = _LintFacts(_read_cluster(asked, texts), _read_prometheus_facts(asked, texts))
+        known = _LintFacts(_read_cluster_facts(asked, texts), _read_prometheus_facts(asked, texts))
         if args.fix or args.unsafe_fixes or args.diff:
             return _fix_texts(asked, files, known, args)
         return _lint_texts(asked, texts, known)
@@ -137,7 +137,7 @@ def _read_options(args: argparse.Namespace) -> _LintOptions:
     cluster = cluster_options.choose_cluster_source(args)
     if "-" in args.paths and cluster == "-":
         raise errors.UsageError("stdin is either the cluster or policies; name a file for one")
-    if "-" in args.paths and _writes_files(args) and form not in finding_formats.FOR_PEOPLE:
+    if "-" in args.paths and _does_write_fixes(args) and form not in finding_formats.FOR_PEOPLE:
         raise errors.UsageError(
             f"fixed policies of stdin are printed, so --format {form} cannot be"
         )
@@ -160,15 +160,15 @@ def _read_prometheus_source(args: argparse.Namespace) -> prom_settings.Prometheu
 
     file = pathlib.Path(args.config) if args.config else None
     return lint_prometheus.make_prometheus_source(
-        args.prometheus, lint_settings.read_prometheus_table(file, pathlib.Path.cwd())
+        args.prometheus, lint_settings.read_prometheus_settings(file, pathlib.Path.cwd())
     )
 
 
-def _writes_files(args: argparse.Namespace) -> bool:
+def _does_write_fixes(args: argparse.Namespace) -> bool:
     return (args.fix or args.unsafe_fixes) and not args.diff
 
 
-def _read_cluster(
+def _read_cluster_facts(
     asked: _LintOptions, texts: Sequence[source.SourceText]
 ) -> cluster_facts.ClusterFacts | None:
     """Return the cluster to compare with, if one is named and the texts have no errors."""
@@ -230,7 +230,9 @@ def _lint_texts(
         _write_summary(report, asked.params)
     if result.program is None:
         return errors.EXIT_WRONG_INPUT
-    fails = any(settings.is_at_least(each.severity, asked.fail_level) for each in report.findings)
+    fails = any(
+        settings.is_severity_at_least(each.severity, asked.fail_level) for each in report.findings
+    )
     return errors.EXIT_FINDINGS if fails else errors.EXIT_OK
 
 
@@ -301,7 +303,9 @@ def _parse_lint_codes(option: str | None, name: str) -> tuple[str, ...]:
     if option is None:
         return ()
     try:
-        return lint_settings.parse_code_prefixes([code.strip() for code in option.split(",")], name)
+        return lint_settings.parse_rule_code_prefixes(
+            [code.strip() for code in option.split(",")], name
+        )
     except errors.InputError as error:  # of a file of settings it is that, of an option it is not
         raise errors.UsageError(str(error)) from None
 

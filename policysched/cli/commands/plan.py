@@ -120,10 +120,10 @@ def run(args: argparse.Namespace) -> int:
     varied = plan_sweep.read_sweep_axes(args)
     if varied:
         args.old = args.new
-    basis, metrics = _read_policy_sides(args)
+    basis, metrics = _read_plan_inputs(args)
     for warning in basis.new.policies.warnings:
         output.write_findings(warning, sys.stderr)
-    offline_options.note_metrics_without_samples(basis.find_metrics_without_samples())
+    offline_options.print_unmeasured_metrics_note(basis.find_metrics_without_samples())
     where, dump = _read_cluster(args)
     offline_options.warn_about_unknown_names(
         metrics, "node", [each.name for each in dump.cluster.nodes]
@@ -148,7 +148,7 @@ def run(args: argparse.Namespace) -> int:
 _PHASES = ("running", "pending")
 
 
-def _read_policy_sides(
+def _read_plan_inputs(
     args: argparse.Namespace,
 ) -> tuple[two_sided_cluster.PlanInputs, metrics_file.MetricsFile | None]:
     """Return the options about policies, and the file of --metrics.
@@ -237,7 +237,7 @@ def _make_bindings_report(
 
     advance = begin("bindings", len(dump.plane.bindings))
     found = bindings.compare_bindings(basis, dump.plane, advance)
-    offline_options.note_metrics_without_samples(found.unmeasured, "cluster")
+    offline_options.print_unmeasured_metrics_note(found.unmeasured, "cluster")
     return bindings_report.as_json(found, basis)
 
 

@@ -82,7 +82,7 @@ async def _run_rollback(args: argparse.Namespace) -> None:
     )
     async with client.ApiClient(connection, rng=random.Random()) as api:
         history = args.history or f"{args.policy_configmap}-history"
-        back = rollback.Rollback(config_maps.ConfigMaps(api), args.policy_configmap, history)
+        back = rollback.Rollback(config_maps.ConfigMapClient(api), args.policy_configmap, history)
         if args.list:
             _print_policy_versions(await back.list_versions(), args)
         else:

@@ -47,20 +47,20 @@ def run(args: argparse.Namespace) -> int:
     with progress.show_reading_progress("reading the input", [args.cluster]):
         session = sessions.OfflineSession(offline_options.read_offline_inputs(args))
     offline_options.print_session_warnings(session)
-    offline_options.note_missing_samples(session)
+    offline_options.print_missing_samples_note(session)
     as_json = (args.output or (output.JSON if session.is_lines else output.HUMAN)) == output.JSON
     seed = _choose_tie_seed(args)
     rng = None if seed is None else random.Random(seed)
-    for decider in offline_options.read_deciders(session, args, rng):
+    for decider in offline_options.iterate_pod_deciders(session, args, rng):
         with progress.show_progress("scheduling pods", len(decider.cluster.pending)) as bar:
             placements = list(bar.track_items(decider.simulate_placements()))
-        deciding = _SimulationInputs(seed, args.policies or [], decider)
+        deciding = _SimulationProvenance(seed, args.policies or [], decider)
         if as_json:
             listed = [simulating.as_json(each) for each in placements]
             output.write_text(output.encode_json({"placements": listed, **deciding.as_json()}))
         else:
             output.write_report(_format_placements(placements, deciding))
-        offline_options.note_pods_without_profile(decider)
+        offline_options.print_unserved_pods_note(decider)
     return errors.EXIT_OK
 
 
@@ -73,7 +73,7 @@ def _choose_tie_seed(args: argparse.Namespace) -> int | None:
 
 
 @dataclasses.dataclass(frozen=True)
-class _SimulationInputs:
+class _SimulationProvenance:
     """The policies and the seed by which pods are placed.
 
     Attributes:
@@ -104,7 +104,7 @@ class _SimulationInputs:
 
 
 def _format_placements(
-    placements: list[simulating.SimulatedPlacement], deciding: _SimulationInputs
+    placements: list[simulating.SimulatedPlacement], deciding: _SimulationProvenance
 ) -> str:
     """Return a line for each pod, why pods stay pending, and what is allocated in the end."""
     if not placements:

@@ -166,7 +166,7 @@ def _print_test_report(done: running.PolicyTestRun, args: argparse.Namespace) ->
     elif args.format == _JUNIT:
         from policysched.cli.reports import policytest_junit  # noqa: PLC0415 - only this form needs it
 
-        output.choose_report_width(output.WIDE)
+        output.set_report_width(output.WIDE)
         output.write_text(policytest_junit.render_junit_document(done))
     else:
         text = policytest_text.format_test_run(

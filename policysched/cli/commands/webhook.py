@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
 
     offline_options.refuse_empty_options(args, "cert_file", "key_file", "config", "scheduler_name")
     chosen = admission.ConfigMapFilter(
-        _parse_names(args.policy_configmap or ()), _parse_labels(args.label or ())
+        _parse_configmap_names(args.policy_configmap or ()), _parse_labels(args.label or ())
     )
     flags = [
         config_reading.FieldOverride("--params", ("params", name), value)
@@ -101,13 +101,13 @@ def run(args: argparse.Namespace) -> int:
     logs.configure_logging(clock, args.log_level, form=args.log_format)
 
     async def serve() -> None:
-        await webhook.Webhook(options, clock).run()
+        await webhook.PolicyWebhookServer(options, clock).run()
 
     asyncio.run(serve())
     return errors.EXIT_OK
 
 
-def _parse_names(given: Sequence[str]) -> frozenset[str]:
+def _parse_configmap_names(given: Sequence[str]) -> frozenset[str]:
     for name in given:
         if not _NAME.fullmatch(name):
             raise errors.UsageError(f"--policy-configmap `{name}` is not NAMESPACE/NAME")

@@ -136,7 +136,7 @@ class DemoCluster:
         self._scheduler.events.refresh_metrics(
             {
                 metric.key: self._samples[metric.name]
-                for metric in self._policies.metrics
+                for metric in self._policies.node_metrics
                 if metric.name in self._samples  # those of other policies have no source here
             }
         )

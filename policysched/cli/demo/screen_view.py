@@ -134,12 +134,12 @@ class ScreenView:
         return self._console.width >= _WIDE
 
     @property
-    def _lines_below(self) -> int:
+    def _line_count_below(self) -> int:
         """Lines under the nodes."""
         return max(_LOG_LINES, self._console.height - len(self._nodes) - 5)
 
     def _count_log_lines(self) -> int:
-        return self._lines_below if self._is_wide else _LOG_LINES - 1
+        return self._line_count_below if self._is_wide else _LOG_LINES - 1
 
     def _render_nodes(self) -> table.Table:
         drawn = table.Table(box=None, padding=(0, 2, 0, 0), expand=True)
@@ -166,7 +166,7 @@ class ScreenView:
         return text.Text.assemble((drawn, _choose_heat_style(share)), f" {share:4.0%}")
 
     def _render_pods(self, state: node_state.NodeState) -> text.Text:
-        parts = [text.Text(note, "dim") for note in text_view.format_node_notes(state)]
+        parts = [text.Text(note, "dim") for note in text_view.format_cordon_and_taints(state)]
         parts += [
             text.Text(pod, "bold cyan" if pod == self._placed_last else "")
             for pod in reversed(state.pods)
@@ -191,7 +191,7 @@ class ScreenView:
         drawn = _make_plain_table("points of " + found.pod.rsplit("/", 1)[-1], "left")
         drawn.add_column(found.node or "", justify="right", style="bold green")
         drawn.add_column(f"next: {found.runner_up}", justify="right")
-        lines = self._lines_below - (0 if self._is_wide else _LOG_LINES) - _FRAME_LINES
+        lines = self._line_count_below - (0 if self._is_wide else _LOG_LINES) - _FRAME_LINES
         for points in facts.select_rule_points_rows(found, lines):
             style = "dim" if points.is_summary else ""
             chosen, runner_up = f"{points.chosen:g}", f"{points.runner_up:g}"

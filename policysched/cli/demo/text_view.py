@@ -75,7 +75,7 @@ class TextView:
                 f"{state.memory_share:.0%}",
                 f"{state.gpus_requested}/{state.gpus}" if state.gpus else "-",
                 "-" if state.busy_share is None else f"{state.busy_share:.0%}",
-                " ".join([*format_node_notes(state), *state.pods]),
+                " ".join([*format_cordon_and_taints(state), *state.pods]),
             )
             for state in self._nodes
         ]
@@ -90,7 +90,7 @@ def render_bar(share: float, width: int = _BAR_WIDTH, full: str = "#", empty: st
     return full * count + empty * (width - count)
 
 
-def format_node_notes(state: node_state.NodeState) -> list[str]:
+def format_cordon_and_taints(state: node_state.NodeState) -> list[str]:
     """Return what keeps pods off a node."""
     cordoned = ["(cordoned)"] if state.is_cordoned else []
     return cordoned + [f"(taint {taint.rsplit('/', 1)[-1]})" for taint in state.taints]

@@ -38,7 +38,9 @@ def add_cluster_options(
     )
 
 
-def choose_cluster_source(args: argparse.Namespace) -> str | live_cluster.LiveCluster | None:
+def choose_cluster_source(
+    args: argparse.Namespace,
+) -> str | live_cluster.LiveClusterReference | None:
     """Return the file, `-` for stdin, or the running cluster; None where none is named.
 
     Raises:
@@ -53,4 +55,4 @@ def choose_cluster_source(args: argparse.Namespace) -> str | live_cluster.LiveCl
         raise errors.UsageError("--cluster is a file; --live reads a running cluster: choose one")
     from policysched.inputs import live_cluster  # noqa: PLC0415 - `--help` does without
 
-    return live_cluster.LiveCluster(args.kubeconfig, args.context)
+    return live_cluster.LiveClusterReference(args.kubeconfig, args.context)

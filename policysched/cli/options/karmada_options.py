@@ -124,18 +124,18 @@ def load_cluster_policies(args: argparse.Namespace) -> texts.LoadedClusterPolici
         )
     )
     offline_options.print_finding_warnings(loaded.warnings)
-    offline_options.note_metrics_without_samples(loaded.unmeasured, "cluster")
+    offline_options.print_unmeasured_metrics_note(loaded.unmeasured, "cluster")
     return loaded
 
 
 def read_control_planes(
-    inputs: object_lists.InputLists[control_plane_file.ControlPlane],
+    inputs: object_lists.InputLists[control_plane_file.KarmadaControlPlane],
     args: argparse.Namespace,
     loaded: texts.LoadedClusterPolicies,
-) -> Iterator[control_plane_file.ControlPlane]:
+) -> Iterator[control_plane_file.KarmadaControlPlane]:
     """Yield each control plane; warn of unknown clusters in --metrics."""
     found = progress.iterate_with_progress(inputs.places, "reading the input", [args.cluster])
-    return offline_options.check_metrics_names(
+    return offline_options.iterate_warning_of_unknown_names(
         (plane for _, plane in found),
         lambda plane: [each.metadata.name for each in plane.clusters],
         loaded.metrics,

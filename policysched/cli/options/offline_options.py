@@ -154,12 +154,12 @@ def print_finding_warnings(warnings: Sequence[str]) -> None:
         output.write_findings(warning, sys.stderr)
 
 
-def note_missing_samples(session: sessions.OfflineSession) -> None:
+def print_missing_samples_note(session: sessions.OfflineSession) -> None:
     """Tell of metrics without any value: rules over them act as in an outage."""
-    note_metrics_without_samples(session.unmeasured)
+    print_unmeasured_metrics_note(session.unmeasured)
 
 
-def note_metrics_without_samples(unmeasured: Sequence[str], what: str = "node") -> None:
+def print_unmeasured_metrics_note(unmeasured: Sequence[str], what: str = "node") -> None:
     """Tell of metrics without any value, by name."""
     if unmeasured:
         names = ", ".join(f"`{name}`" for name in unmeasured)
@@ -169,7 +169,7 @@ def note_metrics_without_samples(unmeasured: Sequence[str], what: str = "node") 
         )
 
 
-def check_metrics_names(
+def iterate_warning_of_unknown_names(
     clusters: Iterable[_ClusterT],
     names_of: Callable[[_ClusterT], Iterable[str]],
     metrics: metrics_file.MetricsFile | None,
@@ -204,14 +204,14 @@ def warn_about_unknown_names(
         output.print_warning(f"{metrics.path} names unknown {what}s, which are ignored: {shown}")
 
 
-def read_deciders(
+def iterate_pod_deciders(
     session: sessions.OfflineSession, args: argparse.Namespace, rng: random.Random | None = None
 ) -> Iterator[sessions.PodDecider]:
     """Yield the decider of each cluster; warn of unknown nodes in --metrics."""
     found = progress.iterate_with_progress(
         session.make_deciders(rng), "reading the cluster", [args.cluster]
     )
-    return check_metrics_names(
+    return iterate_warning_of_unknown_names(
         found,
         lambda decider: decider.cluster.cache.nodes.names,
         session.metrics,
@@ -219,7 +219,7 @@ def read_deciders(
     )
 
 
-def note_pods_without_profile(decider: sessions.PodDecider) -> None:
+def print_unserved_pods_note(decider: sessions.PodDecider) -> None:
     """Tell of pods that no profile serves."""
     left_out = decider.choice.left_out
     if left_out:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from policysched.profiles import plugin_sets
 
 
-def find_installed_plugins(texts: Sequence[source.SourceText]) -> Collection[str] | None:
+def find_installed_plugin_names(texts: Sequence[source.SourceText]) -> Collection[str] | None:
     """Return the names of installed plugins, if any text has a profile that could name one."""
     if not any("profile" in text.text for text in texts):
         return None
@@ -40,7 +40,7 @@ def check_plugin_arguments(
     from policysched.framework import handles  # noqa: PLC0415 - as above
     from policysched.profiles import policies  # noqa: PLC0415 - only profiles need NumPy
 
-    policy_set = policies.from_sources(texts, params, None, configuration)
+    policy_set = policies.make_policy_set_from_texts(texts, params, None, configuration)
     made = policies.make_profiles(policy_set, handles.Handle())
     if not isinstance(made, list):
         return result

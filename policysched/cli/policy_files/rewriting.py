@@ -95,12 +95,12 @@ def _print_rewrite_problems(
                 rendering.render_diagnostic(finding, {text.name: text}) + "\n", sys.stderr
             )
         if outcome.text is None:
-            report_unchanged_text(text.name, outcome.problem or "it has errors")
+            print_unchanged_text_error(text.name, outcome.problem or "it has errors")
             exit_code = errors.EXIT_WRONG_INPUT
     return exit_code
 
 
-def report_unchanged_text(name: str, reason: str) -> None:
+def print_unchanged_text_error(name: str, reason: str) -> None:
     """Tell why a text is left as it is."""
     output.print_error(f"`{name}` is left as it is: {reason}")
 
@@ -127,7 +127,7 @@ def _output_rewritten_file(
         output.write_diff(make_unified_diff(file, content, rewriting.done))
         return max(exit_code, errors.EXIT_FINDINGS if is_changed else errors.EXIT_OK)
     if not rewriting.is_in_place or file.is_stdin:
-        output.write_source(content)
+        output.write_text_exactly(content)
     elif is_changed:
         replace_file_atomically(file.name, file.content, content)
         output.write_text(f"{rewriting.done} {file.name}")
@@ -145,7 +145,7 @@ def replace_policy_texts(
         return file.replace_texts(new), True
     except errors.InputError as error:
         if len(file.texts) == 1:
-            report_unchanged_text(file.name, str(error))
+            print_unchanged_text_error(file.name, str(error))
             return file.content, False
     able: dict[str, str] = {}
     for text in file.texts:
@@ -153,7 +153,7 @@ def replace_policy_texts(
         try:
             file.replace_texts(one)
         except errors.InputError as error:
-            report_unchanged_text(text.name, str(error))
+            print_unchanged_text_error(text.name, str(error))
         else:
             able |= one
     return file.replace_texts(able), False

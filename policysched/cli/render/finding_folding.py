@@ -11,21 +11,21 @@ _GUTTER = re.compile(r" *\d* \| ")
 _MARK = re.compile(r"(?P<signs> *(?:\^+|-+))(?: (?P<label>.*))?")
 
 
-def fold_findings(text: str, room: int) -> str:
+def wrap_findings(text: str, room: int) -> str:
     """Return rendered findings whose lines take no more than `room` columns."""
     folded: list[str] = []
     lines = text.split("\n")
     while lines:
         count = _count_snippet_lines(lines)
         folded += (
-            _fold_snippet(lines[:count], room) if count else _fold_finding_line(lines[0], room)
+            _wrap_snippet(lines[:count], room) if count else _wrap_finding_line(lines[0], room)
         )
         lines = lines[max(count, 1) :]
     return "\n".join(folded)
 
 
-def _fold_finding_line(line: str, room: int) -> list[str]:
-    return folding.fold_text(line, room).split("\n")
+def _wrap_finding_line(line: str, room: int) -> list[str]:
+    return folding.wrap_text(line, room).split("\n")
 
 
 def _count_snippet_lines(lines: Sequence[str]) -> int:
@@ -34,23 +34,23 @@ def _count_snippet_lines(lines: Sequence[str]) -> int:
     if gutter is None or not gutter[0].strip(" |"):
         return 0
     count = 1
-    while count < len(lines) and lines[count].startswith(_blank_line_number(gutter[0])):
+    while count < len(lines) and lines[count].startswith(_erase_line_number(gutter[0])):
         count += 1
     return count
 
 
-def _blank_line_number(gutter: str) -> str:
+def _erase_line_number(gutter: str) -> str:
     return " " * (len(gutter) - 2) + "| "
 
 
-def _fold_snippet(lines: Sequence[str], room: int) -> list[str]:
+def _wrap_snippet(lines: Sequence[str], room: int) -> list[str]:
     """Return a source line and its marks, both cut at the same columns."""
     shown = [line.expandtabs() for line in lines]
     if all(folding.count_text_columns(line) <= room for line in shown):
         return list(lines)
     gutter = _GUTTER.match(shown[0])
     head = gutter[0] if gutter else ""
-    blank = _blank_line_number(head)
+    blank = _erase_line_number(head)
     source, *below = (line[len(head) :] for line in shown)
     marks = [mark for mark in map(_MARK.fullmatch, below) if mark]
     width = max(room - len(head), 1)
@@ -59,7 +59,7 @@ def _fold_snippet(lines: Sequence[str], room: int) -> list[str]:
     )
     folded: list[str] = []
     start = 0
-    for part in folding.cut_to_columns(source + " " * missing, width):
+    for part in folding.split_at_columns(source + " " * missing, width):
         end = start + folding.count_text_columns(part)
         folded.append(((blank if start else head) + part).rstrip())
         for mark in marks:
@@ -78,4 +78,4 @@ def _render_mark_lines(mark: re.Match[str], start: int, end: int, width: int) ->
         return [signs]
     if len(signs) + 1 + folding.count_text_columns(label) <= width:
         return [f"{signs} {label}"]
-    return [signs, *folding.fold_lines(label, width)]
+    return [signs, *folding.wrap_into_lines(label, width)]

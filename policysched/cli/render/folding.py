@@ -18,22 +18,22 @@ def count_text_columns(text: str) -> int:
     return display_width.count_display_columns(styles.remove_style_marks(text))
 
 
-def fold_text(text: str, room: int) -> str:
+def wrap_text(text: str, room: int) -> str:
     """Return a text whose lines take no more than `room` columns; further lines are set in."""
-    return "\n".join(line for long in text.split("\n") for line in _fold_line(long, room))
+    return "\n".join(line for long in text.split("\n") for line in _wrap_line(long, room))
 
 
-def _fold_line(line: str, room: int) -> list[str]:
+def _wrap_line(line: str, room: int) -> list[str]:
     if count_text_columns(line) <= room:
         return [line]
     start = _START.match(line)
     head = start[0] if start else ""
     hang = " " * min(len(head) + (0 if head.endswith("- ") else _HANGING), room // 2)
-    first, *rest = fold_lines(line[len(head) :], max(room - max(len(hang), len(head)), 1))
+    first, *rest = wrap_into_lines(line[len(head) :], max(room - max(len(hang), len(head)), 1))
     return [head + first, *(hang + each for each in rest)]
 
 
-def fold_lines(text: str, room: int) -> list[str]:
+def wrap_into_lines(text: str, room: int) -> list[str]:
     """Return a text as lines of at most `room` columns, without losing anything but blanks."""
     lines: list[str] = []
     line = ""
@@ -62,19 +62,19 @@ def _break_word(word: str, room: int) -> list[str]:
 
 def _split_word(word: str, room: int) -> Iterator[str]:
     for piece in _PIECE.findall(word):
-        yield from cut_to_columns(piece, room)
+        yield from split_at_columns(piece, room)
 
 
-def cut_to_columns(text: str, room: int) -> Iterator[str]:
+def split_at_columns(text: str, room: int) -> Iterator[str]:
     """Yield a text in parts of at most `room` columns, each but the last as long as possible."""
     while count_text_columns(text) > room:
-        count = max(_measure_prefix(text, room), 1)
+        count = max(_count_fitting_characters(text, room), 1)
         yield text[:count]
         text = text[count:]
     yield text
 
 
-def _measure_prefix(text: str, room: int) -> int:
+def _count_fitting_characters(text: str, room: int) -> int:
     """Return how many characters from the beginning fit into `room` columns."""
     taken = 0
     for number, character in enumerate(text):
@@ -84,7 +84,7 @@ def _measure_prefix(text: str, room: int) -> int:
     return len(text)
 
 
-def measure_longest_unbreakable(text: str) -> int:
+def measure_longest_unbreakable_part(text: str) -> int:
     """Return the columns of the longest part of a text that folding leaves whole."""
     pieces = (piece for word in text.split(" ") for piece in _PIECE.findall(word))
     return max(map(count_text_columns, pieces), default=0)

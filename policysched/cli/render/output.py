@@ -36,7 +36,7 @@ def add_output_option(parser: argparse.ArgumentParser, *, is_again: bool = False
     )
 
 
-def choose_report_width(form: str | None) -> None:
+def set_report_width(form: str | None) -> None:
     """Fold reports to the terminal's width from now on, unless `form` is `wide`."""
     global _is_wide  # noqa: PLW0603 - the tables of a command are made in many places
     _is_wide = form == WIDE
@@ -60,7 +60,7 @@ def write_text(text: str, stream: TextIO | None = None) -> None:
 def write_report(text: str, stream: TextIO | None = None) -> None:
     """Print a text for people, its lines folded to the terminal's width."""
     room = _find_width_limit(stream)
-    write_text(text if room is None else folding.fold_text(text, room), stream)
+    write_text(text if room is None else folding.wrap_text(text, room), stream)
 
 
 def write_findings(text: str, stream: TextIO | None = None) -> None:
@@ -72,7 +72,7 @@ def write_findings(text: str, stream: TextIO | None = None) -> None:
     if room is not None:
         from policysched.cli.render import finding_folding  # noqa: PLC0415 - few runs are at a terminal
 
-        text = finding_folding.fold_findings(text, room)
+        text = finding_folding.wrap_findings(text, room)
     if terminal.supports_colours(stream or sys.stdout):
         from policysched.cli.render import finding_styles  # noqa: PLC0415 - as above
 
@@ -80,7 +80,7 @@ def write_findings(text: str, stream: TextIO | None = None) -> None:
     write_text(text, stream)
 
 
-def write_source(text: str) -> None:
+def write_text_exactly(text: str) -> None:
     """Print the text of a file, ended as it is: to pipes and files exactly, for `patch` or `fmt`.
 
     A terminal gets control characters written out.
@@ -104,7 +104,7 @@ def write_diff(lines: Sequence[str]) -> None:
             )
         )
     else:
-        write_source("".join(lines))
+        write_text_exactly("".join(lines))
 
 
 def print_error(text: str) -> None:
@@ -165,9 +165,9 @@ def format_table(
 
 
 @contextlib.contextmanager
-def indent_tables(indent: str) -> Iterator[None]:
+def reserve_table_indent(indent: str) -> Iterator[None]:
     """Leave room for an indent in front of the tables that are made in the block."""
-    global _indent_columns  # noqa: PLW0603 - as in `choose_report_width`
+    global _indent_columns  # noqa: PLW0603 - as in `set_report_width`
     _indent_columns += len(indent)
     try:
         yield

@@ -19,7 +19,7 @@ class ProgressState(Protocol):
     done: int
 
 
-class _CursorlessConsole(console.Console):
+class _CursorKeepingConsole(console.Console):
     """A console that leaves the cursor alone: a process that is killed could not bring it back."""
 
     def show_cursor(self, show: bool = True) -> bool:  # noqa: FBT001, FBT002 - the signature is rich's
@@ -63,7 +63,7 @@ def _make_rich_progress() -> progress.Progress:
         _ProgressBarColumn(bar_width=30),
         _StepCountColumn(),
         progress.TimeElapsedColumn(),
-        console=_CursorlessConsole(stderr=True, highlight=False),
+        console=_CursorKeepingConsole(stderr=True, highlight=False),
         auto_refresh=False,
         transient=True,
         redirect_stdout=False,  # it would send stdout to the terminal, wherever it really goes

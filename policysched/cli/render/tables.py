@@ -58,7 +58,9 @@ class _TableColumn:
         """Return the least width, which is above `limit` only for numbers."""
         if not self.is_number:
             return min(self.natural, limit)
-        return max(self._longest_cell, min(folding.measure_longest_unbreakable(self._title), limit))
+        return max(
+            self._longest_cell, min(folding.measure_longest_unbreakable_part(self._title), limit)
+        )
 
 
 def _is_number(cell: str) -> bool:
@@ -98,7 +100,9 @@ def _render_row(
 ) -> list[str]:
     """Return the lines of a row: as many as its longest cell has when it is folded."""
     folded = [
-        [cell] if folding.count_text_columns(cell) <= width else folding.fold_lines(cell, width)
+        [cell]
+        if folding.count_text_columns(cell) <= width
+        else folding.wrap_into_lines(cell, width)
         for cell, width in zip(row, widths, strict=True)
     ]
     lines = []
@@ -125,5 +129,5 @@ def _format_rows_as_blocks(
     for row in cells:
         named = [(title, cell) for title, cell in zip(header, row, strict=True) if cell]
         lines = [f"{indent}{title}: {cell}" if title else indent + cell for title, cell in named]
-        blocks.append(folding.fold_text("\n".join(lines), room))
+        blocks.append(folding.wrap_text("\n".join(lines), room))
     return "\n\n".join(blocks)

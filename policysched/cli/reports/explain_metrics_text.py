@@ -29,12 +29,12 @@ def format_metric_table(report: Report) -> list[str]:
             _format_value_range(metric),
             _format_age_range(metric),
             _format_added_load(metric),
-            _format_absent_nodes(metric),
+            _format_absent_value_counts(metric),
         )
         for name, metric in metrics.items()
     ]
     header = ("MEASURED", "VALUES", "SAMPLES", "JUST PLACED", "WITHOUT A VALUE")
-    return ["", output.format_table(header, rows, _INDENT), *_format_outages(report)]
+    return ["", output.format_table(header, rows, _INDENT), *_format_rules_in_outage(report)]
 
 
 def format_node_metrics(report: Report, node: str) -> list[str]:
@@ -46,10 +46,10 @@ def format_node_metrics(report: Report, node: str) -> list[str]:
         _format_metric_row(name, metric, metric["nodes"][node]) for name, metric in metrics.items()
     ]
     header = ("MEASURED", "VALUE", "SAMPLE", "JUST PLACED")
-    return ["", output.format_table(header, rows, _INDENT), *_format_outages(report)]
+    return ["", output.format_table(header, rows, _INDENT), *_format_rules_in_outage(report)]
 
 
-def _format_outages(report: Report) -> list[str]:
+def _format_rules_in_outage(report: Report) -> list[str]:
     """Return a line for each rule that drops out, or for whose sake the pod waits."""
     waits = report["prefilter"] is not None
     return [
@@ -71,17 +71,17 @@ def _format_metric_row(name: str, metric: Report, reading: Reading) -> tuple[str
     return name, value, sample, _format_recent_placements([reading], unit)
 
 
-def _format_valid_share(metric: Report) -> list[Reading]:
+def _list_valid_readings(metric: Report) -> list[Reading]:
     return [each for each in metric["nodes"].values() if each["state"] == _OK]
 
 
 def _format_value_range(metric: Report) -> str:
     unit = _UNITS[metric["unit"]]
-    return _format_number_range(
+    return _join_range_ends(
         [
             amounts.format_amount(v, unit)
             for v in _find_minimum_and_maximum(
-                each["value"] for each in _format_valid_share(metric)
+                each["value"] for each in _list_valid_readings(metric)
             )
         ]
     )
@@ -91,14 +91,14 @@ def _format_age_range(metric: Report) -> str:
     ages = [
         amounts.format_age(v)
         for v in _find_minimum_and_maximum(
-            each["ageSeconds"] for each in _format_valid_share(metric)
+            each["ageSeconds"] for each in _list_valid_readings(metric)
         )
     ]
-    return f"{_format_number_range(ages)} old" if ages else "-"
+    return f"{_join_range_ends(ages)} old" if ages else "-"
 
 
 def _format_added_load(metric: Report) -> str:
-    return _format_recent_placements(_format_valid_share(metric), _UNITS[metric["unit"]])
+    return _format_recent_placements(_list_valid_readings(metric), _UNITS[metric["unit"]])
 
 
 def _format_recent_placements(readings: Sequence[Reading], unit: units.Unit) -> str:
@@ -110,7 +110,7 @@ def _format_recent_placements(readings: Sequence[Reading], unit: units.Unit) -> 
     return f"+{amounts.format_amount(most, unit)} by {output.format_count(pods, 'pod')}"
 
 
-def _format_absent_nodes(metric: Report) -> str:
+def _format_absent_value_counts(metric: Report) -> str:
     counts = Counter(each["state"] for each in metric["nodes"].values())
     told = [f"{counts[state]:,} {word}" for state, word in _ABSENT.items() if counts[state]]
     return ", ".join(told) or "-"
@@ -121,7 +121,7 @@ def _find_minimum_and_maximum(values: Iterable[float]) -> list[float]:
     return [min(listed), max(listed)] if listed else []
 
 
-def _format_number_range(ends: list[str]) -> str:
+def _join_range_ends(ends: list[str]) -> str:
     if not ends:
         return "-"
     low, high = ends

@@ -76,9 +76,8 @@ def _format_current_node(report: Report) -> list[str]:
     if not placed["exists"]:
         said = f"it is on {node}, a node that the cluster does not have"
     elif not placed["fits"]:
-        said = (
-            f"it is on {node}, where it would not be put now: {_format_first_reason(report, node)}"
-        )
+        reasons = _format_node_rejection_reasons(report, node)
+        said = f"it is on {node}, where it would not be put now: {reasons}"
     elif not placed["best"]:
         others = output.join_names_briefly(best)
         said = f"it is on {node}, where it fits, but it would go to {others} now"
@@ -89,7 +88,7 @@ def _format_current_node(report: Report) -> list[str]:
     return [f"{_INDENT}{said} (as if it were not there)"]
 
 
-def _format_first_reason(report: Report, node: str) -> str:
+def _format_node_rejection_reasons(report: Report, node: str) -> str:
     verdict = report["nodes"].get(node)
     return ", ".join(verdict["reasons"]) if verdict else "see its verdict"
 
@@ -138,7 +137,7 @@ def _format_winner_flips(report: Report) -> list[str]:
             "",
             (
                 f"{_INDENT}no single change of a weight, a metric or requests "
-                f"{_describe_missing_flip(report)}"
+                f"{_choose_no_flip_phrase(report)}"
             ),
         ]
     lines = [
@@ -148,7 +147,7 @@ def _format_winner_flips(report: Report) -> list[str]:
     return ["", f"{_INDENT}the smallest changes by which another node would win:", *lines]
 
 
-def _describe_missing_flip(report: Report) -> str:
+def _choose_no_flip_phrase(report: Report) -> str:
     return "flips it" if report["triedAll"] else "was found in time that flips it"
 
 
@@ -176,13 +175,15 @@ def _format_suggested_edits(report: Report, where: str = "") -> list[str]:
             "",
             (
                 f"{_INDENT}no single edit of pod, nodes or policies "
-                f"{_describe_missing_edit(report)}{place}"
+                f"{_choose_no_edit_phrase(report)}{place}"
             ),
         ]
         if any(each["by"] in _NEVER_EDITED for each in nearest["obstacles"]):
             parts[-1] += "; volumes and device claims are not edited"
     if nearest is not None and not where:
-        parts.append(f"{_INDENT}the fewest obstacles are on {_format_nearest_nodes(nearest)}:")
+        parts.append(
+            f"{_INDENT}the fewest obstacles are on {_format_least_rejected_nodes(nearest)}:"
+        )
         parts += [
             f"{_ITEM}{each['by']}: {explain_text.format_rejection_reason(each)}"
             for each in nearest["obstacles"]
@@ -194,13 +195,13 @@ def _format_suggested_edits(report: Report, where: str = "") -> list[str]:
     return parts
 
 
-def _format_nearest_nodes(nearest: Report) -> str:
+def _format_least_rejected_nodes(nearest: Report) -> str:
     """Return the node with the fewest obstacles and those like it."""
     named = ", ".join([nearest["node"], *nearest["alike"]])
     return f"{named}, and {nearest['more']:,} more like it" if nearest["more"] else named
 
 
-def _describe_missing_edit(report: Report) -> str:
+def _choose_no_edit_phrase(report: Report) -> str:
     return "lets it fit" if report["triedAll"] else "was found in time that lets it fit"
 
 

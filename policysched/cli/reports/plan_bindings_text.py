@@ -41,7 +41,7 @@ def format_binding_changes(bindings: Report) -> list[str]:
         rest = len(changed) - plan_words.SHOWN
         more = [f"  and {rest:,} more; `-o json` tells all"] if rest > 0 else []
         title = styles.mark_text_style(
-            format_outcome_head(outcome, len(changed)), plan_words.STYLES.get(outcome, "")
+            format_binding_outcome_count(outcome, len(changed)), plan_words.STYLES.get(outcome, "")
         )
         parts.append("\n".join([title, table, *more]))
     return parts
@@ -50,7 +50,7 @@ def format_binding_changes(bindings: Report) -> list[str]:
 def format_binding_counts(bindings: Report) -> str:
     """Return what changes for bindings, in numbers."""
     counts = bindings["summary"]
-    said = [format_outcome_head(each, counts[each]) for each in _HEADS if counts[each]]
+    said = [format_binding_outcome_count(each, counts[each]) for each in _HEADS if counts[each]]
     said = said or ["nothing changes for any binding"]
     moving = counts["movesNow"]
     tail = f"; {moving:,} of them at the next attempt already" if moving else ""
@@ -66,7 +66,7 @@ def group_bindings_by_outcome(bindings: Report) -> list[tuple[str, list[Report]]
     return [(outcome, changed) for outcome, changed in found if changed]
 
 
-def format_outcome_head(outcome: str, number: int) -> str:
+def format_binding_outcome_count(outcome: str, number: int) -> str:
     """Return how many bindings have an outcome, in words."""
     return f"{number:,} {_HEADS[outcome][number != 1]}"
 

@@ -33,15 +33,17 @@ def format_plan_markdown(report: Report) -> str:
     """Return what a plan says; the lists of pods are folded, and cut short where they are long."""
     counts = report["summary"]
     sides = f"{_format_inline_code(report['from'])} → {_format_inline_code(report['to'])}"
-    numbers = ". ".join(plan_text.format_all_counts(report))
+    numbers = ". ".join(plan_text.format_pod_and_binding_counts(report))
     blocks = ["## policysched plan", f"{sides}, {numbers}"]
     if "bindings" not in report or any(counts[phase]["pods"] for phase in ("running", "pending")):
-        blocks.append(_format_outcome_counts(counts))
+        blocks.append(_format_outcome_table(counts))
     if report["edits"]:
         blocks.append(_format_profile_edits(report["edits"]))
     for key, words in (("rejects", "newly keep"), ("admits", "no longer keep")):
         if report[key]:
-            blocks.append(_format_verdicts(report[key], f"Rules that {words} pods off nodes"))
+            blocks.append(
+                _format_rejection_differences(report[key], f"Rules that {words} pods off nodes")
+            )
     for outcome in plan_text.LISTED:
         changed = [each for each in report["changes"] if each["outcome"] == outcome]
         if changed:
@@ -67,7 +69,7 @@ def _format_binding_changes(bindings: Report) -> list[str]:
         blocks.append(f"### Edits of cluster policies\n\n{table}")
     for outcome, changed in plan_bindings_text.group_bindings_by_outcome(bindings):
         listed = [_format_binding_change(each) for each in changed[:_ROWS]]
-        head = plan_bindings_text.format_outcome_head(outcome, len(changed))
+        head = plan_bindings_text.format_binding_outcome_count(outcome, len(changed))
         table = _format_table(("binding", "now", "from", "to", "cause"), listed, len(changed))
         blocks.append(f"<details><summary>{head}</summary>\n\n{table}\n\n</details>")
     return blocks
@@ -92,7 +94,7 @@ def _limit_comment_length(blocks: list[str]) -> str:
     return "\n\n".join(shown)
 
 
-def _format_outcome_counts(counts: Report) -> str:
+def _format_outcome_table(counts: Report) -> str:
     phases = ("running", "pending")
     names = {
         head: name
@@ -120,10 +122,10 @@ def _format_profile_edits(edits: list[Report]) -> str:
     return "### Edits\n\n" + _format_table(header, rows, len(edits))
 
 
-def _format_verdicts(verdicts: list[Report], head: str) -> str:
+def _format_rejection_differences(verdicts: list[Report], head: str) -> str:
     rows = [
         (
-            _format_inline_code(plan_text.format_rule_name(each)),
+            _format_inline_code(plan_text.format_rejecting_plugin(each)),
             _format_inline_code(output.join_names_briefly(each["nodes"])),
             f"{each['pods']:,}",
             _format_inline_code(each["reason"]),
@@ -139,14 +141,14 @@ def _format_pod_changes(outcome: str, changed: list[Report]) -> str:
     rows = [
         (
             _format_inline_code(each["pod"]),
-            _format_node(each["node"], "pending"),
+            _format_node_name(each["node"], "pending"),
             _format_pod_fate(each["from"]),
             _format_pod_fate(each["to"]),
             _format_change_cause(each["cause"]),
         )
         for each in changed[:_ROWS]
     ]
-    head = f"{len(changed):,} {plan_text.describe_outcome(outcome, len(changed))}"
+    head = f"{len(changed):,} {plan_text.describe_pod_outcome(outcome, len(changed))}"
     table = _format_table(("pod", "now", "from", "to", "cause"), rows, len(changed))
     return f"<details><summary>{head}</summary>\n\n{table}\n\n</details>"
 
@@ -158,14 +160,14 @@ def _format_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]], numb
     return "\n".join([*shown, *([f"\n*and {rest:,} more*"] if rest > 0 else [])])
 
 
-def _format_node(name: str | None, otherwise: str = "–") -> str:
+def _format_node_name(name: str | None, otherwise: str = "–") -> str:
     return otherwise if name is None else _format_inline_code(name)
 
 
 def _format_pod_fate(fate: Report) -> str:
     """Return the node of a pod, and the pods that are evicted for it."""
     evicted = ", ".join(_format_inline_code(name) for name in fate["victims"])
-    return _format_node(fate["node"]) + (f", evicts {evicted}" if evicted else "")
+    return _format_node_name(fate["node"]) + (f", evicts {evicted}" if evicted else "")
 
 
 def _format_change_cause(cause: Report | None) -> str:

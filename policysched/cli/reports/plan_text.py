@@ -41,7 +41,9 @@ def format_plan_text(report: Report) -> str:
             for each in report["edits"]
         ]
         parts.append("edits\n" + output.format_table(("", "", ""), rows, "  "))
-    parts += [_format_verdicts(report[key], words) for key, words in _VERDICTS if report[key]]
+    parts += [
+        _format_rejection_differences(report[key], words) for key, words in _VERDICTS if report[key]
+    ]
     for outcome in LISTED:
         changed = [each for each in report["changes"] if each["outcome"] == outcome]
         if changed:
@@ -56,10 +58,10 @@ _VERDICTS = (("rejects", "newly keeps pods off"), ("admits", "no longer keeps po
 
 def format_plan_summary(report: Report) -> str:
     """Return one sentence about both sides."""
-    return f"{report['from']} → {report['to']}, {'. '.join(format_all_counts(report))}"
+    return f"{report['from']} → {report['to']}, {'. '.join(format_pod_and_binding_counts(report))}"
 
 
-def format_all_counts(report: Report) -> list[str]:
+def format_pod_and_binding_counts(report: Report) -> list[str]:
     """Return what changes for pods, and for bindings where the cluster has any of Karmada."""
     counts, bindings = report["summary"], report.get("bindings")
     has_pods = counts["running"]["pods"] or counts["pending"]["pods"] or counts["unserved"]
@@ -75,8 +77,8 @@ def format_pod_counts(report: Report) -> str:
         f"{counts['pending']['pods']:,} pending"
     )
     said = [
-        f"{number:,} {describe_outcome(each, number)}"
-        for each, number in _format_outcome_totals(counts)
+        f"{number:,} {describe_pod_outcome(each, number)}"
+        for each, number in _count_pods_by_outcome(counts)
     ]
     said = said or ["nothing changes for any pod"]
     lost = counts["nodeLost"]
@@ -90,28 +92,28 @@ def format_pod_counts(report: Report) -> str:
     return f"{looked_at}: {', '.join(said)}{tail}"
 
 
-def describe_outcome(outcome: str, number: int) -> str:
+def describe_pod_outcome(outcome: str, number: int) -> str:
     """Return what an outcome is called for a number of pods."""
     return _HEADS[outcome][number != 1]
 
 
-def _format_outcome_totals(counts: Report) -> Iterable[tuple[str, int]]:
+def _count_pods_by_outcome(counts: Report) -> Iterable[tuple[str, int]]:
     for outcome in _HEADS:
         number = counts["running"][outcome] + counts["pending"][outcome]
         if number:
             yield outcome, number
 
 
-def format_rule_name(verdict: Report) -> str:
+def format_rejecting_plugin(verdict: Report) -> str:
     """Return who says a verdict."""
     if verdict["rule"] is not None:
         return f"{verdict['policy']}/{verdict['rule']}"
     return str(verdict["plugin"]) or "scheduler"
 
 
-def _format_verdicts(verdicts: list[Report], head: str) -> str:
+def _format_rejection_differences(verdicts: list[Report], head: str) -> str:
     lines = [
-        f"  {format_rule_name(each)} {head} {output.join_names_briefly(each['nodes'])} "
+        f"  {format_rejecting_plugin(each)} {head} {output.join_names_briefly(each['nodes'])} "
         f"({output.format_count(each['pods'], 'pod')}): {each['reason']}"
         for each in verdicts[: plan_words.SHOWN]
     ]
@@ -129,7 +131,7 @@ def _format_pod_changes(outcome: str, changed: list[Report]) -> str:
         )
         for each in changed[: plan_words.SHOWN]
     ]
-    head = f"{len(changed):,} {describe_outcome(outcome, len(changed))}"
+    head = f"{len(changed):,} {describe_pod_outcome(outcome, len(changed))}"
     table = output.format_table(("POD", "NOW", "FROM", "TO", "CAUSE"), rows, "  ")
     head = styles.mark_text_style(head, plan_words.STYLES.get(outcome, ""))
     return "\n".join([head, table, *_format_omitted_count(len(changed))])

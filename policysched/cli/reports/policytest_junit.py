@@ -16,17 +16,21 @@ if TYPE_CHECKING:
 
 def render_junit_document(run: running.PolicyTestRun) -> str:
     """Return a testsuite for each file; one that could not be run is a test in error."""
-    root = ElementTree.Element("testsuites", _count_results(run.results, len(run.problems)))
+    root = ElementTree.Element("testsuites", _make_count_attributes(run.results, len(run.problems)))
     for file, grouped in itertools.groupby(run.results, key=lambda r: r.case.suite.path):
         results = list(grouped)
         suite = ElementTree.SubElement(
-            root, "testsuite", {"name": _remove_invalid_characters(file), **_count_results(results)}
+            root,
+            "testsuite",
+            {"name": _remove_invalid_characters(file), **_make_count_attributes(results)},
         )
         for result in results:
-            _render_junit_case(suite, result)
+            _add_junit_case(suite, result)
     for file, problem in run.problems.items():
         name = _remove_invalid_characters(file)
-        suite = ElementTree.SubElement(root, "testsuite", {"name": name, **_count_results([], 1)})
+        suite = ElementTree.SubElement(
+            root, "testsuite", {"name": name, **_make_count_attributes([], 1)}
+        )
         case = ElementTree.SubElement(suite, "testcase", {"name": name, "classname": name})
         _add_junit_problem(case, "error", problem.splitlines()[0], problem)
     ElementTree.indent(root)
@@ -34,7 +38,9 @@ def render_junit_document(run: running.PolicyTestRun) -> str:
     return f'<?xml version="1.0" encoding="utf-8"?>\n{text}'
 
 
-def _count_results(results: list[running.CaseResult], further_errors: int = 0) -> dict[str, str]:
+def _make_count_attributes(
+    results: list[running.CaseResult], further_errors: int = 0
+) -> dict[str, str]:
     statuses = [result.status for result in results]
     return {
         "tests": str(len(results) + further_errors),
@@ -44,7 +50,7 @@ def _count_results(results: list[running.CaseResult], further_errors: int = 0) -
     }
 
 
-def _render_junit_case(suite: ElementTree.Element, result: running.CaseResult) -> None:
+def _add_junit_case(suite: ElementTree.Element, result: running.CaseResult) -> None:
     each = result.case
     said = {
         "name": _remove_invalid_characters(each.name),

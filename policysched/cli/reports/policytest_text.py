@@ -51,17 +51,18 @@ def format_test_details(result: running.CaseResult) -> Iterator[str]:
         yield styles.mark_text_style(f"+ {name}: {each.actual}", styles.GOOD)
     if result.report is not None:
         yield ""
-        with output.indent_tables(_INDENT):
+        with output.reserve_table_indent(_INDENT):
             text = explain_text.format_pod_report(result.report)
         yield from text.splitlines()
 
 
 def _format_coverage(found: coverage.PolicyCoverage, threshold: float | None) -> Iterator[str]:
-    taken, every = found.counts
+    taken, every = found.branch_counts
     yield f"coverage: {found.percent:.1f} % ({taken:,} of {every:,} branches of rules)"
     for rule in found.rules:
-        if rule.missing:
-            yield f"{_INDENT}{rule.file}:{rule.line}: {rule.name} {', '.join(rule.missing)}"
+        if rule.missing_outcomes:
+            missing = ", ".join(rule.missing_outcomes)
+            yield f"{_INDENT}{rule.file}:{rule.line}: {rule.name} {missing}"
     if threshold is not None and found.percent < threshold:
         yield f"{_INDENT}below the threshold of {threshold:g} %"
 

@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _read_control_planes(
     args: argparse.Namespace,
-) -> object_lists.InputLists[control_plane_file.ControlPlane]:
+) -> object_lists.InputLists[control_plane_file.KarmadaControlPlane]:
     """Return the control planes that the options name.
 
     Raises:
@@ -102,10 +102,12 @@ def _read_control_planes(
             "--cluster is missing: a file, or `-` for stdin; --live reads a running control plane"
         )
     if isinstance(named, str):
-        return control_plane_file.read_control_planes(named)
+        return control_plane_file.read_karmada_control_planes(named)
     from policysched.inputs import live_control_plane  # noqa: PLC0415 - brings HTTP
 
-    return object_lists.InputLists(iter([live_control_plane.read_live_control_plane(named)]))
+    return object_lists.InputLists(
+        iter([live_control_plane.read_live_karmada_control_plane(named)])
+    )
 
 
 def _write_reports(

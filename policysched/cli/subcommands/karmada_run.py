@@ -204,7 +204,7 @@ def read_karmada_run_options(args: argparse.Namespace) -> options.KarmadaSchedul
         election=_read_election_options(args),
         qps=None if args.kube_api_qps < 0 else args.kube_api_qps,
         burst=args.kube_api_burst,
-        retry=_read_retry_times(args),
+        retry=_read_retry_limits(args),
         writes_at_once=args.writes_at_once,
         metrics_address=_parse_listen_address("--metrics-bind-address", args.metrics_bind_address),
         health_address=_parse_listen_address(
@@ -239,7 +239,7 @@ def _read_election_options(args: argparse.Namespace) -> election_config.LeaderEl
     return config
 
 
-def _read_retry_times(args: argparse.Namespace) -> work_queue.RetryLimits:
+def _read_retry_limits(args: argparse.Namespace) -> work_queue.RetryLimits:
     from policysched.config import durations  # noqa: PLC0415 - `--help` does without
     from policysched.karmada.scheduler import work_queue  # noqa: PLC0415 - as above
 

@@ -48,7 +48,7 @@ def write_fixed_files(
         content, is_whole = rewriting.replace_policy_texts(file, fixed)
         is_changed = content != file.content
         if file.is_stdin:
-            output.write_source(content)
+            output.write_text_exactly(content)
         elif is_changed:
             rewriting.replace_file_atomically(file.name, file.content, content)
             output.print_note_to_stderr(f"fixed {file.name}")

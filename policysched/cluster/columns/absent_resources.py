@@ -11,7 +11,7 @@ from collections.abc import Mapping
 _INT64_VALUES = 2**64
 
 
-class AbsentResources:
+class AbsentResourceRequests:
     """Requested amounts by resource and row, without zeros."""
 
     def __init__(self) -> None:
@@ -22,7 +22,7 @@ class AbsentResources:
         """Return how many resources are requested that no node has."""
         return len(self._requested)
 
-    def count_pod_requests(self, row: int, amounts: Mapping[str, int], sign: int) -> None:
+    def change_pod_requests(self, row: int, amounts: Mapping[str, int], sign: int) -> None:
         """Add what a pod requests on a row (1), or take it back (-1)."""
         for name, amount in amounts.items():
             by_row = self._requested.setdefault(name, {})

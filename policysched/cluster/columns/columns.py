@@ -88,8 +88,8 @@ class NodeColumns:
         self.resources: interning.Interner[str] = interning.Interner()
         for name in (pod_requests.CPU, pod_requests.MEMORY, "ephemeral-storage", _NO_NAME):
             self.resources.intern(name)
-        self.absent_resources = absent_resources.AbsentResources()
-        self.taint_sets = _make_taint_sets()
+        self.absent_resources = absent_resources.AbsentResourceRequests()
+        self.taint_sets = _make_taint_set_interner()
         self.nodes: list[objects.Node | None] = []
         self.names: list[str] = []
         self.row_of: dict[str, int] = {}
@@ -116,7 +116,7 @@ class NodeColumns:
         """Add or replace a node; return whether anything that scheduling reads changed."""
         row = self.get_or_add_row(node.name)
         old = self.nodes[row]
-        if old is not None and _read_equal_for_scheduling(old, node):
+        if old is not None and _are_equal_for_scheduling(old, node):
             self.nodes[row] = node
             return False
         self.nodes[row] = node
@@ -160,14 +160,14 @@ class NodeColumns:
 
     def add_pod(self, row: int, shape: pod_shape.PodShape) -> None:
         """Count a pod of `shape` on `row`."""
-        self._count_pod(row, shape, 1)
+        self._apply_pod_change(row, shape, 1)
 
     def remove_pod(self, row: int, shape: pod_shape.PodShape) -> None:
         """Take back what `add_pod` counted."""
-        self._count_pod(row, shape, -1)
+        self._apply_pod_change(row, shape, -1)
         self._free_row_if_unused(row)
 
-    def _count_pod(self, row: int, shape: pod_shape.PodShape, sign: int) -> None:
+    def _apply_pod_change(self, row: int, shape: pod_shape.PodShape, sign: int) -> None:
         vector = self._get_request_vector(shape)
         change = vector.added if sign > 0 else vector.removed
         # Sums of arrays, other than those of single numbers, overflow without a warning, like Go's.
@@ -176,25 +176,25 @@ class NodeColumns:
         nonzero = self.nonzero_requested[row]
         nonzero += change.nonzero
         if vector.absent:
-            self.absent_resources.count_pod_requests(row, vector.absent, sign)
+            self.absent_resources.change_pod_requests(row, vector.absent, sign)
         self.pod_count[row] += sign
         if shape.host_ports:
-            self.ports.count_port_claims(row, shape.host_ports, sign)
+            self.ports.change_port_claims(row, shape.host_ports, sign)
         self.usage_changes.note_changed_item(row)
 
     def add_pods(self, pods: Sequence[tuple[pod_shape.PodInfo, int]]) -> None:
         """Count pods on rows, all in one go."""
-        self._sum_pod_changes(pods, 1)
+        self._apply_pod_changes(pods, 1)
         for info, row in pods:
             absent = self._get_request_vector(info.shape).absent
             if absent:
-                self.absent_resources.count_pod_requests(row, absent, 1)
+                self.absent_resources.change_pod_requests(row, absent, 1)
             if info.shape.host_ports:
-                self.ports.count_port_claims(row, info.shape.host_ports, 1)
+                self.ports.change_port_claims(row, info.shape.host_ports, 1)
 
     def suppose_pods(self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int) -> None:
         """Count pods on rows that are alive once more (1) or once less (-1), all in one go."""
-        self._sum_pod_changes(pods, change)
+        self._apply_pod_changes(pods, change)
         for info, row in pods:
             if info.shape.host_ports:
                 self.ports.suppose_port_claims(row, info.shape.host_ports, change)
@@ -204,7 +204,7 @@ class NodeColumns:
 
         Milli-CPU, bytes or pieces. To be undone by supposing the opposite.
         """
-        column = self.get_resource_column(resource)
+        column = self.get_resource_column_index(resource)
         self.requested[row, column] += amount
         if column in (CPU, MEMORY):
             self.nonzero_requested[row, column] += amount
@@ -215,7 +215,9 @@ class NodeColumns:
         self.pod_count[row] += count
         self.usage_changes.note_changed_item(row)
 
-    def _sum_pod_changes(self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int) -> None:
+    def _apply_pod_changes(
+        self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int
+    ) -> None:
         shapes = {info.shape: None for info, _ in pods}
         vectors = [self._get_request_vector(shape) for shape in shapes]
         changes = [v.added if change > 0 else v.removed for v in vectors]
@@ -272,7 +274,7 @@ class NodeColumns:
                 column = self._add_resource(name)
                 self.allocatable[row, column] = pod_requests.parse_amount(name, text)
 
-    def get_resource_column(self, name: str) -> int:
+    def get_resource_column_index(self, name: str) -> int:
         """Return the column of a resource, `ABSENT` when no node had it so far.
 
         Who keeps it looks again when there are more `resources`.
@@ -307,14 +309,14 @@ class NodeColumns:
             self.node_changes.note_changed_items(range(min(self.size, 1)))
 
     @property
-    def label_count(self) -> int:
+    def label_column_count(self) -> int:
         """How many labels have a column."""
         return len(self._labels)
 
     def _set_taints(self, row: int, taints: tuple[objects.Taint, ...]) -> None:
         self.taint_set_ids[row] = self.taint_sets.intern(taints)
         if len(self.taint_sets) > 2 * self.size + _SLACK_TAINT_SETS:
-            self.taint_sets = _make_taint_sets()
+            self.taint_sets = _make_taint_set_interner()
             self.taint_set_ids[:] = 0
             for each, node in enumerate(self.nodes):
                 if node is not None:
@@ -344,7 +346,7 @@ class NodeColumns:
             self._free_rows.append(row)
 
 
-def _read_equal_for_scheduling(old: objects.Node, new: objects.Node) -> bool:
+def _are_equal_for_scheduling(old: objects.Node, new: objects.Node) -> bool:
     """Whether scheduling reads the same of both (a heartbeat changes only condition times)."""
     return (
         old.spec == new.spec
@@ -368,7 +370,7 @@ def _lengthen_array(array: npt.NDArray[np.generic], capacity: int) -> npt.NDArra
     return longer
 
 
-def _make_taint_sets() -> interning.Interner[tuple[objects.Taint, ...]]:
+def _make_taint_set_interner() -> interning.Interner[tuple[objects.Taint, ...]]:
     """Return numbers of which 0 stands for no taints."""
     made: interning.Interner[tuple[objects.Taint, ...]] = interning.Interner()
     made.intern(())

@@ -30,7 +30,9 @@ class PortColumns:
         """Return how many ports are claimed anywhere."""
         return len(self._columns)
 
-    def count_port_claims(self, row: int, ports: Iterable[pod_shape.HostPort], change: int) -> None:
+    def change_port_claims(
+        self, row: int, ports: Iterable[pod_shape.HostPort], change: int
+    ) -> None:
         """Add `change` (1 or -1) claims of `ports` on one node."""
         for port in ports:
             by_address = self._columns.setdefault((port.protocol, port.port), {})
@@ -50,7 +52,7 @@ class PortColumns:
         as one is supposed to leave, until one is supposed to come (`framework/types.go`,
         HostPortInfo is a set).
         """
-        self.count_port_claims(row, ports, change)
+        self.change_port_claims(row, ports, change)
         for port in ports:
             free = self.supposed_free.setdefault((port.ip, port.protocol, port.port), set())
             (free.discard if change > 0 else free.add)(row)

@@ -82,7 +82,7 @@ class PodsMatchingAllTerms:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class RunningPodsInNamespace:
+class NonTerminatingPodsInNamespace:
     """Running pods of one namespace that a selector matches (topology spread)."""
 
     namespace: str
@@ -130,8 +130,8 @@ class _PlacedShape:
 
     Attributes:
         columns: those that count pods which are being deleted.
-        spread_columns, live_only_columns: those that do not: of `RunningPodsInNamespace`, and all
-            others.
+        spread_columns, live_only_columns: those that do not: of `NonTerminatingPodsInNamespace`,
+            and all others.
         supposed_columns: those of `SupposedPodsInNamespace`.
     """
 
@@ -161,7 +161,7 @@ class _PlacedShape:
 
 
 OwnedTerms: TypeAlias = dict[pod_shape.WeightedAffinityTerm, count_column.CountColumn]
-_TermsByLabel = required_labels.ConditionsByRequiredLabel[pod_shape.WeightedAffinityTerm]
+_TermsByLabel = required_labels.CountColumnsByRequiredLabel[pod_shape.WeightedAffinityTerm]
 
 
 class PodCounts:
@@ -172,7 +172,7 @@ class PodCounts:
         self._namespaces: dict[str, Mapping[str, str]] = {}
         self._placements: dict[int, _PlacedShape] = {}
         self._queries: OrderedDict[PodQuery, count_column.CountColumn] = OrderedDict()
-        self._queries_by_label = required_labels.ConditionsByRequiredLabel[PodQuery]()
+        self._queries_by_label = required_labels.CountColumnsByRequiredLabel[PodQuery]()
         self._owned: dict[TermKind, OwnedTerms] = {kind: {} for kind in TermKind}
         self._owned_by_label = {kind: _TermsByLabel() for kind in TermKind}
         self._owners: Counter[count_column.CountColumn] = Counter()
@@ -187,21 +187,21 @@ class PodCounts:
         """Count a placed pod on `row`."""
         placement = self._placements.get(info.shape.index)
         if placement is None:
-            placement = self._place_shape(info.shape)
-        self._count_pod_change(placement, row, 1, is_terminating=info.is_terminating)
+            placement = self._add_placed_shape(info.shape)
+        self._apply_pod_change(placement, row, 1, is_terminating=info.is_terminating)
 
     def remove(self, info: pod_shape.PodInfo, row: int) -> None:
         """Take back what `add` counted for the same `info`."""
         placement = self._placements[info.shape.index]
-        self._count_pod_change(placement, row, -1, is_terminating=info.is_terminating)
+        self._apply_pod_change(placement, row, -1, is_terminating=info.is_terminating)
         self._drop_if_empty(placement)
 
     def suppose(self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int) -> None:
         """Count pods on rows once more (1) or once less (-1), until the opposite is supposed.
 
         What nobody owns in between stays, so that coming back costs nothing; see `settle`. Pods
-        that are being deleted count for `RunningPodsInNamespace` here, though they did not before:
-        so do kube-scheduler's extensions of PreFilter (`podtopologyspread/filtering.go`,
+        that are being deleted count for `NonTerminatingPodsInNamespace` here, though they did not
+        before: so do kube-scheduler's extensions of PreFilter (`podtopologyspread/filtering.go`,
         updateWithPod).
         """
         together: dict[tuple[pod_shape.PodShape, bool], list[int]] = {}
@@ -210,7 +210,7 @@ class PodCounts:
         for (shape, is_terminating), rows in together.items():
             placement = self._placements.get(shape.index)
             if placement is None:
-                placement = self._place_shape(shape)
+                placement = self._add_placed_shape(shape)
             placement.shift_counts(rows, change, is_terminating=is_terminating)
             for column in placement.list_supposed_columns(is_terminating=is_terminating):
                 column.add_to_rows(rows, change)
@@ -226,7 +226,7 @@ class PodCounts:
             del self._placements[placement.shape.index]
             self._remove_owned_terms(placement.shape)
 
-    def _count_pod_change(
+    def _apply_pod_change(
         self, placement: _PlacedShape, row: int, change: int, *, is_terminating: bool
     ) -> None:
         by_row = placement.terminating_rows if is_terminating else placement.live_rows
@@ -243,9 +243,9 @@ class PodCounts:
             for column in placement.live_only_columns:
                 column.add(row, change)
 
-    def _place_shape(self, shape: pod_shape.PodShape) -> _PlacedShape:
+    def _add_placed_shape(self, shape: pod_shape.PodShape) -> _PlacedShape:
         placement = _PlacedShape(shape, {}, {}, self._add_owned_terms(shape), [], [], [])
-        for column, query in self._queries_by_label.find_candidate_conditions(shape.labels):
+        for column, query in self._queries_by_label.find_candidate_columns(shape.labels):
             if query.matches(shape, self._namespaces):
                 _list_counting_columns(placement, query).append(column)
         self._placements[shape.index] = placement
@@ -263,7 +263,7 @@ class PodCounts:
         for placement in self._placements.values():
             if query.matches(placement.shape, self._namespaces):
                 _list_counting_columns(placement, query).append(column)
-                _count_placed_pods(column, placement, query)
+                _add_placed_pods_to_column(column, placement, query)
         self._queries[query] = column
         self._queries_by_label.add(column, query, query.selector)
         if len(self._queries) > _MAX_QUERIES:
@@ -281,22 +281,22 @@ class PodCounts:
 
     # --- terms of placed pods ---------------------------------------------------------------------
 
-    def get_owned_terms(self, kind: TermKind) -> OwnedTerms:
+    def get_terms_of_placed_pods(self, kind: TermKind) -> OwnedTerms:
         """Return, for each distinct term of placed pods, where the pods that carry it are.
 
         Required terms have weight 1.
         """
         return self._owned[kind]
 
-    def find_acting_terms(
+    def find_terms_acting_on(
         self, kind: TermKind, shape: pod_shape.PodShape
     ) -> list[tuple[pod_shape.WeightedAffinityTerm, count_column.CountColumn]]:
         """Return those of `owned` that mean pods of `shape`."""
         namespace_labels = self._namespaces.get(shape.namespace, {})
         return [
             (owned, column)
-            for column, owned in self._owned_by_label[kind].find_candidate_conditions(shape.labels)
-            if owned.term.acts_on(shape.namespace, shape.labels, namespace_labels)
+            for column, owned in self._owned_by_label[kind].find_candidate_columns(shape.labels)
+            if owned.term.matches_incoming_pod(shape.namespace, shape.labels, namespace_labels)
         ]
 
     def _add_owned_terms(self, shape: pod_shape.PodShape) -> list[count_column.CountColumn]:
@@ -347,11 +347,11 @@ def _list_counting_columns(
         return placement.supposed_columns
     if query.counts_terminating:
         return placement.columns
-    is_spread = isinstance(query, RunningPodsInNamespace)
+    is_spread = isinstance(query, NonTerminatingPodsInNamespace)
     return placement.spread_columns if is_spread else placement.live_only_columns
 
 
-def _count_placed_pods(
+def _add_placed_pods_to_column(
     column: count_column.CountColumn, placement: _PlacedShape, query: PodQuery
 ) -> None:
     if isinstance(query, SupposedPodsInNamespace):

@@ -18,7 +18,7 @@ ConditionT = TypeVar("ConditionT")
 _Label: TypeAlias = tuple[str, str]
 
 
-class ConditionsByRequiredLabel(Generic[ConditionT]):
+class CountColumnsByRequiredLabel(Generic[ConditionT]):
     """Conditions and the columns that count by them, by one label that each requires."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class ConditionsByRequiredLabel(Generic[ConditionT]):
     ) -> None:
         """Keep a condition that no pod meets unless `selector` selects it."""
         found = (_list_wanted_labels(r) for r in selector.requirements)
-        labels = min(filter(None, found), key=self._count_conditions, default=())
+        labels = min(filter(None, found), key=self._count_columns_requiring, default=())
         self._labels[column] = labels
         if not labels:
             self._others[column] = condition
@@ -53,7 +53,7 @@ class ConditionsByRequiredLabel(Generic[ConditionT]):
             if not conditions:
                 del self._by_label[label]
 
-    def find_candidate_conditions(
+    def find_candidate_columns(
         self, labels: Mapping[str, str]
     ) -> Iterator[tuple[count_column.CountColumn, ConditionT]]:
         """Return all conditions that a pod with these labels may meet, each with its column."""
@@ -63,7 +63,7 @@ class ConditionsByRequiredLabel(Generic[ConditionT]):
             if found is not None:
                 yield from found.items()
 
-    def _count_conditions(self, labels: tuple[_Label, ...]) -> int:
+    def _count_columns_requiring(self, labels: tuple[_Label, ...]) -> int:
         """Return how many conditions require one of these labels already."""
         return sum(len(self._by_label.get(label, ())) for label in labels)
 

@@ -67,7 +67,7 @@ class MetricTable:
         self._histories = {}
         for metric, need in needs.items():
             history = known.get(metric)
-            if history is None or not _counts_same(history.need, need):
+            if history is None or not _have_same_valid_range(history.need, need):
                 history = metric_windows.SampleHistory(need)
                 history.add(self._samples.get(metric, {}))
             history.need = need
@@ -222,5 +222,7 @@ _NONE = Sample(0.0, -math.inf)
 _ColumnKey = tuple[str, metric_windows.WindowAggregate | None]
 
 
-def _counts_same(one: metric_windows.HistoryNeed, other: metric_windows.HistoryNeed) -> bool:
+def _have_same_valid_range(
+    one: metric_windows.HistoryNeed, other: metric_windows.HistoryNeed
+) -> bool:
     return (one.low, one.high) == (other.low, other.high)

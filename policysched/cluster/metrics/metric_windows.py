@@ -131,7 +131,7 @@ class SampleHistory:
         self._add_nodes(older.names)
         places = np.array([self._index[name] for name in older.names], np.intp)
         is_older = self.need.select_valid_samples(older.times, older.values) & (
-            older.times < self._oldest[places]
+            older.times < self._oldest_times[places]
         )
         times = np.where(is_older, older.times, -np.inf)
         known = np.maximum.accumulate(times, axis=0)[:-1]
@@ -179,13 +179,13 @@ class SampleHistory:
     # --- layers -----------------------------------------------------------------------------------
 
     @property
-    def _most_layers(self) -> int:
+    def _max_layers(self) -> int:
         """A bound on memory: twice what comes in time, for a source that is faster than it says."""
         need = self.need
         return 8 + 2 * math.ceil((need.seconds + need.max_age_seconds) / need.refresh_seconds)
 
     @property
-    def _oldest(self) -> _Floats:
+    def _oldest_times(self) -> _Floats:
         """Float64 (M,): when the oldest sample of each node was measured, inf for none."""
         times, _ = self._stack_layers()
         oldest: _Floats = np.where(np.isfinite(times), times, np.inf).min(axis=0, initial=np.inf)
@@ -217,7 +217,7 @@ class SampleHistory:
         while len(self._layers) > 1:
             times = self._layers[0].times
             is_needed = (times > self._newest[: len(times)] - self.need.seconds).any()
-            if is_needed and len(self._layers) <= self._most_layers:
+            if is_needed and len(self._layers) <= self._max_layers:
                 return
             del self._layers[0]
 

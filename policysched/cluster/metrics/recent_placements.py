@@ -38,7 +38,7 @@ class RecentPlacements:
         self._counting: dict[float, _PlacementWindow] = {}
 
     @property
-    def is_followed(self) -> bool:
+    def has_followed_durations(self) -> bool:
         """Whether anybody asks."""
         return bool(self._counting)
 

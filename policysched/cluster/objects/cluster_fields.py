@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping
 _MARK = "\0"
 
 
-def make_field_key(field: str) -> str:
+def make_field_label_key(field: str) -> str:
     """Return the key of a field that has one value, "" where it is unset."""
     return f"{_MARK}{field}"
 
 
-def make_member_key(field: str, value: str) -> str:
+def make_field_value_label_key(field: str, value: str) -> str:
     """Return the key of one value of a field that has several; an object that has it has the key.
 
     An object without any has that of the value "".
@@ -25,9 +25,9 @@ def make_member_key(field: str, value: str) -> str:
     return f"{_MARK}{field}{_MARK}{value}"
 
 
-def list_field_members(field: str, known: Iterable[str]) -> frozenset[str]:
+def list_field_values(field: str, known: Iterable[str]) -> frozenset[str]:
     """Return the values of a field that has several, of objects with these keys."""
-    beginning = make_member_key(field, "")
+    beginning = make_field_value_label_key(field, "")
     return frozenset(each.removeprefix(beginning) for each in known if each.startswith(beginning))
 
 
@@ -36,12 +36,12 @@ def make_field_labels(
 ) -> dict[str, str]:
     """Return the labels of an object with its fields: `several` are those with several values."""
     members = [
-        make_member_key(field, value)
+        make_field_value_label_key(field, value)
         for field, values in several.items()
         for value in values or ("",)
     ]
     return {
         **own,
-        **{make_field_key(f): value for f, value in fields.items()},
+        **{make_field_label_key(f): value for f, value in fields.items()},
         **dict.fromkeys(members, ""),
     }

@@ -30,7 +30,7 @@ _MAX_REMEMBERED_PER_NODE = 8
 _WITH_PORT = re.compile(r"(?:\[(?P<ipv6>[^\]]+)\]|(?P<host>[^:\[\]]+)):[0-9]{1,5}")
 
 
-class NodeNames:
+class NodeAliasIndex:
     """Finds nodes by what they are called; follows the nodes of a cluster."""
 
     def __init__(self, nodes: Iterable[objects.Node] = ()) -> None:

@@ -18,34 +18,34 @@ from policysched.cluster.objects import objects
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Disk:
+class DiskMount:
     """A disk and how a pod mounts it; an RBD image is one disk for each of its monitors."""
 
     identity: tuple[str, ...]
     is_read_only: bool
 
-    def conflicts_with(self, other: Disk) -> bool:
+    def conflicts_with(self, other: DiskMount) -> bool:
         """Return whether pods that mount the two cannot be on one node."""
         return self.identity == other.identity and not (self.is_read_only and other.is_read_only)
 
 
-def list_pod_disks(volumes: Iterable[objects.Volume]) -> tuple[Disk, ...]:
+def list_pod_disks(volumes: Iterable[objects.Volume]) -> tuple[DiskMount, ...]:
     """Return the disks among the volumes of a pod, in order."""
     return tuple(disk for volume in volumes for disk in _list_volume_disks(volume))
 
 
-def _list_volume_disks(volume: objects.Volume) -> Iterator[Disk]:
+def _list_volume_disks(volume: objects.Volume) -> Iterator[DiskMount]:
     gce, ebs = volume.gce_persistent_disk, volume.aws_elastic_block_store
     if gce is not None:
-        yield Disk(("gce", gce.pd_name), gce.read_only)
+        yield DiskMount(("gce", gce.pd_name), gce.read_only)
     if ebs is not None:
-        yield Disk(("ebs", ebs.volume_id), is_read_only=False)
+        yield DiskMount(("ebs", ebs.volume_id), is_read_only=False)
     if volume.iscsi is not None:
-        yield Disk(("iscsi", volume.iscsi.iqn), volume.iscsi.read_only)
+        yield DiskMount(("iscsi", volume.iscsi.iqn), volume.iscsi.read_only)
     if volume.rbd is not None:
         rbd = volume.rbd
         for monitor in dict.fromkeys(rbd.monitors):
-            yield Disk(("rbd", monitor, rbd.pool, rbd.image), rbd.read_only)
+            yield DiskMount(("rbd", monitor, rbd.pool, rbd.image), rbd.read_only)
 
 
 class DiskColumns:
@@ -53,9 +53,9 @@ class DiskColumns:
 
     def __init__(self) -> None:
         """Start with no disk mounted."""
-        self._columns: dict[Disk, count_column.CountColumn] = {}
+        self._columns: dict[DiskMount, count_column.CountColumn] = {}
 
-    def count_disk_mounts(self, row: int, disks: Iterable[Disk], change: int) -> None:
+    def change_disk_mounts(self, row: int, disks: Iterable[DiskMount], change: int) -> None:
         """Add `change` (1 or -1) mounts of `disks` on one node."""
         for disk in disks:
             column = self._columns.setdefault(disk, count_column.CountColumn())
@@ -63,11 +63,11 @@ class DiskColumns:
             if column.total == 0:
                 del self._columns[disk]
 
-    def find_disk_conflicts(self, disks: Iterable[Disk], size: int) -> npt.NDArray[np.bool_]:
+    def find_disk_conflicts(self, disks: Iterable[DiskMount], size: int) -> npt.NDArray[np.bool_]:
         """Return bool (N,): the nodes on which a pod mounts one of `disks` so that no other can."""
         taken = np.zeros(size, np.bool_)
         for disk in disks:
-            for other in (Disk(disk.identity, mode) for mode in (True, False)):
+            for other in (DiskMount(disk.identity, mode) for mode in (True, False)):
                 column = self._columns.get(other)
                 if column is not None and disk.conflicts_with(other):
                     taken |= column.get_counts(size) > 0

@@ -73,7 +73,7 @@ class NominatedPods:
         told = msgspec.structs.replace(info.pod.status, nominated_node_name=node_name)
         return pod_shape.PodInfo(msgspec.structs.replace(info.pod, status=told), info.shape)
 
-    def list_taking_precedence(
+    def list_pods_taking_precedence(
         self, info: pod_shape.PodInfo
     ) -> Iterator[tuple[str, list[pod_shape.PodInfo]]]:
         """Yield the nodes on which others have precedence over a pod, and those others.

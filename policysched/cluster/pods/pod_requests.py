@@ -129,7 +129,7 @@ def compute_pod_limits(pod: objects.Pod) -> Amounts:
         ):
             total.pop(name, None)
     if pod.spec.resources is not None:
-        total.update(_select_supported_amounts(_parse_exact_amounts(pod.spec.resources.limits)))
+        total.update(_select_pod_level_amounts(_parse_exact_amounts(pod.spec.resources.limits)))
     _add_amounts(
         total, {r: v for r, v in _parse_exact_amounts(pod.spec.overhead).items() if r in total}
     )
@@ -164,7 +164,7 @@ def compute_resized_requests(pod: objects.Pod) -> list[tuple[str, Amounts]]:
         requested.append(
             (
                 "",
-                _select_supported_amounts(_parse_exact_amounts(pod.spec.resources.requests)),
+                _select_pod_level_amounts(_parse_exact_amounts(pod.spec.resources.requests)),
                 _get_pod_level_requests(pod),
             )
         )
@@ -220,9 +220,9 @@ def _get_pod_level_requests(pod: objects.Pod) -> Amounts:
     spec = _parse_exact_amounts(pod.spec.resources.requests)
     granted = pod.status.resources
     if granted is None:
-        return _select_supported_amounts(spec)
+        return _select_pod_level_amounts(spec)
     held = _compute_held_amounts(pod, spec, granted.requests, pod.status.allocated_resources)
-    return {name: held.get(name, 0) for name in _select_supported_amounts(spec)}
+    return {name: held.get(name, 0) for name in _select_pod_level_amounts(spec)}
 
 
 def _compute_held_amounts(
@@ -258,7 +258,7 @@ def _list_sidecars(pod: objects.Pod) -> Iterable[objects.Container]:
 # --- amounts in billionths -----------------------------------------------------------------------
 
 
-def _select_supported_amounts(amounts: Amounts) -> Amounts:
+def _select_pod_level_amounts(amounts: Amounts) -> Amounts:
     return {
         name: value
         for name, value in amounts.items()

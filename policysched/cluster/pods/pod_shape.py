@@ -22,7 +22,7 @@ from policysched.cluster.pods import legacy_disks, pod_requests
 
 _POD_HASH_LABEL = "pod-template-hash"
 _INDEXES = itertools.count()
-"""Of the whole process: shapes of several `PodShapes` meet in one cache after a policy change."""
+"""Of the whole process: after a policy change, shapes of several caches meet."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class AffinityTerm:
         )
         return is_meant and self.selector.matches(labels)
 
-    def acts_on(
+    def matches_incoming_pod(
         self, namespace: str, labels: Mapping[str, str], namespace_labels: Mapping[str, str]
     ) -> bool:
         """Return whether a term of a placed pod means a pod of `namespace` to be scheduled.
@@ -121,7 +121,7 @@ class ClaimUse:
 class PodShape:
     """Everything about a pod that equal pods share.
 
-    Compare shapes by identity: `PodShapes.of` returns the same object for equal pods. `index` is a
+    Compare shapes by identity: `PodShapeCache` has one object for equal pods. `index` is a
     small unique number, never reused within a process. A pod with ephemeral volumes has a shape of
     its own, since their claims are named after the pod and owned by it.
 
@@ -229,7 +229,7 @@ class PodShape:
         return tuple(use for use in uses if use is not None)
 
     @functools.cached_property
-    def disks(self) -> tuple[legacy_disks.Disk, ...]:
+    def disks(self) -> tuple[legacy_disks.DiskMount, ...]:
         """The disks that it mounts without a claim."""
         return legacy_disks.list_pod_disks(self.spec.volumes)
 
@@ -308,7 +308,7 @@ class PodInfo:
         return self.pod.metadata.deletion_timestamp is not None
 
 
-class PodShapes:
+class PodShapeCache:
     """Finds the shape of a pod: those that are in use, and the most recently used ones.
 
     Jobs and rollouts bring new shapes all the time, so one that no pod has is soon forgotten.
@@ -326,7 +326,7 @@ class PodShapes:
         self._limit = limit
         self._encoder = msgspec.json.Encoder(order="sorted")
 
-    def choose_read_annotations(self, keys: frozenset[str]) -> frozenset[str]:
+    def set_annotation_keys(self, keys: frozenset[str]) -> frozenset[str]:
         """Go by the annotations with these keys from now on.
 
         Returns:

@@ -57,7 +57,7 @@ class _NodeVolumeCounts:
 _EMPTY = _NodeVolumeCounts()
 
 
-class AttachedVolumes:
+class AttachedVolumeCounts:
     """Volumes and limits of all rows; current after `refresh`.
 
     Attributes:
@@ -72,10 +72,10 @@ class AttachedVolumes:
         self._rows: list[_NodeVolumeCounts] = []
         self._has_csi_node = count_column.CountColumn()
         self._limited_drivers = count_column.CountColumn()
-        self._limits = _ColumnsByDriver()
-        self._counts = _ColumnsByDriver()
-        self._holders: _RowIndex[csi_migration.CSIVolumeIdentity] = _RowIndex()
-        self._dependents: _RowIndex[csi_volumes.Dependency] = _RowIndex()
+        self._limits = _CountsByDriver()
+        self._counts = _CountsByDriver()
+        self._holders: _RowsByKey[csi_migration.CSIVolumeIdentity] = _RowsByKey()
+        self._dependents: _RowsByKey[csi_volumes.Dependency] = _RowsByKey()
         self._row_news = [
             change_log.ChangeLogReader(nodes.node_changes),
             change_log.ChangeLogReader(stored.pods.changes),
@@ -131,10 +131,10 @@ class AttachedVolumes:
         stale = {row for rows in row_news for row in rows or ()}
         for kind, keys in object_news.items():
             for key in keys or ():
-                stale.update(self._find_rows_about_object(kind, key))
+                stale.update(self._find_affected_rows(kind, key))
         return stale
 
-    def _find_rows_about_object(
+    def _find_affected_rows(
         self, kind: type[storage_objects.StorageObject], key: tuple[str, str]
     ) -> Iterator[int]:
         yield from self._dependents.get_rows((kind, key))
@@ -212,7 +212,7 @@ def _encode_limits(row: _NodeVolumeCounts) -> dict[str, int]:
     return {driver: limit + 1 for driver, limit in row.limits.items()}
 
 
-class _ColumnsByDriver:
+class _CountsByDriver:
     """A number for each row and driver, 0 where nothing was set."""
 
     def __init__(self) -> None:
@@ -232,7 +232,7 @@ class _ColumnsByDriver:
                 del self._columns[driver]
 
 
-class _RowIndex(Generic[KeyT]):
+class _RowsByKey(Generic[KeyT]):
     """The rows that have something."""
 
     def __init__(self) -> None:

@@ -62,7 +62,7 @@ class VolumePods:
         if not info.shape.has_volumes:
             return
         self._on_row.setdefault(row, {})[info.uid] = info
-        self.disks.count_disk_mounts(row, info.shape.disks, 1)
+        self.disks.change_disk_mounts(row, info.shape.disks, 1)
         self.changes.note_changed_item(row)
         for name in _list_named_claims(info.shape):
             by_row = self._uses.setdefault(name, {}).setdefault(info.shape.namespace, {})
@@ -81,7 +81,7 @@ class VolumePods:
         del pods[info.uid]
         if not pods:
             del self._on_row[row]
-        self.disks.count_disk_mounts(row, info.shape.disks, -1)
+        self.disks.change_disk_mounts(row, info.shape.disks, -1)
         self.changes.note_changed_item(row)
         for name in _list_named_claims(info.shape):
             self._remove_use(name, info.shape.namespace, row)

@@ -48,7 +48,7 @@ class Hysteresis:
         )
         return held[nodes.rows]
 
-    def refreshed(self, snap: snapshot.Snapshot) -> None:
+    def on_metric_refreshed(self, snap: snapshot.Snapshot) -> None:
         """Hold the nodes on which `when` is true, let those go on which `until` is.
 
         Where both are true the node is held; where neither is, for lack of data too, it stays.

@@ -284,7 +284,7 @@ class HardSpread(base.PolicyRule):
         counts = self.spread.counts(pod.shape, snap)
         eligible = self.spread.eligible_domains(state, pod.shape, snap)
         before = self._before(state, pod, snap)
-        return node_facts.format_spread_counts(
+        return node_facts.format_skew_counts(
             found,
             self.topology_key,
             here=int(eligible.sums(counts)[slot]),

@@ -42,7 +42,7 @@ class _PlacedPodVocabulary:
             text = f"label {key}: did you mean {near}? no pod has the label {key}"
             yield _TermCorrection(text, key, near, edit.CORRECTS), near, value
         for other in self.words.find_other_values(key, value):
-            if self.words.is_similar(key, value, other):
+            if self.words.is_probable_misspelling(key, value, other):
                 text = f"label {key}={value}: did you mean {other}? no pod has {key}={value}"
                 yield _TermCorrection(text, value, other, edit.CORRECTS), key, other
 
@@ -103,8 +103,10 @@ def correct_affinity_rule(
     tried: trials.PodTrials, rule: checked.PodAffinityRule
 ) -> Iterator[edit.SuggestedEdit]:
     """Yield the corrections of a required podAffinity rule by which the pod fits."""
-    for said, pods in _correct_pod_set(_PlacedPodVocabulary(tried), rule.pods):
-        nodes = rule_trials.find_nodes_with_rule(tried, rule, dataclasses.replace(rule, pods=pods))
+    for said, pods in _correct_pod_selection(_PlacedPodVocabulary(tried), rule.pods):
+        nodes = rule_trials.find_feasible_nodes_with_rule(
+            tried, rule, dataclasses.replace(rule, pods=pods)
+        )
         if nodes:
             before = said.before or rule.head.text
             words = (
@@ -116,7 +118,7 @@ def correct_affinity_rule(
             yield rule_trials.make_rule_edit(rule, "podAffinity", *words).add_nodes(nodes)
 
 
-def _correct_pod_set(
+def _correct_pod_selection(
     known: _PlacedPodVocabulary, pods: checked_selector.PodSelection
 ) -> Iterator[tuple[_TermCorrection, checked_selector.PodSelection]]:
     labels: dict[str, str] = {}

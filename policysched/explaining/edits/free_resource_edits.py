@@ -36,7 +36,7 @@ class _FreeableResource:
     missing: int
 
 
-def find_free_resource_edits(
+def find_resource_release_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[edit.SuggestedEdit]:
     """Yield for each resource the least amount that lets the pod fit once it is free."""
@@ -46,13 +46,13 @@ def find_free_resource_edits(
     )
     read = known.list_resources_read(checked_expr.NodeResource)
     for resource in dict.fromkeys((*tried.info.shape.requests.amounts, trials.PODS, *read)):
-        rooms = _list_freeable_resources(tried, nodes, resource)
+        rooms = _group_by_missing_amount(tried, nodes, resource)
         least = _find_smallest_release(tried, resource, rooms)
         if least is not None:
             yield from _make_release_edits(tried, resource, rooms, *least)
 
 
-def _list_freeable_resources(
+def _group_by_missing_amount(
     tried: trials.PodTrials, nodes: list[str], resource: str
 ) -> dict[int, list[_FreeableResource]]:
     """Return the nodes on which enough could be freed, by the missing amount."""
@@ -62,7 +62,7 @@ def _list_freeable_resources(
         wanted, sizes, used = 1, columns.allowed_pods[rows], columns.pod_count[rows]
     else:
         wanted = tried.info.shape.requests.amounts.get(resource, 0)
-        at = columns.get_resource_column(resource)
+        at = columns.get_resource_column_index(resource)
         sizes, used = columns.allocatable[rows, at], columns.requested[rows, at]
     found = defaultdict[int, list[_FreeableResource]](list)
     for node, size, taken in zip(nodes, sizes.tolist(), used.tolist(), strict=True):
@@ -93,7 +93,7 @@ def _find_amount_to_free(
     most = room.used if less_than is None else min(room.used, less_than - 1)
 
     def fits(amount: int) -> bool:
-        if amount > most or tried.is_over:
+        if amount > most or tried.is_limit_reached:
             return False
         with tried.suppose_requests(room.node, resource, -amount):
             return room.node in tried.find_feasible_nodes()

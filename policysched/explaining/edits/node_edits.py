@@ -44,7 +44,7 @@ def try_node_edit(
     """Yield the edit with the nodes on which it lets the pod fit, if there are any."""
     able = []
     for node in nodes[:MOST_NODES]:
-        if tried.is_over:
+        if tried.is_limit_reached:
             break
         with suppose(node):
             if node in tried.find_feasible_nodes():
@@ -141,7 +141,7 @@ def try_joining_domain(
     """Yield the edits that help of nodes in no domain: a label that puts one into a domain."""
     outside = [name for name in nodes if key not in tried.get_node(name).metadata.labels]
     if outside:
-        for value in selector_edits.build_label_vocabulary(tried).list_common_values(key)[
+        for value in selector_edits.build_label_vocabulary(tried).list_values_by_frequency(key)[
             :_MOST_VALUES
         ]:
             yield from try_label_change(tried, outside, key, value)

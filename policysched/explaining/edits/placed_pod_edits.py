@@ -18,16 +18,16 @@ _MOST_PODS = 20
 """How many pods are tried; those of the nodes themselves come first."""
 
 
-def find_placed_pod_edits(
+def find_placed_pod_removals(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[edit.SuggestedEdit]:
     """Yield the single placed pods without which the pod fits."""
     for info, node in _list_pods_to_remove(
         tried, _find_blocked_nodes(tried, known)[: node_edits.MOST_NODES]
     ):
-        if tried.is_over:
+        if tried.is_limit_reached:
             return
-        fitting = _find_nodes_without_pod(tried, info, node)
+        fitting = _find_nodes_fitting_after_removal(tried, info, node)
         if fitting:
             text = f"remove the pod {info.key} from {node}"
             said = edit.SuggestedEdit(
@@ -66,7 +66,7 @@ def _list_pods_to_remove(
     return list(itertools.islice(found, _MOST_PODS))
 
 
-def _find_nodes_without_pod(
+def _find_nodes_fitting_after_removal(
     tried: trials.PodTrials, info: pod_shape.PodInfo, node: str
 ) -> tuple[str, ...]:
     snap = tried.take_snapshot()

@@ -33,13 +33,13 @@ def find_pod_edits(
 ) -> Iterator[edit.SuggestedEdit]:
     """Yield the single edits of the pod by which it fits."""
     yield from request_edits.find_request_edits(tried, known)
-    if known.may_resolve(names.POD_TOPOLOGY_SPREAD):
+    if known.can_single_edit_suffice(names.POD_TOPOLOGY_SPREAD):
         yield from _relax_spread_constraints(tried)
     for plugin, propose in _PROPOSING.items():
-        if not known.may_resolve(plugin):
+        if not known.can_single_edit_suffice(plugin):
             continue
         for proposal in propose(tried, known):
-            if tried.is_over:
+            if tried.is_limit_reached:
                 return
             nodes = tried.find_feasible_nodes(proposal.pod)
             if nodes:
@@ -54,7 +54,7 @@ def replace_pod_spec(pod: objects.Pod, **changes: object) -> objects.Pod:
 # --- node selection ------------------------------------------------------------------------------
 
 
-def _propose_node_selection(
+def _propose_node_selection_changes(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[ProposedPodEdit]:
     del known
@@ -128,7 +128,7 @@ def _propose_wide_tolerations(
 # --- ports, affinity, spread ---------------------------------------------------------------------
 
 
-def _propose_host_ports(
+def _propose_dropping_host_ports(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[ProposedPodEdit]:
     del known
@@ -142,7 +142,7 @@ def _propose_host_ports(
                 if not port.host_port:
                     continue
                 others = tuple(each for each in container.ports if each != port)
-                changed = _replace_tuple_item(
+                changed = _replace_container(
                     containers, at, structs.replace(container, ports=others)
                 )
                 said = _make_drop_edit(
@@ -155,13 +155,13 @@ def _propose_host_ports(
                 yield ProposedPodEdit(said, replace_pod_spec(pod, **{field: changed}))
 
 
-def _replace_tuple_item(
+def _replace_container(
     items: Sequence[objects.Container], at: int, item: objects.Container
 ) -> object:
     return (*items[:at], item, *items[at + 1 :])
 
 
-def _propose_pod_affinity(
+def _propose_pod_affinity_changes(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[ProposedPodEdit]:
     pod = tried.info.pod
@@ -234,7 +234,7 @@ def _relax_spread_constraints(tried: trials.PodTrials) -> Iterator[edit.Suggeste
             other = structs.replace(constraint, **fields)
             several = (*constraints[:at], other, *constraints[at + 1 :])
             edited = replace_pod_spec(pod, topology_spread_constraints=several)
-            return () if tried.is_over else tried.find_feasible_nodes(edited)
+            return () if tried.is_limit_reached else tried.find_feasible_nodes(edited)
 
         what = f"spec.topologySpreadConstraints[{at}] ({constraint.topology_key})"
         for near in words.find_similar_keys(constraint.topology_key):
@@ -266,7 +266,7 @@ def _relax_spread_constraint(
     said = ("whenUnsatisfiable", "DoNotSchedule", "ScheduleAnyway", soft)
     found.append((spread_edits.SpreadRelaxation(*said), edit.DROPS_OF_POD))
     for each, effort in found:
-        if not each.nodes or tried.is_over:
+        if not each.nodes or tried.is_limit_reached:
             continue
         text = f"{each.field} of {what} from {each.before} to {each.after}"
         if not each.after:
@@ -279,8 +279,8 @@ def _relax_spread_constraint(
 _PROPOSING: dict[
     str, Callable[[trials.PodTrials, rejections.PodRejections], Iterator[ProposedPodEdit]]
 ] = {
-    names.NODE_AFFINITY: _propose_node_selection,
+    names.NODE_AFFINITY: _propose_node_selection_changes,
     names.TAINT_TOLERATION: _propose_tolerations,
-    names.NODE_PORTS: _propose_host_ports,
-    names.INTER_POD_AFFINITY: _propose_pod_affinity,
+    names.NODE_PORTS: _propose_dropping_host_ports,
+    names.INTER_POD_AFFINITY: _propose_pod_affinity_changes,
 }

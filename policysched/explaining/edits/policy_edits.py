@@ -29,10 +29,10 @@ def find_policy_edits(
     profile = tried.framework.profile.scheduler_name
     for name in sorted(known.list_rejecting_plugins()):
         rule = _find_checked_rule(program, name, profile)
-        if rule is None or not known.may_resolve(name) or tried.is_over:
+        if rule is None or not known.can_single_edit_suffice(name) or tried.is_limit_reached:
             continue
-        yield from _relax_rule(tried, known, rule)
-        nodes = rule_trials.find_nodes_with_rule(tried, rule, None)
+        yield from _find_rule_edits(tried, known, rule)
+        nodes = rule_trials.find_feasible_nodes_with_rule(tried, rule, None)
         if nodes:
             written = f"{rule.head.name} (line {rule.head.span.line})"
             said = edit.SuggestedEdit(
@@ -56,7 +56,7 @@ def _find_checked_rule(
     return next((rule for rule in every if rule.head.name == name), None)
 
 
-def _relax_rule(
+def _find_rule_edits(
     tried: trials.PodTrials, known: rejections.PodRejections, rule: checked.Rule
 ) -> Iterator[edit.SuggestedEdit]:
     match rule:
@@ -89,10 +89,11 @@ def _relax_spread_rule(
     tried: trials.PodTrials, rule: checked.TopologySpreadRule
 ) -> Iterator[edit.SuggestedEdit]:
     def fits(fields: Mapping[str, object]) -> tuple[str, ...]:
-        return rule_trials.find_nodes_with_rule(tried, rule, dataclasses.replace(rule, **fields))  # type: ignore[arg-type]  # fields of the rule by name
+        relaxed = dataclasses.replace(rule, **fields)  # type: ignore[arg-type]  # fields by name
+        return rule_trials.find_feasible_nodes_with_rule(tried, rule, relaxed)
 
     for each in spread_edits.find_spread_relaxations(rule, fits):
-        if not tried.is_over:
+        if not tried.is_limit_reached:
             text = f"{each.field} from {each.before} to {each.after}"
             said = (each.before, each.after, text, edit.RELAXES_RULE)
             yield rule_trials.make_rule_edit(rule, "topologySpread", *said).add_nodes(each.nodes)
@@ -104,7 +105,7 @@ def _correct_topology_key(
     """Yield corrections of a topologyKey that no node has."""
     before = rule.topology_key
     for near in selector_edits.build_label_vocabulary(tried).find_similar_keys(before):
-        nodes = rule_trials.find_nodes_with_rule(
+        nodes = rule_trials.find_feasible_nodes_with_rule(
             tried, rule, dataclasses.replace(rule, topology_key=near)
         )
         if nodes:

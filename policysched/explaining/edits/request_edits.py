@@ -35,7 +35,7 @@ _READERS: dict[_Kind, type[checked_expr.PodRequests | checked_expr.PodLimits]] =
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _ContainerAmount:
+class _RequestOrLimit:
     """A request or limit of a container, or of the pod as a whole.
 
     Attributes:
@@ -93,7 +93,7 @@ class _ContainerAmount:
             return "the pod"
         return f"container {getattr(self.pod.spec, self.field)[self.at].name}"
 
-    def set_amount(self, amount: int) -> objects.Pod:
+    def make_pod_with_amount(self, amount: int) -> objects.Pod:
         """Return a pod that has another amount."""
         text = amounts.format_quantity(self.resource, amount)
         changes = {self.kind: {**self._get_amounts(self.kind), self.resource: text}}
@@ -108,7 +108,7 @@ class _ContainerAmount:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _RejectingRuleReads:
+class _AmountReadingRules:
     """The rules in the way that read requests, or limits.
 
     Attributes:
@@ -125,9 +125,9 @@ class _RejectingRuleReads:
 
     def reads(self, resource: str) -> bool:
         """Return whether a rule in the way reads the amount of a resource."""
-        return resource in self.list_resources()
+        return resource in self.list_resources_read()
 
-    def list_resources(self) -> list[str]:
+    def list_resources_read(self) -> list[str]:
         """Return the resources that the rules read."""
         every = (
             each for compare in self.compares for each in checked_expr.walk_expressions(compare)
@@ -144,13 +144,15 @@ def find_request_edits(
     for kind in _READERS:
         found = _find_rules_reading_amounts(tried, known, kind)
         asked = tried.info.shape.requests.amounts if kind == "requests" else ()
-        for resource in dict.fromkeys((*asked, *found.list_resources())) if found.nodes else ():
+        for resource in (
+            dict.fromkeys((*asked, *found.list_resources_read())) if found.nodes else ()
+        ):
             yield from _find_container_edits(tried, found, resource)
 
 
 def _find_rules_reading_amounts(
     tried: trials.PodTrials, known: rejections.PodRejections, kind: _Kind
-) -> _RejectingRuleReads:
+) -> _AmountReadingRules:
     rules = known.find_rules_reading(_READERS[kind])
     numbers = {
         name: [
@@ -172,17 +174,17 @@ def _find_rules_reading_amounts(
         if isinstance(each, checked_expr.Compare) and checked_expr.reads_pod(each)
     )
     every = tuple(dict.fromkeys(each for has in numbers.values() for each in has))
-    return _RejectingRuleReads(kind, tuple(compares), every, nodes)
+    return _AmountReadingRules(kind, tuple(compares), every, nodes)
 
 
 def _find_container_edits(
-    tried: trials.PodTrials, found: _RejectingRuleReads, resource: str
+    tried: trials.PodTrials, found: _AmountReadingRules, resource: str
 ) -> Iterator[edit.SuggestedEdit]:
     """Yield the edits of single containers, the one with the largest amount first."""
     wanted = _compute_pod_total(tried.info.shape, found.kind, resource) or 0
     totals: list[int] | None = None
     for asked in _list_editable_amounts(tried.info.pod, found.kind, resource)[:_MOST_CONTAINERS]:
-        if tried.is_over:
+        if tried.is_limit_reached:
             return
         if totals is None:
             totals = [
@@ -202,7 +204,7 @@ def _find_container_edits(
         if amount is not None:
             totals.append(others + amount)
             yield _make_request_edit(asked, amount).add_nodes(
-                tried.find_feasible_nodes(asked.set_amount(amount))
+                tried.find_feasible_nodes(asked.make_pod_with_amount(amount))
             )
 
 
@@ -213,13 +215,13 @@ def _compute_pod_total(shape: pod_shape.PodShape, kind: _Kind, resource: str) ->
     return pod_requests.get_resource_limit(shape.limits, resource)
 
 
-def _list_editable_amounts(pod: objects.Pod, kind: _Kind, resource: str) -> list[_ContainerAmount]:
+def _list_editable_amounts(pod: objects.Pod, kind: _Kind, resource: str) -> list[_RequestOrLimit]:
     """Return the amounts that may be edited, the largest first; one of 0 if there is none."""
-    of_pod = _ContainerAmount(pod, kind, "resources", 0, resource)
+    of_pod = _RequestOrLimit(pod, kind, "resources", 0, resource)
     if of_pod.written_amount is not None:
         return [of_pod]
     every = [
-        _ContainerAmount(pod, kind, field, at, resource)
+        _RequestOrLimit(pod, kind, field, at, resource)
         for field in ("containers", "init_containers")
         for at in range(len(getattr(pod.spec, field)))
     ]
@@ -231,25 +233,25 @@ def _list_editable_amounts(pod: objects.Pod, kind: _Kind, resource: str) -> list
 
 def _find_fitting_amount(
     tried: trials.PodTrials,
-    asked: _ContainerAmount,
+    asked: _RequestOrLimit,
     proposals: Sequence[int],
     probes: Sequence[int],
 ) -> int | None:
     def fits(amount: int) -> bool:
         return (
             asked.allows(amount)
-            and not tried.is_over
-            and bool(tried.find_feasible_nodes(asked.set_amount(amount)))
+            and not tried.is_limit_reached
+            and bool(tried.find_feasible_nodes(asked.make_pod_with_amount(amount)))
         )
 
     step = amount_search.get_amount_search_step(asked.resource, max(asked.amount, *proposals))
     amount = amount_search.find_nearest_fitting_amount(
         fits, asked.search_start, proposals, step, probes
     )
-    return None if tried.is_over else amount
+    return None if tried.is_limit_reached else amount
 
 
-def _make_request_edit(asked: _ContainerAmount, amount: int) -> edit.SuggestedEdit:
+def _make_request_edit(asked: _RequestOrLimit, amount: int) -> edit.SuggestedEdit:
     before, after = asked.written_amount, amounts.format_quantity(asked.resource, amount)
     noun = asked.kind.removesuffix("s")
     verb = "lower" if amount < asked.search_start else "raise"
@@ -268,13 +270,13 @@ def _list_free_amounts(tried: trials.PodTrials, nodes: list[str], resource: str)
     """Return the free amounts of a resource on the nodes, the largest first."""
     columns = tried.decider.cluster.cache.nodes
     rows = np.array([columns.row_of[name] for name in nodes], np.intp)
-    at = columns.get_resource_column(resource)
+    at = columns.get_resource_column_index(resource)
     free = np.unique(columns.allocatable[rows, at] - columns.requested[rows, at])
     return [int(amount) for amount in free[free > 0][::-1]]
 
 
 def _find_threshold_totals(
-    tried: trials.PodTrials, found: _RejectingRuleReads, asked: _ContainerAmount
+    tried: trials.PodTrials, found: _AmountReadingRules, asked: _RequestOrLimit
 ) -> list[int]:
     """Return the amounts of the whole pod at which comparisons of rules change, by their slope.
 
@@ -297,14 +299,15 @@ def _find_threshold_totals(
 
 def _find_comparison_crossings(
     tried: trials.PodTrials,
-    found: _RejectingRuleReads,
-    asked: _ContainerAmount,
+    found: _AmountReadingRules,
+    asked: _RequestOrLimit,
     compare: checked_expr.Compare,
     bases: Sequence[int],
 ) -> Iterator[float]:
     """Yield the amounts of the whole pod at which both sides of a comparison are equal."""
     shapes = [
-        tried.decider.cluster.shapes.make_info(asked.set_amount(base)).shape for base in bases
+        tried.decider.cluster.shapes.make_info(asked.make_pod_with_amount(base)).shape
+        for base in bases
     ]
     here, there = (_compute_pod_total(shape, asked.kind, asked.resource) for shape in shapes)
     if here is None or there is None or here == there:

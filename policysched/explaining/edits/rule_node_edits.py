@@ -27,7 +27,7 @@ def find_rule_node_edits(
     words = selector_edits.build_label_vocabulary(tried)
     for each in dict.fromkeys(_list_requirements(rule)):
         for said, corrected in _correct_requirement(tried, rule, each, words):
-            nodes = rule_trials.find_nodes_with_rule(
+            nodes = rule_trials.find_feasible_nodes_with_rule(
                 tried, rule, _replace_rule_requirement(rule, each, corrected)
             )
             if nodes:
@@ -137,7 +137,7 @@ def _correct_requirement_values(
 ) -> Iterator[tuple[edit.SuggestedEdit, _Requirement]]:
     for value in each.values if each.operator == "In" else ():
         for other in words.find_other_values(each.key, value):
-            if words.is_similar(each.key, value, other):
+            if words.is_probable_misspelling(each.key, value, other):
                 place = f"label {each.key}={value}"
                 said = _make_requirement_edit(rule, place, value, other, "no node has that value")
                 yield said, dataclasses.replace(each, values=tuple(sorted({*each.values, other})))
@@ -162,7 +162,7 @@ def _replace_requirement_bound(
     before = each.values[0]
     for bound in selector_edits.find_nearest_bounds(each.operator, int(before), words, each.key):
         other = dataclasses.replace(each, values=(str(bound),))
-        nodes = rule_trials.find_nodes_with_rule(
+        nodes = rule_trials.find_feasible_nodes_with_rule(
             tried, rule, _replace_rule_requirement(rule, each, other)
         )
         if nodes:

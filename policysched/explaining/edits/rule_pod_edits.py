@@ -32,12 +32,16 @@ def find_rule_pod_edits(
     read = dict.fromkeys(
         each
         for name, requirements in by_rule.items()
-        if known.may_resolve(name)
+        if known.can_single_edit_suffice(name)
         for each in requirements
     )
     pairs = [each for each in read if isinstance(each, _Pair)]
     for change in dict.fromkeys(_list_metadata_changes(tried.info.pod, pairs[:_MOST_KEYS])):
-        nodes = () if tried.is_over else tried.find_feasible_nodes(change.apply_to(tried.info.pod))
+        nodes = (
+            ()
+            if tried.is_limit_reached
+            else tried.find_feasible_nodes(change.apply_to(tried.info.pod))
+        )
         if nodes:
             yield change.make_edit(tried.info.pod).add_nodes(nodes)
     numbers = (each for each in read if isinstance(each, checked_selector.NumberRequirement))
@@ -135,7 +139,7 @@ def _try_priorities(tried: trials.PodTrials, turns: set[float]) -> Iterator[edit
     priorities = {n + more for n in wholes for more in (-1, 0, 1)} - {before}
     nearest = sorted(priorities, key=lambda priority: (abs(priority - before), priority))
     for after in nearest[:_MOST_PRIORITIES]:
-        if tried.is_over:
+        if tried.is_limit_reached:
             return
         if abs(after) > _HIGHEST_PRIORITY:
             continue

@@ -50,7 +50,7 @@ def _make_value_edit(
     words: vocabularies.LabelVocabulary, key: str, value: str, other: str
 ) -> edit.SuggestedEdit:
     what = f"spec.nodeSelector[{key}]"
-    if words.is_similar(key, value, other):
+    if words.is_probable_misspelling(key, value, other):
         text = f"nodeSelector {key}={value}: did you mean {other}? no node has {key}={value}"
         return edit.SuggestedEdit("pod", "nodeSelector", what, value, other, text, edit.CORRECTS)
     text = f"nodeSelector {key} from {value} to {other}"
@@ -102,7 +102,9 @@ def _correct_expression(
         o for value in each.values for o in words.find_other_values(each.key, value)
     )
     for other in (o for o in offered if o not in each.values):
-        is_similar = any(words.is_similar(each.key, value, other) for value in each.values)
+        is_similar = any(
+            words.is_probable_misspelling(each.key, value, other) for value in each.values
+        )
         hint = "did you mean" if is_similar else "add the value"
         after = structs.replace(each, values=(*each.values, other))
         text = f"node affinity {written}: {hint} {other}" + ("?" if is_similar else "")
@@ -126,7 +128,9 @@ def _replace_expression_bound(
     if not each.values or not _INT.fullmatch(each.values[0]):
         return
     step = -1 if each.operator == "Gt" else 1
-    numbers = (int(value) for value in words.list_common_values(each.key) if _INT.fullmatch(value))
+    numbers = (
+        int(value) for value in words.list_values_by_frequency(each.key) if _INT.fullmatch(value)
+    )
     bounds = {number + step for number in numbers}
     before = int(each.values[0])
     looser = [bound for bound in bounds if (bound - before) * step > 0]
@@ -164,7 +168,7 @@ def find_nearest_bounds(
     operator: str, before: int, words: vocabularies.LabelVocabulary, key: str
 ) -> list[int]:
     """Return the bounds nearest to `before` at which a value of nodes is just within, or not."""
-    numbers = [int(value) for value in words.list_common_values(key) if _INT.fullmatch(value)]
+    numbers = [int(value) for value in words.list_values_by_frequency(key) if _INT.fullmatch(value)]
     within = -1 if operator == "Gt" else 1
     bounds = {number + more for number in numbers for more in (0, within)} - {before}
     return sorted(bounds, key=lambda bound: (abs(bound - before), bound))[:_MOST_BOUNDS]

@@ -56,7 +56,7 @@ class _Threshold:
         found = [_round_to_written(count * step, self.constant.unit) for count in counts]
         return sorted(found, key=lambda number: abs(number - self.constant.value))
 
-    def move_nearer(self, value: float) -> float:
+    def get_next_nearer_value(self, value: float) -> float:
         """Return the number next to a threshold that is nearer to the one that there is."""
         step = math.copysign(self.get_step(value), self.constant.value - value)
         return _round_to_written(value + step, self.constant.unit)
@@ -119,7 +119,7 @@ def _relax_threshold(
     """Yield the nearest threshold, in three digits, that lets the pod fit."""
 
     def fits(value: float) -> tuple[str, ...]:
-        return rule_trials.find_nodes_with_rule(
+        return rule_trials.find_feasible_nodes_with_rule(
             tried, threshold.rule, threshold.replace_value(value)
         )
 
@@ -129,13 +129,13 @@ def _relax_threshold(
             nodes = fits(candidate)
             if not nodes:
                 continue
-            closest, gained = _move_closer(threshold, candidate, nodes, fits)
-            if not tried.is_over:
+            closest, gained = _find_nearest_fitting_value(threshold, candidate, nodes, fits)
+            if not tried.is_limit_reached:
                 yield threshold.make_edit(closest).add_nodes(gained)
             return
 
 
-def _move_closer(
+def _find_nearest_fitting_value(
     threshold: _Threshold,
     value: float,
     nodes: tuple[str, ...],
@@ -143,7 +143,7 @@ def _move_closer(
 ) -> tuple[float, tuple[str, ...]]:
     """Go step by step towards the threshold as it is, as long as the pod fits."""
     for _ in range(_MOST_CLOSER):
-        nearer = threshold.move_nearer(value)
+        nearer = threshold.get_next_nearer_value(value)
         found = fits(nearer)
         if not found:
             break
@@ -153,7 +153,7 @@ def _move_closer(
 
 def _round_to_written(value: float, unit: units.Unit) -> float:
     """Return the number that is read if a value is written out."""
-    scale = amounts_text.get_unit_scale(value, unit)
+    scale = amounts_text.get_written_unit_scale(value, unit)
     return float(f"{value / scale:.9g}") * scale
 
 

@@ -76,7 +76,7 @@ class PodRejections:
         fine = {each for each in set(self.by_node.values()) if each <= allowed}
         return [node for node, each in self.by_node.items() if each in fine]
 
-    def may_resolve(self, whom: str) -> bool:
+    def can_single_edit_suffice(self, whom: str) -> bool:
         """Return whether an edit about one alone may let the pod fit on some node."""
         allowed = self.following | {whom}
         return whom in self.list_rejecting_plugins() and any(
@@ -107,7 +107,7 @@ class PodRejections:
             *whom, *self.node_readers
         )
 
-    def find_nearest_nodes(self) -> tuple[list[str], Collection[status.Status]] | None:
+    def find_least_rejected_nodes(self) -> tuple[list[str], Collection[status.Status]] | None:
         """Return the nodes with the fewest obstacles, which are the same, and these; by name."""
         if not self.by_node:
             return None

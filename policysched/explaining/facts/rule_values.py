@@ -24,7 +24,7 @@ def evaluate_on_nodes(
     """Return float64 (n,): a number for pods of `shape` on n nodes, NaN if it is missing."""
     snap = tried.take_snapshot()
     rows = np.array([snap.nodes.row_of[name] for name in nodes], np.intp)
-    parts = metric_parts.MetricParts(tried.decider.policy_set.metrics)
+    parts = metric_parts.MetricParts(tried.decider.policy_set.node_metrics)
     number = lowering.Lowering(parts, keeps=False).number(expr)
     batch = physical.Batch(snap.view_rows(rows), shape, cycle_state.CycleState(), keeps=False)
     with arithmetic.quiet():

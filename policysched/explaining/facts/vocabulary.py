@@ -26,7 +26,7 @@ class LabelVocabulary:
         """Return keys that `key` may be meant to be; none if nodes have it."""
         return [] if key in self._values else edit.find_similar_words(key, self._values)
 
-    def list_common_values(self, key: str) -> list[str]:
+    def list_values_by_frequency(self, key: str) -> list[str]:
         """Return the values of a key, those of most nodes first."""
         return [value for value, _ in self._values.get(key, Counter()).most_common()]
 
@@ -34,10 +34,10 @@ class LabelVocabulary:
         """Return other values of a key: similar ones first, then all where they are few."""
         found = self._values.get(key, Counter())
         near = edit.find_similar_words(value, found) if value not in found else []
-        common = self.list_common_values(key) if len(found) <= _MOST_VALUES else []
+        common = self.list_values_by_frequency(key) if len(found) <= _MOST_VALUES else []
         return [each for each in dict.fromkeys([*near, *common]) if each != value]
 
-    def is_similar(self, key: str, value: str, other: str) -> bool:
+    def is_probable_misspelling(self, key: str, value: str, other: str) -> bool:
         """Return whether a value that no node has is probably a misspelt `other`."""
         found = self._values.get(key, Counter())
         return value not in found and other in edit.find_similar_words(value, found)

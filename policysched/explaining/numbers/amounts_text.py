@@ -15,7 +15,7 @@ def format_exact_amount(value: float, unit: units.Unit) -> str:
     if unit.is_dimensionless:
         return f"{_format_briefly(100 * value)}%" if unit.is_ratio else _format_briefly(value)
     if unit == units.BYTES:
-        place = _get_decimal_place(value)
+        place = _get_binary_prefix_index(value)
         return _format_briefly(value / 1024**place) + _BINARY[place]
     if unit == units.SECONDS:
         return f"{_format_briefly(value)}s"
@@ -32,21 +32,21 @@ def format_canonical_value(value: float, unit: units.Unit) -> str:
     return f"{_format_briefly(value)}m" if unit == units.CORES else format_exact_amount(value, unit)
 
 
-def get_unit_scale(value: float, unit: units.Unit) -> float:
+def get_written_unit_scale(value: float, unit: units.Unit) -> float:
     """Return what the number that is written stands for, once."""
     if unit.is_dimensionless:
         return 0.01 if unit.is_ratio else 1.0
-    return float(1024 ** _get_decimal_place(value)) if unit == units.BYTES else 1.0
+    return float(1024 ** _get_binary_prefix_index(value)) if unit == units.BYTES else 1.0
 
 
 def get_third_digit_step(value: float, unit: units.Unit) -> float:
     """Return the unit of the third digit of a value as it is written."""
-    written = abs(value) / get_unit_scale(value, unit)
+    written = abs(value) / get_written_unit_scale(value, unit)
     place = math.floor(math.log10(written)) if written else 0
-    return float(10.0 ** (place - 2)) * get_unit_scale(value, unit)
+    return float(10.0 ** (place - 2)) * get_written_unit_scale(value, unit)
 
 
-def _get_decimal_place(value: float) -> int:
+def _get_binary_prefix_index(value: float) -> int:
     place = 0
     while abs(value) >= 1024 and place < len(_BINARY) - 1:  # noqa: PLR2004 - binary prefixes
         value /= 1024

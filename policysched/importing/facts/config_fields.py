@@ -19,12 +19,12 @@ def find_fields_refusal(fields: dict[str, Any]) -> str | None:
     have is imported from then on.
     """
     try:
-        config_reading.parse_config(as_yaml(fields), "config.yaml")
+        config_reading.parse_config(format_configuration_yaml(fields), "config.yaml")
     except errors.InputError as error:
         return error.problem.split("\n", maxsplit=1)[0]
     return None
 
 
-def as_yaml(fields: dict[str, Any]) -> str:
+def format_configuration_yaml(fields: dict[str, Any]) -> str:
     """Return the configuration file that has these fields."""
     return yaml.safe_dump(config_reading.HEAD | fields, sort_keys=False, allow_unicode=True)

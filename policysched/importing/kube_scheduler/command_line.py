@@ -60,7 +60,7 @@ class ReferencedFiles:
     scheduler_name: str
 
 
-def is_kube_scheduler(words: Sequence[str]) -> bool:
+def is_kube_scheduler_command(words: Sequence[str]) -> bool:
     """Return whether words are a command line of kube-scheduler."""
     bases = [word.rsplit("/", 1)[-1] for word in words[:2]]
     return PROGRAM in bases or bases == [_MULTI_CALL, "scheduler"]
@@ -115,7 +115,7 @@ def import_command_line(
     if hard_weight is not None:
         affinity = plan.choices["InterPodAffinity"]
         affinity.args = {"hardPodAffinityWeight": _parse_bounded_number(hard_weight.value)}
-        affinity.comment = f"{hard_weight.at.comment} --{hard_weight.name}"
+        affinity.comment = f"{hard_weight.at.origin_comment} --{hard_weight.name}"
     made.add_plan(plan)
 
 
@@ -140,7 +140,7 @@ def _apply_algorithm_provider(
     if strategy != "LeastAllocated":
         fit = plan.choices["NodeResourcesFit"]
         fit.args = {"scoringStrategy": {"type": strategy}}
-        fit.comment = f"{provider.at.comment} --algorithm-provider {provider.value}"
+        fit.comment = f"{provider.at.origin_comment} --algorithm-provider {provider.value}"
 
 
 def _collect_flag_group(
@@ -164,7 +164,9 @@ def _import_flag(flag: flags.CommandLineFlag, made: import_draft.ImportDraft) ->
         case "feature-gates":
             feature_gates.import_feature_gates(flag.value, flag.at, made)
         case name if name in _OWN_LEASE:
-            kube_scheduler_config.report_own_lease(f"--{name}={flag.value}", flag.at, report)
+            kube_scheduler_config.report_lease_not_taken_over(
+                f"--{name}={flag.value}", flag.at, report
+            )
         case "pod-max-in-unschedulable-pods-duration":
             made.set_config_field(
                 "podMaxInUnschedulablePodsSeconds", flag.at, _parse_go_duration(flag.value)

@@ -47,6 +47,6 @@ def _format_extender_url(extender: fields.StrictFields) -> str:
     if server_urls.split_server_url(url) is None:
         place = extender.locate_field("urlPrefix")
         wanted = "the URL of a server, `http[s]://HOST[:PORT][/PATH]`"
-        problem = f"`{place.name}` must be {wanted}, not {server_urls.quote_url(url)}"
+        problem = f"`{place.dotted_path}` must be {wanted}, not {server_urls.quote_url(url)}"
         raise findings.MalformedFieldError(place, problem)
     return server_urls.quote_url(url)

@@ -83,7 +83,7 @@ def _import_plugins(
     for name, settings in args.items():
         if name in plan.choices:
             plan.choices[name].args = dict(settings.value)
-            plan.choices[name].comment = plan.choices[name].comment or settings.place.comment
+            plan.choices[name].comment = plan.choices[name].comment or settings.place.origin_comment
             plan.choices[name].args_at = settings.place
     _import_resource_scores(plan, points, args)
     _add_out_of_tree_plugins(plan, points, args, made)
@@ -106,12 +106,15 @@ def _set_plugin_choice(
     deciding = enabled & wanted
     choice = plan.choices[name]
     if name in points.places or deciding != wanted:
-        choice.comment, choice.at = points.get_comment(name), points.get_location(name, plan.at)
+        choice.comment, choice.at = (
+            points.get_origin_comment(name),
+            points.get_location(name, plan.at),
+        )
     choice.weight = points.weights["score"].get(name, choice.weight)
     choice.is_on = bool(deciding)
     choice.scores = "score" in deciding or "score" not in wanted
     if name in ("PrioritySort", "DefaultBinder") and not choice.is_on:
-        _keep_default_plugin(plan, name, points, made)
+        _keep_mandatory_plugin(plan, name, points, made)
     elif deciding and wanted - deciding - {"score"}:
         _report_partial_plugin(plan, name, points, made)
     prepares = "preFilter" in plugin_facts.POINTS[name] and name in _NEED_PRE_FILTER
@@ -129,7 +132,7 @@ _NEED_PRE_FILTER = frozenset({"NodePorts", "NodeResourcesFit", "PodTopologySprea
 }
 
 
-def _keep_default_plugin(
+def _keep_mandatory_plugin(
     plan: profile_plan.ProfilePlan,
     name: str,
     points: plugin_points.PluginPoints,
@@ -163,7 +166,7 @@ def _import_resource_scores(
         profile_plan.ResourceStrategyScore(
             plugin_facts.RESOURCE_STRATEGIES[name],
             weight,
-            points.get_comment(name),
+            points.get_origin_comment(name),
             plugin_arguments.convert_to_scoring_strategy(args.get(name)),
             points.get_location(name, plan.at),
         )
@@ -189,7 +192,7 @@ def _add_out_of_tree_plugins(
             settings = args.get(name)
             own = dict(settings.value) if settings else None
             plan.others[name] = profile_plan.PluginChoice(
-                weight, args=own, comment=place.comment, at=place
+                weight, args=own, comment=place.origin_comment, at=place
             )
             continue
         problem = f"the plugin `{name}` is not installed here"
@@ -268,13 +271,13 @@ def _set_group_fields(
             if value:
                 made.run_options["--kubeconfig"] = str(value)
         elif (name, key) in _OWN_LEASE:
-            report_own_lease(f"{name}.{key}: {value}", at, made.report)
+            report_lease_not_taken_over(f"{name}.{key}: {value}", at, made.report)
         elif value != "":
             group[key] = (at, value)
     made.set_config_group(name, group)
 
 
-def report_own_lease(
+def report_lease_not_taken_over(
     what: str, at: findings.ValueLocation, report: findings.FindingCollector
 ) -> None:
     """Tell that the lease of kube-scheduler is not taken over."""

@@ -58,7 +58,7 @@ def import_legacy_policy(
     if hard_weight is not None and affinity.is_on:
         affinity.args = {"hardPodAffinityWeight": hard_weight}
         affinity.args_at = given.locate_field("hardPodAffinitySymmetricWeight")
-        affinity.comment = affinity.args_at.comment
+        affinity.comment = affinity.args_at.origin_comment
     ignored = extenders.import_extenders(given, made.report)
     if ignored:
         plan.ignore_resources(ignored, "resources of extenders")
@@ -90,7 +90,7 @@ def _import_predicate(predicate: fields.StrictFields, reading: _LegacyPolicyRead
         _import_custom_predicate(name, argument, reading)
     elif plugins is not None:
         for plugin in plugins:
-            reading.filters[plugin] = f"{predicate.place.comment} {name}"
+            reading.filters[plugin] = f"{predicate.place.origin_comment} {name}"
     else:
         _report_unknown_name(
             "predicate", name, predicate.place, tuple(legacy_facts.PREDICATES), reading
@@ -115,7 +115,7 @@ def _import_custom_predicate(
                 ),
                 (),
             )
-            comment = f"{presence.place.comment}, {name}"
+            comment = f"{presence.place.origin_comment}, {name}"
             rule = profile_plan.ReplacementRule(node, comment, at=presence.place)
             reading.plan.rules.append(rule)
     affinity = argument.read_object("serviceAffinity")
@@ -136,7 +136,7 @@ def _import_priorities(given: fields.StrictFields, reading: _LegacyPolicyReading
         name = priority.read_text("name")
         weight = priority.read_integer("weight") or 0
         argument = priority.read_object("argument")
-        comment = f"{priority.place.comment} {name}"
+        comment = f"{priority.place.origin_comment} {name}"
         if weight <= 0:
             problem = f"`{name}` has the weight {weight}, which kube-scheduler refuses"
             reading.made.report.warn(priority.place, problem, "leave it out or give it a weight")
@@ -187,7 +187,7 @@ def _import_other_priority(
         problem = f"`{name}` has no counterpart: Kubernetes has removed {plugin}"
         report.warn(place, problem, plugin_facts.GONE[plugin])
     elif name in legacy_facts.SELECTOR_SPREAD:
-        spread = (weight, f"{place.comment} {name}", place)
+        spread = (weight, f"{place.origin_comment} {name}", place)
         reading.scores.setdefault("PodTopologySpread", spread)
         problem = f"`{name}` is gone; PodTopologySpread with its default constraints stands for it"
         report.warn(place, problem, "points differ; write `topologySpread` for what must be even")
@@ -216,7 +216,7 @@ def _import_custom_priority(
         test = syntax_expr.NodeTest(
             policy_text.SPAN, policy_text.make_label_requirement(label, operator)
         )
-        comment = f"{preference.place.comment}, {name}"
+        comment = f"{preference.place.origin_comment}, {name}"
         node = syntax.Score(policy_text.SPAN, test, ())
         reading.plan.rules.append(profile_plan.ReplacementRule(node, comment, weight, place))
     spread = argument.read_object("serviceAntiAffinity")
@@ -249,7 +249,7 @@ def _import_capacity_ratio(
     args |= {"requestedToCapacityRatio": {"shape": shape}}
     reading.resource_scores.append(
         profile_plan.ResourceStrategyScore(
-            "RequestedToCapacityRatio", weight, ratio.place.comment, args, place
+            "RequestedToCapacityRatio", weight, ratio.place.origin_comment, args, place
         )
     )
 
@@ -280,7 +280,7 @@ def _set_plugin_choices(reading: _LegacyPolicyReading) -> None:
             choice.weight, comment, place = reading.scores[name]
             choice.comment, choice.at = comment or choice.comment, place
             if not is_filter and name in _FILTERS:
-                _report_filter(name, place, reading)
+                _report_unwanted_filter(name, place, reading)
         choice.is_on = is_filter or is_score
         choice.scores = is_score or "score" not in decides
         if not choice.is_on:
@@ -290,7 +290,9 @@ def _set_plugin_choices(reading: _LegacyPolicyReading) -> None:
     profile_plan.add_resource_scores(reading.plan, reading.resource_scores, replaces_fit=True)
 
 
-def _report_filter(name: str, place: findings.ValueLocation, reading: _LegacyPolicyReading) -> None:
+def _report_unwanted_filter(
+    name: str, place: findings.ValueLocation, reading: _LegacyPolicyReading
+) -> None:
     problem = f"`{name}` only scores here; policysched's filters too"
     advice = f"write `disable {name}` if pods must go where it does not let them"
     reading.made.report.warn(place, problem, advice)

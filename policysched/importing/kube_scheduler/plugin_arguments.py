@@ -79,7 +79,7 @@ def _refuse_long_numbers(value: plain_yaml.Value, place: findings.ValueLocation)
         return
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if is_number and len(policy_text.format_number(value)) > numerals.MAX_DIGITS:
-        problem = f"`{place.name}` has more than {numerals.MAX_DIGITS} digits"
+        problem = f"`{place.dotted_path}` has more than {numerals.MAX_DIGITS} digits"
         raise errors.InputError(f"{place.where}:{place.line}", problem)
 
 

@@ -45,10 +45,10 @@ class PluginPoints:
         """Return where the source says something about a plugin."""
         return self.places.get(name) or self.places.get(ALL) or default
 
-    def get_comment(self, name: str) -> str:
+    def get_origin_comment(self, name: str) -> str:
         """Return the same for a comment, "" where nothing is said."""
         place = self.places.get(name) or self.places.get(ALL)
-        return place.comment if place else ""
+        return place.origin_comment if place else ""
 
 
 @dataclasses.dataclass(slots=True)

@@ -130,7 +130,9 @@ class StrictFields:
             if key not in self._taken:
                 self._taken.add(key)  # told once
                 self.report.warn(
-                    self.locate_field(key), f"`{self.locate_field(key).name}` {problem}", advice
+                    self.locate_field(key),
+                    f"`{self.locate_field(key).dotted_path}` {problem}",
+                    advice,
                 )
         for inner in self._inner:
             inner.report_unread_fields(problem, advice)
@@ -151,5 +153,5 @@ class StrictFields:
     def _make_type_error(
         self, place: findings.ValueLocation, wanted: str
     ) -> findings.MalformedFieldError:
-        name = f"`{place.name}`" if place.path else "it"
+        name = f"`{place.dotted_path}`" if place.path else "it"
         return findings.MalformedFieldError(place, f"{name} must be {wanted}")

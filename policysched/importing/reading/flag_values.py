@@ -44,7 +44,7 @@ class FlagType:
 
 def parse_go_number(text: str) -> int | float | None:
     """Return a finite number of bounded size as Go reads it, or None."""
-    found = _is_whole_number(text)
+    found = _parse_whole_number(text)
     if found is not None:
         return found
     if len(text) > _MAX_TEXT or not _DECIMAL.fullmatch(text):
@@ -53,7 +53,7 @@ def parse_go_number(text: str) -> int | float | None:
     return decimal if abs(decimal) <= _MAX_FLOAT32 else None
 
 
-def _is_whole_number(text: str) -> int | None:
+def _parse_whole_number(text: str) -> int | None:
     if not _WHOLE.fullmatch(text):
         return None
     found = int(text, 16 if "x" in text.lower() else 10)
@@ -62,7 +62,7 @@ def _is_whole_number(text: str) -> int | None:
 
 def _make_range_check(least: int, most: int) -> Callable[[str], bool]:
     def is_within(text: str) -> bool:
-        found = _is_whole_number(text)
+        found = _parse_whole_number(text)
         return found is not None and least <= found <= most
 
     return is_within

@@ -65,7 +65,7 @@ def _make_argument_error(item: policy_text.Item, refusal: _Refusal) -> errors.In
     at = item.at
     if isinstance(item, policy_text.CommentedBlock) and refusal.statement is not None:
         at = item.statements[refusal.statement].at or at
-    problem = f"`{at.name}`: {refusal.problem}" if at.path else refusal.problem
+    problem = f"`{at.dotted_path}`: {refusal.problem}" if at.path else refusal.problem
     return errors.InputError(f"{at.where}:{at.line}", problem)
 
 
@@ -79,7 +79,7 @@ def _warn_of_refusal(
         advice = _NO_SCOPE if isinstance(statement.node, syntax.Scope) else _LEFT_OUT
     exact = _find_leaf(at, refusal.word, refusal.option) or at
     owner = item.owner if isinstance(item, policy_text.CommentedBlock) else "a metric"
-    name = f"`{exact.name}` of {owner}" if exact.path else owner
+    name = f"`{exact.dotted_path}` of {owner}" if exact.path else owner
     report.warn(exact, f"{name}: {refusal.problem}", advice)
 
 
@@ -174,13 +174,13 @@ def _find_refusals(items: Sequence[policy_text.Item]) -> list[_Refusal]:
     try:
         text = policy_text.render_policy_text((), items)
     except ValueError:
-        unreadable = list(_find_unreadable_statements(items))
+        unreadable = list(_find_unrenderable_statements(items))
         if not unreadable:
             raise
         return unreadable
     checked = source.SourceText(POLICY_NAME, text)
     try:
-        policy_set = policies.from_sources([checked], {})
+        policy_set = policies.make_policy_set_from_texts([checked], {})
     except policies.PolicyError as error:
         located = _StatementLocator(items, error.result)
         return [
@@ -195,22 +195,22 @@ def _find_refusals(items: Sequence[policy_text.Item]) -> list[_Refusal]:
     raise _make_argument_error(items[refusal.item], refusal)
 
 
-def _find_unreadable_statements(items: Sequence[policy_text.Item]) -> Iterator[_Refusal]:
+def _find_unrenderable_statements(items: Sequence[policy_text.Item]) -> Iterator[_Refusal]:
     """Yield the statements whose trees make no text that reads as they do."""
     for number, item in enumerate(items):
         if not isinstance(item, policy_text.CommentedBlock):
-            if not _is_readable_item(item):
+            if not _is_renderable_item(item):
                 yield _Refusal(number, None, _UNREADABLE)
             continue
-        if not _is_readable_item(dataclasses.replace(item, statements=())):
+        if not _is_renderable_item(dataclasses.replace(item, statements=())):
             yield _Refusal(number, None, _UNREADABLE)
             continue
         for n, each in enumerate(item.statements):
-            if not _is_readable_item(dataclasses.replace(item, statements=(each,))):
+            if not _is_renderable_item(dataclasses.replace(item, statements=(each,))):
                 yield _Refusal(number, n, _UNREADABLE)
 
 
-def _is_readable_item(item: policy_text.Item) -> bool:
+def _is_renderable_item(item: policy_text.Item) -> bool:
     try:
         policy_text.render_policy_text((), [item])
     except ValueError:
@@ -247,20 +247,20 @@ class _StatementLocator:
                 return _Refusal(
                     item, statement, problem, _unquote_word(word), self._find_option(span)
                 )
-        raise self._make_unplaced_refusal(problem)
+        raise self._make_unlocated_error(problem)
 
     def make_refusal_of_fault(self, fault: plugin_sets.PluginSetFault) -> _Refusal:
         """Return the error of a plugin, which names its place as text."""
         for item, statement, around in self._spans:
             if str(around) == fault.where:
                 return _Refusal(item, statement, fault.problem)
-        raise self._make_unplaced_refusal(str(fault))
+        raise self._make_unlocated_error(str(fault))
 
     def _find_option(self, span: source.Span) -> str:
         inside = (name for around, name in self._options if around.start <= span.start < around.end)
         return next(inside, "")
 
-    def _make_unplaced_refusal(self, problem: str) -> errors.InputError:
+    def _make_unlocated_error(self, problem: str) -> errors.InputError:
         return errors.InputError(self._where, f"cannot be converted to a policy: {problem}")
 
 

@@ -66,15 +66,15 @@ class ValueLocation:
         return self.document.line(self.path) + self.offset
 
     @property
-    def name(self) -> str:
+    def dotted_path(self) -> str:
         """The path as people write it: `profiles[0].plugins`."""
         text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in self.path)
         return text.removeprefix(".")
 
     @property
-    def comment(self) -> str:
+    def origin_comment(self) -> str:
         """The place as a comment tells it."""
-        return f"line {self.line}: {self.name}" if self.path else f"line {self.line}"
+        return f"line {self.line}: {self.dotted_path}" if self.path else f"line {self.line}"
 
     def locate_child(self, *keys: str | int) -> ValueLocation:
         """Return the place of a value within this one."""

@@ -96,7 +96,7 @@ class ImportDraft:
             told = f"`{name}.{key}: {value}` cannot be set: {problem}"
             self.report.note(at, told, config_fields.ADVICE)
 
-    def elect_by_default(self) -> None:
+    def default_to_leader_election(self) -> None:
         """Set `leaderElect`, which kube-scheduler defaults to true, if no source does."""
         said = self.config.get("leaderElection", {})
         self.config["leaderElection"] = {"leaderElect": True} | said

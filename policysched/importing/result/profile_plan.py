@@ -106,7 +106,7 @@ class ProfilePlan:
             acting.append(names.reserve_name(f"{self.name}-rules"))
             found.append(self._make_rules_policy(acting[-1]))
         statements = tuple(self._make_statements(acting))
-        comment = f"from {self.at.comment}"
+        comment = f"from {self.at.origin_comment}"
         owner = f"the profile {self.name}"
         block = policy_text.CommentedBlock(
             "profile", self.name, statements, comment, self.at, owner
@@ -222,7 +222,7 @@ class ResourceStrategyScore:
     at: findings.ValueLocation | None = None
 
     @property
-    def build_args(self) -> dict[str, Any]:
+    def scoring_strategy(self) -> dict[str, Any]:
         """The same as `scoringStrategy` of NodeResourcesFit."""
         return {"type": self.strategy, **self.args}
 
@@ -269,7 +269,7 @@ def add_resource_scores(
             own = rest.pop(0)
             fit.scores, fit.weight, fit.comment, fit.at = True, own.weight, own.comment, own.at
             if own.strategy != "LeastAllocated" or own.args:
-                fit.args = (fit.args or {}) | {"scoringStrategy": own.build_args}
+                fit.args = (fit.args or {}) | {"scoringStrategy": own.scoring_strategy}
     plan.rules += [each.build_rule() for each in rest]
 
 

@@ -31,12 +31,12 @@ def convert_label_selector(
     """
     if given is None:
         return TrivialSelector.NONE
-    found = convert_labels(given.read_labels("matchLabels"))
+    found = convert_labels_to_requirements(given.read_labels("matchLabels"))
     found += [_convert_label_expression(each) for each in given.read_objects("matchExpressions")]
     return policy_text.join_by_and(found) if found else TrivialSelector.ALL
 
 
-def convert_labels(given: dict[str, str]) -> list[syntax_expr.Selector]:
+def convert_labels_to_requirements(given: dict[str, str]) -> list[syntax_expr.Selector]:
     """Return a requirement for each label."""
     return [policy_text.make_label_requirement(key, "=", (value,)) for key, value in given.items()]
 

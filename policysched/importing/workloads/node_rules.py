@@ -24,12 +24,12 @@ _TOGETHER = (
 
 def convert_node_selector(spec: fields.StrictFields) -> list[policy_text.CommentedStatement]:
     """Return the rule of `nodeSelector`."""
-    required = label_terms.convert_labels(spec.read_labels("nodeSelector"))
+    required = label_terms.convert_labels_to_requirements(spec.read_labels("nodeSelector"))
     if not required:
         return []
     node = syntax.NodeAffinity(policy_text.SPAN, "required", policy_text.join_by_and(required), ())
     at = spec.locate_field("nodeSelector")
-    return [policy_text.CommentedStatement(node, at.comment, at)]
+    return [policy_text.CommentedStatement(node, at.origin_comment, at)]
 
 
 def convert_node_affinity(given: fields.StrictFields) -> list[policy_text.CommentedStatement]:
@@ -41,7 +41,7 @@ def convert_node_affinity(given: fields.StrictFields) -> list[policy_text.Commen
     preferred = given.read_objects(PREFERRED)
     weights = scale_term_weights([read_term_weight(each) for each in preferred])
     if len(preferred) > 1:
-        report_weight_proportion(given, PREFERRED)
+        report_heavier_preferred_terms(given, PREFERRED)
     for term, weight in zip(preferred, weights, strict=True):
         inner = term.read_object("preference")
         if inner is None:
@@ -52,7 +52,7 @@ def convert_node_affinity(given: fields.StrictFields) -> list[policy_text.Commen
             continue
         clause = (policy_text.make_amount_clause("weight", weight),)
         node = syntax.NodeAffinity(policy_text.SPAN, "preferred", selector, clause)
-        found.append(policy_text.CommentedStatement(node, term.place.comment, term.place))
+        found.append(policy_text.CommentedStatement(node, term.place.origin_comment, term.place))
     return found
 
 
@@ -67,7 +67,7 @@ def _convert_required_terms(required: fields.StrictFields) -> list[policy_text.C
     if not selectors:
         return []
     node = syntax.NodeAffinity(policy_text.SPAN, "required", policy_text.join_by_or(selectors), ())
-    return [policy_text.CommentedStatement(node, required.place.comment, required.place)]
+    return [policy_text.CommentedStatement(node, required.place.origin_comment, required.place)]
 
 
 def read_term_weight(term: fields.StrictFields) -> int:
@@ -94,7 +94,7 @@ def scale_term_weights(weights: list[int]) -> list[int]:
     return [weight // common for weight in weights]
 
 
-def report_weight_proportion(given: fields.StrictFields, name: str) -> None:
+def report_heavier_preferred_terms(given: fields.StrictFields, name: str) -> None:
     """Tell that several preferred terms weigh more than in a pod."""
     problem = "several preferred terms weigh more in a policy"
     given.report.warn(given.locate_field(name), problem, _TOGETHER)
@@ -111,7 +111,9 @@ def convert_tolerations(spec: fields.StrictFields) -> list[policy_text.Commented
         if pattern is not None:
             node = syntax.Tolerate(policy_text.SPAN, (pattern,), ())
             found.append(
-                policy_text.CommentedStatement(node, toleration.place.comment, toleration.place)
+                policy_text.CommentedStatement(
+                    node, toleration.place.origin_comment, toleration.place
+                )
             )
     return found
 

@@ -100,9 +100,8 @@ def report_claim_templates(owner: fields.StrictFields) -> None:
 def _report_node_name(spec: fields.StrictFields, *, is_running: bool) -> None:
     node = spec.read_text("nodeName")
     if node and not is_running:
-        problem = (
-            f"`{spec.locate_field('nodeName').name}` puts the pods on `{node}` without a scheduler"
-        )
+        field = spec.locate_field("nodeName").dotted_path
+        problem = f"`{field}` puts the pods on `{node}` without a scheduler"
         advice = f"remove it, and write `nodeAffinity required nodeName = {node}`"
         spec.report.warn(spec.locate_field("nodeName"), problem, advice)
 
@@ -110,9 +109,8 @@ def _report_node_name(spec: fields.StrictFields, *, is_running: bool) -> None:
 def _report_scheduler_name(spec: fields.StrictFields, served: frozenset[str]) -> None:
     name = spec.read_text("schedulerName")
     if name not in _SERVED and name not in served:
-        problem = (
-            f"`{spec.locate_field('schedulerName').name}` leaves the pods to the scheduler `{name}`"
-        )
+        field = spec.locate_field("schedulerName").dotted_path
+        problem = f"`{field}` leaves the pods to the scheduler `{name}`"
         advice = f"give a profile this name, or run with `--scheduler-name {name}`"
         spec.report.warn(spec.locate_field("schedulerName"), problem, advice)
 
@@ -135,4 +133,4 @@ def _locate_host_ports(spec: fields.StrictFields) -> Iterator[findings.ValueLoca
 def _note_unconverted_field(
     given: fields.StrictFields, place: findings.ValueLocation, what: str
 ) -> None:
-    given.report.note(place, f"`{place.name}`: no policy can express {what}", _STAYS)
+    given.report.note(place, f"`{place.dotted_path}`: no policy can express {what}", _STAYS)

@@ -31,7 +31,7 @@ def convert_pod_affinity(
         found += _make_affinity_rule(kind, "required", term, term, None)
     preferred = given.read_objects(node_rules.PREFERRED)
     if len(preferred) > 1:
-        node_rules.report_weight_proportion(given, node_rules.PREFERRED)
+        node_rules.report_heavier_preferred_terms(given, node_rules.PREFERRED)
     weights = node_rules.scale_term_weights(
         [node_rules.read_term_weight(each) for each in preferred]
     )
@@ -60,7 +60,7 @@ def _make_affinity_rule(
     if pods is None:
         return []
     node = syntax.PodAffinity(policy_text.SPAN, kind, strength, pods, tuple(clauses))
-    return [policy_text.CommentedStatement(node, whole.place.comment, whole.place)]
+    return [policy_text.CommentedStatement(node, whole.place.origin_comment, whole.place)]
 
 
 def _convert_term_pods(term: fields.StrictFields) -> syntax.PodSet | None:
@@ -108,7 +108,9 @@ def convert_spread_constraints(spec: fields.StrictFields) -> list[policy_text.Co
         if pods is not None:
             node = syntax.TopologySpread(policy_text.SPAN, pods, clauses)
             found.append(
-                policy_text.CommentedStatement(node, constraint.place.comment, constraint.place)
+                policy_text.CommentedStatement(
+                    node, constraint.place.origin_comment, constraint.place
+                )
             )
     return found
 

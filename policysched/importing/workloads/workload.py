@@ -49,7 +49,7 @@ def import_workload(given: fields.StrictFields, made: import_draft.ImportDraft) 
             problem = f"the {owner} says nothing about placement"
             made.report.note(given.place, problem, "it is left out")
         return
-    where = _convert_common_labels(given, kind, name)
+    where = _make_common_pod_selector(given, kind, name)
     if where is None:
         problem = f"the pods of {owner} have no labels, so no policy can choose them"
         made.report.warn(given.place, problem, _NO_LABELS)
@@ -60,7 +60,7 @@ def import_workload(given: fields.StrictFields, made: import_draft.ImportDraft) 
         "policy",
         made.names.reserve_name(name or kind),
         (policy_text.CommentedStatement(scope), *statements),
-        f"from the {owner}, {given.place.comment}; its pods need not say this any more",
+        f"from the {owner}, {given.place.origin_comment}; its pods need not say this any more",
         given.place,
         f"the {owner}",
     )
@@ -114,7 +114,7 @@ def _drop_equal_rules(
     return list({each.node: each for each in reversed(statements)}.values())[::-1]
 
 
-def _convert_common_labels(
+def _make_common_pod_selector(
     given: fields.StrictFields, kind: str, name: str
 ) -> syntax_expr.Selector | None:
     """Return what the pods have in common: the owner's selector, else the labels of its pods."""
@@ -128,6 +128,8 @@ def _convert_common_labels(
     pod = _read_pod_template(given, kind)
     metadata = pod.read_object("metadata") if pod is not None else None
     labels = (
-        label_terms.convert_labels(metadata.read_labels("labels")) if metadata is not None else []
+        label_terms.convert_labels_to_requirements(metadata.read_labels("labels"))
+        if metadata is not None
+        else []
     )
     return policy_text.join_by_and(labels) if labels else None

@@ -128,7 +128,7 @@ def _explain_binding_attempt(
     refusals = _collect_refusals(algorithm, request, clusters)
     names = [each.metadata.name for each in clusters.clusters]
     feasible = [place for place, name in enumerate(names) if not refusals[name]]
-    found = algorithm.rank_candidates(request, clusters, feasible)
+    found = algorithm.make_candidate_clusters(request, clusters, feasible)
     result = algorithm.attempt_placement(request, clusters, afresh=afresh)
     needed = algorithm.count_needed_replicas(request.spec)
     chosen = (
@@ -143,7 +143,7 @@ def _explain_binding_attempt(
     return ExplainedAttempt(
         request,
         refusals,
-        sorted(found, key=lambda candidate: candidate.rank),
+        sorted(found, key=lambda candidate: candidate.sort_key),
         _collect_points(algorithm, request, clusters, feasible),
         selection,
         division,

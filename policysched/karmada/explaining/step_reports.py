@@ -97,7 +97,7 @@ def report_replica_division(
 ) -> ReplicaDivisionReport:
     """Return how the replicas of a request were divided among clusters, or would have been."""
     spec, strategy = request.spec, request.placement.replica_scheduling
-    if not assignment.divides_replicas(spec):
+    if not assignment.has_replicas_to_divide(spec):
         return ReplicaDivisionReport(
             "none", "nothing to divide: every chosen cluster gets it", 0, {}, {}
         )
@@ -108,19 +108,19 @@ def report_replica_division(
     if assignment.fills_clusters_by_tier(request):
         how = "the clusters of the affinity first, then those that it overflows to"
         return ReplicaDivisionReport(
-            _name_weight_source(strategy, chosen), how, spec.replicas, {}, {}
+            _choose_divider_name(strategy, chosen), how, spec.replicas, {}, {}
         )
     whole = assignment.ReplicaDivision(chosen, spec.replicas, spec, strategy, afresh)
-    by = _name_weight_source(strategy, chosen)
+    by = _choose_divider_name(strategy, chosen)
     if by == "staticWeights":
         weights = assignment.get_static_weights(whole)
         return ReplicaDivisionReport(
             by, "in proportion to written weights", spec.replicas, {}, weights
         )
-    return _report_least_movement(whole, by)
+    return _report_least_moving_division(whole, by)
 
 
-def _name_weight_source(
+def _choose_divider_name(
     strategy: objects.ReplicaScheduling, chosen: Sequence[candidates.CandidateCluster]
 ) -> Divider:
     if strategy.replica_division_preference == objects.AGGREGATED:
@@ -138,9 +138,11 @@ _BY = {
 }
 
 
-def _report_least_movement(whole: assignment.ReplicaDivision, by: Divider) -> ReplicaDivisionReport:
+def _report_least_moving_division(
+    whole: assignment.ReplicaDivision, by: Divider
+) -> ReplicaDivisionReport:
     """Return how replicas are divided that move as little as they can."""
-    present, words = whole.present, _BY[by]
+    present, words = whole.present_replicas, _BY[by]
     placed = sum(present.values())
     if whole.afresh:
         weights = _compute_division_votes(whole, by, with_present=True)

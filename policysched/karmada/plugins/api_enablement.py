@@ -34,7 +34,7 @@ class APIEnablementPlugin:
                 for cluster in clusters.clusters
             ],
         )
-        return targets.pass_present_targets(reasons, request, clusters)
+        return targets.exempt_present_targets(reasons, request, clusters)
 
 
 def _serves_kind(cluster: objects.Cluster, group_version: str, kind: str) -> bool:

@@ -67,7 +67,7 @@ def add_entry_point_plugins(
             raise errors.ConfigurationError(
                 "--plugins", f"a plugin named {entry_point.name} already exists"
             )
-        registry[entry_point.name] = functools.partial(_load_plugin_factory, entry_point)
+        registry[entry_point.name] = functools.partial(_load_cluster_plugin, entry_point)
     return registry
 
 
@@ -100,7 +100,7 @@ def find_unknown_plugins(registry: Iterable[str], said: Iterable[str]) -> list[s
     return [word for word in said if word not in known and word.lstrip("-") not in known]
 
 
-def _load_plugin_factory(entry_point: metadata.EntryPoint) -> interface.ClusterPlugin:
+def _load_cluster_plugin(entry_point: metadata.EntryPoint) -> interface.ClusterPlugin:
     try:
         plugin = entry_point.load()()
     except Exception as error:

@@ -33,7 +33,7 @@ class TaintTolerationPlugin:
                 for cluster in clusters.clusters
             ],
         )
-        return targets.pass_present_targets(reasons, request, clusters)
+        return targets.exempt_present_targets(reasons, request, clusters)
 
 
 def _find_taint_refusal(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from policysched.karmada.state import snapshot
 
 
-def pass_present_targets(
+def exempt_present_targets(
     reasons: Sequence[str],
     request: interface.SchedulingRequest,
     clusters: snapshot.ControlPlaneSnapshot,

@@ -44,7 +44,7 @@ class WorkloadAffinityPlugin:
             else AFFINITY_REASON
             for cluster in clusters.clusters
         ]
-        return targets.pass_present_targets(reasons, request, clusters)
+        return targets.exempt_present_targets(reasons, request, clusters)
 
 
 class WorkloadAntiAffinityPlugin:
@@ -66,7 +66,7 @@ class WorkloadAntiAffinityPlugin:
             ANTI_AFFINITY_REASON if cluster.metadata.name in taken else interface.PASSES
             for cluster in clusters.clusters
         ]
-        return targets.pass_present_targets(reasons, request, clusters)
+        return targets.exempt_present_targets(reasons, request, clusters)
 
 
 def _iterate_group_clusters(

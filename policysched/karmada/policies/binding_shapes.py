@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from policysched.karmada import objects as karmada_objects
 
 
-def convert_to_pod(binding: karmada_objects.Binding) -> objects.Pod:
+def convert_binding_to_pod(binding: karmada_objects.Binding) -> objects.Pod:
     """Return a pod that has what policies read of a binding.
 
     Its namespace is that of the resource, "" for one without; its labels and annotations are those
@@ -43,18 +43,18 @@ def convert_to_pod(binding: karmada_objects.Binding) -> objects.Pod:
     )
 
 
-class BindingShapes:
+class BindingPodInfoCache:
     """Finds what bindings have in common; the last one is asked about many times."""
 
     def __init__(self, annotation_keys: frozenset[str]) -> None:
         """Read the annotations with these keys."""
-        self._shapes = pod_shape.PodShapes(annotation_keys)
+        self._shapes = pod_shape.PodShapeCache(annotation_keys)
         self._last: tuple[karmada_objects.Binding | None, pod_shape.PodInfo | None] = None, None
 
     def make_pod_info(self, binding: karmada_objects.Binding) -> pod_shape.PodInfo:
         """Return the pod that stands for a binding, with its shape."""
         last, known = self._last
         if known is None or last is not binding:
-            known = self._shapes.make_info(convert_to_pod(binding))
+            known = self._shapes.make_info(convert_binding_to_pod(binding))
             self._last = binding, known
         return known

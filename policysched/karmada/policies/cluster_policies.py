@@ -84,8 +84,8 @@ class ClusterPolicies:
         self.metric_readers = tuple(compiled.metric_parts.readers())
         self._rows = rows or cluster_rows.ClusterRows(clock)
         if rows is None:
-            self.follow_needed_metrics()
-        self._shapes = binding_shapes.BindingShapes(compiled.annotation_keys)
+            self.keep_only_needed_samples()
+        self._shapes = binding_shapes.BindingPodInfoCache(compiled.annotation_keys)
         in_force = [each for each in profile.cluster_policies if each.mode == "enforce"]
         in_force.sort(key=lambda policy: policy.name)
         self.in_force = tuple(each.name for each in in_force)
@@ -106,19 +106,19 @@ class ClusterPolicies:
         self._scores = [each for each in plugins if isinstance(each, base.ScoreRule)]
         self._hold = next((p for p in plugins if isinstance(p, outage_hold.OutageHold)), None)
 
-    def follow_needed_metrics(self) -> None:
+    def keep_only_needed_samples(self) -> None:
         """Have kept of samples what these policies need, and nothing else."""
-        self._rows.follow_metrics(self._needs)
+        self._rows.keep_only_needed_samples(self._needs)
 
     # --- what they are told -----------------------------------------------------------------------
 
-    def refresh(self, metric: str, samples: Mapping[str, metric_table.Sample]) -> None:
+    def refresh_samples(self, metric: str, samples: Mapping[str, metric_table.Sample]) -> None:
         """Replace all samples of the metric with that key, by the name of the cluster."""
-        self._rows.refresh(metric, samples)
+        self._rows.refresh_samples(metric, samples)
 
-    def backfill(self, metric: str, older: metric_windows.OlderSamples) -> None:
+    def backfill_samples(self, metric: str, older: metric_windows.OlderSamples) -> None:
         """Take in older samples of the metric with that key, for windows over it."""
-        self._rows.backfill(metric, older)
+        self._rows.backfill_samples(metric, older)
 
     def find_next_rule_change(self, now: datetime.datetime) -> datetime.datetime | None:
         """Return when a rule next begins or ceases to act; None for never."""
@@ -222,7 +222,7 @@ class ClusterPolicies:
         """Yield what each filter that acts on a binding says, in the order in which they count."""
         seen = self.make_binding_view(request.binding, clusters)
         nodes = seen.clusters
-        outside = self._refuse_other_groups(request, seen.snap, nodes)
+        outside = self._make_other_group_reasons(request, seen.snap, nodes)
         if outside is not None:
             yield outside
         for rule in self._filters:
@@ -234,7 +234,7 @@ class ClusterPolicies:
                 interface.PASSES if p else _make_refusal_reason(rule) for p in passes
             ]
             if isinstance(rule, reject.Reject):
-                said = targets.pass_present_targets(said, request, clusters)
+                said = targets.exempt_present_targets(said, request, clusters)
             yield cluster_view.ClusterFilterReasons(base.rule_ref(rule.head), said)
 
     def iterate_score_points(
@@ -292,7 +292,7 @@ class ClusterPolicies:
         namespaces = snap.counts.namespaces
         return [p for p, about in self._policies if about.selects(shape, namespaces)]
 
-    def _refuse_other_groups(
+    def _make_other_group_reasons(
         self,
         request: interface.SchedulingRequest,
         snap: node_snapshots.Snapshot,
@@ -300,7 +300,7 @@ class ClusterPolicies:
     ) -> cluster_view.ClusterFilterReasons | None:
         """Return the reason of the clusters that are not in the group whose turn it is."""
         placement = cast("objects.Placement", request.spec.placement)
-        grouping = completion.find_group_policy(
+        grouping = completion.find_cluster_group_policy(
             placement, self._find_selecting_policies(request.binding, snap)
         )
         group = grouping and self._groups.get((grouping.name, request.affinity_name))
@@ -323,7 +323,7 @@ class ClusterPolicies:
         weights = scheduling.weight_preference if scheduling else None
         if weights is None or weights.dynamic_weight != completion.BY_SCORE:
             return None
-        dividing = completion.find_division_policy(
+        dividing = completion.find_replica_division_policy(
             self._find_selecting_policies(request.binding, snap)
         )
         said = dividing.clusters.division if dividing and dividing.clusters else None

@@ -49,7 +49,7 @@ class ClusterRows:
         self._requested: dict[str, Mapping[str, int]] = {}
         self._last: snapshot.ControlPlaneSnapshot | None = None
 
-    def follow_metrics(self, needs: metric_needs.MetricNeeds) -> None:
+    def keep_only_needed_samples(self, needs: metric_needs.MetricNeeds) -> None:
         """Keep what rules need of metrics; what is known stays where it is needed still."""
         self._cache.follow_metric_needs(needs)
 
@@ -57,11 +57,11 @@ class ClusterRows:
         """Go by the time: samples grow old."""
         self._cache.expire_samples()
 
-    def refresh(self, metric: str, samples: Mapping[str, metric_table.Sample]) -> None:
+    def refresh_samples(self, metric: str, samples: Mapping[str, metric_table.Sample]) -> None:
         """Replace all samples of the metric with that key, by the name of the cluster."""
         self._cache.metrics.refresh(metric, samples)
 
-    def backfill(self, metric: str, older: metric_windows.OlderSamples) -> None:
+    def backfill_samples(self, metric: str, older: metric_windows.OlderSamples) -> None:
         """Take in older samples of the metric with that key, for windows over it."""
         self._cache.metrics.backfill(metric, older)
 
@@ -85,8 +85,8 @@ class ClusterRows:
             del self._clusters[name]
         for name, cluster in living.items():
             if self._clusters.get(name) is not cluster:
-                self._cache.set_node(convert_to_node(cluster))
-                self._set_usage(name, sum_requests(cluster))
+                self._cache.set_node(convert_cluster_to_node(cluster))
+                self._set_usage(name, sum_allocated_resources(cluster))
                 self._clusters[name] = cluster
         names = tuple(living)
         if names != self.names:
@@ -105,7 +105,7 @@ class ClusterRows:
         self._requested[name] = amounts
 
 
-def convert_to_node(cluster: karmada_objects.Cluster) -> objects.Node:
+def convert_cluster_to_node(cluster: karmada_objects.Cluster) -> objects.Node:
     """Return a node that has what policies read of a cluster.
 
     When it joined does not matter: samples from before are of the same cluster, other than those of
@@ -125,7 +125,7 @@ def convert_to_node(cluster: karmada_objects.Cluster) -> objects.Node:
     )
 
 
-def sum_requests(cluster: karmada_objects.Cluster) -> dict[str, int]:
+def sum_allocated_resources(cluster: karmada_objects.Cluster) -> dict[str, int]:
     """Return what is allocated and being allocated, of resources that are allocatable."""
     summary = cluster.status.resource_summary
     if summary is None:

@@ -25,7 +25,7 @@ BY_SCORE: Final = "score"
 _NO_BOUND = 2**31 - 1
 
 
-def find_group_policy(
+def find_cluster_group_policy(
     placement: objects.Placement, policies: Sequence[checked.CheckedPolicy]
 ) -> checked.CheckedPolicy | None:
     """Return the policy whose groups are tried in turn; None where the placement has its own."""
@@ -34,7 +34,9 @@ def find_group_policy(
     return next((p for p in policies if p.clusters and p.clusters.groups), None)
 
 
-def find_division_policy(policies: Sequence[checked.CheckedPolicy]) -> checked.CheckedPolicy | None:
+def find_replica_division_policy(
+    policies: Sequence[checked.CheckedPolicy],
+) -> checked.CheckedPolicy | None:
     """Return the policy that says how replicas are divided, if one does."""
     return next((p for p in policies if p.clusters and p.clusters.division), None)
 
@@ -44,10 +46,10 @@ def list_placement_additions(
 ) -> dict[str, str]:
     """Return which policy says what is added to a placement, by statement; not of tolerations."""
     spreading = next((p for p in policies if p.clusters and p.clusters.spread), None)
-    dividing = find_division_policy(policies)
+    dividing = find_replica_division_policy(policies)
     own = placement.replica_scheduling
     said = {
-        "clusterGroup": find_group_policy(placement, policies),
+        "clusterGroup": find_cluster_group_policy(placement, policies),
         "spreadConstraint": None if placement.spread_constraints else spreading,
         "replicas": None if _complete_replica_scheduling(own, dividing) == own else dividing,
     }
@@ -66,7 +68,10 @@ def complete_placement(
         policies: those that are about the binding, by name.
         tolerations: that they grant.
     """
-    grouping, dividing = find_group_policy(placement, policies), find_division_policy(policies)
+    grouping, dividing = (
+        find_cluster_group_policy(placement, policies),
+        find_replica_division_policy(policies),
+    )
     own = {_make_toleration_key(each) for each in placement.cluster_tolerations}
     granted = [
         _convert_toleration(each) for each in tolerations if _make_toleration_key(each) not in own

@@ -31,9 +31,11 @@ class PermittedClusters:
         """Return whether more is let than before, with clusters that there were then, too."""
         if before.is_held and not self.is_held:
             return True
-        return any(now > was for was, now in self._pair_common_clusters(before))
+        return any(now > was for was, now in self._pair_passes_of_common_clusters(before))
 
-    def _pair_common_clusters(self, before: PermittedClusters) -> Iterable[tuple[int, int]]:
+    def _pair_passes_of_common_clusters(
+        self, before: PermittedClusters
+    ) -> Iterable[tuple[int, int]]:
         if self.names == before.names:
             return zip(before.passes, self.passes, strict=True)
         was = dict(zip(before.names, before.passes, strict=True))

@@ -97,7 +97,7 @@ class BindingEventHandlers:
             self._changed.append(cluster)
             self._on_change()
 
-    def queue_affected_bindings(self) -> bool:
+    def process_oldest_cluster_change(self) -> bool:
         """Queue what the oldest change of a cluster concerns; False where there is none left."""
         if not self._changed:
             return False
@@ -158,7 +158,7 @@ class _BindingSink:
         self._all: set[str] = set()
 
     def replace(self, bindings: Sequence[objects.Binding]) -> None:
-        named = [self._set_binding_kind(binding) for binding in bindings]
+        named = [self._with_binding_kind(binding) for binding in bindings]
         for key in self._all - {binding.key for binding in named}:
             self._drop_binding(key)
         for binding in named:
@@ -166,12 +166,12 @@ class _BindingSink:
             self._apply_binding_change(binding)
 
     def upsert(self, binding: objects.Binding) -> None:
-        binding = self._set_binding_kind(binding)
-        self._store.put_binding(binding)
+        binding = self._with_binding_kind(binding)
+        self._store.put_binding_unless_older(binding)
         self._apply_binding_change(binding)  # the queue asks for its priority
 
     def delete(self, binding: objects.Binding) -> None:
-        self._drop_binding(self._set_binding_kind(binding).key)
+        self._drop_binding(self._with_binding_kind(binding).key)
 
     def _apply_binding_change(self, binding: objects.Binding) -> None:
         key, state = binding.key, (binding.metadata.uid, binding.metadata.generation)
@@ -191,7 +191,7 @@ class _BindingSink:
         self._ours.pop(key, None)
         self._store.drop_binding(key)
 
-    def _set_binding_kind(self, binding: objects.Binding) -> objects.Binding:
+    def _with_binding_kind(self, binding: objects.Binding) -> objects.Binding:
         """Return it with its kind, which items of lists need not say."""
         if binding.kind == self._kind:
             return binding

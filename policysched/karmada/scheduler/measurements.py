@@ -57,7 +57,7 @@ class BindingMeasurements:
 
     # --- what the algorithm tells --------------------------------------------------------------
 
-    def begin(self) -> None:
+    def decision_began(self) -> None:
         """A decision begins."""
         self._step_began_seconds = self._plugin_began_seconds = self._now_seconds()
 

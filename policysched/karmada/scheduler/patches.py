@@ -46,7 +46,7 @@ def make_affinity_term_patch(binding: objects.Binding, observed: str) -> Patch:
     return {"status": {"schedulerObservingAffinityName": observed}}
 
 
-def make_generation_patch(binding: objects.Binding) -> Patch:
+def make_observed_generation_patch(binding: objects.Binding) -> Patch:
     """Return the patch of `/status` that confirms a generation that needs no scheduling."""
     if binding.status.scheduler_observed_generation == binding.metadata.generation:
         return {}
@@ -132,7 +132,7 @@ def _encode_condition(each: objects.Condition) -> Patch:
     return {"reason": "", "message": "", "lastTransitionTime": None} | fields
 
 
-def format_success_event(targets: objects.Targets, *, is_cluster_wide: bool) -> str:
+def format_success_event_message(targets: objects.Targets, *, is_cluster_wide: bool) -> str:
     """Return what the event of a success says; Karmada leaves a colon out for one of two kinds."""
     said = ", ".join(f"{target.name}:{target.replicas}" for target in targets)
     return f"{SUCCESS_MESSAGE} Result{'' if is_cluster_wide else ':'} {{{said}}}"

@@ -26,7 +26,7 @@ LONGEST_PAUSE_SECONDS: Final = 10.0
 NO_ROOM_SECONDS: Final = 300.0
 
 
-class PriorityQueue(work_queue.WorkQueue):
+class BindingPriorityQueue(work_queue.WorkQueue):
     """Keys by priority, each once; those of equal priority in the order in which they came."""
 
     def __init__(
@@ -97,5 +97,5 @@ class PriorityQueue(work_queue.WorkQueue):
 class _UnlimitedRetryRate:
     """A limit over all bindings that is none."""
 
-    def take(self) -> float:
+    def reserve_token(self) -> float:
         return 0.0

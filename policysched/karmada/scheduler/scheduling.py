@@ -123,7 +123,7 @@ class BindingScheduler:
         """Gather nothing that is to be looked at, for it may be long until `start_over`."""
         self._handlers.stop_queueing()
 
-    def next_attempt(self) -> BindingAttempt | None:
+    def begin_next_attempt(self) -> BindingAttempt | None:
         """Return what is to be written or asked next, None where nothing is to be done now.
 
         `answered`, `end` or `give_up` has to follow.
@@ -134,7 +134,7 @@ class BindingScheduler:
             if binding is not None and binding.metadata.deletion_timestamp is None:
                 return self._begin_attempt(binding)
             if binding is not None:
-                self._skip_binding(binding)
+                self._warn_of_skipped_binding(binding)
             self._finish_key(key)
         return None
 
@@ -144,9 +144,9 @@ class BindingScheduler:
         It is decided by what is known by now, not by what was known when it was asked.
         """
         known = {**attempt.answers, **answers}
-        return self._make_decided(dataclasses.replace(attempt, question=None, answers=known))
+        return self._decide_or_ask(dataclasses.replace(attempt, question=None, answers=known))
 
-    def record_outcome(
+    def record_outcome_event(
         self, attempt: BindingAttempt, verdict: attempt_outcomes.AttemptOutcome
     ) -> None:
         """Say in an event what became of it."""
@@ -157,7 +157,7 @@ class BindingScheduler:
                 self._record_warning(binding, verdict.error + attempt.provenance)
         elif not isinstance(result, errors.PlacementFailure):
             is_cluster_wide = binding.kind != "ResourceBinding"
-            note = patches.format_success_event(result, is_cluster_wide=is_cluster_wide)
+            note = patches.format_success_event_message(result, is_cluster_wide=is_cluster_wide)
             self._recorder.record(binding, NORMAL, SUCCEEDED, note + attempt.provenance)
 
     def needs_write_or_event(self, attempt: BindingAttempt) -> bool:
@@ -181,14 +181,14 @@ class BindingScheduler:
 
     def _may_keep_clusters(self, binding: objects.Binding) -> bool:
         """Return whether it has been scheduled as it is, and may stay where it is."""
-        leaving = self._store.leaving
+        leaving = self._store.leaving_cluster_names
         return (
             patches.is_generation_confirmed(binding)
             and not binding_decision.is_reschedule_requested(binding)
             and not any(target.name in leaving for target in binding.spec.clusters)
         )
 
-    def get_confirmed_generation(
+    def find_generation_to_confirm(
         self, attempt: BindingAttempt, newest: objects.Binding | None, now: str
     ) -> int:
         """Return the generation that success confirms: the one read, or that of our own write.
@@ -228,7 +228,7 @@ class BindingScheduler:
         """Return whether the next decision leaves a written binding as it is."""
         if self._find_trigger(written) is None:
             return True
-        how, seen = self._algorithm.drop_observer(), self._make_decision_view(attempt, written)
+        how, seen = self._algorithm.without_observer(), self._make_decision_view(attempt, written)
         try:
             decision = binding_decision.decide_binding(how, written, seen)
         except Exception:  # noqa: BLE001 - a question, or a plugin's bug that the next look reports
@@ -285,12 +285,12 @@ class BindingScheduler:
         if trigger is None and triggers.was_write_interrupted(binding):
             trigger = triggers.ScheduleTrigger.RECONCILE
         attempt = BindingAttempt(binding, trigger, None, False, started_seconds)
-        return attempt if trigger is None else self._make_decided(attempt)
+        return attempt if trigger is None else self._decide_or_ask(attempt)
 
     def _find_trigger(self, binding: objects.Binding) -> triggers.ScheduleTrigger | None:
         return triggers.find_schedule_trigger(
             binding,
-            self._store.leaving,
+            self._store.leaving_cluster_names,
             self._complete_placement(binding),
             places_sets=self._algorithm.places_sets,
         )
@@ -304,7 +304,7 @@ class BindingScheduler:
             return dataclasses.replace(seen, estimated=attempt.answers)
         return seen
 
-    def _make_decided(self, attempt: BindingAttempt) -> BindingAttempt:
+    def _decide_or_ask(self, attempt: BindingAttempt) -> BindingAttempt:
         binding, provenance = attempt.binding, self._describe_provenance(attempt.binding)
         try:
             decision = self._decide_attempt(attempt, provenance)
@@ -348,7 +348,7 @@ class BindingScheduler:
     def _record_warning(self, binding: objects.Binding, text: str) -> None:
         self._recorder.record(binding, WARNING, FAILED, text)
 
-    def _skip_binding(self, binding: objects.Binding) -> None:
+    def _warn_of_skipped_binding(self, binding: objects.Binding) -> None:
         kind = binding.kind[0].lower() + binding.kind[1:]
         self._record_warning(binding, f"skip schedule deleting {kind}: {binding.key}")
 

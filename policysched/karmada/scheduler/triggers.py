@@ -44,12 +44,12 @@ def get_scheduler_name(binding: objects.Binding) -> str:
 def is_handled_by_scheduler(binding: objects.Binding, scheduler_name: str) -> bool:
     """Return whether a scheduler of that name is to look at the binding at all."""
     labels = binding.metadata.labels
-    return _names_scheduler(binding, scheduler_name) and any(
+    return _asks_for_scheduler(binding, scheduler_name) and any(
         labels.get(label) for label in _POLICY_LABELS
     )
 
 
-def _names_scheduler(binding: objects.Binding, name: str) -> bool:
+def _asks_for_scheduler(binding: objects.Binding, name: str) -> bool:
     return get_scheduler_name(binding) == name and not binding.spec.suspension.scheduling
 
 
@@ -61,7 +61,7 @@ def is_affected_by_cluster(
     Overflow affinities are not looked at, as in Karmada.
     """
     placement = binding.spec.placement
-    if placement is None or not _names_scheduler(binding, scheduler_name):
+    if placement is None or not _asks_for_scheduler(binding, scheduler_name):
         return False
     affinity: objects.ClusterAffinity | None = placement.cluster_affinity
     if terms := placement.cluster_affinities:

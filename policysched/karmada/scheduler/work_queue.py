@@ -39,7 +39,7 @@ class RetryLimits:
 class RetryRateLimit(Protocol):
     """A limit for all keys; see `kube.http.rate_limit.TokenBucket`."""
 
-    def take(self) -> float:
+    def reserve_token(self) -> float:
         """Take a token; return after how many seconds it may be used."""
         ...
 
@@ -77,7 +77,7 @@ class WorkQueue:
         return key in self._wanted
 
     @property
-    def waiting_count(self) -> int:
+    def delayed_count(self) -> int:
         """How many keys wait for the end of a pause."""
         return len(self._due_seconds)
 
@@ -120,7 +120,7 @@ class WorkQueue:
         doublings = min(self._failures[key], 62)  # beyond any limit, and still a float
         self._failures[key] += 1
         own_seconds = min(self._times.base_seconds * 2.0**doublings, self._times.max_seconds)
-        pause_seconds = max(own_seconds, self._bucket.take())
+        pause_seconds = max(own_seconds, self._bucket.reserve_token())
         self._delay_key_until(self._clock.monotonic_seconds() + pause_seconds, key)
 
     def _delay_key_until(self, due_seconds: float, key: str) -> None:

@@ -30,7 +30,7 @@ _LOW_BITS, _MORE = 0x7F, 0x80  # of a byte of a varint: its part of the number; 
 _INT32_SIGN, _INT32_RANGE = 2**31, 2**32
 
 
-class MessageError(Exception):
+class EstimatorMessageError(Exception):
     """An answer is no message of protobuf."""
 
 
@@ -190,9 +190,9 @@ def _iterate_message_fields(message: bytes) -> Iterator[tuple[int, int, int]]:
             case 5:
                 at += 4
             case _:
-                raise MessageError(f"a field has the unknown type {kind}")
+                raise EstimatorMessageError(f"a field has the unknown type {kind}")
         if at > len(message) or tag >> 3 == 0:
-            raise MessageError("a field is cut short or has no number")
+            raise EstimatorMessageError("a field is cut short or has no number")
         yield tag >> 3, kind, value
 
 
@@ -203,4 +203,4 @@ def _read_varint(message: bytes, at: int) -> tuple[int, int]:
         value |= (byte & _LOW_BITS) << (7 * place)
         if byte < _MORE:
             return value, at + place + 1
-    raise MessageError("a number is cut short")
+    raise EstimatorMessageError("a number is cut short")

@@ -23,13 +23,13 @@ def find_object_problem(found: objects.Cluster | objects.Binding) -> str:
         return _find_invalid_quantity(_list_cluster_amounts(found))
     times = (found.spec.reschedule_triggered_at, found.status.last_scheduled_time)
     return (
-        _find_invalid_number(_list_replica_counts(found.spec))
+        _find_invalid_replica_count(_list_replica_counts(found.spec))
         or _find_invalid_quantity(_list_binding_amounts(found.spec))
         or _find_invalid_time(times)
     )
 
 
-def _find_invalid_number(replicas: Iterable[int]) -> str:
+def _find_invalid_replica_count(replicas: Iterable[int]) -> str:
     for number in replicas:
         if number != objects.wrap_int32(number):
             return f"`{number}` replicas are more than the API takes, which is int32"

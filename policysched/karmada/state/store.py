@@ -47,12 +47,12 @@ class ControlPlaneStore:
             self._snapshot = None
 
     @property
-    def leaving(self) -> frozenset[str]:
+    def leaving_cluster_names(self) -> frozenset[str]:
         """Names of clusters that are being deleted."""
         self._get_current_snapshot()
         return self._leaving
 
-    def put_binding(self, binding: objects.Binding) -> None:
+    def put_binding_unless_older(self, binding: objects.Binding) -> None:
         """Take a binding, unless a newer state of it is known."""
         known = self.bindings.get(binding.key)
         if known is None or not _is_older_version(binding, known):
@@ -93,9 +93,9 @@ class ControlPlaneStore:
         """
         self._deciding.pop(key, None)
         if written is not None and self.get_current_binding(written) is not None:
-            self.put_binding(written)
+            self.put_binding_unless_older(written)
 
-    def list_clusters(self) -> snapshot.ControlPlaneSnapshot:
+    def get_cluster_snapshot(self) -> snapshot.ControlPlaneSnapshot:
         """Return the clusters that there are now."""
         return self._get_current_snapshot()
 

@@ -35,7 +35,7 @@ Estimator: TypeAlias = (
 class DecisionObserver(Protocol):
     """Is told how far a decision is, to measure it; see `measurements.SchedulingHistograms`."""
 
-    def begin(self) -> None:
+    def decision_began(self) -> None:
         """A decision begins."""
         ...
 
@@ -49,7 +49,7 @@ class DecisionObserver(Protocol):
 
 
 class _NullObserver:
-    def begin(self) -> None:
+    def decision_began(self) -> None:
         pass
 
     def plugin_ended(self, plugin: str, point: str) -> None:
@@ -82,7 +82,7 @@ class BindingAlgorithm:
     policies: cluster_policies.ClusterPolicies | None = None
     places_sets: bool = False
 
-    def drop_observer(self) -> BindingAlgorithm:
+    def without_observer(self) -> BindingAlgorithm:
         """Return an algorithm that decides the same and measures nothing."""
         return dataclasses.replace(self, observer=_NullObserver())
 
@@ -114,7 +114,7 @@ class BindingAlgorithm:
         Raises:
             PluginFailure: a plugin raised, or did not answer for each cluster.
         """
-        self.observer.begin()
+        self.observer.decision_began()
         waits = self.policies.find_metric_outage(request, clusters) if self.policies else None
         if waits is not None:
             return waits
@@ -123,18 +123,18 @@ class BindingAlgorithm:
         feasible = [i for i, reason in enumerate(reasons) if reason == interface.PASSES]
         if not feasible:
             return errors.make_no_fit_failure(clusters.all_count, reasons)
-        found = self.rank_candidates(request, clusters, feasible)
+        found = self.make_candidate_clusters(request, clusters, feasible)
         self.observer.step_ended("Score")
         needed = self.count_needed_replicas(request.spec)
         chosen = select_clusters.select_clusters_for_binding(
             found, request.spec, request.placement, needed
         )
         if isinstance(chosen, errors.PlacementFailure):
-            return chosen.prefix_step("failed to select clusters")
+            return chosen.with_step_prefix("failed to select clusters")
         self.observer.step_ended("Select")
         shares = assignment.assign_replicas(chosen, request, afresh=afresh)
         if isinstance(shares, errors.PlacementFailure):
-            return shares.prefix_step("failed to assign replicas")
+            return shares.with_step_prefix("failed to assign replicas")
         self.observer.step_ended("AssignReplicas")
         if self.with_empty_clusters:
             shares |= {c.name: 0 for c in chosen if c.name not in shares}
@@ -159,7 +159,7 @@ class BindingAlgorithm:
             self.observer.plugin_ended(plugin.name, "Filter")
         return told
 
-    def rank_candidates(
+    def make_candidate_clusters(
         self,
         request: interface.SchedulingRequest,
         clusters: snapshot.ControlPlaneSnapshot,

@@ -42,7 +42,7 @@ class ReplicaDivision:
     afresh: bool
 
     @property
-    def present(self) -> Shares:
+    def present_replicas(self) -> Shares:
         """Replicas that are on chosen clusters already."""
         names = {candidate.name for candidate in self.clusters}
         return {t.name: t.replicas for t in self.spec.clusters if t.name in names}
@@ -61,14 +61,14 @@ def assign_replicas(
     spec = request.spec
     if not chosen:
         return errors.PlacementFailure("other", "no clusters available to schedule")
-    if not divides_replicas(spec):
+    if not has_replicas_to_divide(spec):
         return {candidate.name: 0 for candidate in chosen}
     strategy = request.placement.replica_scheduling
     whole = ReplicaDivision(chosen, spec.replicas, spec, strategy, afresh)
     return _divide_by_tiers(whole) if fills_clusters_by_tier(request) else _divide_replicas(whole)
 
 
-def divides_replicas(spec: objects.BindingSpec) -> bool:
+def has_replicas_to_divide(spec: objects.BindingSpec) -> bool:
     """Return whether there are replicas to divide."""
     has_replicas = spec.replicas > 0 or spec.replica_requirements is not None
     return has_replicas and len(spec.components) <= 1
@@ -117,13 +117,13 @@ def _divide_replicas(division: ReplicaDivision) -> Assignment:
         else:
             shares = _divide_by_static_weight(division)
     else:
-        return errors.PlacementFailure("other", _make_unsupported_failure(strategy))
+        return errors.PlacementFailure("other", _describe_unsupported_strategy(strategy))
     if isinstance(shares, errors.PlacementFailure):
         return shares
     return {name: replicas for name, replicas in shares.items() if replicas > 0}
 
 
-def _make_unsupported_failure(strategy: objects.ReplicaScheduling) -> str:
+def _describe_unsupported_strategy(strategy: objects.ReplicaScheduling) -> str:
     return (
         "unsupported replica scheduling strategy, replicaSchedulingType: "
         f"{strategy.replica_scheduling_type}, replicaDivisionPreference: "
@@ -155,7 +155,7 @@ def get_static_weights(division: ReplicaDivision) -> dict[str, int]:
 
 def _divide_by_available_replicas(division: ReplicaDivision, *, aggregated: bool) -> Assignment:
     """Divide by room, moving as little of what is there as possible unless asked afresh."""
-    present = division.present
+    present = division.present_replicas
     placed = objects.wrap_int32(sum(present.values()))
     if division.afresh:
         votes = {
@@ -176,7 +176,7 @@ def _divide_by_available_replicas(division: ReplicaDivision, *, aggregated: bool
 
 def _divide_by_score(division: ReplicaDivision) -> Assignment:
     """Divide by the points of a cluster policy; what is there moves as little as by room."""
-    present, uid = division.present, division.spec.resource.uid
+    present, uid = division.present_replicas, division.spec.resource.uid
     missing = division.replicas - sum(present.values())
     if not division.afresh and missing <= 0:
         return webster.divide_seats(division.replicas, present, uid) if missing else present
@@ -185,7 +185,7 @@ def _divide_by_score(division: ReplicaDivision) -> Assignment:
     rooms = {c.name: max(0, c.available if division.afresh else c.room) for c in division.clusters}
     if (total := sum(rooms.values())) < seats:
         step = "failed to do fresh scale" if division.afresh else "failed to scale up"
-        return _make_no_room_failure(total).prefix_step(step)
+        return _make_no_room_failure(total).with_step_prefix(step)
     votes = {c.name: c.votes or 0 for c in division.clusters}
     return _add_replica_shares(
         kept, score_division.divide_seats_within_capacity(seats, votes, rooms, uid)
@@ -199,7 +199,7 @@ def _make_no_room_failure(room: int) -> errors.PlacementFailure:
 
 
 def _prefix_division_failure(shares: Assignment, step: str) -> Assignment:
-    return shares.prefix_step(step) if isinstance(shares, errors.PlacementFailure) else shares
+    return shares.with_step_prefix(step) if isinstance(shares, errors.PlacementFailure) else shares
 
 
 def _divide_by_votes(

@@ -35,6 +35,6 @@ class CandidateCluster:
         return self.cluster.metadata.name
 
     @property
-    def rank(self) -> tuple[int, int, int, str]:
+    def sort_key(self) -> tuple[int, int, int, str]:
         """What sorts the best first; no two clusters are equal in it."""
         return (self.overflow_order, -self.score, -self.available, self.name)

@@ -175,14 +175,14 @@ def _count_replicas_on_node(
     room = PODS_PER_NODE
     for resource, asked in request.items():
         wanted = convert_resource_amount(resource, asked)
-        if wanted > 0 and is_counted_on_nodes(resource):
+        if wanted > 0 and is_simulated_node_resource(resource):
             room = min(
                 room, max(0, convert_resource_amount(resource, size.get(resource, 0))) // wanted
             )
     return room
 
 
-def is_counted_on_nodes(resource: str) -> bool:
+def is_simulated_node_resource(resource: str) -> bool:
     """Return whether the simulated nodes know the resource: natively, or as a scalar one."""
     return (
         resource in _NATIVE

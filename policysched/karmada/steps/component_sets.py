@@ -119,7 +119,7 @@ class _ModelNode:
             name: capacity.convert_resource_amount(name, amount) for name, amount in size.items()
         }
 
-    def fit_replicas(self, wanted: dict[str, int], replicas: int) -> int:
+    def take_fitting_replicas(self, wanted: dict[str, int], replicas: int) -> int:
         """Take as many replicas as fit, and return how many."""
         taken = min(
             (max(0, self.left.get(name, 0)) // amount for name, amount in wanted.items()),
@@ -146,7 +146,7 @@ def _count_sets_on_nodes(
             for node in standing:
                 if missing <= 0:
                     break
-                missing -= node.fit_replicas(wanted, missing)
+                missing -= node.take_fitting_replicas(wanted, missing)
             if missing > 0:
                 return number
     return limit
@@ -161,5 +161,5 @@ def _convert_component_requests(component: objects.Component) -> dict[str, int]:
     return {
         name: amount
         for name, amount in amounts.items()
-        if amount > 0 and capacity.is_counted_on_nodes(name)
+        if amount > 0 and capacity.is_simulated_node_resource(name)
     }

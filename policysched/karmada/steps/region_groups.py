@@ -30,7 +30,7 @@ class CandidateRegion:
     weight: int
 
     @property
-    def rank(self) -> tuple[int, str]:
+    def sort_key(self) -> tuple[int, str]:
         """What sorts the best region first."""
         return (-self.weight, self.name)
 
@@ -46,7 +46,7 @@ def group_by_region(
         if candidate.cluster.spec.region:
             members.setdefault(candidate.cluster.spec.region, []).append(candidate)
     return [
-        CandidateRegion(name, of, _weigh_region(of, spec, placement))
+        CandidateRegion(name, of, _score_region(of, spec, placement))
         for name, of in members.items()
     ]
 
@@ -59,7 +59,7 @@ def find_spread_constraint(placement: objects.Placement, field: str) -> objects.
     return objects.SpreadConstraint()
 
 
-def _weigh_region(
+def _score_region(
     members: Sequence[candidates.CandidateCluster],
     spec: objects.BindingSpec,
     placement: objects.Placement,
@@ -92,9 +92,9 @@ def choose_regions(
         most: regions that are allowed.
         clusters: how many clusters they need to have together.
     """
-    ordered = sorted(regions, key=lambda region: (len(region.members), *region.rank))
+    ordered = sorted(regions, key=lambda region: (len(region.members), *region.sort_key))
     paths = [
-        sorted(path, key=lambda r: r.rank)
+        sorted(path, key=lambda r: r.sort_key)
         for path in _iterate_region_combinations(ordered, fewest, most, clusters)
     ]
     if not paths:

@@ -29,7 +29,7 @@ def select_clusters_for_binding(
 
     `needed` is what they have to have room for together; see `Algorithm.needed`.
     """
-    ranked = sorted(found, key=lambda candidate: candidate.rank)
+    ranked = sorted(found, key=lambda candidate: candidate.sort_key)
     if not placement.spread_constraints or ignores_spread_constraints(placement.replica_scheduling):
         return ranked
     fields = {constraint.spread_by_field for constraint in placement.spread_constraints}
@@ -106,6 +106,6 @@ def _select_by_region(
     firsts = [region.members[0] for region in chosen]
     others = sorted(
         (member for region in chosen for member in region.members[1:]),
-        key=lambda candidate: candidate.rank,
+        key=lambda candidate: candidate.sort_key,
     )
     return [*firsts, *others[: max(0, clusters.max_groups - len(firsts))]]

@@ -83,7 +83,7 @@ class KubeconfigLoader(kube_config.KubeConfigLoader):
         Raises:
             CredentialError: the plugin failed.
         """
-        if self._has_exec_credential and not self._is_exec_expired():
+        if self._has_exec_credential and not self._is_exec_credential_expired():
             return True
         status = await self._run_plugin()
         if "token" in status:
@@ -98,13 +98,13 @@ class KubeconfigLoader(kube_config.KubeConfigLoader):
         """Renew the ID token if that is due, and return the header's value, as the original."""
         settings = self._user["auth-provider"]["config"]
         try:
-            await oidc.renew_id_token(settings.value, self._clock.now())
+            await oidc.renew_id_token_if_due(settings.value, self._clock.now())
         except errors.CredentialError as error:
             raise errors.CredentialError(f"{self._where}: {error}") from error
         self.token = f"Bearer {settings['id-token']}"
         return self.token
 
-    def _is_exec_expired(self) -> bool:
+    def _is_exec_credential_expired(self) -> bool:
         expires_at = self._exec_expires_at
         return expires_at is not None and self._clock.now() >= expires_at - oidc.EXPIRY_MARGIN
 

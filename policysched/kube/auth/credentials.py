@@ -101,7 +101,7 @@ class Credentials:
         """Value of the Authorization header, "" for none."""
         return self._current.authorization
 
-    def is_due(self) -> bool:
+    def is_renewal_due(self) -> bool:
         """Return whether the credential should be loaded again."""
         return self._clock.monotonic_seconds() >= self._due_at_seconds
 

@@ -108,12 +108,12 @@ async def load_api_client_config(
     """
     paths = path or environ.get("KUBECONFIG")
     if paths:
-        return await from_files(paths, context, clock)
+        return await load_kubeconfig_files(paths, context, clock)
     if environ.get(incluster_config.SERVICE_HOST_ENV_NAME):
         return await load_in_cluster(clock, environ)
     home = pathlib.Path.home() / ".kube" / "config"
     if _path_exists(home):
-        return await from_files(str(home), context, clock)
+        return await load_kubeconfig_files(str(home), context, clock)
     raise errors.KubeconfigError(
         "kubeconfig",
         "none was given, this is not a pod in a cluster, and `~/.kube/config` does not exist",
@@ -121,7 +121,9 @@ async def load_api_client_config(
     )
 
 
-async def from_files(paths: str, context: str | None, clock: clocks.Clock) -> ApiClientConfig:
+async def load_kubeconfig_files(
+    paths: str, context: str | None, clock: clocks.Clock
+) -> ApiClientConfig:
     """Return the connection that one kubeconfig, or several joined by `:`, describe.
 
     Raises:

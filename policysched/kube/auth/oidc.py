@@ -38,7 +38,7 @@ class _TokenResponse(msgspec.Struct):
     refresh_token: str = ""
 
 
-async def renew_id_token(config: MutableMapping[str, str], now: datetime.datetime) -> None:
+async def renew_id_token_if_due(config: MutableMapping[str, str], now: datetime.datetime) -> None:
     """Put a valid `id-token` (and the newest `refresh-token`) into `config`, if it has none.
 
     Args:

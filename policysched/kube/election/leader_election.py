@@ -77,7 +77,7 @@ class LeaderCandidate:
         self._renewed_at_seconds: float | None = None
 
     @property
-    def stored(self) -> lease.StoredLease | None:
+    def stored_lease(self) -> lease.StoredLease | None:
         """The lease as last seen, None before and where there is none."""
         return self._stored
 
@@ -161,7 +161,7 @@ class ResourceLock(Protocol):
     """Where the lease is kept; see `lease.LeaseStore`."""
 
     @property
-    def name(self) -> str:
+    def namespaced_name(self) -> str:
         """What logs call it."""
         ...
 
@@ -229,7 +229,9 @@ class LeaseElector:
             self._log_holder()
             longer = 1.0 + JITTER_FACTOR * self._rng.random()
             await self._sleep(self._times.retry_period_seconds * longer)
-        _log.info("leading by the lease %s as %s", self._leases.name, self._candidate.identity)
+        _log.info(
+            "leading by the lease %s as %s", self._leases.namespaced_name, self._candidate.identity
+        )
 
     async def renew(self) -> None:
         """Keep the lease; return when it is lost, and with it the right to write."""
@@ -241,7 +243,7 @@ class LeaseElector:
         self._writes.close()
         self._candidate.step_down()
         self._newest_holder = ""
-        _log.warning("lost the lease %s", self._leases.name)
+        _log.warning("lost the lease %s", self._leases.namespaced_name)
 
     async def release(self) -> None:
         """Let the next one lead at once; nothing may be written any more."""
@@ -251,18 +253,18 @@ class LeaseElector:
                 self._candidate.observe_lease(await self._leases.read())
                 await self._try_release()
         except errors.KubeError as error:
-            _log.warning("the lease %s was not released: %s", self._leases.name, error)
+            _log.warning("the lease %s was not released: %s", self._leases.namespaced_name, error)
 
     async def _try_release(self) -> bool:
         """Return whether the lease is not ours any more; else it has to be read."""
-        record, stored = self._candidate.build_release_record(), self._candidate.stored
+        record, stored = self._candidate.build_release_record(), self._candidate.stored_lease
         if record is None or stored is None:
             return True
         try:
             self._candidate.observe_lease(await self._leases.replace(stored, record))
         except errors.ConflictError:  # a renewal was written whose answer never came
             return False
-        _log.info("released the lease %s", self._leases.name)
+        _log.info("released the lease %s", self._leases.namespaced_name)
         return True
 
     async def _try_to_lead(self) -> bool:
@@ -273,7 +275,7 @@ class LeaseElector:
             self._candidate.observe_lease(await self._leases.read())
             is_written = await self._write_lease()
         except errors.KubeError as error:
-            self._note_failure(error)
+            self._log_first_failure(error)
             return False
         self._newest_failure = ""
         return is_written
@@ -281,7 +283,7 @@ class LeaseElector:
     async def _write_lease(self) -> bool:
         """Write the lease if it is ours to write; False where it is another one's, or changed."""
         candidate = self._candidate
-        record, stored = candidate.build_acquisition_record(), candidate.stored
+        record, stored = candidate.build_acquisition_record(), candidate.stored_lease
         if record is None:
             return False
         sent_at_seconds = self._clock.monotonic_seconds()
@@ -309,15 +311,17 @@ class LeaseElector:
             alarm.cancel()
             await asyncio.gather(trying, alarm, return_exceptions=True)
 
-    def _note_failure(self, error: errors.KubeError) -> None:
+    def _log_first_failure(self, error: errors.KubeError) -> None:
         """Tell of the first failure of a kind: there is one every few seconds."""
         kind = getattr(error, "reason", type(error).__name__)
         if kind != self._newest_failure:
             self._newest_failure = kind
-            _log.warning("the lease %s could not be had: %s", self._leases.name, error)
+            _log.warning("the lease %s could not be had: %s", self._leases.namespaced_name, error)
 
     def _log_holder(self) -> None:
         holder = self._candidate.holder
         if holder and holder != self._newest_holder:
-            _log.info("standing by: the lease %s is held by %s", self._leases.name, holder)
+            _log.info(
+                "standing by: the lease %s is held by %s", self._leases.namespaced_name, holder
+            )
         self._newest_holder = holder

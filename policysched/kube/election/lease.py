@@ -73,10 +73,10 @@ class LeaseStore:
         self._path = (
             f"/apis/coordination.k8s.io/v1/namespaces/{_quote_path_segment(namespace)}/leases"
         )
-        self._policy = client.CallPolicy(timeout_seconds=timeout_seconds, max_attempts=1)
+        self._policy = client.CallRetryPolicy(timeout_seconds=timeout_seconds, max_attempts=1)
 
     @property
-    def name(self) -> str:
+    def namespaced_name(self) -> str:
         """Namespace and name."""
         return f"{self._meta['namespace']}/{self._meta['name']}"
 
@@ -88,7 +88,7 @@ class LeaseStore:
         """
         try:
             return _decode_lease(
-                await self._api.request_body("GET", self._item, policy=self._policy)
+                await self._api.send_request("GET", self._lease_path, policy=self._policy)
             )
         except errors.NotFoundError:
             return None
@@ -116,15 +116,15 @@ class LeaseStore:
             KubeError: it was not written, or that is not known.
         """
         spec = (stored.content.get("spec") or {}) | _make_lease_spec(record)
-        return await self._send_lease("PUT", self._item, stored.content | {"spec": spec})
+        return await self._send_lease("PUT", self._lease_path, stored.content | {"spec": spec})
 
     @property
-    def _item(self) -> str:
+    def _lease_path(self) -> str:
         return f"{self._path}/{_quote_path_segment(self._meta['name'])}"
 
     async def _send_lease(self, method: str, path: str, content: dict[str, Any]) -> StoredLease:
         body = msgspec.json.encode(content)
-        return _decode_lease(await self._api.request_body(method, path, body, policy=self._policy))
+        return _decode_lease(await self._api.send_request(method, path, body, policy=self._policy))
 
 
 def format_micro_time(time: datetime.datetime) -> str:
@@ -138,7 +138,7 @@ def _decode_lease(body: bytes) -> StoredLease:
         content = msgspec.json.decode(body, type=dict[str, Any])
         spec = msgspec.convert(content.get("spec") or {}, _LeaseSpec)
     except wire.UNREADABLE as error:
-        raise errors.AnswerError(f"the answer is no Lease: {error}") from error
+        raise errors.UndecodableAnswerError(f"the answer is no Lease: {error}") from error
     record = LeaderElectionRecord(
         spec.holder_identity or "",
         spec.lease_duration_seconds or 0,

@@ -34,11 +34,11 @@ class EventFormat(Protocol):
     note_limit_bytes: int
     controller: str
 
-    def format_new_event(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
+    def make_event_post_request(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
         """Return the path to post a new event to, and its body."""
         ...
 
-    def format_event_count_patch(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
+    def make_event_count_patch_request(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
         """Return the path of an event, and the merge patch that brings its count up to date."""
         ...
 
@@ -85,7 +85,7 @@ class EventsV1Format:
         """Report as this process, such as `policysched-<host>`."""
         self._instance = instance[:WORD_LIMIT]
 
-    def format_new_event(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
+    def make_event_post_request(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
         """Return path and body."""
         event_type, reason, action, note, reporting_controller = event.text
         series = _EventSeries(event.count, format_micro_time(event.last_at))
@@ -103,7 +103,7 @@ class EventsV1Format:
         )
         return paths.format_events_path(event.pod.namespace), _encoder.encode(body)
 
-    def format_event_count_patch(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
+    def make_event_count_patch_request(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
         """Return path and patch."""
         patch = _EventSeriesPatch(_EventSeries(event.count, format_micro_time(event.last_at)))
         return paths.format_event_path(event.pod.namespace, event.name), _encoder.encode(patch)
@@ -146,7 +146,7 @@ class CoreV1EventFormat:
         """Report as this component."""
         self.controller = controller
 
-    def format_new_event(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
+    def make_event_post_request(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
         """Return path and body."""
         event_type, reason, _, note, component = event.text
         namespace = event.pod.namespace or _DEFAULT_NAMESPACE
@@ -164,7 +164,7 @@ class CoreV1EventFormat:
         )
         return paths.format_core_events_path(namespace), _encoder.encode(body)
 
-    def format_event_count_patch(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
+    def make_event_count_patch_request(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
         """Return path and patch."""
         patch = _EventCountPatch(event.count, status_patch.format_time(event.last_at))
         namespace = event.pod.namespace or _DEFAULT_NAMESPACE

@@ -40,7 +40,7 @@ _LOOK_SECONDS = 30.0
 _TELL_AGAIN_SECONDS = 300.0
 """Between two lines of the log about writes that fail for the same cause."""
 
-WRITE_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=12)
+WRITE_POLICY = client.CallRetryPolicy(timeout_seconds=15.0, max_attempts=12)
 """Patient, as client-go (maxTriesPerEvent). A repeated POST does not write twice: it has a name."""
 
 
@@ -80,7 +80,7 @@ class ApiEventRecorder:
         self._form = form or event_formats.EventsV1Format(instance)
         self._sleep = sleep
         self._queue_limit = queue_limit
-        self._series = event_series.EventSeries()
+        self._series = event_series.RecentEvents()
         self._numbers = itertools.count()
         self._lanes: tuple[asyncio.Queue[event_series.CountedEvent], ...] = tuple(
             asyncio.Queue() for _ in range(LANES)
@@ -88,7 +88,7 @@ class ApiEventRecorder:
         self._told_at: dict[str, datetime.datetime] = {}  # when failures of a kind were logged
 
     @property
-    def waiting(self) -> int:
+    def waiting_count(self) -> int:
         """How many events are waiting to be written."""
         return sum(lane.qsize() for lane in self._lanes)
 
@@ -132,7 +132,7 @@ class ApiEventRecorder:
             self._enqueue_new_event(about, text)
             return
         compared = text if equal_by is None else (*text[:3], equal_by, reporting_controller)
-        self._record_event(about, text, compared)
+        self._queue_or_count_event(about, text, compared)
 
     def record_object_event(
         self,
@@ -144,9 +144,11 @@ class ApiEventRecorder:
     ) -> None:
         """Note an event about an object that is no pod; never blocks."""
         text = (event_type, reason, action, self._truncate_note(note), self._form.controller)
-        self._record_event(about, text, text)
+        self._queue_or_count_event(about, text, text)
 
-    def record_cluster_event(self, event_type: str, reason: str, action: str, note: str) -> None:
+    def record_event_without_object(
+        self, event_type: str, reason: str, action: str, note: str
+    ) -> None:
         """Note an event that is about no object of the cluster; never blocks.
 
         It is about the namespace of the cluster's own components, for an event has to be about
@@ -154,7 +156,7 @@ class ApiEventRecorder:
         """
         self.record_object_event(_CLUSTER, event_type, reason, action, note)
 
-    def _record_event(
+    def _queue_or_count_event(
         self,
         about: event_series.InvolvedObject,
         text: tuple[str, str, str, str, str],
@@ -163,9 +165,9 @@ class ApiEventRecorder:
         """Queue an event, or count an earlier one up that is equal in what is compared."""
         now = self._clock.now()
         key = (about.kind, about.namespace, about.name, about.uid, compared)
-        event = self._series.repeat_event(key, now)
+        event = self._series.count_repeated_event(key, now)
         if event is not None:
-            if event.is_due(now):
+            if event.is_count_update_due(now):
                 self._enqueue_event(event)
             return
         event = self._enqueue_new_event(about, text)
@@ -177,7 +179,7 @@ class ApiEventRecorder:
         async with asyncio.TaskGroup() as group:
             for lane in self._lanes:
                 group.create_task(self._write_lane(lane))
-            group.create_task(self._finish_series())
+            group.create_task(self._run_series_finishing())
         raise AssertionError  # the tasks do not return
 
     async def flush(self) -> None:
@@ -189,7 +191,7 @@ class ApiEventRecorder:
         self, about: event_series.InvolvedObject, text: tuple[str, str, str, str, str]
     ) -> event_series.CountedEvent | None:
         """Queue an event that occurs for the first time; None where there is no room."""
-        if self.waiting >= self._queue_limit:
+        if self.waiting_count >= self._queue_limit:
             self.dropped += 1
             return None
         now = self._clock.now()
@@ -205,13 +207,13 @@ class ApiEventRecorder:
 
     def _enqueue_final_count(self, event: event_series.CountedEvent | None) -> None:
         """See to the final count of an event that is forgotten."""
-        if event is not None and event.is_behind:
+        if event is not None and event.is_server_behind:
             self._enqueue_event(event)
 
-    async def _finish_series(self) -> NoReturn:
+    async def _run_series_finishing(self) -> NoReturn:
         while True:
             await self._sleep(_LOOK_SECONDS)
-            for event in self._series.finish_idle_events(self._clock.now()):
+            for event in self._series.pop_idle_events(self._clock.now()):
                 self._enqueue_final_count(event)
 
     async def _write_lane(self, lane: asyncio.Queue[event_series.CountedEvent]) -> NoReturn:
@@ -220,10 +222,10 @@ class ApiEventRecorder:
             event.is_waiting = False
             try:
                 await self._write_event(event)
-            except errors.FencedError:
+            except errors.FencedWriteError:
                 pass  # it is the next leader's to say
             except errors.KubeError as error:
-                self._note_failure(error)
+                self._count_and_log_failure(error)
             finally:
                 lane.task_done()
 
@@ -236,15 +238,15 @@ class ApiEventRecorder:
         event.written_at = self._clock.now()
 
     async def _post_event(self, event: event_series.CountedEvent) -> None:
-        path, body = self._form.format_new_event(event)
+        path, body = self._form.make_event_post_request(event)
         with contextlib.suppress(errors.ConflictError):  # an attempt before had arrived
-            await self._api.request_body("POST", path, body, policy=WRITE_POLICY)
+            await self._api.send_request("POST", path, body, policy=WRITE_POLICY)
 
     async def _patch_event_count(self, event: event_series.CountedEvent) -> bool:
         """Write the count; False where the server has forgotten the event (after an hour)."""
-        path, body = self._form.format_event_count_patch(event)
+        path, body = self._form.make_event_count_patch_request(event)
         try:
-            await self._api.request_body(
+            await self._api.send_request(
                 "PATCH", path, body, content_type=client.MERGE_PATCH, policy=WRITE_POLICY
             )
         except errors.NotFoundError:
@@ -257,7 +259,7 @@ class ApiEventRecorder:
         unique = microseconds * 1000 + next(self._numbers) % 1000
         return f"{pod_name[:_POD_NAME_LIMIT].rstrip('-.')}.{unique:x}"
 
-    def _note_failure(self, error: errors.KubeError) -> None:
+    def _count_and_log_failure(self, error: errors.KubeError) -> None:
         """Count a failure; tell of those of a kind now and then, for there may be many.
 
         Others may well be written meanwhile, as in a cluster where one namespace is being deleted.

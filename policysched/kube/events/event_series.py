@@ -61,18 +61,18 @@ class CountedEvent:
     is_waiting: bool = False
 
     @property
-    def is_behind(self) -> bool:
+    def is_server_behind(self) -> bool:
         """Whether the server does not know the count."""
         return self.written_count < self.count
 
-    def is_due(self, now: datetime.datetime) -> bool:
+    def is_count_update_due(self, now: datetime.datetime) -> bool:
         """Return whether to tell the server: the first repetition at once, then now and then."""
         if self.written_at is None or self.written_count <= 1:
-            return self.is_behind
-        return self.is_behind and now - self.written_at >= REFRESH
+            return self.is_server_behind
+        return self.is_server_behind and now - self.written_at >= REFRESH
 
 
-class EventSeries:
+class RecentEvents:
     """The events of the last minutes by what makes them equal."""
 
     def __init__(self, limit: int = LIMIT) -> None:
@@ -80,7 +80,7 @@ class EventSeries:
         # In order of the last occurrence.
         self._events: collections.OrderedDict[Hashable, CountedEvent] = collections.OrderedDict()
 
-    def repeat_event(self, key: Hashable, now: datetime.datetime) -> CountedEvent | None:
+    def count_repeated_event(self, key: Hashable, now: datetime.datetime) -> CountedEvent | None:
         """Return the event that occurs once more, counted up; None where it is a new one."""
         event = self._events.get(key)
         if event is None or now - event.last_at >= FINISH:
@@ -98,7 +98,7 @@ class EventSeries:
             _, forgotten = self._events.popitem(last=False)
         return forgotten
 
-    def finish_idle_events(self, now: datetime.datetime) -> list[CountedEvent]:
+    def pop_idle_events(self, now: datetime.datetime) -> list[CountedEvent]:
         """Forget and return the events that have not occurred for a while."""
         finished = []
         for key, event in list(self._events.items()):

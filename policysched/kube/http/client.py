@@ -57,7 +57,7 @@ T = TypeVar("T")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class CallPolicy:
+class CallRetryPolicy:
     """How long and how often a call is tried.
 
     Attributes:
@@ -71,7 +71,7 @@ class CallPolicy:
     is_idempotent: bool = True
 
 
-DEFAULT_POLICY = CallPolicy()
+DEFAULT_POLICY = CallRetryPolicy()
 
 
 class _ApiCall(NamedTuple):
@@ -120,7 +120,7 @@ class ApiClient:
         self._session: aiohttp.ClientSession | None = None
         self._certificate_generation = self._credentials.certificate_generation
         self._calls: call_connections.CallConnections | None = None
-        self._headers = request_headers.RequestHeaders()
+        self._headers = request_headers.RequestHeaderCache()
         self.stats = request_stats.RequestStats()
 
     async def __aenter__(self) -> Self:
@@ -139,14 +139,14 @@ class ApiClient:
             self._calls.close()
         await self._get_open_session().close()
 
-    async def request_body(
+    async def send_request(
         self,
         method: str,
         path: str,
         body: bytes = b"",
         *,
         content_type: str = JSON,
-        policy: CallPolicy = DEFAULT_POLICY,
+        policy: CallRetryPolicy = DEFAULT_POLICY,
     ) -> bytes:
         """Return the body of the answer to a call.
 
@@ -165,7 +165,7 @@ class ApiClient:
         call = _ApiCall(method, path, body, content_type, policy.timeout_seconds)
         failures = 0
         while True:
-            await self._wait_for_token()
+            await self._wait_for_rate_limit()
             try:
                 return await self._send_authorized(self._exchange_call, call)
             except errors.KubeError as error:
@@ -195,31 +195,31 @@ class ApiClient:
             TransportError: it did not begin, or was cut.
         """
         call = _ApiCall("GET", path, b"", JSON, None, stall_seconds)
-        await self._wait_for_token()
+        await self._wait_for_rate_limit()
         response = await self._send_authorized(self._send_call, call)
         try:
             yield self._iterate_chunks(response, call)
         finally:
             _abandon_stream(response)
 
-    async def _wait_for_token(self) -> None:
+    async def _wait_for_rate_limit(self) -> None:
         if self._limit is not None:
-            wait_seconds = self._limit.take()
+            wait_seconds = self._limit.reserve_token()
             if wait_seconds > 0:
                 await self._sleep(wait_seconds)
 
     async def _send_authorized(self, send: Callable[[_ApiCall], Awaitable[T]], call: _ApiCall) -> T:
         """Send the call; once more with another credential, where one was refused."""
-        if self._credentials.is_due():
+        if self._credentials.is_renewal_due():
             await self._credentials.renew_credential()
-        await self._drop_old_certificate()
+        await self._drop_old_certificate_connections()
         authorization = self._credentials.authorization
         try:
             return await send(call)
         except errors.UnauthorizedError:
             if not await self._credentials.replace_rejected(authorization):
                 raise
-        await self._drop_old_certificate()
+        await self._drop_old_certificate_connections()
         return await send(call)
 
     async def _exchange_call(self, call: _ApiCall) -> bytes:
@@ -233,8 +233,8 @@ class ApiClient:
     ) -> bytes:
         look: Callable[[], object] | None = None
         if self._fence is not None and call.method != "GET":
-            call = _limit_call_time(call, self._fence.compute_write_seconds())
-            look = self._fence.compute_write_seconds
+            call = _limit_call_time(call, self._fence.compute_allowed_write_seconds())
+            look = self._fence.compute_allowed_write_seconds
         time_seconds = asyncio.get_running_loop().time
         started_seconds, code = time_seconds(), request_stats.NO_ANSWER
         try:
@@ -252,7 +252,7 @@ class ApiClient:
 
     async def _send_call(self, call: _ApiCall) -> aiohttp.ClientResponse:
         if self._fence is not None and call.method != "GET":
-            call = _limit_call_time(call, self._fence.compute_write_seconds())
+            call = _limit_call_time(call, self._fence.compute_allowed_write_seconds())
         session = self._get_open_session()
         connection = self._connection
         write = fenced_sending.WriteAttempt()
@@ -273,7 +273,9 @@ class ApiClient:
             code = str(response.status)
         except transport_failures.FAILURES as error:
             if write.is_held_back:
-                raise errors.FencedError("the right to write ended before it was sent") from error
+                raise errors.FencedWriteError(
+                    "the right to write ended before it was sent"
+                ) from error
             raise self._make_transport_error(error, call) from error
         finally:
             self.stats.count_request(call.method, code, time_seconds() - started_seconds)
@@ -297,12 +299,12 @@ class ApiClient:
                 yield chunk
         except TimeoutError as error:
             text = str(self._make_transport_error(error, call))
-            raise errors.SilenceError(text, may_have_arrived=True) from error
+            raise errors.StalledStreamError(text, may_have_arrived=True) from error
         except transport_failures.READ_FAILURES as error:
             raise self._make_transport_error(error, call) from error
 
     def _compute_retry_seconds(
-        self, error: errors.KubeError, failures: int, policy: CallPolicy
+        self, error: errors.KubeError, failures: int, policy: CallRetryPolicy
     ) -> float | None:
         """Return how long to wait before the next attempt, None where there must not be one."""
         wait_seconds = BACKOFF.compute_wait_seconds(failures, self._rng)
@@ -323,7 +325,7 @@ class ApiClient:
     def _make_call_headers(self, call: _ApiCall) -> request_headers.Headers:
         return self._headers.get_headers(call.content_type, self._credentials.authorization)
 
-    async def _drop_old_certificate(self) -> None:
+    async def _drop_old_certificate_connections(self) -> None:
         """Leave the connections that were opened with another client certificate."""
         generation = self._credentials.certificate_generation
         if generation == self._certificate_generation:

@@ -41,7 +41,7 @@ class WriteFence:
         """Let no further write begin."""
         self._begin_until_seconds = -math.inf
 
-    def compute_write_seconds(self) -> float:
+    def compute_allowed_write_seconds(self) -> float:
         """Return how long a write that begins now may take.
 
         Raises:
@@ -49,5 +49,5 @@ class WriteFence:
         """
         now_seconds = self._clock.monotonic_seconds()
         if now_seconds >= self._begin_until_seconds:
-            raise errors.FencedError("nothing is written without the lease of the leader")
+            raise errors.FencedWriteError("nothing is written without the lease of the leader")
         return self._begin_until_seconds + self.last_writes_seconds - now_seconds

@@ -30,8 +30,8 @@ def make_fence_trace(writes: fence.WriteFence) -> aiohttp.TraceConfig:
     async def look(_: object, context: types.SimpleNamespace, sent: _Sent) -> None:
         if sent.method != "GET":
             try:
-                writes.compute_write_seconds()
-            except errors.FencedError:
+                writes.compute_allowed_write_seconds()
+            except errors.FencedWriteError:
                 context.trace_request_ctx.is_held_back = True
                 raise
 

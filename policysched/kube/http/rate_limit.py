@@ -26,7 +26,7 @@ class TokenBucket:
         self._tokens = float(burst)
         self._filled_at_seconds = clock.monotonic_seconds()
 
-    def take(self) -> float:
+    def reserve_token(self) -> float:
         """Take a token; return after how many seconds it may be used."""
         now_seconds = self._clock.monotonic_seconds()
         came_in = (now_seconds - self._filled_at_seconds) * self._per_second

@@ -24,7 +24,7 @@ class Headers(NamedTuple):
     lines: str
 
 
-class RequestHeaders:
+class RequestHeaderCache:
     """Headers by type of the body, kept while the credential stays the same."""
 
     def __init__(self) -> None:

@@ -164,7 +164,9 @@ class Decoder(Generic[T]):
             except msgspec.ValidationError as error:
                 yield self._decode_unusual_event(line, error)
             except wire.UNREADABLE as error:
-                raise errors.AnswerError(f"the watch stream is not JSON: {error}") from error
+                raise errors.UndecodableAnswerError(
+                    f"the watch stream is not JSON: {error}"
+                ) from error
 
     def _decode_unusual_event(self, line: bytes, error: msgspec.ValidationError) -> Event[T]:
         """Return the event without its nulls; if that is no help, what keeps the version moving."""
@@ -179,7 +181,9 @@ class Decoder(Generic[T]):
         try:
             skimmed = msgspec.json.decode(line, type=_SkimmedEvent)
         except wire.UNREADABLE:
-            raise errors.AnswerError(f"the watch stream has no events: {error}") from error
+            raise errors.UndecodableAnswerError(
+                f"the watch stream has no events: {error}"
+            ) from error
         _logger.error(
             "passing over what cannot be understood: event %s of a %s: %s",
             skimmed.type,
@@ -193,7 +197,9 @@ class Decoder(Generic[T]):
         try:
             page = msgspec.json.decode(body, type=_RawListPage)
         except wire.UNREADABLE as error:
-            raise errors.AnswerError(f"the answer is not a list of {kind}: {error}") from error
+            raise errors.UndecodableAnswerError(
+                f"the answer is not a list of {kind}: {error}"
+            ) from error
         items = [self._decode_or_skip_object(raw) for raw in page.items or ()]
         return ListPage(
             [one for one in items if one is not None],
@@ -205,7 +211,7 @@ class Decoder(Generic[T]):
         """Return the object, None where it cannot be understood."""
         try:
             return decode_single_object(bytes(raw), self._kind)
-        except errors.AnswerError as error:
+        except errors.UndecodableAnswerError as error:
             self.skipped += 1
             _logger.error("passing over what cannot be understood: %s", error)  # noqa: TRY400 - a traceback says nothing about the object
             return None
@@ -224,7 +230,9 @@ def decode_single_object(body: bytes, kind: type[T]) -> T:
     try:
         return msgspec.convert(_decode_without_nulls(body), kind)
     except wire.UNREADABLE as error:
-        raise errors.AnswerError(f"the answer is not a {kind.__name__}: {error}") from error
+        raise errors.UndecodableAnswerError(
+            f"the answer is not a {kind.__name__}: {error}"
+        ) from error
 
 
 class LineSplitter:
@@ -262,7 +270,9 @@ class LineSplitter:
         self._rest.append(part)
         self._rest_bytes += len(part)
         if self._rest_bytes > MAX_LINE_BYTES:
-            raise errors.AnswerError(f"a line of the watch stream exceeds {MAX_LINE_BYTES} bytes")
+            raise errors.UndecodableAnswerError(
+                f"a line of the watch stream exceeds {MAX_LINE_BYTES} bytes"
+            )
 
 
 def _decode_without_nulls(text: bytes) -> object:

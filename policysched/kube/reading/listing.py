@@ -20,7 +20,7 @@ async def list_all_pages(
     resource: resources.ApiResource[decoding.T],
     decoder: decoding.Decoder[decoding.T],
     *,
-    policy: client.CallPolicy,
+    policy: client.CallRetryPolicy,
     told: Told | None = None,
 ) -> decoding.ListPage[decoding.T]:
     """Return all pages as one, of one moment.
@@ -37,10 +37,10 @@ async def list_all_pages(
     """
     try:
         page = await _iterate_pages(api, resource, decoder, policy, told, PAGE_SIZE)
-    except errors.GoneError:  # the first pages are too old by now: take all at once
+    except errors.ResourceVersionGoneError:  # the first pages are too old by now: take all at once
         page = await _iterate_pages(api, resource, decoder, policy, told, 0)
     if not page.resource_version:
-        raise errors.AnswerError(f"the list of {resource.name} has no resourceVersion")
+        raise errors.UndecodableAnswerError(f"the list of {resource.name} has no resourceVersion")
     return page
 
 
@@ -48,7 +48,7 @@ async def _iterate_pages(
     api: client.ApiClient,
     resource: resources.ApiResource[decoding.T],
     decoder: decoding.Decoder[decoding.T],
-    policy: client.CallPolicy,
+    policy: client.CallRetryPolicy,
     told: Told | None,
     limit: int,
 ) -> decoding.ListPage[decoding.T]:
@@ -56,7 +56,7 @@ async def _iterate_pages(
     continue_token = ""
     while True:
         path = resource.make_list_path(limit=limit, continue_token=continue_token)
-        page = decoder.decode_page(await api.request_body("GET", path, policy=policy))
+        page = decoder.decode_page(await api.send_request("GET", path, policy=policy))
         items += page.items
         if told is not None:
             told(resource.name, len(items))

@@ -44,7 +44,9 @@ _TOLD_FAILURES = 3
 """After these only each RELIST_FAILURES-th failure in a row is logged: once a minute."""
 
 BACKOFF = backoff.Backoff(first_seconds=0.2, max_seconds=10.0)
-_LIST_POLICY = client.CallPolicy(timeout_seconds=60.0, max_attempts=1)  # the reflector waits itself
+_LIST_POLICY = client.CallRetryPolicy(
+    timeout_seconds=60.0, max_attempts=1
+)  # the reflector waits itself
 
 T_contra = TypeVar("T_contra", contravariant=True)
 
@@ -112,7 +114,7 @@ class Reflector(Generic[decoding.T]):
         self._listed = 0  # refreshes that the newest list has seen
 
     @property
-    def skipped(self) -> int:
+    def skipped_count(self) -> int:
         """How many objects could not be understood and were passed over."""
         return self._decoder.skipped
 
@@ -146,7 +148,7 @@ class Reflector(Generic[decoding.T]):
             while not self._resource_version or self._listed != self._refreshes:
                 await self.list_once()
             await self.watch_once()
-        except errors.SilenceError:
+        except errors.StalledStreamError:
             # Where the server has no news it sends no bookmarks either, if etcd tells it of no
             # progress. So it is no failure, or the next change would be waited for.
             self.last_error = None
@@ -194,7 +196,7 @@ class Reflector(Generic[decoding.T]):
                     self._dispatch_events(self._decoder.decode_events(lines))
                 await asyncio.sleep(0)  # a stream that never runs dry would not let others run
         if not has_brought_anything:  # not even a bookmark: do not ask again at once
-            raise errors.AnswerError("the watch ended before it brought anything")
+            raise errors.UndecodableAnswerError("the watch ended before it brought anything")
 
     def _dispatch_events(self, events: Iterable[decoding.Event[decoding.T]]) -> None:
         sink = self._sink
@@ -220,7 +222,7 @@ class Reflector(Generic[decoding.T]):
         """Decide what the next step starts with, and when."""
         self.last_error = error
         self._failures += 1
-        is_gone = isinstance(error, errors.GoneError)
+        is_gone = isinstance(error, errors.ResourceVersionGoneError)
         is_answered = not isinstance(error, errors.TransportError)
         if is_gone or (is_answered and self._failures % RELIST_FAILURES == 0):
             self._resource_version = ""

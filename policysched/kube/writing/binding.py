@@ -23,9 +23,9 @@ from policysched.kube.http import client
 from policysched.kube.reading import decoding
 from policysched.kube.writing import paths
 
-BIND_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=3, is_idempotent=False)
+BIND_POLICY = client.CallRetryPolicy(timeout_seconds=15.0, max_attempts=3, is_idempotent=False)
 """Calls that certainly did nothing are repeated by the client, all others are settled here."""
-_CHECK_POLICY = client.CallPolicy(timeout_seconds=10.0, max_attempts=3)
+_CHECK_POLICY = client.CallRetryPolicy(timeout_seconds=10.0, max_attempts=3)
 _MAX_SERVER_ERRORS = 3
 """How often a server that answers with 5xx, and has not bound the pod, is asked again."""
 
@@ -73,12 +73,12 @@ class ApiBinder:
         may_be_bound = False
         while True:
             try:
-                await self._api.request_body("POST", path, body, policy=BIND_POLICY)
+                await self._api.send_request("POST", path, body, policy=BIND_POLICY)
             except errors.KubeError as error:
                 failures += 1
                 may_be_bound = may_be_bound or _may_have_bound(error)
                 if not may_be_bound:
-                    return _describe_refusal(error)
+                    return _make_bind_error(error)
                 outcome = await self._resolve_failed_call(metadata, node_name, error, failures)
                 if not isinstance(outcome, _UnknownBinding):
                     return outcome
@@ -103,7 +103,7 @@ class ApiBinder:
     async def _read_bound_node(self, metadata: objects.ObjectMeta) -> str | None:
         """Return the node that the pod is bound to, None where it is another pod by now."""
         path = paths.format_pod_path(metadata.namespace, metadata.name)
-        body = await self._api.request_body("GET", path, policy=_CHECK_POLICY)
+        body = await self._api.send_request("GET", path, policy=_CHECK_POLICY)
         pod = decoding.decode_single_object(body, objects.Pod)
         return pod.spec.node_name if pod.metadata.uid == metadata.uid else None
 
@@ -132,7 +132,7 @@ def _is_worth_repeating(error: errors.KubeError, failures: int) -> bool:
             return False
 
 
-def _describe_refusal(error: errors.KubeError) -> handles.BindError:
+def _make_bind_error(error: errors.KubeError) -> handles.BindError:
     match error:
         case errors.NotFoundError():
             return handles.BindError(f"the pod is gone: {error.message}")
@@ -151,4 +151,4 @@ def _judge_bound_node(
         return None
     if bound_to:
         return handles.BindError(f"the pod is already bound to `{bound_to}`")
-    return _describe_refusal(error)
+    return _make_bind_error(error)

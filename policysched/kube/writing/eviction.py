@@ -24,7 +24,7 @@ from policysched.kube.writing import paths, pod_status, status_patch
 
 DISRUPTION_TARGET = "DisruptionTarget"
 
-EVICT_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=6)
+EVICT_POLICY = client.CallRetryPolicy(timeout_seconds=15.0, max_attempts=6)
 """About three seconds of pauses: meanwhile the preemptor waits, and may do better elsewhere."""
 
 
@@ -87,7 +87,7 @@ class ApiPodEvictor:
         """Return whether the server has this pod, and not none or another one of that name."""
         path = paths.format_pod_path(pod.metadata.namespace, pod.metadata.name)
         try:
-            body = await self._api.request_body("GET", path, policy=EVICT_POLICY)
+            body = await self._api.send_request("GET", path, policy=EVICT_POLICY)
         except errors.NotFoundError:
             return False
         return decoding.decode_single_object(body, objects.Pod).metadata.uid == pod.metadata.uid
@@ -102,7 +102,7 @@ class ApiPodEvictor:
             last_transition_time=status_patch.format_time(self._clock.now()),
             observed_generation=metadata.generation,
         )
-        await self._api.request_body(
+        await self._api.send_request(
             "PATCH",
             paths.format_pod_status_path(metadata.namespace, metadata.name),
             _encoder.encode(
@@ -116,7 +116,7 @@ class ApiPodEvictor:
         metadata = pod.metadata
         body = _encoder.encode(_DeleteOptions(_UidPrecondition(metadata.uid)))
         path = paths.format_pod_path(metadata.namespace, metadata.name)
-        await self._api.request_body("DELETE", path, body, policy=EVICT_POLICY)
+        await self._api.send_request("DELETE", path, body, policy=EVICT_POLICY)
 
 
 def _shows_condition(pod: objects.Pod, condition: pod_status.ConditionText) -> bool:

@@ -36,7 +36,7 @@ than that a write is refused, and the pod read."""
 MAX_CONFLICTS = 5
 """So often a note is tried on a pod that others change at the same time."""
 
-WRITE_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=12)
+WRITE_POLICY = client.CallRetryPolicy(timeout_seconds=15.0, max_attempts=12)
 """Patient, for nobody waits: an outage of a minute loses nothing."""
 
 
@@ -204,7 +204,7 @@ class ApiPodStatusWriter:
         self._in_work.add(uid)
         try:
             await self._write_or_drop(note)
-        except (errors.NotFoundError, errors.FencedError):
+        except (errors.NotFoundError, errors.FencedWriteError):
             pass  # nobody will ask, or it is the next leader's to say
         except errors.KubeError as error:
             self.failed += 1
@@ -232,7 +232,7 @@ class ApiPodStatusWriter:
 
     async def _write_note(self, note: _PodStatusNote, known: _KnownPodStatus) -> None:
         metadata = note.pod.metadata
-        body = await self._api.request_body(
+        body = await self._api.send_request(
             "PATCH",
             paths.format_pod_status_path(metadata.namespace, metadata.name),
             _encoder.encode(_make_status_patch(note, known, self._clock.now())),
@@ -263,7 +263,7 @@ class ApiPodStatusWriter:
 
     async def _read_pod(self, pod: objects.Pod) -> objects.Pod:
         path = paths.format_pod_path(pod.metadata.namespace, pod.metadata.name)
-        body = await self._api.request_body("GET", path, policy=WRITE_POLICY)
+        body = await self._api.send_request("GET", path, policy=WRITE_POLICY)
         return decoding.decode_single_object(body, objects.Pod)
 
     def _get_newest_known_status(self, pod: objects.Pod) -> _KnownPodStatus:
@@ -307,4 +307,4 @@ def _read_resource_version(body: bytes) -> str:
     try:
         return msgspec.json.decode(body, type=decoding.VersionedObject).metadata.resource_version
     except wire.UNREADABLE as error:
-        raise errors.AnswerError(f"the answer is not an object: {error}") from error
+        raise errors.UndecodableAnswerError(f"the answer is not an object: {error}") from error

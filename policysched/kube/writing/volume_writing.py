@@ -21,7 +21,7 @@ from policysched.kube.http import client
 from policysched.kube.reading import decoding
 from policysched.kube.writing import paths
 
-WRITE_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=5)
+WRITE_POLICY = client.CallRetryPolicy(timeout_seconds=15.0, max_attempts=5)
 
 WrittenT = TypeVar(
     "WrittenT", storage_objects.PersistentVolume, storage_objects.PersistentVolumeClaim
@@ -64,7 +64,7 @@ class ApiVolumeWriter:
         is_written: Callable[[WrittenT, WrittenT], bool],
     ) -> WrittenT | handles.WriteError:
         try:
-            answer = await self._api.request_body(
+            answer = await self._api.send_request(
                 "PATCH",
                 path,
                 _encoder.encode(body),
@@ -75,7 +75,7 @@ class ApiVolumeWriter:
         except errors.ConflictError as error:
             return await self._resolve_conflict(path, wanted, is_written, error)
         except errors.KubeError as error:
-            return _describe_refusal(error)
+            return _make_write_error(error)
 
     async def _resolve_conflict(
         self,
@@ -86,11 +86,11 @@ class ApiVolumeWriter:
     ) -> WrittenT | handles.WriteError:
         """Return the newest version if it has what was to be written, else why it has not."""
         try:
-            body = await self._api.request_body("GET", path, policy=WRITE_POLICY)
+            body = await self._api.send_request("GET", path, policy=WRITE_POLICY)
             newest = decoding.decode_single_object(body, type(wanted))
         except errors.KubeError as error:
-            return _describe_refusal(error)
-        return newest if is_written(newest, wanted) else _describe_refusal(conflict)
+            return _make_write_error(error)
+        return newest if is_written(newest, wanted) else _make_write_error(conflict)
 
 
 def _make_patch_metadata(
@@ -123,5 +123,5 @@ def _has_same_node(
     return is_same and newest.metadata.annotations.get(key) == wanted.metadata.annotations.get(key)
 
 
-def _describe_refusal(error: errors.KubeError) -> handles.WriteError:
+def _make_write_error(error: errors.KubeError) -> handles.WriteError:
     return handles.WriteError(error.message if isinstance(error, errors.ApiError) else str(error))

@@ -35,7 +35,7 @@ class TimeWindow:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Activation:
+class RuleActivation:
     """When a rule acts.
 
     Attributes:

@@ -104,7 +104,7 @@ class RuleHead:
     given_name: str | None
     text: str
     message: str | None
-    active: activation.Activation | None
+    active: activation.RuleActivation | None
     span: source.Span = dataclasses.field(compare=False, repr=False)
 
 
@@ -324,7 +324,7 @@ class CheckedPolicy:
     mode: Literal["enforce", "shadow"]
     description: str
     owner: str
-    scope: checked_selector.PodScope
+    scope: checked_selector.PolicyPodScope
     rules: tuple[Rule, ...]
     disables: tuple[DisabledRule, ...]
     span: source.Span = dataclasses.field(compare=False, repr=False)

@@ -183,7 +183,7 @@ class NamespaceSet:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PodScope:
+class PolicyPodScope:
     """The pods that a policy is about.
 
     Attributes:

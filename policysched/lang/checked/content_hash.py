@@ -11,7 +11,9 @@ from policysched.lang import source
 _DIGITS = 12
 
 
-def hash_texts(texts: Iterable[source.SourceText], given: Mapping[str, str]) -> str:
+def hash_policy_texts_and_params(
+    texts: Iterable[source.SourceText], given: Mapping[str, str]
+) -> str:
     """Return 12 hex digits over all texts and the params given from outside.
 
     It does not depend on the order of the texts, nor on the folder from which they were read.

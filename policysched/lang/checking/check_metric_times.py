@@ -36,7 +36,7 @@ def check_max_age(
         _add_warning(found, clause.amount.span, message, label, advice)
 
 
-def warn_about_window(
+def warn_of_short_window(
     found: findings.DiagnosticCollector, span: source.Span, name: str = ""
 ) -> None:
     """Warn of a window over a metric, which is named where the window is not its own."""

@@ -80,7 +80,7 @@ class _ProgramChecker:
         plugins: Collection[str] | None,
         now: float | None,
     ) -> None:
-        outside = params.write_supplied_params(given)
+        outside = params.format_supplied_params(given)
         self.texts = {text.name: text for text in (*sources, *([outside] if given else []))}
         self.sources = sources
         self.given_texts = given
@@ -162,7 +162,7 @@ class _ProgramChecker:
             metrics=tuple(env.metrics.values()),
             policies=tuple(each for each in policies.values() if each.clusters is None),
             profiles=tuple(profiles),
-            content_hash=content_hash.hash_texts(self.sources, self.given_texts),
+            content_hash=content_hash.hash_policy_texts_and_params(self.sources, self.given_texts),
             cluster_policies=tuple(each for each in policies.values() if each.clusters is not None),
         )
 
@@ -173,7 +173,7 @@ class _ProgramChecker:
         names: symbols.PolicySymbols,
         overrides: Mapping[str, syntax_expr.Amount],
         base: Mapping[str, checked.CheckedMetric],
-    ) -> constants.Environment:
+    ) -> constants.NameEnvironment:
         """Return what names mean under values that a profile gives to params.
 
         `base` are the metrics without such values.
@@ -187,7 +187,7 @@ class _ProgramChecker:
                 value = params.resolve_param(param, overrides.get(name), self.found)
             if value is not None:
                 values[name] = value
-        env = constants.Environment(
+        env = constants.NameEnvironment(
             params=values,
             param_names=frozenset(names.params),
             lets=names.lets,
@@ -200,7 +200,7 @@ class _ProgramChecker:
         metrics = check_metrics.check_metrics(names.metrics, env, base)
         return dataclasses.replace(env, metrics=metrics)
 
-    def _check_lets(self, names: symbols.PolicySymbols, env: constants.Environment) -> None:
+    def _check_lets(self, names: symbols.PolicySymbols, env: constants.NameEnvironment) -> None:
         """Check lets by themselves; a lone literal has no unit yet and is fine."""
         env = dataclasses.replace(env, target=None)
         for let in names.lets.values():
@@ -209,7 +209,7 @@ class _ProgramChecker:
             elif constants.resolve_literal(env, let.expr) is None:
                 check_exprs.ExprChecker(env).check_number_or_condition(let.expr)
 
-    def _check_let_selector(self, let: syntax.LetSelector, env: constants.Environment) -> None:
+    def _check_let_selector(self, let: syntax.LetSelector, env: constants.NameEnvironment) -> None:
         """A selector is about one kind of object: one of them must take it."""
         trials = []
         domains: tuple[vocabulary.Domain, ...] = ("node", "pod", "namespace", "cluster", "resource")
@@ -228,7 +228,7 @@ class _ProgramChecker:
     def _check_policies(
         self,
         names: symbols.PolicySymbols,
-        env: constants.Environment,
+        env: constants.NameEnvironment,
         chosen: Collection[str],
     ) -> dict[str, checked.CheckedPolicy]:
         return {
@@ -240,7 +240,7 @@ class _ProgramChecker:
         self,
         profile: syntax.Profile,
         names: symbols.PolicySymbols,
-        env: constants.Environment,
+        env: constants.NameEnvironment,
         policies: Mapping[str, checked.CheckedPolicy],
     ) -> checked.CheckedProfile:
         checker = check_profiles.ProfileChecker(profile, env, names, self.plugins)
@@ -255,7 +255,7 @@ class _ProgramChecker:
 
 
 def _list_metrics_read(
-    policies: Collection[checked.CheckedPolicy], env: constants.Environment
+    policies: Collection[checked.CheckedPolicy], env: constants.NameEnvironment
 ) -> tuple[checked.CheckedMetric, ...]:
     """Return the metrics that rules of the policies read."""
     keys = {

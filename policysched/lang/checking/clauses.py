@@ -30,7 +30,7 @@ class ClauseSet:
 
     def __init__(
         self,
-        env: constants.Environment,
+        env: constants.NameEnvironment,
         statement: str,
         clauses: Sequence[syntax_clause.Clause],
     ) -> None:
@@ -99,7 +99,7 @@ class ClauseSet:
             )
         return clause.text.text
 
-    def read_activation(self) -> activation.Activation | None:
+    def read_activation(self) -> activation.RuleActivation | None:
         """Return when the rule acts, None for always (or if the text is wrong)."""
         windows, zone = self._read_time_windows()
         expires = self.get_clause("expires", syntax_clause.TextClause)
@@ -114,10 +114,10 @@ class ClauseSet:
                     help=_suggest_date(expires.text.text),
                 )
             elif self.env.now is not None and self.env.now >= expires_at:
-                self.env.found.add_diagnostic(_describe_expired_date(expires.text))
+                self.env.found.add_diagnostic(_diagnose_expired_rule(expires.text))
         if not windows and expires_at is None:
             return None
-        return activation.Activation(windows, zone, expires_at)
+        return activation.RuleActivation(windows, zone, expires_at)
 
     def _read_time_windows(self) -> tuple[tuple[activation.TimeWindow, ...], str]:
         during = self.get_clause("during", syntax_clause.TextClause)
@@ -189,12 +189,12 @@ def _report_repeated_clause(
         "PS108",
         f"`{clause.keyword}` stands twice in this statement",
         clause.span,
-        secondary=(diagnostics.Label(first.span, "first here"),),
+        secondary=(diagnostics.SpanLabel(first.span, "first here"),),
         help="keep one of them",
     )
 
 
-def _describe_expired_date(text: syntax_expr.Value) -> diagnostics.Diagnostic:
+def _diagnose_expired_rule(text: syntax_expr.Value) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS804",
         "this rule has expired and does not act any more",

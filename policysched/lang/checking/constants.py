@@ -19,7 +19,7 @@ from policysched.lang.words import numerals
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Environment:
+class NameEnvironment:
     """What names mean while one policy is checked, under one set of param values.
 
     Attributes:
@@ -57,7 +57,7 @@ class Environment:
         return wrong_params | self.broken_lets | (self.metric_names - self.metrics.keys())
 
 
-def resolve_literal(env: Environment, expr: syntax_expr.Expr) -> numerals.NumberLiteral | None:
+def resolve_literal(env: NameEnvironment, expr: syntax_expr.Expr) -> numerals.NumberLiteral | None:
     """Return the literal that an expression is, also by way of lets; None if it is none."""
     match expr:
         case syntax_expr.Number(numeral=numeral):
@@ -72,7 +72,7 @@ def resolve_literal(env: Environment, expr: syntax_expr.Expr) -> numerals.Number
 
 
 def read_number_in_unit(
-    env: Environment, amount: syntax_expr.Amount, unit: units.Unit
+    env: NameEnvironment, amount: syntax_expr.Amount, unit: units.Unit
 ) -> float | None:
     """Return the amount in the canonical scale of `unit`; None if that was reported."""
     if isinstance(amount, syntax_expr.Value) and amount.text in env.params:
@@ -87,7 +87,7 @@ def read_number_in_unit(
 
 
 def _resolve_amount_literal(
-    env: Environment, amount: syntax_expr.Amount
+    env: NameEnvironment, amount: syntax_expr.Amount
 ) -> numerals.NumberLiteral | None:
     if isinstance(amount, syntax_expr.Numeral):
         literal = numerals.parse_numeral(amount.text)
@@ -111,7 +111,7 @@ def _resolve_amount_literal(
 
 
 def _read_param_number(
-    env: Environment, name: syntax_expr.Value, param: checked.CheckedParam, unit: units.Unit
+    env: NameEnvironment, name: syntax_expr.Value, param: checked.CheckedParam, unit: units.Unit
 ) -> float | None:
     if isinstance(param.value, str) or param.unit is None:
         env.found.add_error("PS102", f"`{name.text}` is a string, not a number", name.span)
@@ -123,7 +123,7 @@ def _read_param_number(
 
 
 def read_whole_number(
-    env: Environment,
+    env: NameEnvironment,
     amount: syntax_expr.Amount,
     bounds: tuple[int, int],
     *,
@@ -157,7 +157,7 @@ def read_whole_number(
     return int(value)
 
 
-def _is_plain_number(env: Environment, amount: syntax_expr.Amount) -> bool:
+def _is_plain_number(env: NameEnvironment, amount: syntax_expr.Amount) -> bool:
     """Say whether a number that can be read has neither a unit nor a suffix."""
     if isinstance(amount, syntax_expr.Value) and amount.text in env.params:
         unit = env.params[amount.text].unit
@@ -174,7 +174,7 @@ def _suggest_nearest_whole_number(written: str, low: int, high: int) -> str:
     return str(min(max(int(digits[:20]), low), high))
 
 
-def report_bad_number(env: Environment, numeral: syntax_expr.Numeral) -> None:
+def report_bad_number(env: NameEnvironment, numeral: syntax_expr.Numeral) -> None:
     """Report a number that cannot be read: most have a suffix that is no unit."""
     advice = numerals.describe_refused_number(numeral.text)
     if advice:
@@ -184,7 +184,7 @@ def report_bad_number(env: Environment, numeral: syntax_expr.Numeral) -> None:
     _report_bad_suffix(env, numeral)
 
 
-def _report_bad_suffix(env: Environment, numeral: syntax_expr.Numeral) -> None:
+def _report_bad_suffix(env: NameEnvironment, numeral: syntax_expr.Numeral) -> None:
     """Report a number with a suffix that is no unit."""
     suffix = numerals.get_suffix(numeral.text)
     other = numerals.OTHER_SPELLINGS.get(suffix)
@@ -219,7 +219,7 @@ _EXAMPLES = {
 _SUFFIXES = {units.RATIO: "%", units.COMPUTED_RATIO: "%", units.BYTES: "Gi", units.SECONDS: "s"}
 
 
-def report_wrong_unit(env: Environment, span: source.Span, unit: units.Unit) -> None:
+def report_wrong_unit(env: NameEnvironment, span: source.Span, unit: units.Unit) -> None:
     """Report a literal that cannot be read in the unit that its place asks for."""
     written, example = env.found.get_text_on_one_line(span), _EXAMPLES.get(unit)
     help_text = f"write it like `{example}`" if example else ""

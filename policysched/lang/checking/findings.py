@@ -18,11 +18,11 @@ _ENDLESS_WORD = re.compile(r"([^\s`]{40})[^\s`]{216,}")
 """Longer than any key or name that Kubernetes allows (253): nobody reads it to its end."""
 
 
-def _shorten_word(text: str) -> str:
+def _shorten_endless_words(text: str) -> str:
     return _ENDLESS_WORD.sub(r"\1…", text)
 
 
-def _format_choice(allowed: list[str], meant: str) -> str:
+def _format_allowed_words_help(allowed: list[str], meant: str) -> str:
     choice = spelling.join_alternatives(f"`{each}`" for each in allowed)
     return f"write `{meant}`; possible are {choice}" if meant else f"write {choice}"
 
@@ -52,10 +52,12 @@ class DiagnosticCollector:
         """Keep a diagnostic, endless words shortened, unless it is already there."""
         finding = dataclasses.replace(
             finding,
-            message=_shorten_word(finding.message),
-            label=_shorten_word(finding.label),
-            help=_shorten_word(finding.help),
-            fix=fixes.add_separators(finding.fix, self.texts) if finding.fix is not None else None,
+            message=_shorten_endless_words(finding.message),
+            label=_shorten_endless_words(finding.label),
+            help=_shorten_endless_words(finding.help),
+            fix=fixes.pad_fix_with_blanks(finding.fix, self.texts)
+            if finding.fix is not None
+            else None,
         )
         self._found.setdefault((finding.code, finding.span, finding.message), finding)
 
@@ -128,7 +130,7 @@ class DiagnosticCollector:
             f"`{word.text}` is not {what}",
             word.span,
             label=spelling.suggest_names(word.text, near),
-            help=_format_choice(listed, meant),
+            help=_format_allowed_words_help(listed, meant),
             fix=fix,
         )
 

@@ -34,7 +34,7 @@ class SuppliedParam(NamedTuple):
     value: syntax_expr.Value
 
 
-def write_supplied_params(values: Mapping[str, str]) -> source.SourceText:
+def format_supplied_params(values: Mapping[str, str]) -> source.SourceText:
     """Return given params as a text that diagnostics can show: `name=value` lines."""
     lines = [
         f"{_escape_to_one_line(name)}={_escape_to_one_line(value)}"
@@ -46,7 +46,7 @@ def write_supplied_params(values: Mapping[str, str]) -> source.SourceText:
 def locate_supplied_params(
     values: Mapping[str, str], text: source.SourceText
 ) -> dict[str, SuppliedParam]:
-    """Return given params with the places that they have in `write_supplied_params`."""
+    """Return given params with the places that they have in `format_supplied_params`."""
     result = {}
     for number, (name, value) in enumerate(sorted(values.items()), start=1):
         start = sum(len(text.line(line)) + 1 for line in range(1, number))

@@ -47,19 +47,21 @@ class _SymbolCollector:
     def add_item(self, item: syntax.Item) -> None:
         match item:
             case syntax.Policy(name=name):
-                self._check_name("policy", name, kubernetes_names.find_dns_label_problem(name.text))
-                if self._is_new_name("policy", name):
+                self._report_name_problem(
+                    "policy", name, kubernetes_names.find_dns_label_problem(name.text)
+                )
+                if self._check_name_is_new("policy", name):
                     self.policies[name.text] = item
             case syntax.Profile(name=name):
-                self._check_name(
+                self._report_name_problem(
                     "profile", name, kubernetes_names.find_subdomain_problem(name.text)
                 )
-                if self._is_new_name("profile", name):
+                if self._check_name_is_new("profile", name):
                     self.profiles[name.text] = item
             case syntax.Version() | syntax.Import():
                 pass
             case _:
-                if self._is_new_name("name", item.name):
+                if self._check_name_is_new("name", item.name):
                     self._add_name(item)
 
     def _add_name(
@@ -73,14 +75,14 @@ class _SymbolCollector:
             case _:
                 self.lets[item.name.text] = item
 
-    def _is_new_name(self, kind: str, name: syntax_expr.Value) -> bool:
+    def _check_name_is_new(self, kind: str, name: syntax_expr.Value) -> bool:
         if kind == "name" and name.text in vocabulary.RESERVED_NAMES:
             self.found.add_error(
                 "PS104", f"`{name.text}` is a word of expressions", name.span, help="choose another"
             )
             return False
         if kind == "name" and len(name.text) > _MAX_NAME:
-            self._check_name("name", name, f"has more than {_MAX_NAME} characters")
+            self._report_name_problem("name", name, f"has more than {_MAX_NAME} characters")
         first = self._first.setdefault((kind, name.text), name)
         if first is name:
             return True
@@ -88,12 +90,12 @@ class _SymbolCollector:
             "PS104",
             f"the {kind} `{name.text}` is defined twice",
             name.span,
-            secondary=(diagnostics.Label(first.span, "first here"),),
+            secondary=(diagnostics.SpanLabel(first.span, "first here"),),
             help="give one of them another name",
         )
         return False
 
-    def _check_name(self, kind: str, name: syntax_expr.Value, problem: str) -> None:
+    def _report_name_problem(self, kind: str, name: syntax_expr.Value, problem: str) -> None:
         if problem:
             ours = kubernetes_names.make_nearest_dns_label(name.text)
             self.found.report_invalid_name(
@@ -172,7 +174,7 @@ def _check_rule_names(
                     "PS104",
                     f"`{policy.name.text}` has two rules named `{word.text}`",
                     word.span,
-                    secondary=(diagnostics.Label(names[word.text].span, "first here"),),
+                    secondary=(diagnostics.SpanLabel(names[word.text].span, "first here"),),
                 )
             else:
                 names[word.text] = statement

@@ -6,7 +6,7 @@ from policysched import _resources
 from policysched.lang.diagnostics import diagnostics
 
 
-def read_code_page(code: str) -> str:
+def read_diagnostic_code_page(code: str) -> str:
     """Return the page of a known code, from its heading `# CODE: title` on.
 
     Codes of `check` share docs/diagnostics.md, those of `lint` have a file each in docs/lint/.

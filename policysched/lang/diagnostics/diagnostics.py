@@ -47,7 +47,7 @@ class Fix:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Label:
+class SpanLabel:
     """A second place that explains the first, with a word about it."""
 
     span: source.Span
@@ -74,7 +74,7 @@ class Diagnostic:
     message: str
     span: source.Span
     label: str = ""
-    secondary: tuple[Label, ...] = ()
+    secondary: tuple[SpanLabel, ...] = ()
     notes: tuple[str, ...] = ()
     help: str = ""
     fix: Fix | None = None

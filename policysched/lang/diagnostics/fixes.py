@@ -38,16 +38,20 @@ def make_respelling_fix(
         meant: the nearest of the allowed words.
         allowed: what may stand there; keywords of other places count as well.
     """
-    is_safe = spelling.is_only_reading(word, meant, {*allowed, *syntax_words.ALL_KEYWORDS})
+    is_safe = spelling.is_unambiguous_misspelling(
+        word, meant, {*allowed, *syntax_words.ALL_KEYWORDS}
+    )
     return diagnostics.Fix((diagnostics.TextEdit(span, meant),), safe=is_safe)
 
 
-def add_separators(fix: diagnostics.Fix, texts: Mapping[str, source.SourceText]) -> diagnostics.Fix:
+def pad_fix_with_blanks(
+    fix: diagnostics.Fix, texts: Mapping[str, source.SourceText]
+) -> diagnostics.Fix:
     """Return the fix with the blanks that keep its words apart from those around it."""
     edits = tuple(
         dataclasses.replace(
             edit,
-            replacement=add_text_separators(
+            replacement=pad_replacement_with_blanks(
                 texts[edit.span.file].text, edit.span.start, edit.span.end, edit.replacement
             ),
         )
@@ -56,7 +60,7 @@ def add_separators(fix: diagnostics.Fix, texts: Mapping[str, source.SourceText])
     return dataclasses.replace(fix, edits=edits)
 
 
-def add_text_separators(text: str, start: int, end: int, replacement: str) -> str:
+def pad_replacement_with_blanks(text: str, start: int, end: int, replacement: str) -> str:
     """Return a replacement with a blank at each end that would join two words or signs.
 
     Args:
@@ -90,14 +94,14 @@ def make_fix_title(fix: diagnostics.Fix, texts: Mapping[str, source.SourceText])
         new += written[start : edit.span.start] + edit.replacement
         start = edit.span.end
     if not old.strip():
-        return f"Insert {_show_in_title(new)}"
+        return f"Insert {_format_for_title(new)}"
     return (
-        f"Replace {_show_in_title(old)} by {_show_in_title(new)}"
+        f"Replace {_format_for_title(old)} by {_format_for_title(new)}"
         if new.strip()
-        else f"Remove {_show_in_title(old)}"
+        else f"Remove {_format_for_title(old)}"
     )
 
 
-def _show_in_title(text: str) -> str:
+def _format_for_title(text: str) -> str:
     line = " ".join(text.split())
     return f"`{line}`" if len(line) <= _MAX_SHOWN else f"`{line[: _MAX_SHOWN - 1]}…`"

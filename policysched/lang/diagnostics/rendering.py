@@ -32,12 +32,12 @@ def render_diagnostic(
         finding: what to show.
         texts: the source texts by name; a place in a text that is not among them has no snippet.
     """
-    message = make_visible(finding.message)
+    message = replace_invisible_characters(finding.message)
     lines = [
         f"{finding.severity}[{finding.code}]: {message}",
         f"  --> {_format_location(finding.span, texts)}",
     ]
-    marks = [diagnostics.Label(finding.span, finding.label), *finding.secondary]
+    marks = [diagnostics.SpanLabel(finding.span, finding.label), *finding.secondary]
     text = texts.get(finding.span.file)
     width = max(len(str(_get_begin_position(mark.span, texts)[1])) for mark in marks)
     if text is not None:
@@ -45,16 +45,16 @@ def render_diagnostic(
     for mark in marks[1:]:
         lines += _render_secondary_mark(texts, mark, finding.span, width)
     gutter = " " * width
-    lines += [f"{gutter} = note: {make_visible(note)}" for note in finding.notes]
+    lines += [f"{gutter} = note: {replace_invisible_characters(note)}" for note in finding.notes]
     if finding.help:
         tag = "" if finding.fix is None else f" [{'safe' if finding.fix.safe else 'unsafe'} fix]"
-        lines.append(f"{gutter} = help: {make_visible(finding.help)}{tag}")
+        lines.append(f"{gutter} = help: {replace_invisible_characters(finding.help)}{tag}")
     return "\n".join(lines)
 
 
 def _render_secondary_mark(
     texts: Mapping[str, source.SourceText],
-    mark: diagnostics.Label,
+    mark: diagnostics.SpanLabel,
     primary: source.Span,
     width: int,
 ) -> list[str]:
@@ -74,7 +74,7 @@ def _render_secondary_mark(
 def _format_location(span: source.Span, texts: Mapping[str, source.SourceText]) -> str:
     """Return a place that editors and terminals can jump to."""
     file, line, column = _get_begin_position(span, texts)
-    return make_visible(f"{file}:{line}:{column}")
+    return replace_invisible_characters(f"{file}:{line}:{column}")
 
 
 def _get_begin_position(
@@ -86,15 +86,15 @@ def _get_begin_position(
 
 
 def _render_snippet(
-    text: source.SourceText, mark: diagnostics.Label, sign: str, width: int
+    text: source.SourceText, mark: diagnostics.SpanLabel, sign: str, width: int
 ) -> list[str]:
     line = text.line(mark.span.line)
     start = mark.span.column - 1
     end = min(max(start + mark.span.end - mark.span.start, start + 1), max(len(line), start + 1))
     cut = max(0, start - _MAX_SNIPPET // 2) if len(line) > _MAX_SNIPPET else 0
-    shown = make_visible(line[cut : cut + _MAX_SNIPPET])
-    before = make_visible(line[cut:start])
-    under = make_visible(line[start : min(end, cut + _MAX_SNIPPET)])
+    shown = replace_invisible_characters(line[cut : cut + _MAX_SNIPPET])
+    before = replace_invisible_characters(line[cut:start])
+    under = replace_invisible_characters(line[start : min(end, cut + _MAX_SNIPPET)])
     padding = "".join(
         "\t" if char == "\t" else " " * display_width.count_display_columns(char) for char in before
     )
@@ -102,14 +102,14 @@ def _render_snippet(
         "\t" if char == "\t" else sign * display_width.count_display_columns(char)
         for char in under.rstrip("\t")
     )
-    label = f" {make_visible(mark.text)}" if mark.text else ""
+    label = f" {replace_invisible_characters(mark.text)}" if mark.text else ""
     return [
         f"{text.place(mark.span.start)[1]:>{width}} | {shown}".rstrip(),
         f"{' ' * width} | {padding}{carets or sign}{label}",
     ]
 
 
-def make_visible(text: str) -> str:
+def replace_invisible_characters(text: str) -> str:
     """Replace what a terminal would act on instead of show."""
     return "".join(
         char if char == "\t" or unicodedata.category(char) not in _UNSEEN else "�" for char in text
@@ -126,7 +126,7 @@ def summarise_findings(findings: Sequence[diagnostics.Diagnostic]) -> str:
     return ", ".join(parts)
 
 
-def as_json(
+def encode_diagnostic(
     finding: diagnostics.Diagnostic, texts: Mapping[str, source.SourceText]
 ) -> dict[str, Any]:
     """Return the finding in the form of schemas/check.schema.json."""

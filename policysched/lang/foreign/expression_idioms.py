@@ -26,7 +26,7 @@ def _rewrite_object_test(match: re.Match[str]) -> str | None:
     """Rewrite `pod.spec.nodeName = a` as `node(nodeName = a)`; None if there is no such field."""
     key = match["key"]
     if match["object"] is None:
-        meant = foreign_fields.find_target_meaning("node", key)
+        meant = foreign_fields.find_bare_key_meaning("node", key)
     else:
         domain: vocabulary.Domain = "pod" if match["object"] == "pod" else "node"
         meant = foreign_fields.find_key_meaning(domain, key) or foreign_fields.FieldMeaning(

@@ -99,7 +99,7 @@ def _find_owner_meaning(
     return FieldMeaning(owner, ours.subject, advice)
 
 
-def find_target_meaning(target: Literal["node", "cluster"], key: str) -> FieldMeaning:
+def find_bare_key_meaning(target: Literal["node", "cluster"], key: str) -> FieldMeaning:
     """Return the field or label that a key means if nothing says of which object it is."""
     ours = find_key_meaning(target, key)
     if ours is None and target == "node":

@@ -243,7 +243,7 @@ _AMOUNT = re.compile(
 )
 
 
-def translate_amount(name: str) -> str:
+def translate_to_resource_call(name: str) -> str:
     """Return `free(cpu)` for `freecpu` or `cpu_free`, "" for other names."""
     match = _AMOUNT.fullmatch(name)
     if match is None or (match["before"] is None) == (match["after"] is None):

@@ -65,7 +65,7 @@ def _list_comments(file: syntax.SyntaxTree) -> list[str]:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _PrintedPiece:
+class _FormattedPiece:
     """Something to print, in the order of the text.
 
     Attributes:
@@ -92,13 +92,13 @@ class _PolicyFormatter:
         self.lines: list[str] = []
 
     def run(self) -> str:
-        pieces = [self._print_item(item) for item in self.file.items]
-        self._print_pieces(pieces, len(self.text), indent="")
+        pieces = [self._make_item_piece(item) for item in self.file.items]
+        self._add_pieces(pieces, len(self.text), indent="")
         return "".join(f"{line}\n" for line in self.lines)
 
     # ------------------------------------------------------------------------ sequences
 
-    def _print_pieces(self, pieces: Sequence[_PrintedPiece], end: int, indent: str) -> None:
+    def _add_pieces(self, pieces: Sequence[_FormattedPiece], end: int, indent: str) -> None:
         """Print pieces and the comments around them, up to the offset `end`."""
         is_first = True
         was_spacious = False
@@ -107,42 +107,44 @@ class _PolicyFormatter:
             inner = [] if piece.block is not None else self._take_comments_before(piece.end)
             wants_blank = (piece.is_spacious or was_spacious) and not is_first
             position = leading[0].span.start if leading else piece.start
-            self._print_blank_line(position, is_first=is_first, wanted=wants_blank)
-            self._print_comment_lines(leading, piece.start, indent)
+            self._add_or_keep_blank_line(position, is_first=is_first, wanted=wants_blank)
+            self._add_comment_lines(leading, piece.start, indent)
             self.lines += [indent + _format_comment(comment) for comment in inner]
             if piece.block is not None:
-                self._print_block(piece.block)
+                self._add_block(piece.block)
             else:
                 self.lines += [indent + line if line else line for line in piece.lines]
-            self._print_trailing_comment(piece.end)
+            self._add_trailing_comment(piece.end)
             is_first, was_spacious = False, piece.is_spacious
         rest = self._take_comments_before(end)
         if rest:
-            self._print_blank_line(rest[0].span.start, is_first=is_first, wanted=False)
-            self._print_comment_lines(rest, end, indent)
+            self._add_or_keep_blank_line(rest[0].span.start, is_first=is_first, wanted=False)
+            self._add_comment_lines(rest, end, indent)
 
-    def _print_block(self, block: syntax.Policy | syntax.Profile) -> None:
+    def _add_block(self, block: syntax.Policy | syntax.Profile) -> None:
         """Print `policy name {`, its statements and `}`."""
         keyword = block.keyword if isinstance(block, syntax.Policy) else "profile"
         self.lines.append(f"{keyword} {layout.value(block.name)} {{")
         opening = self.text.index("{", block.name.span.end)
         for comment in self._take_comments_before(opening):
             self.lines.insert(-1, _format_comment(comment))
-        self._print_trailing_comment(opening + 1)
-        pieces = [self._print_statement(node) for node in block.statements]
-        self._print_pieces(pieces, block.span.end - 1, indent=layout.INDENT)
+        self._add_trailing_comment(opening + 1)
+        pieces = [self._make_statement_piece(node) for node in block.statements]
+        self._add_pieces(pieces, block.span.end - 1, indent=layout.INDENT)
         self.lines.append("}")
 
-    def _print_item(self, item: syntax.Item) -> _PrintedPiece:
+    def _make_item_piece(self, item: syntax.Item) -> _FormattedPiece:
         start, end = item.span.start, item.span.end
         if isinstance(item, (syntax.Policy, syntax.Profile)):
-            return _PrintedPiece(start, end, (), block=item, is_spacious=True)
+            return _FormattedPiece(start, end, (), block=item, is_spacious=True)
         lines = tuple(layout.format_item(item))
-        return _PrintedPiece(start, end, lines, is_spacious=isinstance(item, _BLOCKS))
+        return _FormattedPiece(start, end, lines, is_spacious=isinstance(item, _BLOCKS))
 
-    def _print_statement(self, node: syntax.Statement | syntax.ProfileStatement) -> _PrintedPiece:
+    def _make_statement_piece(
+        self, node: syntax.Statement | syntax.ProfileStatement
+    ) -> _FormattedPiece:
         lines = tuple(layout.format_statement(node))
-        return _PrintedPiece(node.span.start, node.span.end, lines)
+        return _FormattedPiece(node.span.start, node.span.end, lines)
 
     # ------------------------------------------------------------------------ comments, blanks
 
@@ -153,9 +155,7 @@ class _PolicyFormatter:
             taken.append(self.comments.pop(0))
         return taken
 
-    def _print_comment_lines(
-        self, comments: Iterable[syntax.Comment], end: int, indent: str
-    ) -> None:
+    def _add_comment_lines(self, comments: Iterable[syntax.Comment], end: int, indent: str) -> None:
         """Print comments on lines of their own, with the blank lines between and behind them."""
         previous = -1
         for comment in comments:
@@ -166,7 +166,7 @@ class _PolicyFormatter:
         if previous >= 0 and end < len(self.text) and self._has_blank_line(previous, end):
             self.lines.append("")
 
-    def _print_trailing_comment(self, offset: int) -> None:
+    def _add_trailing_comment(self, offset: int) -> None:
         """Print a comment that stands behind `offset` on the same line."""
         if not self.comments:
             return
@@ -176,7 +176,7 @@ class _PolicyFormatter:
             self.lines[-1] += f"  {_format_comment(comment)}"
             self.comments.pop(0)
 
-    def _print_blank_line(self, start: int, *, is_first: bool, wanted: bool) -> None:
+    def _add_or_keep_blank_line(self, start: int, *, is_first: bool, wanted: bool) -> None:
         """Print a blank line before `start` if one is wanted or was there."""
         if is_first:
             return

@@ -60,12 +60,12 @@ def migrate_policy_text(
     if newer is not None:
         return MigrationResult(None, (newer,))
     number = versions.find_declared_version(scan)
-    if number is not None and versions.parse_version_number(number.text) < versions.FIRST:
+    if number is not None and versions.parse_language_version(number.text) < versions.FIRST:
         span = text.span(number.start, number.end)
         return MigrationResult(
             None, (versions.diagnose_unknown_version(number.text, span, current),)
         )
-    was = versions.FIRST if number is None else versions.parse_version_number(number.text)
+    was = versions.FIRST if number is None else versions.parse_language_version(number.text)
     migrated = _set_text_version(text, current)
     for step in steps:
         if step.to_version > was:

@@ -26,7 +26,7 @@ MAX_NESTING = 3 * MAX_NODES
 _NOWHERE = source.Span("", 0, 0, 1, 1)
 
 
-class TreeError(Exception):
+class InvalidSyntaxTreeError(Exception):
     """A value that is no syntax tree.
 
     Attributes:
@@ -40,9 +40,9 @@ class TreeError(Exception):
 
 def encode_tree(node: syntax_expr.SyntaxNode, place: Callable[[source.Span], Json]) -> Json:
     """Return a node as an object; `place` says what `at` holds."""
-    found: Json = {"kind": tree_kinds.get_node_kind(type(node)), "at": place(node.span)}
+    found: Json = {"kind": tree_kinds.get_syntax_node_kind(type(node)), "at": place(node.span)}
     node_type: Any = type(node)  # mypy takes dataclasses for unhashable types
-    for name in tree_kinds.get_node_fields(node_type):
+    for name in tree_kinds.get_syntax_node_fields(node_type):
         value = getattr(node, name)
         if value not in (None, (), False):
             found[tree_kinds.get_json_field_name(name)] = _encode_value(value, place)
@@ -72,7 +72,7 @@ def decode_tree(hint: Any, value: object, path: str) -> Any:  # noqa: ANN401 - w
         return _decode_choice(typing.get_args(members[0]), value, path)
     if members[0] in (str, bool):
         return _decode_scalar(members[0], value, path)
-    return _decode_node(members, value, path)
+    return _decode_syntax_node(members, value, path)
 
 
 def refuse_deep_nesting(value: object, path: str) -> None:
@@ -85,7 +85,7 @@ def refuse_deep_nesting(value: object, path: str) -> None:
     while waiting:
         inner, depth, nodes = waiting.pop()
         if depth > MAX_NESTING or nodes > MAX_NODES:
-            raise TreeError(path, f"is nested deeper than {limits.MAX_DEPTH} levels")
+            raise InvalidSyntaxTreeError(path, f"is nested deeper than {limits.MAX_DEPTH} levels")
         if isinstance(inner, dict):
             waiting += [(each, depth + 1, nodes + 1) for each in inner.values()]
         elif isinstance(inner, list):
@@ -98,10 +98,12 @@ def _decode_items(hints: tuple[Any, ...], value: object, path: str) -> tuple[Any
         name = path.rpartition(".")[2]
         least = tree_kinds.MIN_ITEMS.get(name, 0)
         if len(listed) < least:
-            raise TreeError(path, f"has {len(listed)} items, and needs at least {least}")
+            raise InvalidSyntaxTreeError(
+                path, f"has {len(listed)} items, and needs at least {least}"
+            )
         hints = hints[:1] * len(listed)
     elif len(listed) != len(hints):
-        raise TreeError(path, f"has {len(listed)} items instead of {len(hints)}")
+        raise InvalidSyntaxTreeError(path, f"has {len(listed)} items instead of {len(hints)}")
     pairs = enumerate(zip(hints, listed, strict=True))
     return tuple(decode_tree(hint, each, f"{path}[{at}]") for at, (hint, each) in pairs)
 
@@ -111,7 +113,7 @@ def _decode_choice(allowed: tuple[str, ...], value: object, path: str) -> str:
     if text not in allowed:
         hint = spelling.suggest_names(text, allowed)
         problem = f"is `{text}`, not {spelling.join_alternatives(f'`{each}`' for each in allowed)}"
-        raise TreeError(path, problem + (hint and f" ({hint})"))
+        raise InvalidSyntaxTreeError(path, problem + (hint and f" ({hint})"))
     return text
 
 
@@ -119,17 +121,18 @@ def _decode_scalar(hint: type, value: object, path: str) -> object:
     return _make_expected_error(hint, "a text" if hint is str else "true or false", value, path)
 
 
-def _decode_node(members: list[type], value: object, path: str) -> syntax_expr.SyntaxNode:
+def _decode_syntax_node(members: list[type], value: object, path: str) -> syntax_expr.SyntaxNode:
     fields: Json = _make_expected_error(dict, "an object", value, path)
-    kinds = {tree_kinds.get_node_kind(each): each for each in members}
+    kinds = {tree_kinds.get_syntax_node_kind(each): each for each in members}
     if "kind" not in fields:
-        raise TreeError(path, "lacks `kind`")
+        raise InvalidSyntaxTreeError(path, "lacks `kind`")
     node_type = kinds[_decode_choice(tuple(kinds), fields["kind"], f"{path}.kind")]
     names = {
-        tree_kinds.get_json_field_name(name): name for name in tree_kinds.get_node_fields(node_type)
+        tree_kinds.get_json_field_name(name): name
+        for name in tree_kinds.get_syntax_node_fields(node_type)
     }
     refuse_unknown_fields(fields, names, path)
-    hints = tree_kinds.get_node_fields(node_type)
+    hints = tree_kinds.get_syntax_node_fields(node_type)
     found = {
         name: _decode_field(hints[name], fields, written, f"{path}.{written}")
         for written, name in names.items()
@@ -144,7 +147,7 @@ def _decode_field(hint: Any, fields: Json, name: str, path: str) -> object:  # n
     if name in fields:
         return decode_tree(hint, fields[name], path)
     if not tree_kinds.may_field_be_absent(hint):
-        raise TreeError(path.rpartition(".")[0], f"lacks `{name}`")
+        raise InvalidSyntaxTreeError(path.rpartition(".")[0], f"lacks `{name}`")
     if hint is bool:
         return False
     is_list = typing.get_origin(hint) is tuple
@@ -162,14 +165,14 @@ def refuse_unknown_fields(fields: Json, known: Mapping[str, object], path: str) 
         if name not in known and name not in ("kind", "at"):
             hint = spelling.suggest_names(name, known)
             problem = f"has no field `{name}`" + (hint and f" ({hint})")
-            raise TreeError(
+            raise InvalidSyntaxTreeError(
                 path, f"a `{fields['kind']}` {problem}" if "kind" in fields else problem
             )
 
 
 def _make_expected_error(wanted: type, what: str, value: object, path: str) -> Any:  # noqa: ANN401 - it has the type `wanted`
     if type(value) is not wanted:
-        raise TreeError(path, f"is {_describe_json_type(value)}, not {what}")
+        raise InvalidSyntaxTreeError(path, f"is {_describe_json_type(value)}, not {what}")
     return value
 
 

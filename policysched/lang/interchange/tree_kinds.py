@@ -45,7 +45,7 @@ MIN_ITEMS = {"operands": 2}
 """Fewest items of fields that are lists, where it is not 0."""
 
 
-def get_node_kind(node_type: type) -> str:
+def get_syntax_node_kind(node_type: type) -> str:
     """Return what nodes of a type are called."""
     name = node_type.__name__
     return _NAMES.get(name) or name[0].lower() + name[1:]
@@ -59,7 +59,7 @@ def get_json_field_name(name: str) -> str:
 
 
 @functools.cache
-def get_node_fields(node_type: type) -> dict[str, Any]:
+def get_syntax_node_fields(node_type: type) -> dict[str, Any]:
     """Return the types of a node's fields by their name in the program, without spans."""
     hints = typing.get_type_hints(node_type)
     listed = dataclasses.fields(node_type)
@@ -67,7 +67,7 @@ def get_node_fields(node_type: type) -> dict[str, Any]:
 
 
 @functools.cache
-def list_node_types() -> tuple[type, ...]:
+def list_syntax_node_types() -> tuple[type, ...]:
     """Return the types of all nodes that a tree has, in the order of their modules."""
     found = []
     for module in (syntax, syntax_clause, syntax_expr):

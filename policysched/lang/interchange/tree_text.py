@@ -77,10 +77,10 @@ class _CanonicalText:
             if isinstance(item, syntax.Policy | syntax.Profile):
                 self._add_layout_inside(found, item)
             last_line = self._text.position(item.span.end)[0]
-        return self._slice_lines(last_line, self._text.line_count)
+        return self._list_lines_between(last_line, self._text.line_count)
 
     def _add_layout_around(self, found: Json, last_line: int, span: source.Span) -> None:
-        _put_if_not_empty(found, "before", self._slice_lines(last_line, span.line))
+        _put_if_not_empty(found, "before", self._list_lines_between(last_line, span.line))
         _put_if_not_empty(found, "behind", self._get_rest_of_line(span.end))
 
     def _add_layout_inside(self, found: Json, block: _Block) -> None:
@@ -91,10 +91,12 @@ class _CanonicalText:
             self._add_layout_around(inner, last_line, node.span)
             last_line = self._text.position(node.span.end)[0]
         _put_if_not_empty(
-            found, "end", self._slice_lines(last_line, self._text.position(block.span.end)[0])
+            found,
+            "end",
+            self._list_lines_between(last_line, self._text.position(block.span.end)[0]),
         )
 
-    def _slice_lines(self, first: int, behind: int) -> list[str]:
+    def _list_lines_between(self, first: int, behind: int) -> list[str]:
         """Return the lines between two others."""
         return [self._text.line(number).strip() for number in range(first + 1, behind)]
 
@@ -118,23 +120,25 @@ def decode_policy_text(document: object, path: str = "$") -> source.SourceText:
         TreeError: it is none, or no text means what it says.
     """
     if not isinstance(document, dict):
-        raise tree_json.TreeError(path, "is no object with the `items` of a policy text")
+        raise tree_json.InvalidSyntaxTreeError(
+            path, "is no object with the `items` of a policy text"
+        )
     for name in document:
         if name not in ("name", "items", "end"):
-            raise tree_json.TreeError(path, f"has no field `{name}`")
+            raise tree_json.InvalidSyntaxTreeError(path, f"has no field `{name}`")
     tree_json.refuse_deep_nesting(document, path)
     name = tree_json.decode_tree(str, document.get("name", ""), f"{path}.name")
     written = document.get("items", [])
     if not isinstance(written, list):
-        raise tree_json.TreeError(f"{path}.items", "is no list")
+        raise tree_json.InvalidSyntaxTreeError(f"{path}.items", "is no list")
     items = [_decode_item(each, f"{path}.items[{at}]") for at, each in enumerate(written)]
-    end = _decode_layout({"end": document.get("end", [])}, path)
+    end = _check_layout({"end": document.get("end", [])}, path)
     lines = [*itertools.chain.from_iterable(_format_item_with_layout(*each) for each in items)]
     text = source.SourceText(name, "".join(f"{line}\n" for line in [*lines, *end.get("end", ())]))
     formatted = formatter.format_text(text)
     wanted = tuple(item for item, _, _ in items)
     if formatted.text is None or parser.parse_policy_text(text).file.items != wanted:
-        raise _find_unwritable_part(wanted, formatted, path)
+        raise _make_unwritable_part_error(wanted, formatted, path)
     return source.SourceText(name, formatted.text)
 
 
@@ -159,27 +163,29 @@ def _split_off_layout(value: object, path: str, *, is_item: bool) -> tuple[objec
         return value, {}
     is_block = is_item and value.get("kind") in ("policy", "profile")
     names = (*_LINES, *_TRAILING) if is_block else ("before", "behind")
-    around = _decode_layout({name: value[name] for name in names if name in value}, path)
+    around = _check_layout({name: value[name] for name in names if name in value}, path)
     return {name: each for name, each in value.items() if name not in around}, around
 
 
-def _decode_layout(given: Json, path: str) -> Json:
+def _check_layout(given: Json, path: str) -> Json:
     for name, value in given.items():
         if name in _TRAILING:
-            _decode_comment(value, f"{path}.{name}")
+            _check_comment(value, f"{path}.{name}")
             continue
         if not isinstance(value, list):
-            raise tree_json.TreeError(f"{path}.{name}", "is no list of lines")
+            raise tree_json.InvalidSyntaxTreeError(f"{path}.{name}", "is no list of lines")
         for at, line in enumerate(value):
             if line != "":
-                _decode_comment(line, f"{path}.{name}[{at}]")
+                _check_comment(line, f"{path}.{name}[{at}]")
     return given
 
 
-def _decode_comment(value: object, path: str) -> None:
+def _check_comment(value: object, path: str) -> None:
     is_comment = isinstance(value, str) and value.startswith("#")
     if not is_comment or set(str(value)) & set("\n\r"):
-        raise tree_json.TreeError(path, "is no comment: a text that begins with `#`, on one line")
+        raise tree_json.InvalidSyntaxTreeError(
+            path, "is no comment: a text that begins with `#`, on one line"
+        )
 
 
 def _format_item_with_layout(
@@ -204,25 +210,25 @@ def _append_trailing_comment(lines: list[str], comment: str | None) -> list[str]
     return [*lines[:-1], f"{lines[-1]}  {comment}"] if comment else lines
 
 
-def _find_unwritable_part(
+def _make_unwritable_part_error(
     items: Sequence[syntax.Item], formatted: formatter.FormatResult, path: str
-) -> tree_json.TreeError:
+) -> tree_json.InvalidSyntaxTreeError:
     """Return which part no policy text could say."""
     for at, item in enumerate(items):
         if _find_item_problem(item):
-            return _find_unwritable_in_item(item, f"{path}.items[{at}]")
+            return _make_unwritable_item_error(item, f"{path}.items[{at}]")
     said = formatted.diagnostics[0].message if formatted.diagnostics else formatted.problem
-    return tree_json.TreeError(path, f"no policy text says this: {said}")
+    return tree_json.InvalidSyntaxTreeError(path, f"no policy text says this: {said}")
 
 
-def _find_unwritable_in_item(item: syntax.Item, path: str) -> tree_json.TreeError:
+def _make_unwritable_item_error(item: syntax.Item, path: str) -> tree_json.InvalidSyntaxTreeError:
     if isinstance(item, syntax.Policy | syntax.Profile):
         bare = _find_item_problem(dataclasses.replace(item, statements=()))  # type: ignore[arg-type]  # of the same block
         for at, node in enumerate(() if bare else item.statements):
             alone = dataclasses.replace(item, statements=(node,))  # type: ignore[arg-type]  # of the same block
             if problem := _find_item_problem(alone):
-                return tree_json.TreeError(f"{path}.statements[{at}]", problem)
-    return tree_json.TreeError(path, _find_item_problem(item))
+                return tree_json.InvalidSyntaxTreeError(f"{path}.statements[{at}]", problem)
+    return tree_json.InvalidSyntaxTreeError(path, _find_item_problem(item))
 
 
 def _find_item_problem(item: syntax.Item) -> str:

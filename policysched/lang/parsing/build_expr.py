@@ -1,8 +1,9 @@
 """Parse tree to syntax tree: words, selectors and expressions.
 
 The builder's methods are named after the rules of grammar/policy.lark and are called leaves first
-by `lark_frontend.reduce_tree`. Structure that the grammar allows and the language does not is
-reported here where the tree would forget it: `and` mixed with `or`, nesting without end, escapes.
+by `lark_frontend.transform_parse_tree`. Structure that the grammar allows and the language does not
+is reported here where the tree would forget it: `and` mixed with `or`, nesting without end,
+escapes.
 """
 
 from __future__ import annotations
@@ -123,12 +124,12 @@ class ExprBuilder:
             kept_parentheses.mark_kept_parentheses(node, operands, grouped), operands
         )
 
-    def _note_group(self, inner: object) -> object:
+    def _note_grouping_parentheses(self, inner: object) -> object:
         self._grouped.add(id(inner))
         self._keep_alive.append(inner)
         return inner
 
-    def _check_mixing(self, operands: Sequence[Any], conjunction: type) -> None:
+    def _check_mixed_connectives(self, operands: Sequence[Any], conjunction: type) -> None:
         for operand in operands:
             if isinstance(operand, conjunction) and id(operand) not in self._grouped:
                 span: source.Span = operand.span  # type: ignore[attr-defined] # both conjunctions are nodes
@@ -178,7 +179,7 @@ class ExprBuilder:
 
     def sel_group(self, _span: source.Span, children: Children) -> object:
         """Selector in parentheses: the tree has no node for them."""
-        return self._note_group(children[0])
+        return self._note_grouping_parentheses(children[0])
 
     def sel_ref(self, span: source.Span, children: Children) -> syntax_expr.SelectorRef:
         """Name of a selector."""
@@ -190,7 +191,7 @@ class ExprBuilder:
 
     def sel_or(self, span: source.Span, children: Children) -> object:
         """Disjunction."""
-        self._check_mixing(children, syntax_expr.SelectorAnd)
+        self._check_mixed_connectives(children, syntax_expr.SelectorAnd)
         return self._note_kept_parentheses(syntax_expr.SelectorOr(span, tuple(children)), children)
 
     def sel_not(self, span: source.Span, children: Children) -> object:
@@ -230,7 +231,7 @@ class ExprBuilder:
 
     def expr_group(self, _span: source.Span, children: Children) -> object:
         """Expression in parentheses: the tree has no node for them."""
-        return self._note_group(children[0])
+        return self._note_grouping_parentheses(children[0])
 
     def argument(self, span: source.Span, children: Children) -> object:
         """Argument, with or without a key."""
@@ -287,7 +288,7 @@ class ExprBuilder:
 
     def expr_or(self, span: source.Span, children: Children) -> object:
         """Disjunction."""
-        self._check_mixing(children, syntax_expr.ExprAnd)
+        self._check_mixed_connectives(children, syntax_expr.ExprAnd)
         return self._note_kept_parentheses(syntax_expr.ExprOr(span, tuple(children)), children)
 
     def expr_not(self, span: source.Span, children: Children) -> object:

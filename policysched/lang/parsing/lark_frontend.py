@@ -53,7 +53,7 @@ def get_parser() -> lark.Lark:
     if shipped.get("made_from") != _hash_grammar(text):
         return build_parser(text)
     loaded = lark.Lark.__new__(lark.Lark)
-    loaded._load(_convert_table_numbers(shipped))  # noqa: SLF001 - Lark.load reads pickles only; this is the same without
+    loaded._load(_restore_parser_table_numbers(shipped))  # noqa: SLF001 - Lark.load reads pickles only; this is the same without
     return loaded
 
 
@@ -64,7 +64,7 @@ def build_parser(text: str, *, strict: bool = False) -> lark.Lark:
     )
 
 
-def make_table_content(text: str) -> str:
+def make_parser_table_content(text: str) -> str:
     """Return the content of the table file for the text of the grammar."""
     data, memo = build_parser(text).memo_serialize([lexer.TerminalDef, grammar.Rule])
     content = {"made_from": _hash_grammar(text), "data": data, "memo": memo}
@@ -93,7 +93,7 @@ def list_accepted_terminals(text: str, start: int, end: int) -> frozenset[str]:
     return frozenset(cursor.accepts())
 
 
-def reduce_tree(tree: Tree, visit: Callable[[str, int, int, list[Any]], Any]) -> Any:  # noqa: ANN401 - whatever `visit` makes of the root
+def transform_parse_tree(tree: Tree, visit: Callable[[str, int, int, list[Any]], Any]) -> Any:  # noqa: ANN401 - whatever `visit` makes of the root
     """Replace each node by `visit(rule, start, end, children)`, leaves first, without recursion.
 
     Leaves (tokens) are visited as `visit(terminal, start, end, [text])`.
@@ -131,7 +131,7 @@ def _make_unexpected_input(
     return UnexpectedInput(position if position is not None else end, frozenset(cursor.accepts()))
 
 
-def _convert_table_numbers(shipped: dict[str, Any]) -> dict[str, Any]:
+def _restore_parser_table_numbers(shipped: dict[str, Any]) -> dict[str, Any]:
     """Return the table with the numbers of states and shared objects, which JSON made strings.
 
     Those of tokens may stay strings: they only lead to the tokens.
@@ -150,7 +150,7 @@ def write_parser_table() -> None:
     """Write the table file beside the grammar."""
     text = _resources.read_resource_text("grammar", GRAMMAR_FILE)
     target = _resources.find_resource_folder("grammar") / TABLES_FILE
-    target.write_text(make_table_content(text), encoding="utf-8")
+    target.write_text(make_parser_table_content(text), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ class ParseResult:
     damaged: tuple[source.Span, ...]
     lost_words: frozenset[str]
 
-    def is_damaged(self, span: source.Span) -> bool:
+    def has_unparsed_part(self, span: source.Span) -> bool:
         """Return whether a part inside `span` could not be parsed."""
         return any(span.start <= each.start < span.end for each in self.damaged)
 
@@ -135,14 +135,14 @@ class _PolicyTextParser:
             self.damaged.append(self.source.span(chunk.start, chunk.end))
             return []
         try:
-            if not self._has_open_literals(chunk):
+            if not self._has_unclosed_literals(chunk):
                 return list(self._build_items(chunk, self.text[: chunk.end]))
         except (lark_frontend.UnexpectedInput, build_expr.NestingTooDeepError):
             pass
         items: list[syntax.Item] = []
         for piece in self.scan.split_unparsable_chunk(chunk):
-            self._report_open_literals(piece)
-            self._report_open_braces(piece)
+            self._report_unclosed_literals(piece)
+            self._report_unclosed_braces(piece)
             items += self._parse_with_blanking(piece)
         return items
 
@@ -171,7 +171,7 @@ class _PolicyTextParser:
             self.budget -= fault.offset - chunk.start
             raise
         self.budget -= len(text) - chunk.start
-        items: tuple[syntax.Item, ...] = lark_frontend.reduce_tree(tree, builder.visit)
+        items: tuple[syntax.Item, ...] = lark_frontend.transform_parse_tree(tree, builder.visit)
         self.found += builder.diagnostics
         return items
 
@@ -183,18 +183,18 @@ class _PolicyTextParser:
         self.text = self.text[:start] + blank + self.text[end:]
         self.damaged.append(self.source.span(start, end))
 
-    def _has_open_literals(self, chunk: scanner.ItemText) -> bool:
+    def _has_unclosed_literals(self, chunk: scanner.ItemText) -> bool:
         return any(
             each.kind in _OPEN_KINDS
             for each in self.scan.list_lexemes_between(chunk.start, chunk.end)
         )
 
-    def _report_open_literals(self, chunk: scanner.ItemText) -> None:
+    def _report_unclosed_literals(self, chunk: scanner.ItemText) -> None:
         """Report strings and queries that are never closed, and blank their statements."""
         for lexeme in self.scan.list_lexemes_between(chunk.start, chunk.end):
             if lexeme.kind not in _OPEN_KINDS or self._has_reached_limit():
                 continue
-            comment = foreign_comments.describe_comment_around_literal(self.scan, lexeme)
+            comment = foreign_comments.diagnose_comment_around_literal(self.scan, lexeme)
             if comment is not None:
                 self.found.append(comment)
                 self._blank_stretch(chunk, comment.span.start, lexeme.end)
@@ -213,7 +213,7 @@ class _PolicyTextParser:
             )
             self._blank_stretch(chunk, *_find_statement_around(self.scan, chunk, lexeme.start))
 
-    def _report_open_braces(self, chunk: scanner.ItemText) -> None:
+    def _report_unclosed_braces(self, chunk: scanner.ItemText) -> None:
         if not chunk.open_braces or not chunk.word or self._has_reached_limit():
             return
         members = self.scan.list_lexemes_between(chunk.start, chunk.end)
@@ -274,10 +274,10 @@ def _find_stretch_to_blank(place: fault_place.FaultPlace) -> tuple[int, int]:
     starts = (chunk.body_start, *statements)
     following = min((start for start in statements if start > offset), default=body_end)
     if offset in statements:
-        if place.is_statement_start:
+        if place.is_possible_statement_start:
             return offset, following
         return max(start for start in starts if start < offset), offset
-    if place.is_statement_start and _looks_like_statement(place):
+    if place.is_possible_statement_start and _looks_like_statement(place):
         return offset, following
     return max((start for start in starts if start < offset), default=offset), following
 
@@ -290,7 +290,7 @@ def _find_metric_stretch_to_blank(place: fault_place.FaultPlace) -> tuple[int, i
         return (offset, chunk.end) if is_complete else (chunk.start, chunk.end)
     following = min((start for start in options if start > offset), default=chunk.end)
     if is_complete and offset not in options:
-        near = place.suggestions
+        near = place.similar_keywords
         is_option = any(near[:1] == list(words) for words in syntax_words.METRIC_OPTIONS.values())
         return (offset, following) if is_option else (offset, chunk.end)
     if offset in options and not is_complete:
@@ -299,7 +299,7 @@ def _find_metric_stretch_to_blank(place: fault_place.FaultPlace) -> tuple[int, i
 
 
 def _looks_like_statement(place: fault_place.FaultPlace) -> bool:
-    near = place.suggestions
+    near = place.similar_keywords
     if near:
         return near[0] in scanner.STATEMENT_WORDS
-    return place.found is not None and place.scan.is_first_on_line(place.found.start)
+    return place.found_lexeme is not None and place.scan.is_first_on_line(place.found_lexeme.start)

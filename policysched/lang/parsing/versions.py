@@ -24,7 +24,7 @@ def find_declared_version(scan: scanner.LexemeScan) -> scanner.Lexeme | None:
     return number if word.text == "version" and number.kind == "word" else None
 
 
-def parse_version_number(text: str) -> int:
+def parse_language_version(text: str) -> int:
     """Return a version as a number; 0 for what is none.
 
     One with too many digits is some version of the far future.
@@ -39,7 +39,7 @@ def diagnose_newer_version(
 ) -> diagnostics.Diagnostic | None:
     """Return the one thing to say about a text of a version that is not known here yet."""
     number = find_declared_version(scan)
-    if number is None or parse_version_number(number.text) <= current:
+    if number is None or parse_language_version(number.text) <= current:
         return None
     return diagnose_unknown_version(
         number.text, scan.source.span(number.start, number.end), current
@@ -50,7 +50,7 @@ def diagnose_unknown_version(
     number: str, span: source.Span, current: int = CURRENT
 ) -> diagnostics.Diagnostic:
     """Return the finding about something behind `version` that is not the `current` one."""
-    version = parse_version_number(number)
+    version = parse_language_version(number)
     shown = number[: _MAX_DIGITS + 1]
     problem = f"version {shown} of the language is not supported"
     advice = f"this program knows version {current}"

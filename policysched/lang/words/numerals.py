@@ -100,7 +100,7 @@ class NumberLiteral:
         """Whether it is a duration or a quantity, as its place asks."""
         return self.seconds is not None and self.quantity is not None
 
-    def has_other_suffix(self, unit: units.Unit) -> bool:
+    def has_suffix_of_other_unit(self, unit: units.Unit) -> bool:
         """Say whether it is a quantity whose suffix cores or bytes do not have."""
         if unit == units.CORES:
             return self._has_bytes_suffix and not self.is_binary
@@ -127,15 +127,15 @@ class NumberLiteral:
         if unit.is_dimensionless:
             return self._read_as_dimensionless(unit)
         if unit == units.SECONDS:
-            value = self.seconds if self.seconds is not None else self._is_bare_zero()
+            value = self.seconds if self.seconds is not None else self._read_as_bare_zero()
         elif unit == units.CORES:
             value = self._read_as_cores()
         elif unit in (units.BYTES, units.BYTES_PER_SECOND):
-            value = self.quantity if self._has_bytes_suffix else self._is_bare_zero()
+            value = self.quantity if self._has_bytes_suffix else self._read_as_bare_zero()
         elif unit == units.PER_SECOND:
             value = self.plain if self.plain is not None else self._read_as_decimal_quantity()
         else:
-            value = self._is_bare_zero()
+            value = self._read_as_bare_zero()
         return None if value is None else float(value)
 
     def _read_as_dimensionless(self, unit: units.Unit) -> float | None:
@@ -156,7 +156,7 @@ class NumberLiteral:
         """Return the quantity unless its suffix is one that only bytes have."""
         return None if self.is_binary else self.quantity
 
-    def _is_bare_zero(self) -> fractions.Fraction | None:
+    def _read_as_bare_zero(self) -> fractions.Fraction | None:
         return self.plain if self.plain == 0 else None
 
 

@@ -38,7 +38,7 @@ def list_code_actions(
     """Yield what is offered for a stretch of a text; `fix_all` is for all of it."""
     here = [
         each
-        for each in program.report.findings
+        for each in program.lint_result.findings
         if each.span.file == text and each.span.start <= end and start <= each.span.end
     ]
     for finding in here:
@@ -52,7 +52,7 @@ def list_code_actions(
 def _make_fix_action(
     program: programs.PolicyProgram, finding: diagnostics.Diagnostic, fix: diagnostics.Fix
 ) -> EditorAction:
-    title = fixes.make_fix_title(fix, program.result.texts)
+    title = fixes.make_fix_title(fix, program.check_result.texts)
     title += "" if fix.safe else f" (unsafe, {finding.code})"
     return EditorAction(title, "quickfix", fix.edits, finding, is_preferred=fix.safe)
 
@@ -61,7 +61,7 @@ def _make_ignore_comment_action(
     program: programs.PolicyProgram, finding: diagnostics.Diagnostic
 ) -> EditorAction:
     """Return a comment of its own line in front of the statement that a finding is in."""
-    text = program.result.texts[finding.span.file]
+    text = program.check_result.texts[finding.span.file]
     begin = _find_statement_start(program, finding.span)
     line, column = text.position(begin)
     line_start = text.line_start(line)
@@ -79,29 +79,29 @@ def _find_statement_start(program: programs.PolicyProgram, span: source.Span) ->
         inner = item.statements if isinstance(item, syntax.Policy | syntax.Profile) else ()
         nodes += (item, *inner)
     around = [each.span.start for each in nodes if each.span.start <= span.start <= each.span.end]
-    return around[-1] if around else program.result.texts[span.file].line_start(span.line)
+    return around[-1] if around else program.check_result.texts[span.file].line_start(span.line)
 
 
 def make_fix_all_actions(program: programs.PolicyProgram, text: str) -> Iterator[EditorAction]:
     """Yield the safe fixes of a text as one action, if there are any."""
     if not any(
         each.fix is not None and each.fix.safe and each.span.file == text
-        for each in program.report.findings
+        for each in program.lint_result.findings
     ):
         return
-    before = program.result.texts[text]
-    edits = _apply_safe_fixes(program, before)
+    before = program.check_result.texts[text]
+    edits = _compute_safe_fix_edits(program, before)
     if edits:
         yield EditorAction("Fix all that is safe to fix", "source.fixAll", tuple(edits))
 
 
-def _apply_safe_fixes(
+def _compute_safe_fix_edits(
     program: programs.PolicyProgram, before: source.SourceText
 ) -> Sequence[diagnostics.TextEdit]:
     if before.name in program.texts_with_fixes:
         return differences.compute_text_edits(before, program.texts_with_fixes[before.name])
     taken: list[diagnostics.TextEdit] = []  # of a program with errors, what `check` can fix
-    for finding in program.report.findings:
+    for finding in program.lint_result.findings:
         fix = finding.fix
         if fix is None or not fix.safe or any(each.span.file != before.name for each in fix.edits):
             continue

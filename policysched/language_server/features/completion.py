@@ -38,7 +38,7 @@ def propose_completions(
     program: programs.PolicyProgram, text: str, offset: int
 ) -> proposals.CompletionProposals:
     """Return what may be written at an offset of a text of the program."""
-    context = contexts.find_context(program.get_scan(text), offset)
+    context = contexts.find_cursor_context(program.get_scan(text), offset)
     found = {each.text: each for each in _list_proposals(program, text, context, offset)}
     ordered = sorted(found.values(), key=lambda each: (each.rank, each.text))
     return proposals.CompletionProposals(context.start, context.end, tuple(ordered[:MAX_ITEMS]))
@@ -49,7 +49,7 @@ def _list_proposals(
 ) -> Iterator[proposals.CompletionProposal]:
     match context.inside:
         case "comment":
-            yield from _propose_ignored_codes(program, text, offset)
+            yield from _propose_codes_to_ignore(program, text, offset)
         case "query":
             yield from completion_words.propose_query_words(program, text, context.start)
         case "string":
@@ -61,14 +61,14 @@ def _list_proposals(
                 yield from _propose_keywords(context)
 
 
-def _propose_ignored_codes(
+def _propose_codes_to_ignore(
     program: programs.PolicyProgram, text: str, offset: int
 ) -> Iterator[proposals.CompletionProposal]:
     """Yield codes inside of the brackets of `ignore[…]`, those found in the text first."""
-    before = program.result.texts[text].text[:offset].rpartition("\n")[2]
+    before = program.check_result.texts[text].text[:offset].rpartition("\n")[2]
     if before.rfind("ignore[") <= before.rfind("]"):
         return
-    here = {each.code for each in program.report.findings if each.span.file == text}
+    here = {each.code for each in program.lint_result.findings if each.span.file == text}
     for code, title in (diagnostics.CODES | diagnostics.LINT_CODES).items():
         yield proposals.CompletionProposal(code, "code", title, rank=0 if code in here else 5)
 

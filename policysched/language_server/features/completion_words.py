@@ -75,7 +75,7 @@ def propose_expected(
     elif context.statement == "disable":
         yield from _propose_rule_names(program)
     elif last == "over" or context.get_word(2) == "over":
-        yield from _propose_windows(context)
+        yield from _propose_over_arguments(context)
     else:
         yield from _propose_cluster_words(program, context)
 
@@ -88,12 +88,12 @@ def _propose_cluster_words(
     if last == "topologyKey":
         yield from _propose_topology_keys(program)
     elif last in ("matchLabelKeys", "mismatchLabelKeys") or _is_in_value_list(context, "LabelKeys"):
-        yield from _get_domain_labels(program, "pod")
+        yield from _propose_domain_labels(program, "pod")
     elif last in ("namespace", "namespaces") or _is_in_value_list(
         context, "namespace", "namespaces"
     ):
-        yield from _propose_list(program.completion_words.namespaces, "value", "namespace")
-    elif _is_in_toleration(context):
+        yield from _propose_quoted_words(program.completion_words.namespaces, "value", "namespace")
+    elif _is_in_taint_pattern(context):
         yield from _propose_taints(program, context)
     elif context.domain is not None:
         yield from _propose_selector_words(program, context)
@@ -110,7 +110,7 @@ def _propose_choices(found: Iterable[str]) -> Iterator[proposals.CompletionPropo
         yield proposals.CompletionProposal(word, "value", doc=word_docs.describe_word(word), rank=1)
 
 
-def _propose_list(
+def _propose_quoted_words(
     found: Iterable[str], kind: proposals.Kind, detail: str, rank: int = 1
 ) -> Iterator[proposals.CompletionProposal]:
     for word in found:
@@ -168,7 +168,7 @@ def _propose_params_of_pod_amount(
         return
     resource = context.get_word(3) if context.get_word(2) == ")" else ""
     unit = units.NAMES.get(units.find_resource_unit(resource), "") if resource else "number"
-    for each in program.index.list_definitions("param"):
+    for each in program.name_index.list_definitions("param"):
         if isinstance(each.node, syntax.Param) and each.node.type.text == unit:
             doc = format_definition(program, each)
             yield proposals.CompletionProposal(each.symbol.name, "name", "param", doc, rank=1)
@@ -178,16 +178,16 @@ def _propose_label_keys(
     program: programs.PolicyProgram, context: contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
     for domain in _list_selector_domains(context):
-        yield from _get_domain_labels(program, domain)
+        yield from _propose_domain_labels(program, domain)
         for name, field in vocabulary.FIELDS[domain].items():
-            if _is_supported_function(field.doc):
+            if _is_doc_of_supported_word(field.doc):
                 yield proposals.CompletionProposal(
                     name, "field", f"field of the {domain}", field.doc, rank=3
                 )
         for name, (domains, doc) in vocabulary.SELECTOR_FUNCTIONS.items():
             if domain in domains and _is_supported_for_domain(name, domain):
                 yield proposals.CompletionProposal(name, "function", doc, rank=4)
-    for each in program.index.list_definitions("let"):
+    for each in program.name_index.list_definitions("let"):
         if isinstance(each.node, syntax.LetSelector):
             yield proposals.CompletionProposal(each.symbol.name, "name", "let", rank=2)
 
@@ -198,7 +198,7 @@ def _list_selector_domains(context: contexts.CursorContext) -> tuple[words.Domai
     return (cast("words.Domain", context.domain),)
 
 
-def _get_domain_labels(
+def _propose_domain_labels(
     program: programs.PolicyProgram, domain: words.Domain
 ) -> Iterator[proposals.CompletionProposal]:
     labels = program.completion_words.get_labels(domain)
@@ -224,9 +224,9 @@ def _propose_label_values(
     key = key.strip('"')
     for domain in _list_selector_domains(context):
         values = program.completion_words.get_labels(domain).get(key, frozenset())
-        yield from _propose_list(values, "value", f"value of {key}")
+        yield from _propose_quoted_words(values, "value", f"value of {key}")
         if key in vocabulary.FIELDS[domain]:
-            yield from _propose_list(vocabulary.FIELDS[domain][key].values, "value", key)
+            yield from _propose_quoted_words(vocabulary.FIELDS[domain][key].values, "value", key)
 
 
 def _propose_topology_keys(
@@ -243,7 +243,7 @@ def _propose_topology_keys(
         )
 
 
-def _is_in_toleration(context: contexts.CursorContext) -> bool:
+def _is_in_taint_pattern(context: contexts.CursorContext) -> bool:
     opening, _ = context.enclosing
     return context.statement == "tolerate" or opening == "tainted"
 
@@ -279,7 +279,7 @@ def _propose_expression_words(
         *vocabulary.STRATEGIES,
     }:
         resources = {*_RESOURCES, *program.completion_words.resources}
-        yield from _propose_list(
+        yield from _propose_quoted_words(
             (each for each in resources if each.isidentifier()), "value", "resource"
         )
         quoted = (each for each in resources if not each.isidentifier())
@@ -289,18 +289,18 @@ def _propose_expression_words(
         )
         return
     if opening == "label":
-        yield from _get_domain_labels(
+        yield from _propose_domain_labels(
             program, "cluster" if context.item == "clusterPolicy" else "node"
         )
         return
-    for each in program.index.list_definitions("metric", "let", "param"):
+    for each in program.name_index.list_definitions("metric", "let", "param"):
         if _is_usable_in_expression(each.node) and _is_readable_in_item(context.item, each.node):
             doc = format_definition(program, each)
             yield proposals.CompletionProposal(
                 each.symbol.name, "name", each.symbol.kind, doc, rank=1
             )
     for name, doc in vocabulary.FUNCTIONS.items():
-        if _is_supported_function(doc):
+        if _is_doc_of_supported_word(doc):
             yield proposals.CompletionProposal(name, "function", doc, rank=3)
     for name, (_, doc) in vocabulary.EXPRESSION_FIELDS.items():
         yield proposals.CompletionProposal(name, "field", doc, rank=3)
@@ -323,14 +323,14 @@ def _is_readable_in_item(item: str, node: object) -> bool:
     return is_of_clusters == (item == "clusterPolicy")
 
 
-def _is_supported_function(doc: str) -> bool:
+def _is_doc_of_supported_word(doc: str) -> bool:
     return not doc.endswith("(not yet supported)")
 
 
 def _is_supported_for_domain(function: str, domain: words.Domain) -> bool:
     """Return whether a function of selectors can be carried out for a domain."""
     is_unread = function == "annotation" and domain == "node"
-    return not is_unread and _is_supported_function(vocabulary.SELECTOR_FUNCTIONS[function][1])
+    return not is_unread and _is_doc_of_supported_word(vocabulary.SELECTOR_FUNCTIONS[function][1])
 
 
 def _is_in_constant_arguments(context: contexts.CursorContext) -> bool:
@@ -346,7 +346,7 @@ def _propose_constants(
     kinds = _PARAMS_OF.get(
         context.get_word(), _PARAMS_OF.get(f"{context.get_word(2)} {context.get_word()}")
     )
-    for each in program.index.list_definitions("param"):
+    for each in program.name_index.list_definitions("param"):
         kind = each.node.type.text if isinstance(each.node, syntax.Param) else ""
         if kind == kinds or (kinds is None and kind == _find_enclosing_metric_unit(context)):
             doc = format_definition(program, each)
@@ -363,7 +363,7 @@ def format_definition(program: programs.PolicyProgram, occurrence: names.NameOcc
     """Return what stands where something is defined, as Markdown; "" for a text of many lines."""
     if occurrence.node is None:
         return ""
-    written = program.result.texts[occurrence.span.file].slice(occurrence.node.span)
+    written = program.check_result.texts[occurrence.span.file].slice(occurrence.node.span)
     lines = written.splitlines()
     shown = "\n".join(lines[:_MAX_SHOWN_LINES]) + ("\n…" if len(lines) > _MAX_SHOWN_LINES else "")
     return f"```policy\n{shown}\n```"
@@ -374,7 +374,9 @@ def _propose_types(context: contexts.CursorContext) -> Iterator[proposals.Comple
     yield from _propose_choices(known)
 
 
-def _propose_windows(context: contexts.CursorContext) -> Iterator[proposals.CompletionProposal]:
+def _propose_over_arguments(
+    context: contexts.CursorContext,
+) -> Iterator[proposals.CompletionProposal]:
     if context.get_word() == "over":
         yield from _propose_choices(("1m", "5m", "10m"))
     else:
@@ -390,17 +392,17 @@ def _propose_profile_words(
     if context.get_word() not in ("policies", "plugin", "disable", "scores", "param", ","):
         return
     if context.statement == "policies":
-        policies = (each.symbol.name for each in program.index.list_definitions("policy"))
-        yield from _propose_list(policies, "name", "policy")
+        policies = (each.symbol.name for each in program.name_index.list_definitions("policy"))
+        yield from _propose_quoted_words(policies, "name", "policy")
     elif context.get_word() in ("plugin", "disable", "scores") or context.statement == "disable":
-        yield from _propose_list(program.known.plugins or (), "name", "plugin", rank=2)
+        yield from _propose_quoted_words(program.known.plugins or (), "name", "plugin", rank=2)
     elif context.statement == "param" and context.get_word() == "param":
-        params = (each.symbol.name for each in program.index.list_definitions("param"))
-        yield from _propose_list(params, "name", "param")
+        params = (each.symbol.name for each in program.name_index.list_definitions("param"))
+        yield from _propose_quoted_words(params, "name", "param")
 
 
 def _propose_rule_names(program: programs.PolicyProgram) -> Iterator[proposals.CompletionProposal]:
-    for each in program.index.list_definitions("rule"):
+    for each in program.name_index.list_definitions("rule"):
         policy, _, rule = each.symbol.name.partition("/")
         yield proposals.CompletionProposal(f"{policy}.{rule}", "name", "rule", rank=1)
 
@@ -416,13 +418,13 @@ def propose_string_content(
         )
 
 
-def _propose_query_params(
+def _list_usable_query_params(
     program: programs.PolicyProgram, query: str
 ) -> Iterator[names.NameOccurrence]:
     """Yield the params that may stand behind the beginning of a query."""
     is_range = query_cursor.is_inside_range(query)
     is_quoted = query_cursor.is_inside_string(query)
-    for each in program.index.list_definitions("param"):
+    for each in program.name_index.list_definitions("param"):
         kind = each.node.type.text if isinstance(each.node, syntax.Param) else ""
         if is_quoted or (kind == "duration" if is_range else kind != "string"):
             yield each
@@ -432,10 +434,10 @@ def propose_query_words(
     program: programs.PolicyProgram, text: str, start: int
 ) -> Iterator[proposals.CompletionProposal]:
     """Yield words of PromQL, series, and the params that a query may use."""
-    written = program.result.texts[text].text
+    written = program.check_result.texts[text].text
     query = written[written.rfind("`", 0, start) + 1 : start]
     if not query_cursor.is_inside_grouping(query):
-        for each in _propose_query_params(program, query):
+        for each in _list_usable_query_params(program, query):
             doc = format_definition(program, each)
             yield proposals.CompletionProposal(f"${each.symbol.name}", "name", "param", doc, rank=1)
     if written[start : start + 1] == "$" or not query_cursor.accepts_expression(query):

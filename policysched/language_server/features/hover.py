@@ -33,8 +33,8 @@ def build_hover(program: programs.PolicyProgram, text: str, offset: int) -> Hove
     scan = program.get_scan(text)
     comment = next((each for each in scan.comments if each.start <= offset <= each.end), None)
     if comment is not None:
-        return _describe_code(comment, offset)
-    named = program.index.find_name_at(text, offset)
+        return _describe_diagnostic_code(comment, offset)
+    named = program.name_index.find_name_at(text, offset)
     if named is not None and named.symbol.kind != "text":
         return HoverContent(named.span.start, named.span.end, _describe_name(program, named.symbol))
     lexeme = scan.find_lexeme_at(offset)
@@ -52,12 +52,12 @@ def read_diagnostic_page(code: str) -> str:
     if code not in diagnostics.CODES and code not in diagnostics.LINT_CODES:
         return ""
     try:
-        return code_pages.read_code_page(code)
+        return code_pages.read_diagnostic_code_page(code)
     except errors.MissingResourceError:
         return ""
 
 
-def _describe_code(comment: scanner.Lexeme, offset: int) -> HoverContent | None:
+def _describe_diagnostic_code(comment: scanner.Lexeme, offset: int) -> HoverContent | None:
     for match in _CODE.finditer(comment.text):
         start, end = comment.start + match.start(), comment.start + match.end()
         if start <= offset <= end and (shown := read_diagnostic_page(match.group())):
@@ -69,10 +69,10 @@ def _describe_code(comment: scanner.Lexeme, offset: int) -> HoverContent | None:
 
 
 def _describe_name(program: programs.PolicyProgram, symbol: names.NamedSymbol) -> str:
-    definition = program.index.find_definition(symbol)
+    definition = program.name_index.find_definition(symbol)
     if definition is None:
         return f"{symbol.kind} `{symbol.own_name}`: not defined"
-    uses = len(program.index.find_occurrences(symbol)) - 1
+    uses = len(program.name_index.find_occurrences(symbol)) - 1
     facts = [f"**{symbol.kind}** `{symbol.own_name}`", *_describe_cluster_facts(program, symbol)]
     facts.append(f"used {uses} time{'' if uses == 1 else 's'}")
     shown = completion_words.format_definition(program, definition)
@@ -82,7 +82,7 @@ def _describe_name(program: programs.PolicyProgram, symbol: names.NamedSymbol) -
 def _describe_cluster_facts(
     program: programs.PolicyProgram, symbol: names.NamedSymbol
 ) -> list[str]:
-    checked = program.result.program
+    checked = program.check_result.program
     if checked is None:
         return []
     if symbol.kind == "metric":

@@ -25,10 +25,10 @@ def find_rename_target(
     program: programs.PolicyProgram, text: str, offset: int
 ) -> names.NameOccurrence | None:
     """Return the name at a place that could be another."""
-    found = program.index.find_name_at(text, offset)
+    found = program.name_index.find_name_at(text, offset)
     if found is None or found.symbol.kind not in _RENAMED:
         return None
-    return found if program.index.find_definition(found.symbol) is not None else None
+    return found if program.name_index.find_definition(found.symbol) is not None else None
 
 
 def rename_symbol(
@@ -45,13 +45,13 @@ def rename_symbol(
     problem = names.find_name_problem(found.symbol, new)
     if problem:
         return RenameRefusal(problem)
-    if any(result.damaged for result in program.result.parsed):
+    if any(result.damaged for result in program.check_result.parsed):
         return RenameRefusal(
             "some statements cannot be read; mend them first, the name may be in them"
         )
     edits = [
         diagnostics.TextEdit(each.span, new)
-        for each in program.index.find_occurrences(found.symbol)
+        for each in program.name_index.find_occurrences(found.symbol)
     ]
     return _find_new_error(program, edits) or edits
 
@@ -69,7 +69,7 @@ def _find_new_error(
         for text in program.texts
     ]
     after = checker.check(renamed, plugins=program.known.plugins)
-    before = len(_list_errors(program.result.diagnostics))
+    before = len(_list_errors(program.check_result.diagnostics))
     errors = _list_errors(after.diagnostics)
     return RenameRefusal(errors[0].message) if len(errors) > before else None
 

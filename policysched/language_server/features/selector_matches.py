@@ -50,7 +50,7 @@ def find_requirement(
 
 def quote_requirement(program: programs.PolicyProgram, found: WrittenRequirement) -> str:
     """Return a requirement as it is written, on one line."""
-    return " ".join(program.result.texts[found.span.file].slice(found.span).split())
+    return " ".join(program.check_result.texts[found.span.file].slice(found.span).split())
 
 
 def describe_match_count(program: programs.PolicyProgram, found: WrittenRequirement) -> str:
@@ -79,9 +79,9 @@ Notes: TypeAlias = Callable[[programs.PolicyProgram, str], Iterator[InlineNote]]
 def list_match_notes(program: programs.PolicyProgram, text: str) -> Iterator[InlineNote]:
     """Yield what the policies of a text, and their node affinities, match on the cluster."""
     cluster = program.known.cluster
-    if cluster is None or program.result.program is None:
+    if cluster is None or program.check_result.program is None:
         return
-    checked_program = program.result.program
+    checked_program = program.check_result.program
     for policy in (*checked_program.policies, *checked_program.cluster_policies):
         known = _select_cluster_facts(policy, cluster)
         if policy.span.file != text or known is None:
@@ -115,7 +115,7 @@ def describe_policy_matches(program: programs.PolicyProgram, name: str) -> list[
 
     Of a clusterPolicy: for how many bindings, and how many clusters.
     """
-    cluster, known = program.known.cluster, program.result.program
+    cluster, known = program.known.cluster, program.check_result.program
     if cluster is None or known is None:
         return []
     every = (*known.policies, *known.cluster_policies)
@@ -137,10 +137,10 @@ def describe_policy_matches(program: programs.PolicyProgram, name: str) -> list[
 
 def list_weight_notes(program: programs.PolicyProgram, text: str) -> Iterator[InlineNote]:
     """Yield for each weight of a text what part it is of all that count for the same pods."""
-    if program.result.program is None:
+    if program.check_result.program is None:
         return
     seen: set[source.Span] = set()
-    for profile in program.result.program.profiles:
+    for profile in program.check_result.program.profiles:
         across = cluster_profile.treat_clusters_as_nodes(profile)
         for rule, share in (*_compute_weight_shares(profile), *_compute_weight_shares(across)):
             span = rule.head.span

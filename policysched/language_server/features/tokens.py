@@ -80,7 +80,9 @@ class SemanticToken:
 def list_semantic_tokens(program: programs.PolicyProgram, text: str) -> list[SemanticToken]:
     """Return the words of a text in their order; none overlap."""
     scan = program.get_scan(text)
-    named = {each.span.start: each for each in program.index.occurrences if each.span.file == text}
+    named = {
+        each.span.start: each for each in program.name_index.occurrences if each.span.file == text
+    }
     found = [SemanticToken(each.start, each.end, "comment") for each in scan.comments]
     before = ""
     for lexeme in scan.lexemes:

@@ -50,38 +50,41 @@ class PolicyProgram:
     known: ProgramEnvironment = dataclasses.field(default_factory=ProgramEnvironment)
 
     @functools.cached_property
-    def result(self) -> checker.CheckResult:
+    def check_result(self) -> checker.CheckResult:
         """What `check` says."""
         return checker.check(self.texts, plugins=self.known.plugins, now=self.known.now_seconds)
 
     @functools.cached_property
-    def report(self) -> linter.LintResult:
+    def lint_result(self) -> linter.LintResult:
         """What `lint` says, with what `check` says."""
-        return linter.lint_program(self.result, self.chosen, self.known.cluster)
+        return linter.lint_program(self.check_result, self.chosen, self.known.cluster)
 
     @functools.cached_property
-    def index(self) -> names.NameIndex:
+    def name_index(self) -> names.NameIndex:
         """Where names are defined and used."""
-        return names.build_name_index(self.result.parsed)
+        return names.build_name_index(self.check_result.parsed)
 
     @functools.cached_property
     def lint_input(self) -> rule_input.RuleInput | None:
         """Its selectors; None if it has errors."""
-        if self.result.program is None:
+        if self.check_result.program is None:
             return None
         return rule_input.RuleInput(
-            self.result.program, self.result.parsed, self.result.texts, self.known.cluster
+            self.check_result.program,
+            self.check_result.parsed,
+            self.check_result.texts,
+            self.known.cluster,
         )
 
     @functools.cached_property
     def parsed(self) -> Mapping[str, parser.ParseResult]:
         """What was read, by the name of the text."""
-        return {result.text.name: result for result in self.result.parsed}
+        return {result.text.name: result for result in self.check_result.parsed}
 
     @functools.cached_property
     def texts_with_fixes(self) -> Mapping[str, str]:
         """The texts with all safe fixes applied, by name; as they are if there are errors."""
-        if self.result.program is None:
+        if self.check_result.program is None:
             return {}
         fixed = fixing.apply_fixes(
             self.texts, {}, self.chosen, also_unsafe=False, cluster=self.known.cluster
@@ -92,13 +95,13 @@ class PolicyProgram:
     def completion_words(self) -> vocabulary.CompletionVocabulary:
         """What is worth proposing: of the cluster, and what the policies themselves say."""
         return self.known.words.merge_vocabulary(
-            vocabulary.collect_policy_vocabulary(self.result.parsed)
+            vocabulary.collect_policy_vocabulary(self.check_result.parsed)
         )
 
     def get_scan(self, name: str) -> scanner.LexemeScan:
         """Return the lexemes of a text."""
         if name not in self._scans_by_name:
-            self._scans_by_name[name] = scanner.LexemeScan(self.result.texts[name])
+            self._scans_by_name[name] = scanner.LexemeScan(self.check_result.texts[name])
         return self._scans_by_name[name]
 
     @functools.cached_property

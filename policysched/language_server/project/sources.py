@@ -50,7 +50,7 @@ def load_cluster_data(
         problems.append(str(error))
     if wanted.prometheus:
         try:
-            words = words.merge_vocabulary(_read_series_names(wanted.prometheus))
+            words = words.merge_vocabulary(_read_series_vocabulary(wanted.prometheus))
         except errors.PolicySchedError as error:
             problems.append(f"{wanted.prometheus}: {error}")
     return LoadedClusterData(name, objects, words, tuple(problems))
@@ -82,7 +82,7 @@ def _read_cluster(
         from policysched.inputs import live_cluster  # noqa: PLC0415 - brings HTTP, which files do without
 
         named = wanted.kubeconfig and _resolve_path(wanted.kubeconfig, root)
-        chosen = live_cluster.LiveCluster(named, wanted.context)
+        chosen = live_cluster.LiveClusterReference(named, wanted.context)
         server, found = live_cluster.read_live_cluster(
             chosen, live_cluster.ListingOptions(kinds=_KINDS)
         )
@@ -90,7 +90,7 @@ def _read_cluster(
     return "", None
 
 
-def _read_series_names(url: str) -> vocabulary.CompletionVocabulary:
+def _read_series_vocabulary(url: str) -> vocabulary.CompletionVocabulary:
     from policysched.promapi import (  # noqa: PLC0415 - brings HTTP, most run without
         series_names,
         settings,

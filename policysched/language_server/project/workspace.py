@@ -103,7 +103,7 @@ class Workspace:
         self._programs[document.name] = kept = kept or self._make_program(texts, chosen)
         return kept
 
-    def recheck_programs(self, loaded: sources.LoadedClusterData | None = None) -> None:
+    def drop_cached_programs(self, loaded: sources.LoadedClusterData | None = None) -> None:
         """Judge all texts anew: settings or the cluster have changed."""
         if loaded is not None:
             self.loaded = loaded
@@ -113,14 +113,14 @@ class Workspace:
     def _make_program(
         self, texts: tuple[source.SourceText, ...], chosen: settings.RuleSettings
     ) -> programs.PolicyProgram:
-        program = programs.PolicyProgram(texts, chosen, self._get_cluster_facts(frozenset()))
-        found = program.result.program
-        keys = lint_cluster.list_annotation_keys(found) if found is not None else frozenset()
+        program = programs.PolicyProgram(texts, chosen, self._get_environment(frozenset()))
+        found = program.check_result.program
+        keys = lint_cluster.list_annotation_keys_read(found) if found is not None else frozenset()
         if keys and self.loaded.objects is not None:
-            return programs.PolicyProgram(texts, chosen, self._get_cluster_facts(keys))
+            return programs.PolicyProgram(texts, chosen, self._get_environment(keys))
         return program
 
-    def _get_cluster_facts(self, keys: frozenset[str]) -> programs.ProgramEnvironment:
+    def _get_environment(self, keys: frozenset[str]) -> programs.ProgramEnvironment:
         now = self.clock.now()
         if keys not in self._known:
             if len(self._known) > 1:

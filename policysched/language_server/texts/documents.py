@@ -49,7 +49,7 @@ class EditorDocument:
         return self.name.endswith(_MANIFEST_SUFFIXES)
 
     @functools.cached_property
-    def index(self) -> positions.LineIndex:
+    def line_index(self) -> positions.LineIndex:
         """Its lines."""
         return positions.LineIndex(self.text, self.encoding)
 
@@ -117,6 +117,6 @@ class EditorDocument:
             line_end = line_start + len(part.text.line(number))
             begin, stop = max(start, line_start), min(end, line_end)
             if begin < stop:
-                line, unit = self.index.find_position(part.map_to_document(begin))
-                _, behind = self.index.find_position(part.map_to_document(stop))
+                line, unit = self.line_index.find_position(part.map_to_document(begin))
+                _, behind = self.line_index.find_position(part.map_to_document(stop))
                 yield line, unit, behind - unit

@@ -88,9 +88,9 @@ class CursorContext:
         """What the selector around the cursor is about; None outside of selectors."""
         if self.item == "let" and any(each.text == "{" for each in self.before):
             return "any"
-        return self._find_tested_object()
+        return self._find_selector_domain()
 
-    def _find_tested_object(self) -> Domain | None:
+    def _find_selector_domain(self) -> Domain | None:
         domain: Domain | None = None
         around: list[Domain | None] = []
         previous = ""
@@ -111,9 +111,9 @@ class CursorContext:
         return domain
 
 
-def find_context(scan: scanner.LexemeScan, offset: int) -> CursorContext:
+def find_cursor_context(scan: scanner.LexemeScan, offset: int) -> CursorContext:
     """Return what surrounds an offset of a text."""
-    inside = _find_open_parentheses(scan, offset)
+    inside = _find_enclosing_text_kind(scan, offset)
     text = scan.source.text
     start, end = _find_word_start(_WORD, text, offset), _find_word_end(_WORD, text, offset)
     chunk = _find_chunk(scan, start)
@@ -189,7 +189,7 @@ def _shorten_to_expression_word(
     return start, _find_word_end(_NAME, text, offset), accepts
 
 
-def _find_open_parentheses(scan: scanner.LexemeScan, offset: int) -> str:
+def _find_enclosing_text_kind(scan: scanner.LexemeScan, offset: int) -> str:
     for comment in scan.comments:
         if comment.start < offset <= comment.end:
             return "comment"

@@ -125,7 +125,7 @@ def _iterate_definitions(result: parser.ParseResult) -> Iterator[NameOccurrence]
             case syntax.Policy(name=name, statements=statements):
                 yield _make_occurrence(NamedSymbol("policy", name.text), name, item)
                 for statement in statements:
-                    yield from _make_rule_symbol(name.text, statement)
+                    yield from _iterate_rule_definitions(name.text, statement)
             case syntax.Profile(name=name):
                 yield _make_occurrence(NamedSymbol("profile", name.text), name, item)
             case syntax.Param(name=name):
@@ -138,7 +138,7 @@ def _iterate_definitions(result: parser.ParseResult) -> Iterator[NameOccurrence]
                 pass
 
 
-def _make_rule_symbol(policy: str, statement: syntax.Statement) -> Iterator[NameOccurrence]:
+def _iterate_rule_definitions(policy: str, statement: syntax.Statement) -> Iterator[NameOccurrence]:
     for clause in getattr(statement, "clauses", ()):
         if isinstance(clause, syntax_clause.WordClause) and clause.keyword == "as":
             yield _make_occurrence(
@@ -158,7 +158,7 @@ def _make_occurrence(
 
 
 def _iterate_uses(item: syntax.Item, kinds: dict[str, Kind]) -> Iterator[NameOccurrence]:
-    for node in _walk_nameable_nodes(item):
+    for node in _walk_naming_syntax_nodes(item):
         yield from _find_policy_names(item, node)
         match node:
             case syntax.Import(key=key):
@@ -168,7 +168,7 @@ def _iterate_uses(item: syntax.Item, kinds: dict[str, Kind]) -> Iterator[NameOcc
             case syntax.PromQL():
                 yield from _find_query_params(node)
             case _:
-                for name in _iterate_names_in_node(node):
+                for name in _iterate_names_in_syntax_node(node):
                     if name.text in kinds:
                         yield _make_occurrence(NamedSymbol(kinds[name.text], name.text), name)
 
@@ -189,7 +189,7 @@ def _find_policy_names(item: syntax.Item, node: syntax_expr.SyntaxNode) -> Itera
             pass
 
 
-def _iterate_names_in_node(node: syntax_expr.SyntaxNode) -> Iterator[syntax_expr.Value]:
+def _iterate_names_in_syntax_node(node: syntax_expr.SyntaxNode) -> Iterator[syntax_expr.Value]:
     """Yield the names of lets, params and metrics that a node has of its own."""
     match node:
         case syntax_expr.Ref(name=name) | syntax_expr.SelectorRef(name=name):
@@ -223,7 +223,7 @@ def _find_query_params(query: syntax.PromQL) -> Iterator[NameOccurrence]:
         yield NameOccurrence(NamedSymbol("param", name), span)
 
 
-def _walk_nameable_nodes(root: syntax_expr.SyntaxNode) -> Iterator[syntax_expr.SyntaxNode]:
+def _walk_naming_syntax_nodes(root: syntax_expr.SyntaxNode) -> Iterator[syntax_expr.SyntaxNode]:
     """Yield every node that can name something: no resources and labels as arguments."""
     pending: list[object] = [root]
     while pending:
@@ -232,10 +232,10 @@ def _walk_nameable_nodes(root: syntax_expr.SyntaxNode) -> Iterator[syntax_expr.S
             pending += node
         elif isinstance(node, syntax_expr.SyntaxNode):
             yield node
-            pending += _iterate_child_nodes(node)
+            pending += _list_child_syntax_nodes(node)
 
 
-def _iterate_child_nodes(node: syntax_expr.SyntaxNode) -> list[object]:
+def _list_child_syntax_nodes(node: syntax_expr.SyntaxNode) -> list[object]:
     if isinstance(node, syntax_expr.Call):
         is_of_resource = node.function.text in _OF_RESOURCES
         is_strategy = node.function.text in vocabulary.STRATEGIES

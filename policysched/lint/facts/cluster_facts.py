@@ -89,11 +89,11 @@ class ClusterFacts:
         """Return the pods that a policy is about."""
         return [
             pod
-            for shape in self.list_shapes_of_policy(policy)
+            for shape in self.list_pod_shapes_of_policy(policy)
             for pod in self.scheduled_pods_by_shape[shape]
         ]
 
-    def list_shapes_of_policy(self, policy: checked.CheckedPolicy) -> list[pod_shape.PodShape]:
+    def list_pod_shapes_of_policy(self, policy: checked.CheckedPolicy) -> list[pod_shape.PodShape]:
         """Return the shapes of the pods that a policy is about; equal pods share one."""
         known = self._shapes_by_scope.get(policy.scope)
         if known is None:
@@ -105,7 +105,7 @@ class ClusterFacts:
             self._shapes_by_scope[policy.scope] = known
         return known
 
-    def find_counted_pods(
+    def find_pods_in_selection(
         self, pods: checked_selector.PodSelection, policy: checked.CheckedPolicy, namespace: str
     ) -> list[objects.Pod]:
         """Return the pods that an affinity or spread counts for a pod of `namespace`.
@@ -148,5 +148,5 @@ class ClusterFacts:
         return {shape: pods for shape, pods in ours.items() if pods}
 
     @functools.cached_property
-    def _shapes_by_scope(self) -> dict[checked_selector.PodScope, list[pod_shape.PodShape]]:
+    def _shapes_by_scope(self) -> dict[checked_selector.PolicyPodScope, list[pod_shape.PodShape]]:
         return {}

@@ -36,7 +36,7 @@ class QueryFacts:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class SelectorFacts:
+class SeriesSelectorFacts:
     """What is known of one selector of a query.
 
     Attributes:
@@ -76,6 +76,8 @@ class PrometheusFacts:
     name: str
     lookback_days: int = 7
     queries: Mapping[str, QueryFacts] = dataclasses.field(default_factory=dict)
-    selectors: Mapping[str, tuple[SelectorFacts, ...]] = dataclasses.field(default_factory=dict)
+    selectors: Mapping[str, tuple[SeriesSelectorFacts, ...]] = dataclasses.field(
+        default_factory=dict
+    )
     scrape_seconds: Mapping[str, float] = dataclasses.field(default_factory=dict)
     recordings: Mapping[str, str] = dataclasses.field(default_factory=dict)

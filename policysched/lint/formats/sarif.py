@@ -32,7 +32,7 @@ def as_json(report: linter.LintResult) -> dict[str, Any]:
         "version": "2.1.0",
         "runs": [
             {
-                "tool": {"driver": _make_driver(codes)},
+                "tool": {"driver": _make_tool_driver(codes)},
                 "originalUriBaseIds": {_ROOT: {"description": {"text": _ROOT_MEANS}}},
                 "columnKind": "unicodeCodePoints",
                 "results": [
@@ -44,7 +44,7 @@ def as_json(report: linter.LintResult) -> dict[str, Any]:
     }
 
 
-def _make_driver(codes: list[str]) -> dict[str, Any]:
+def _make_tool_driver(codes: list[str]) -> dict[str, Any]:
     return {
         "name": "policysched",
         "version": policysched.__version__,
@@ -55,7 +55,7 @@ def _make_driver(codes: list[str]) -> dict[str, Any]:
 def _make_rule_descriptor(code: str) -> dict[str, Any]:
     """Return what code scanning shows beside a finding: the page of its code."""
     titles = diagnostics.CODES | diagnostics.LINT_CODES
-    page = code_pages.read_code_page(code)
+    page = code_pages.read_diagnostic_code_page(code)
     body = page.partition("\n")[2].strip()
     return {
         "id": code,

@@ -10,7 +10,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint.policies import node_constraints, scopes
 
 
-class EnforcedRules:
+class EnforcedPolicyRules:
     """The rules of one profile that are in force.
 
     Attributes:
@@ -51,7 +51,7 @@ class EnforcedRules:
                 if not self._may_be_disabled(each, policy):
                     yield other, each
 
-    def find_permanent_rules(
+    def find_always_active_rules(
         self, policy: checked.CheckedPolicy
     ) -> Sequence[tuple[checked.CheckedPolicy, checked.Rule]]:
         """Return rules that always act on every pod of a policy, each with its own policy.
@@ -75,8 +75,8 @@ class EnforcedRules:
         if known is None:
             known = self._demands[policy.name] = [
                 node_constraints.NodeConstraint(each, selector)
-                for _, each in self.find_permanent_rules(policy)
-                for selector in node_constraints.find_required_selectors(each, policy.scope)
+                for _, each in self.find_always_active_rules(policy)
+                for selector in node_constraints.find_required_node_selectors(each, policy.scope)
             ]
         return known
 
@@ -86,7 +86,7 @@ class EnforcedRules:
         return any(scopes.covers_scope(other.scope, policy.scope) for other in disabling)
 
     @staticmethod
-    def takes_precedence(
+    def is_duplicate_to_keep(
         policy: checked.CheckedPolicy,
         place: source.Span,
         other: checked.CheckedPolicy,
@@ -105,9 +105,9 @@ class EnforcedRules:
         return any(not scopes.are_scopes_apart(other.scope, policy.scope) for other in disabling)
 
 
-def find_in_every_profile(
-    several: Sequence[EnforcedRules],
-    find: Callable[[EnforcedRules, checked.CheckedPolicy], Iterable[diagnostics.Diagnostic]],
+def intersect_profile_findings(
+    several: Sequence[EnforcedPolicyRules],
+    find: Callable[[EnforcedPolicyRules, checked.CheckedPolicy], Iterable[diagnostics.Diagnostic]],
 ) -> Iterator[diagnostics.Diagnostic]:
     """Yield what is found of a policy in each profile that it acts in.
 

@@ -31,7 +31,7 @@ def get_rule_weight(each: checked.Rule) -> int:
             return each.weight or 0
 
 
-def find_preferred_nodes(each: checked.Rule) -> checked_selector.Selector | None:
+def get_preferred_node_selector(each: checked.Rule) -> checked_selector.Selector | None:
     """Return the nodes that a rule prefers, None for another rule."""
     match each:
         case checked.NodeAffinityRule(selector=selector, weight=int()):
@@ -42,21 +42,21 @@ def find_preferred_nodes(each: checked.Rule) -> checked_selector.Selector | None
             return None
 
 
-def find_required_selectors(
-    each: checked.Rule, scope: checked_selector.PodScope
+def find_required_node_selectors(
+    each: checked.Rule, scope: checked_selector.PolicyPodScope
 ) -> Iterator[checked_selector.Selector]:
     """Yield what a rule asks of nodes for pods of `scope`, if it acts on all of them."""
     match each:
         case checked.NodeAffinityRule(weight=None, selector=selector):
             yield selector
         case checked.RejectRule(condition=condition, until=None):
-            yield from _find_accepted_nodes(condition, scope)
+            yield from _find_accepted_node_selectors(condition, scope)
         case _:
             pass
 
 
-def _find_accepted_nodes(
-    condition: checked_expr.TypedExpr, scope: checked_selector.PodScope
+def _find_accepted_node_selectors(
+    condition: checked_expr.TypedExpr, scope: checked_selector.PolicyPodScope
 ) -> Iterator[checked_selector.Selector]:
     """Yield what nodes match that a condition does not reject."""
     match condition:
@@ -66,15 +66,15 @@ def _find_accepted_nodes(
             yield selector
         case checked_expr.Or(operands=operands):
             for operand in operands:
-                yield from _find_accepted_nodes(operand, scope)
+                yield from _find_accepted_node_selectors(operand, scope)
         case checked_expr.And(operands=operands):
-            yield from _find_nodes_accepted_by_all(operands, scope)
+            yield from _find_negated_conjunction(operands, scope)
         case _:
             pass
 
 
-def _find_nodes_accepted_by_all(
-    operands: Sequence[checked_expr.TypedExpr], scope: checked_selector.PodScope
+def _find_negated_conjunction(
+    operands: Sequence[checked_expr.TypedExpr], scope: checked_selector.PolicyPodScope
 ) -> Iterator[checked_selector.Selector]:
     """Yield what nodes match that do not meet all of some conditions, if these are of nodes."""
     rejected = []

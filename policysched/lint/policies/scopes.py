@@ -8,7 +8,9 @@ from policysched.lang.checked import checked, checked_selector
 from policysched.lint.sets import selector_sets
 
 
-def covers_scope(wide: checked_selector.PodScope, narrow: checked_selector.PodScope) -> bool:
+def covers_scope(
+    wide: checked_selector.PolicyPodScope, narrow: checked_selector.PolicyPodScope
+) -> bool:
     """Return whether it is certain that all pods of `narrow` are in `wide`, too."""
     if wide is narrow:
         return True
@@ -17,7 +19,9 @@ def covers_scope(wide: checked_selector.PodScope, narrow: checked_selector.PodSc
     return selector_sets.does_selector_imply(narrow.where, wide.where)
 
 
-def are_scopes_apart(one: checked_selector.PodScope, other: checked_selector.PodScope) -> bool:
+def are_scopes_apart(
+    one: checked_selector.PolicyPodScope, other: checked_selector.PolicyPodScope
+) -> bool:
     """Return whether it is certain that no pod is in both."""
     return _are_namespaces_apart(
         one.namespaces, other.namespaces
@@ -57,7 +61,7 @@ class ScopeIndex:
                 yield candidate
 
 
-def _find_required_traits(scope: checked_selector.PodScope) -> Sequence[_Trait]:
+def _find_required_traits(scope: checked_selector.PolicyPodScope) -> Sequence[_Trait]:
     """Return traits of which each pod of a scope has one; none if there are no such traits."""
     found = _find_required_labels("pod", scope.where)
     if found or scope.namespaces is None:
@@ -81,7 +85,7 @@ def _find_required_labels(kind: str, selector: checked_selector.Selector) -> Seq
     return ()
 
 
-def _find_example_traits(scope: checked_selector.PodScope) -> Iterator[_Trait]:
+def _find_example_traits(scope: checked_selector.PolicyPodScope) -> Iterator[_Trait]:
     """Yield traits of some pod of a scope: who covers the scope is about this pod, too."""
     yield from _find_example_labels("pod", scope.where)
     if scope.namespaces is None:

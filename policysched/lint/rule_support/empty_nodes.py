@@ -16,7 +16,7 @@ from policysched.lint.facts import cluster_facts
 from policysched.lint.sets import conditions
 
 
-def find_rejecting_rules(
+def diagnose_rejects_of_all_nodes(
     about: rule_input.RuleInput, cluster: cluster_facts.ClusterFacts
 ) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each rule that leaves none of the nodes, for they are too small."""
@@ -82,7 +82,7 @@ class _NodeAmountRewriter:
                 return checked_expr.Compare("=", answer, one, span)
             case checked_expr.NodeResource(kind="free" | "allocatable", unit=unit, span=span):
                 size = checked_expr.Const(
-                    float(get_node_amount(self.node, expr.resource)), unit, span
+                    float(get_allocatable_amount(self.node, expr.resource)), unit, span
                 )
                 if expr.kind == "allocatable":
                     return size
@@ -92,7 +92,7 @@ class _NodeAmountRewriter:
                 return expr
 
 
-def get_node_amount(node: objects.Node, resource: str) -> int:
+def get_allocatable_amount(node: objects.Node, resource: str) -> int:
     """Return how much of a resource a node has in all."""
     text = node.status.allocatable.get(resource)
     return 0 if text is None else pod_requests.parse_amount(resource, text)
@@ -106,7 +106,7 @@ def _list_read_resources(condition: checked_expr.TypedExpr) -> list[str]:
 
 
 def _find_largest_amount(cluster: cluster_facts.ClusterFacts, resource: str) -> str:
-    most = max(get_node_amount(node, resource) for node in cluster.nodes)
+    most = max(get_allocatable_amount(node, resource) for node in cluster.nodes)
     if not most:
         return f"no node has the resource `{resource}`"
     return f"no node has more {resource} than {amounts.format_quantity(resource, most)}"

@@ -11,10 +11,10 @@ from policysched.lint.facts import prometheus_facts, queries
 from policysched.promql import query_tree
 
 
-def list_known_selectors(
+def list_series_selector_facts(
     about: rule_input.RuleInput,
 ) -> Iterator[
-    tuple[queries.MetricQuery, promql_parser.VectorSelector, prometheus_facts.SelectorFacts]
+    tuple[queries.MetricQuery, promql_parser.VectorSelector, prometheus_facts.SeriesSelectorFacts]
 ]:
     """Yield the selectors of all queries that a server was asked about."""
     if about.prometheus is None:

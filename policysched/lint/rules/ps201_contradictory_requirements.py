@@ -11,7 +11,7 @@ from policysched.lint.sets import contradictions
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for occurrence, found in about.contradictory_selectors:
-        if not found.is_of_bounds:
+        if not found.has_number_bounds:
             yield make_contradiction_diagnostic("PS201", about, occurrence, found)
 
 
@@ -38,7 +38,7 @@ def make_contradiction_diagnostic(
         code,
         f"{what} can never match: {shown} exclude each other",
         about.locate_selector(second),
-        secondary=(diagnostics.Label(about.locate_selector(first), "excludes it"),),
+        secondary=(diagnostics.SpanLabel(about.locate_selector(first), "excludes it"),),
         notes=(note,),
         help="did you mean `or`?",
     )

@@ -11,7 +11,7 @@ from policysched.lint.rules import ps201_contradictory_requirements
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for occurrence, found in about.contradictory_selectors:
-        if found.is_of_bounds:
+        if found.has_number_bounds:
             yield ps201_contradictory_requirements.make_contradiction_diagnostic(
                 "PS202", about, occurrence, found
             )

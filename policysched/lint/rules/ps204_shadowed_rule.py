@@ -16,14 +16,14 @@ _MAX_PAIRS = 4_096
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     shadowed: dict[int, set[str]] = {id(known): set() for known in about.enforced_rules}
-    yield from active_rules.find_in_every_profile(
+    yield from active_rules.intersect_profile_findings(
         about.enforced_rules,
         lambda known, policy: _find_shadowed_rules(known, policy, shadowed[id(known)]),
     )
 
 
 def _find_shadowed_rules(
-    known: active_rules.EnforcedRules, policy: checked.CheckedPolicy, shadowed: set[str]
+    known: active_rules.EnforcedPolicyRules, policy: checked.CheckedPolicy, shadowed: set[str]
 ) -> Iterator[diagnostics.Diagnostic]:
     """Yield what is found of a policy's rules, and add these to what is shadowed."""
     others = [each for _, each in known.find_covering_rules(policy)]
@@ -54,7 +54,7 @@ def _make_finding(weak: checked.RuleHead, strict: checked.RuleHead) -> diagnosti
         "PS204",
         f"this rule never rejects a node that `{strict.name}` does not reject as well",
         weak.span,
-        secondary=(diagnostics.Label(strict.span, "stricter, for the same pods"),),
+        secondary=(diagnostics.SpanLabel(strict.span, "stricter, for the same pods"),),
         help="leave it out, or disable the stricter one where this one is meant to act",
     )
 

@@ -30,7 +30,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 
 
 def _may_act_together(
-    known: active_rules.EnforcedRules,
+    known: active_rules.EnforcedPolicyRules,
     policy: checked.CheckedPolicy,
     first: checked.Rule,
     other: checked.CheckedPolicy,
@@ -64,7 +64,9 @@ def _make_finding(first: checked.Rule, second: checked.Rule) -> diagnostics.Diag
         "PS205",
         f"this score takes back what `{first.head.name}` gives",
         second.head.span,
-        secondary=(diagnostics.Label(first.head.span, "pulls the other way, for the same pods"),),
+        secondary=(
+            diagnostics.SpanLabel(first.head.span, "pulls the other way, for the same pods"),
+        ),
         help="keep one of them, or give the two to different pods",
     )
 

@@ -20,7 +20,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
         for policy in enforced:
             for each in _list_required_affinities(policy):
                 if each.pods.kind == "self" and each.pods.mismatch_label_keys:
-                    yield _selects_single_policy(each)
+                    yield _diagnose_mismatch_label_keys(each)
                 waited = _find_awaited_policies(each, policy, enforced)
                 waits.setdefault(policy.name, []).extend((each, name) for name in waited)
         for name, edges in waits.items():
@@ -84,7 +84,7 @@ def _make_finding(each: checked.PodAffinityRule, name: str, other: str) -> diagn
     )
 
 
-def _selects_single_policy(each: checked.PodAffinityRule) -> diagnostics.Diagnostic:
+def _diagnose_mismatch_label_keys(each: checked.PodAffinityRule) -> diagnostics.Diagnostic:
     keys = ", ".join(f"`{key}`" for key in each.pods.mismatch_label_keys)
     return diagnostics.Diagnostic(
         "PS209",

@@ -14,18 +14,18 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
     for policy in about.program.policies:
         if policy.mode != "enforce" or not _is_for_all(policy.scope):
             continue
-        rejecting = next((each for each in policy.rules if _rejects_by_label_alone(each)), None)
+        rejecting = next((each for each in policy.rules if _may_reject_nodes(each)), None)
         if rejecting is not None:
             yield diagnostics.Diagnostic(
                 "PS211",
                 f"`{policy.name}` may reject nodes for every pod, those of kube-system too",
                 policy.span,
-                secondary=(diagnostics.Label(rejecting.head.span, "may reject"),),
+                secondary=(diagnostics.SpanLabel(rejecting.head.span, "may reject"),),
                 help="say for which pods it is: `for pods in namespace (…)`, `for pods where …`",
             )
 
 
-def _is_for_all(scope: checked_selector.PodScope) -> bool:
+def _is_for_all(scope: checked_selector.PolicyPodScope) -> bool:
     has_all_namespaces = scope.namespaces is None or (
         scope.namespaces.selector is not None
         and selector_sets.does_match_everything(scope.namespaces.selector)
@@ -33,7 +33,7 @@ def _is_for_all(scope: checked_selector.PodScope) -> bool:
     return has_all_namespaces and selector_sets.does_match_everything(scope.where)
 
 
-def _rejects_by_label_alone(each: checked.Rule) -> bool:
+def _may_reject_nodes(each: checked.Rule) -> bool:
     match each:
         case checked.RejectRule():
             return True

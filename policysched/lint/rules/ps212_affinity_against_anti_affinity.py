@@ -16,12 +16,12 @@ _MAX_PAIRS = 4_096
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for known in about.enforced_rules:
         for policy in known.policies:
-            near = [each for each in policy.rules if _is_affinity(each)]
+            near = [each for each in policy.rules if _is_permanent_required_affinity(each)]
             if not near:
                 continue
             apart = [
                 (other, each)
-                for other, each in known.find_permanent_rules(policy)
+                for other, each in known.find_always_active_rules(policy)
                 if isinstance(each, checked.PodAffinityRule) and each.anti and each.weight is None
             ]
             if len(near) * len(apart) > _MAX_PAIRS:
@@ -30,7 +30,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 yield from _compare_affinities(near, policy, away, other)
 
 
-def _is_affinity(each: checked.Rule) -> bool:
+def _is_permanent_required_affinity(each: checked.Rule) -> bool:
     match each:
         case checked.PodAffinityRule(anti=False, weight=None):
             return each.head.active is None
@@ -47,12 +47,14 @@ def _compare_affinities(
     for each in near:
         assert isinstance(each, checked.PodAffinityRule)  # noqa: S101 - tells the type checker
         is_same_topology = each.topology_key == away.topology_key
-        if is_same_topology and _is_within(each.pods, policy.scope, away.pods, other.scope):
+        if is_same_topology and _is_selection_within(
+            each.pods, policy.scope, away.pods, other.scope
+        ):
             yield diagnostics.Diagnostic(
                 "PS212",
                 f"`{each.head.name}` wants pods near that `{away.head.name}` keeps away",
                 each.head.span,
-                secondary=(diagnostics.Label(away.head.span, "keeps them out of the domain"),),
+                secondary=(diagnostics.SpanLabel(away.head.span, "keeps them out of the domain"),),
                 notes=(
                     (
                         f"a domain of `{each.topology_key}` without such a pod is refused, "
@@ -63,11 +65,11 @@ def _compare_affinities(
             )
 
 
-def _is_within(
+def _is_selection_within(
     narrow: checked_selector.PodSelection,
-    narrow_scope: checked_selector.PodScope,
+    narrow_scope: checked_selector.PolicyPodScope,
     wide: checked_selector.PodSelection,
-    wide_scope: checked_selector.PodScope,
+    wide_scope: checked_selector.PolicyPodScope,
 ) -> bool:
     """Return whether it is certain that the pods of one set are in the other, too.
 
@@ -85,15 +87,15 @@ def _is_within(
     if is_limited and wide.namespaces is not None:
         return False
     narrow_pods, wide_pods = (
-        _get_meant_pods(narrow, narrow_scope),
-        _get_meant_pods(wide, wide_scope),
+        _get_pod_selector(narrow, narrow_scope),
+        _get_pod_selector(wide, wide_scope),
     )
     is_possible = not selector_sets.can_never_match_together(narrow_pods)
     return is_possible and selector_sets.does_selector_imply(narrow_pods, wide_pods)
 
 
-def _get_meant_pods(
-    pods: checked_selector.PodSelection, scope: checked_selector.PodScope
+def _get_pod_selector(
+    pods: checked_selector.PodSelection, scope: checked_selector.PolicyPodScope
 ) -> checked_selector.Selector:
     return scope.where if pods.selector is None else pods.selector
 

@@ -53,7 +53,7 @@ def _make_finding(
         "PS213",
         f"no node can pass both `{second.rule.head.name}` and `{first.rule.head.name}`",
         second.rule.head.span,
-        secondary=(diagnostics.Label(first.rule.head.span, "excludes it, for the same pods"),),
+        secondary=(diagnostics.SpanLabel(first.rule.head.span, "excludes it, for the same pods"),),
         notes=(f"all pods of `{policy.name}` stay Pending",),
         help="relax one of them, or `disable` it for these pods",
     )

@@ -59,7 +59,9 @@ def _make_finding(
         "PS214",
         f"`{shown}` is tolerated, but `{refusing.rule.head.name}` refuses nodes with that taint",
         pattern.span,
-        secondary=(diagnostics.Label(refusing.rule.head.span, "refuses them, for the same pods"),),
+        secondary=(
+            diagnostics.SpanLabel(refusing.rule.head.span, "refuses them, for the same pods"),
+        ),
         help="take one of the two out",
     )
 

@@ -13,13 +13,15 @@ from policysched.lint.sets import taint_patterns
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
-    yield from active_rules.find_in_every_profile(
+    yield from active_rules.intersect_profile_findings(
         about.enforced_rules, lambda known, policy: _check_policy(about, known, policy)
     )
 
 
 def _check_policy(
-    about: rule_input.RuleInput, known: active_rules.EnforcedRules, policy: checked.CheckedPolicy
+    about: rule_input.RuleInput,
+    known: active_rules.EnforcedPolicyRules,
+    policy: checked.CheckedPolicy,
 ) -> Iterator[diagnostics.Diagnostic]:
     own = [each for each in policy.rules if isinstance(each, checked.TolerationRule)]
     granted = list(_iterate_granted_tolerations(known, policy)) if own else []
@@ -34,10 +36,10 @@ _Granted = tuple[checked.CheckedPolicy, checked_selector.TaintPattern]
 
 
 def _iterate_granted_tolerations(
-    known: active_rules.EnforcedRules, policy: checked.CheckedPolicy
+    known: active_rules.EnforcedPolicyRules, policy: checked.CheckedPolicy
 ) -> Iterator[_Granted]:
     """Yield what is always tolerated for all pods of a policy, its own patterns included."""
-    for other, each in known.find_permanent_rules(policy):
+    for other, each in known.find_always_active_rules(policy):
         if isinstance(each, checked.TolerationRule):
             for pattern in each.patterns:
                 yield other, pattern
@@ -53,7 +55,7 @@ def _find_wider_pattern(
         if other is pattern or not taint_patterns.covers_taint_pattern(other, pattern):
             continue
         is_equal = taint_patterns.covers_taint_pattern(pattern, other)
-        if not is_equal or not active_rules.EnforcedRules.takes_precedence(
+        if not is_equal or not active_rules.EnforcedPolicyRules.is_duplicate_to_keep(
             policy, pattern.span, other_policy, other.span
         ):
             return other
@@ -69,10 +71,10 @@ def _make_finding(
 ) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS215",
-        f"`{_format_pattern(about, pattern)}` is tolerated already, "
-        f"by `{_format_pattern(about, wide)}`",
+        f"`{_quote_taint_pattern(about, pattern)}` is tolerated already, "
+        f"by `{_quote_taint_pattern(about, wide)}`",
         pattern.span,
-        secondary=(diagnostics.Label(wide.span, "has it in it, for the same pods"),),
+        secondary=(diagnostics.SpanLabel(wide.span, "has it in it, for the same pods"),),
         help="leave it out",
         fix=None
         if is_alone
@@ -80,7 +82,9 @@ def _make_finding(
     )
 
 
-def _format_pattern(about: rule_input.RuleInput, pattern: checked_selector.TaintPattern) -> str:
+def _quote_taint_pattern(
+    about: rule_input.RuleInput, pattern: checked_selector.TaintPattern
+) -> str:
     return " ".join(about.texts[pattern.span.file].slice(pattern.span).split())
 
 

@@ -65,7 +65,7 @@ def _diagnose_repeated_disable(
         "PS216",
         "nothing is turned off here: the rule is turned off already",
         each.span,
-        secondary=(diagnostics.Label(first.span, "here"),),
+        secondary=(diagnostics.SpanLabel(first.span, "here"),),
         help="keep one of them",
     )
 

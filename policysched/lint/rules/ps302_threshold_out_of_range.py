@@ -64,7 +64,7 @@ def _make_finding(
         "PS302",
         f"this comparison of `{metric.name}` is {says} for every value that it can have",
         bound.span,
-        secondary=(diagnostics.Label(compare.left.span, "this metric"),),
+        secondary=(diagnostics.SpanLabel(compare.left.span, "this metric"),),
         help=f"its values are {_format_metric_range(metric)}; choose a threshold that divides them",
     )
 

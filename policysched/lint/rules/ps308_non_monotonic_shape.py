@@ -13,7 +13,7 @@ from policysched.lint import rule, rule_input
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for policy in about.program.policies:
         for each in policy.rules:
-            if _changes_direction([points for _, points in _get_shape(each)]):
+            if _changes_direction([points for _, points in _get_score_shape(each)]):
                 yield diagnostics.Diagnostic(
                     "PS308",
                     "the points of this shape go up and down",
@@ -23,7 +23,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 )
 
 
-def _get_shape(each: checked.Rule) -> Sequence[tuple[float, int]]:
+def _get_score_shape(each: checked.Rule) -> Sequence[tuple[float, int]]:
     match each:
         case checked.ResourceScoreRule(shape=shape):
             return shape

@@ -19,7 +19,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
         for each in policy.rules:
             for expr in checked.list_expressions(each):
                 for part in _find_constant_parts(expr, metrics):
-                    if not _is_single_metric(part):
+                    if not _is_metric_against_constant(part):
                         yield _make_finding(about, part, metrics)
 
 
@@ -39,7 +39,7 @@ def _find_constant_parts(
         yield expr
 
 
-def _is_single_metric(part: checked_expr.TypedExpr) -> bool:
+def _is_metric_against_constant(part: checked_expr.TypedExpr) -> bool:
     """Whether PS302 tells of it: a metric against a constant."""
     match part:
         case checked_expr.Compare(
@@ -71,7 +71,7 @@ def _make_finding(
         f"this condition is always {says}: "
         f"`{_format_part(about, first)}` and `{_format_part(about, second)}` {word}",
         second.span,
-        secondary=(diagnostics.Label(first.span, "the other one"),),
+        secondary=(diagnostics.SpanLabel(first.span, "the other one"),),
         help=f"did you mean `{'and' if is_true else 'or'}`?",
     )
 

@@ -63,11 +63,13 @@ def _compute_level_shape_points(
 ) -> float | None:
     """Return the height of a shape if it is level throughout the range."""
     bends = [value for value, _ in points if found.low < value < found.high]
-    heights = {_compute_shape_height(points, value) for value in (found.low, *bends, found.high)}
+    heights = {
+        _interpolate_shape_points(points, value) for value in (found.low, *bends, found.high)
+    }
     return heights.pop() if len(heights) == 1 else None
 
 
-def _compute_shape_height(points: tuple[tuple[float, int], ...], value: float) -> float:
+def _interpolate_shape_points(points: tuple[tuple[float, int], ...], value: float) -> float:
     """Return the points of a value: on straight lines, level outside of all."""
     for (left, low), (right, high) in itertools.pairwise(points):
         if left <= value < right:

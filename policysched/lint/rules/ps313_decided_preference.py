@@ -12,23 +12,27 @@ from policysched.lint.sets import selector_sets
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
-    yield from active_rules.find_in_every_profile(
+    yield from active_rules.intersect_profile_findings(
         about.enforced_rules, lambda known, policy: _check_policy(about, known, policy)
     )
 
 
 def _check_policy(
-    about: rule_input.RuleInput, known: active_rules.EnforcedRules, policy: checked.CheckedPolicy
+    about: rule_input.RuleInput,
+    known: active_rules.EnforcedPolicyRules,
+    policy: checked.CheckedPolicy,
 ) -> Iterator[diagnostics.Diagnostic]:
     preferring = [
-        each for each in policy.rules if node_constraints.find_preferred_nodes(each) is not None
+        each
+        for each in policy.rules
+        if node_constraints.get_preferred_node_selector(each) is not None
     ]
     asked = known.find_node_constraints(policy) if preferring else ()
     required = [each.selector for each in asked]
     if len(asked) > selector_sets.MAX_OPERANDS or selector_sets.can_never_match_together(*required):
         return  # PS201, PS202 and PS213 tell that
     for each in preferring:
-        selector = node_constraints.find_preferred_nodes(each)
+        selector = node_constraints.get_preferred_node_selector(each)
         if selector is None or selector_sets.can_never_match_together(selector):
             continue
         if not asked or selector_sets.does_match_everything(selector):
@@ -38,12 +42,10 @@ def _check_policy(
             (selector, "no"),
         ):
             if selector_sets.can_never_match_together(*required, wanted):
-                yield _make_finding(
-                    about, each, selector, what, _find_deciding_rules(asked, wanted)
-                )
+                yield _make_finding(about, each, selector, what, _find_deciding_rule(asked, wanted))
 
 
-def _find_deciding_rules(
+def _find_deciding_rule(
     asked: Sequence[node_constraints.NodeConstraint], wanted: checked_selector.Selector
 ) -> checked.Rule:
     """Return the rule that decides, or the first of those that do so together."""
@@ -68,7 +70,7 @@ def _make_finding(
         "PS313",
         f"{what} node that required rules leave matches `{about.format_selector(selector)}`",
         each.head.span,
-        secondary=(diagnostics.Label(deciding.head.span, "decides it before"),),
+        secondary=(diagnostics.SpanLabel(deciding.head.span, "decides it before"),),
         notes=("all nodes get the same points: the preference has no effect",),
         help="leave the preference out, or make the other rule `preferred`",
     )

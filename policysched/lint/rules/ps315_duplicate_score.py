@@ -32,15 +32,17 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def _find_duplicates(
     policy: checked.CheckedPolicy,
     own: list[checked.Rule],
-    known: active_rules.EnforcedRules,
+    known: active_rules.EnforcedPolicyRules,
     meanings: Mapping[str, Hashable],
 ) -> Iterator[diagnostics.Diagnostic]:
-    scored = [pair for pair in known.find_permanent_rules(policy) if pair[1].head.name in meanings]
+    scored = [
+        pair for pair in known.find_always_active_rules(policy) if pair[1].head.name in meanings
+    ]
     for each in own:
         meaning = meanings[each.head.name]
         for other_policy, other in scored:
             is_same = meanings[other.head.name] == meaning
-            if is_same and not known.takes_precedence(
+            if is_same and not known.is_duplicate_to_keep(
                 policy, each.head.span, other_policy, other.head.span
             ):
                 yield _make_finding(each, other)
@@ -62,7 +64,7 @@ def _make_finding(each: checked.Rule, other: checked.Rule) -> diagnostics.Diagno
         "PS315",
         f"`{other.head.name}` scores the same for the same pods: its weight is {total} in all",
         each.head.span,
-        secondary=(diagnostics.Label(other.head.span, "the same score"),),
+        secondary=(diagnostics.SpanLabel(other.head.span, "the same score"),),
         help="keep one of them, with the weight that is meant",
     )
 

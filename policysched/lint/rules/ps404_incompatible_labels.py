@@ -38,7 +38,7 @@ def _check_operation(
     yield diagnostics.Diagnostic(
         "PS404",
         f"the two sides of `{part.op}` have different labels: "
-        f"{_format_labels(left)} and {_format_labels(right)}",
+        f"{_format_series_label_names(left)} and {_format_series_label_names(right)}",
         each.span,
         notes=(
             f"series are only matched if all their labels are equal: {_describe_outcome(part)}",
@@ -54,7 +54,7 @@ def _describe_outcome(part: promql_parser.BinaryExpr) -> str:
     return "the answer is empty"
 
 
-def _format_labels(labels: frozenset[str]) -> str:
+def _format_series_label_names(labels: frozenset[str]) -> str:
     return ", ".join(f"`{label}`" for label in sorted(labels)) or "none"
 
 

@@ -40,10 +40,10 @@ def _check_matcher(
             fix=diagnostics.Fix((diagnostics.TextEdit(span, plain),), safe=True),
         )
     elif pattern.startswith("^") or re.search(r"(?<!\\)\$\Z", pattern):
-        yield _find_needless_anchors(each, value, pattern)
+        yield _diagnose_needless_anchors(each, value, pattern)
 
 
-def _find_needless_anchors(
+def _diagnose_needless_anchors(
     each: queries.MetricQuery, value: query_tokens.QueryToken, pattern: str
 ) -> diagnostics.Diagnostic:
     span = each.query.locate_query_range(value.start, value.end, each.text)

@@ -13,13 +13,13 @@ from policysched.promql import query_units
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
-        declared = _get_declared_unit(each.metric.unit)
+        declared = _get_expected_query_unit(each.metric.unit)
         found = query_units.infer_unit(each.expr)
         if declared is not None and found is not None and not found.has_same_dimension(declared):
             yield _make_finding(each, found)
 
 
-def _get_declared_unit(unit: units.Unit) -> units.Unit | None:
+def _get_expected_query_unit(unit: units.Unit) -> units.Unit | None:
     """Return the unit that the query should have; None for `number`, which may be of anything.
 
     Cores are seconds of CPU time per second.

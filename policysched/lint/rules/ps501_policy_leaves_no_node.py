@@ -17,26 +17,28 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
     if cluster is None or not cluster.nodes:
         return
     for policy in about.program.policies:
-        steps = list(_iterate_node_conditions(policy))
+        steps = list(_iterate_required_selectors(policy))
         if not steps or selector_sets.can_never_match_together(*steps):
             continue  # PS201 and PS202 tell what no cluster can have
         if cluster.count_matching_nodes(*steps) == 0:
             yield _make_finding(about, cluster, policy, steps)
-    yield from empty_nodes.find_rejecting_rules(about, cluster)
+    yield from empty_nodes.diagnose_rejects_of_all_nodes(about, cluster)
 
 
-def _iterate_node_conditions(policy: checked.CheckedPolicy) -> Iterator[checked_selector.Selector]:
+def _iterate_required_selectors(
+    policy: checked.CheckedPolicy,
+) -> Iterator[checked_selector.Selector]:
     """Yield what a policy always asks of nodes, one condition after the other."""
     for each in policy.rules:
         is_required = isinstance(each, checked.NodeAffinityRule) and each.weight is None
         if is_required and each.head.active is None:
-            yield from _split_conditions(each.selector)  # type: ignore[union-attr]  # a NodeAffinityRule
+            yield from _split_conjunction(each.selector)  # type: ignore[union-attr]  # a NodeAffinityRule
 
 
-def _split_conditions(selector: checked_selector.Selector) -> Iterator[checked_selector.Selector]:
+def _split_conjunction(selector: checked_selector.Selector) -> Iterator[checked_selector.Selector]:
     if isinstance(selector, checked_selector.SelectorConjunction):
         for operand in selector.operands:
-            yield from _split_conditions(operand)
+            yield from _split_conjunction(operand)
     else:
         yield selector
 

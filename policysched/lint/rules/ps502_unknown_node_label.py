@@ -29,7 +29,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 continue
             is_absence = (each.operator in _ABSENCES) is not is_denied
             if not is_absence or spelling.find_nearest_names(each.key, cluster.node_labels):
-                yield _find_unknown_labels(about, cluster, each)
+                yield _diagnose_unknown_label(about, cluster, each)
     for policy in about.program.policies:
         for rule_ in policy.rules:
             if isinstance(rule_, checked.PodAffinityRule | checked.TopologySpreadRule):
@@ -62,7 +62,7 @@ def _iterate_label_requirements(
             pass
 
 
-def _find_unknown_labels(
+def _diagnose_unknown_label(
     about: rule_input.RuleInput,
     cluster: cluster_facts.ClusterFacts,
     each: checked_selector.LabelRequirement,
@@ -91,7 +91,9 @@ def _find_unknown_topology_keys(
         return
     which = "no node" if not found else f"{found} of {total} nodes"
     effect = (
-        "this rule keeps pods off" if _is_hard_constraint(each) else "this rule does nothing for"
+        "this rule keeps pods off"
+        if _keeps_pods_off_unlabelled_nodes(each)
+        else "this rule does nothing for"
     )
     yield diagnostics.Diagnostic(
         "PS502",
@@ -103,7 +105,9 @@ def _find_unknown_topology_keys(
     )
 
 
-def _is_hard_constraint(each: checked.PodAffinityRule | checked.TopologySpreadRule) -> bool:
+def _keeps_pods_off_unlabelled_nodes(
+    each: checked.PodAffinityRule | checked.TopologySpreadRule,
+) -> bool:
     is_anti = isinstance(each, checked.PodAffinityRule) and each.anti
     return each.weight is None and not is_anti
 

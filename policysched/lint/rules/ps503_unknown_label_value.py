@@ -35,9 +35,9 @@ def _get_known_values(each: _Requirement, cluster: cluster_facts.ClusterFacts) -
         return cluster.node_labels.get(each.key, frozenset())
     if each.field in _NAMES:
         return frozenset(node.name for node in cluster.nodes)
-    several = cluster_fields.list_field_members(each.field, cluster.node_labels)
+    several = cluster_fields.list_field_values(each.field, cluster.node_labels)
     return (
-        cluster.node_labels.get(cluster_fields.make_field_key(each.field), several) | several
+        cluster.node_labels.get(cluster_fields.make_field_label_key(each.field), several) | several
     ) - {""}
 
 

@@ -25,7 +25,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 "PS505",
                 f"`{policy.name}` is about pods of DaemonSets, too: `{pods[0]}`{others}",
                 policy.span,
-                secondary=(diagnostics.Label(required.head.span, "keeps them off nodes"),),
+                secondary=(diagnostics.SpanLabel(required.head.span, "keeps them off nodes"),),
                 notes=("a DaemonSet makes a pod for one node, and waits there for it",),
                 help="leave them out: `where ownerKind != DaemonSet`",
             )

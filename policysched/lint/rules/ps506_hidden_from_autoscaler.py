@@ -43,13 +43,13 @@ def _is_rule_hidden(
     each: checked.Rule, policy: checked.CheckedPolicy, cluster: cluster_facts.ClusterFacts
 ) -> bool:
     """Whether some pod of the cluster does not say by itself what a rule asks of nodes."""
-    shapes = cluster.list_shapes_of_policy(policy)
+    shapes = cluster.list_pod_shapes_of_policy(policy)
     match each:
         case checked.NodeAffinityRule(weight=None) | checked.RejectRule():
             # What changes by itself, with metrics or free room, no node is added for.
-            asked = tuple(node_constraints.find_required_selectors(each, policy.scope))
+            asked = tuple(node_constraints.find_required_node_selectors(each, policy.scope))
             return bool(asked) and any(
-                not _requires_same_nodes(shape, asked, cluster) for shape in shapes
+                not _does_pod_spec_imply_selectors(shape, asked, cluster) for shape in shapes
             )
         case checked.PodAffinityRule(weight=None, anti=anti, topology_key=key):
             return any(
@@ -72,7 +72,7 @@ def _get_own_affinity_terms(
     return shape.anti_affinity_terms if is_anti else shape.affinity_terms
 
 
-def _requires_same_nodes(
+def _does_pod_spec_imply_selectors(
     shape: pod_shape.PodShape,
     asked: tuple[checked_selector.Selector, ...],
     cluster: cluster_facts.ClusterFacts,

@@ -35,7 +35,7 @@ def _check_affinity(
     if selector is None:
         return
     is_own = not selector_sets.can_never_match_together(selector, policy.scope.where)
-    waiting = [shape.namespace for shape in cluster.list_shapes_of_policy(policy)]
+    waiting = [shape.namespace for shape in cluster.list_pod_shapes_of_policy(policy)]
     if not waiting or selector_sets.can_never_match_together(selector):
         return  # PS504 and PS201 tell that
     without = sorted(
@@ -44,7 +44,7 @@ def _check_affinity(
         if not (
             is_own and _may_be_in_namespaces(namespace, each.pods)
         )  # its own pods may be the first ones
-        and not cluster.find_counted_pods(each.pods, policy, namespace)
+        and not cluster.find_pods_in_selection(each.pods, policy, namespace)
     )
     if without:
         yield diagnostics.Diagnostic(

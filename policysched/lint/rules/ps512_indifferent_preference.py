@@ -21,7 +21,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
             preferring = [
                 each
                 for each in policy.rules
-                if node_constraints.find_preferred_nodes(each) is not None
+                if node_constraints.get_preferred_node_selector(each) is not None
             ]
             if preferring:
                 asked = known.find_node_constraints(policy)
@@ -37,7 +37,7 @@ def _check_preferences(
     required = [each.selector for each in asked]
     left = cluster.count_matching_nodes(*required)
     for each in preferring:
-        selector = node_constraints.find_preferred_nodes(each)
+        selector = node_constraints.get_preferred_node_selector(each)
         if selector is None or left <= 1 or selector_sets.does_match_everything(selector):
             continue
         matching = cluster.count_matching_nodes(*required, selector)

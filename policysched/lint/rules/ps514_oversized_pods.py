@@ -33,7 +33,7 @@ def _check_pod_sizes(
     nodes: tuple[objects.Node, ...],
 ) -> Iterator[diagnostics.Diagnostic]:
     """Yield what to say of the first pod that fits an empty node, but none of those left."""
-    for shape in cluster.list_shapes_of_policy(policy):
+    for shape in cluster.list_pod_shapes_of_policy(policy):
         pod = cluster.scheduled_pods_by_shape[shape][0]
         if not any(_fits_empty_node(shape, node) for node in cluster.nodes):
             continue  # no policy is to blame

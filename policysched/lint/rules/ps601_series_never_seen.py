@@ -14,7 +14,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
     facts = about.prometheus
     if facts is None:
         return
-    for each, selector, known in known_selectors.list_known_selectors(about):
+    for each, selector, known in known_selectors.list_series_selector_facts(about):
         if not known.is_there and not known.is_name_known and selector.name:
             yield diagnostics.Diagnostic(
                 "PS601",

@@ -21,12 +21,12 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
         answer = facts.queries.get(each.query.text)
         if answer is None or not answer.series:
             continue
-        problem = _find_label_problem(each, answer)
+        problem = _describe_series_label_problem(each, answer)
         cluster = about.cluster
         if cluster is not None and each.metric.target == "cluster":
             cluster = cluster.members
         if not problem and cluster is not None:
-            problem = _find_node_problem(each, answer, cluster)
+            problem = _describe_nodes_without_series(each, answer, cluster)
         if problem:
             yield diagnostics.Diagnostic(
                 "PS602",
@@ -37,7 +37,9 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
             )
 
 
-def _find_label_problem(each: queries.MetricQuery, answer: prometheus_facts.QueryFacts) -> str:
+def _describe_series_label_problem(
+    each: queries.MetricQuery, answer: prometheus_facts.QueryFacts
+) -> str:
     """Return what is wrong with the values of the label that names nodes, "" for nothing."""
     label = each.metric.label
     named = Counter(series.labels.get(label, "") for series in answer.series)
@@ -52,13 +54,13 @@ def _find_label_problem(each: queries.MetricQuery, answer: prometheus_facts.Quer
     return ""
 
 
-def _find_node_problem(
+def _describe_nodes_without_series(
     each: queries.MetricQuery,
     answer: prometheus_facts.QueryFacts,
     cluster: cluster_facts.ClusterFacts,
 ) -> str:
     """Return which nodes have no series, "" if all have."""
-    names = node_names.NodeNames(cluster.nodes)
+    names = node_names.NodeAliasIndex(cluster.nodes)
     texts = {series.labels.get(each.metric.label, "") for series in answer.series}
     found = {text: names.find_nodes(text) for text in texts}
     covered = {node for nodes in found.values() if len(nodes) == 1 for node in nodes}

@@ -35,7 +35,7 @@ def iterate_rate_ranges(
     facts = about.prometheus
     if facts is None:
         return
-    for each, selector, known in known_selectors.list_known_selectors(about):
+    for each, selector, known in known_selectors.list_series_selector_facts(about):
         intervals = [facts.scrape_seconds[job] for job in known.jobs if job in facts.scrape_seconds]
         call = _find_range_call(each, selector)
         if call is not None and intervals:

@@ -15,7 +15,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
     facts = about.prometheus
     if facts is None:
         return
-    for each, selector, known in known_selectors.list_known_selectors(about):
+    for each, selector, known in known_selectors.list_series_selector_facts(about):
         if not known.is_there and known.is_name_known:
             message, wanted = _describe_absence(selector.name or "", known, facts)
             yield diagnostics.Diagnostic(
@@ -29,7 +29,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 
 def _describe_absence(
     name: str,
-    known: prometheus_facts.SelectorFacts,
+    known: prometheus_facts.SeriesSelectorFacts,
     facts: prometheus_facts.PrometheusFacts,
 ) -> tuple[str, str]:
     """Return the message, and the word that may be misspelt."""

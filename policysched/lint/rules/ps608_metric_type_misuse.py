@@ -17,7 +17,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
     facts = about.prometheus
     if facts is None:
         return
-    for each, selector, known in known_selectors.list_known_selectors(about):
+    for each, selector, known in known_selectors.list_series_selector_facts(about):
         name = selector.name or ""
         if known.kind == "gauge" and (rate := _find_rate_function(each, name)) is not None:
             yield _diagnose_rate_of_gauge(each, selector, rate)
@@ -25,7 +25,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
         if (
             known.kind == "counter"
             and not is_by_name
-            and name in query_samples.find_raw_names(each.expr)
+            and name in query_samples.find_raw_series_names(each.expr)
         ):
             yield diagnostics.Diagnostic(
                 "PS608",

@@ -19,7 +19,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 "PS701",
                 "replicas are divided by written weights, so this constraint is ignored",
                 spread.span,
-                secondary=(diagnostics.Label(span, "weights"),) if span is not None else (),
+                secondary=(diagnostics.SpanLabel(span, "weights"),) if span is not None else (),
                 notes=(
                     "Karmada gives every cluster with a weight its share, however many there are",
                 ),

@@ -60,7 +60,7 @@ def _check_clusters(
                 f"`minGroups {spread.min_groups}` cannot be met: {members.name} has {count} "
                 f"{noun} for these resources{where}",
                 spread.span,
-                secondary=(diagnostics.Label(group.span, "this group"),) if group else (),
+                secondary=(diagnostics.SpanLabel(group.span, "this group"),) if group else (),
                 help=f"write `minGroups {count}` or less, or allow more {spread.by}s",
             )
 
@@ -73,9 +73,9 @@ def _list_groups(by: str, clusters: Iterable[objects.Node]) -> set[str]:
         if by == "cluster":
             found.add(cluster.name)
         elif by == "zone":
-            found |= cluster_fields.list_field_members(by, labels)
+            found |= cluster_fields.list_field_values(by, labels)
         else:
-            found.add(labels.get(cluster_fields.make_field_key(by), ""))
+            found.add(labels.get(cluster_fields.make_field_label_key(by), ""))
     return found - {""}
 
 
@@ -102,7 +102,7 @@ def _make_finding(
         "PS703",
         f"`minGroups {spread.min_groups}` cannot be met: the policy leaves {left}",
         spread.span,
-        secondary=(diagnostics.Label(part.span, f"leaves {left}"),),
+        secondary=(diagnostics.SpanLabel(part.span, f"leaves {left}"),),
         help=f"write `minGroups {len(part.values)}` or less, or allow more {spread.by}s",
     )
 

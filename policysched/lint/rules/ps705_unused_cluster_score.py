@@ -14,14 +14,14 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
     if not about.program.cluster_policies:
         return
     several = [
-        active_rules.EnforcedRules(cluster_profile.treat_clusters_as_nodes(each))
+        active_rules.EnforcedPolicyRules(cluster_profile.treat_clusters_as_nodes(each))
         for each in about.program.profiles
     ]
-    yield from active_rules.find_in_every_profile(several, _check_policy)
+    yield from active_rules.intersect_profile_findings(several, _check_policy)
 
 
 def _check_policy(
-    known: active_rules.EnforcedRules, policy: checked.CheckedPolicy
+    known: active_rules.EnforcedPolicyRules, policy: checked.CheckedPolicy
 ) -> Iterator[diagnostics.Diagnostic]:
     scores = [each for each in policy.rules if node_constraints.get_rule_weight(each)]
     if not scores:

@@ -37,7 +37,7 @@ def _make_finding(
         "PS707",
         f"all clusters of `{group.name}` are in `{wide.name}`, which is tried before",
         group.span,
-        secondary=(diagnostics.Label(wide.span, "has them"),),
+        secondary=(diagnostics.SpanLabel(wide.span, "has them"),),
         notes=("groups are tried in their order, each when those before it have failed",),
         help="put the narrow group first, or take it out",
     )

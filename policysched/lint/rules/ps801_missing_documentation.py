@@ -61,7 +61,7 @@ def _count_words(about: rule_input.RuleInput) -> dict[str, int]:
     """Return how often each word stands in the texts, comments and strings left out."""
     counts: dict[str, int] = {}
     for result in about.parsed:
-        for word in rule_input.list_program_words(result):
+        for word in rule_input.list_text_words(result):
             counts[word] = counts.get(word, 0) + 1
     return counts
 

@@ -95,7 +95,7 @@ def _iterate_value_points(conditions: Iterable[Typed], metrics: Metrics) -> Iter
             case _:
                 values[atom] = (0.0, 1.0)
     for number, found in limits.items():
-        values[number] = _choose_class_values(
+        values[number] = _choose_representative_values(
             sorted(found), ranges.find_value_range(number, metrics)
         )
     count = math.prod(len(each) for each in values.values())
@@ -129,7 +129,9 @@ def _is_satisfiable(held: Mapping[_Test, float]) -> bool:
     return True
 
 
-def _choose_class_values(limits: Sequence[float], allowed: ranges.ValueRange) -> list[float]:
+def _choose_representative_values(
+    limits: Sequence[float], allowed: ranges.ValueRange
+) -> list[float]:
     """Return a value of each class that the limits tell apart, within a range."""
     between = [low / 2 + high / 2 for low, high in itertools.pairwise(limits)]
     below, above = math.nextafter(limits[0], -math.inf), math.nextafter(limits[-1], math.inf)

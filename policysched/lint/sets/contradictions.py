@@ -25,7 +25,7 @@ class Contradiction:
     is_whole_selector: bool
 
     @property
-    def is_of_bounds(self) -> bool:
+    def has_number_bounds(self) -> bool:
         """Whether bounds on a number are what leaves nothing."""
         parts = self.pair or (self.whole,)
         requirements = (checked_selector.walk_requirements(part) for part in parts)
@@ -35,14 +35,14 @@ class Contradiction:
 def find_contradictions(selector: checked_selector.Selector) -> Iterator[Contradiction]:
     """Yield the smallest parts that nothing matches."""
     is_whole = selector_sets.can_never_match_together(selector)
-    for part, pair in _split_selector_parts(selector):
+    for part, pair in _find_contradictory_parts(selector):
         yield Contradiction(part, pair, is_whole)
 
 
 _Pair = tuple[checked_selector.Selector, checked_selector.Selector] | None
 
 
-def _split_selector_parts(
+def _find_contradictory_parts(
     selector: checked_selector.Selector,
 ) -> Iterator[tuple[checked_selector.Selector, _Pair]]:
     match selector:
@@ -50,7 +50,7 @@ def _split_selector_parts(
             checked_selector.SelectorConjunction(operands=operands)
             | checked_selector.SelectorDisjunction(operands=operands)
         ):
-            inner = [part for operand in operands for part in _split_selector_parts(operand)]
+            inner = [part for operand in operands for part in _find_contradictory_parts(operand)]
             yield from inner
             if inner or isinstance(selector, checked_selector.SelectorDisjunction):
                 return

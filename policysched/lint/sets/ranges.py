@@ -139,7 +139,9 @@ def _compute_call_range(function: str, arguments: list[ValueRange]) -> ValueRang
         case "abs":
             return _compute_absolute_range(arguments[0])
         case "floor" | "ceil":
-            return ValueRange(_round_range(function, lows[0]), _round_range(function, highs[0]))
+            return ValueRange(
+                _round_range_end(function, lows[0]), _round_range_end(function, highs[0])
+            )
         case "mod":
             return ValueRange(min(lows[1], 0.0), max(highs[1], 0.0))
         case _:
@@ -153,7 +155,7 @@ def _compute_absolute_range(argument: ValueRange) -> ValueRange:
     return ValueRange(min(abs(argument.low), abs(argument.high)), largest)
 
 
-def _round_range(function: str, value: float) -> float:
+def _round_range_end(function: str, value: float) -> float:
     if math.isinf(value):
         return value
     return float(math.floor(value) if function == "floor" else math.ceil(value))

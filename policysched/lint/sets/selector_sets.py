@@ -66,7 +66,7 @@ def find_matching_object(selector: checked_selector.Selector) -> Mapping[Variabl
         boxes = space.compute_boxes(selector)
     except _TooLargeError:
         return None
-    return space.make_member(boxes[0]) if boxes else None
+    return space.make_example_object(boxes[0]) if boxes else None
 
 
 class _SelectorSpace:
@@ -77,7 +77,9 @@ class _SelectorSpace:
         for selector in selectors:
             for each in checked_selector.walk_requirements(selector):
                 readers.setdefault(_get_variable(each), []).append(each)
-        self._values = {variable: _choose_class_values(each) for variable, each in readers.items()}
+        self._values = {
+            variable: _choose_representative_values(each) for variable, each in readers.items()
+        }
 
     def compute_boxes(
         self, selector: checked_selector.Selector, *, negated: bool = False
@@ -97,7 +99,7 @@ class _SelectorSpace:
             case _:
                 return self._make_box(selector, negated=negated)
 
-    def make_member(self, box: Box) -> dict[Variable, Value]:
+    def make_example_object(self, box: Box) -> dict[Variable, Value]:
         """Return an object in a box."""
         return {
             variable: self._values[variable][(mask & -mask).bit_length() - 1]
@@ -162,7 +164,9 @@ def _get_variable(requirement: checked_selector.Requirement) -> Variable:
             return ("taint", pattern)
 
 
-def _choose_class_values(readers: Sequence[checked_selector.Requirement]) -> tuple[Value, ...]:
+def _choose_representative_values(
+    readers: Sequence[checked_selector.Requirement],
+) -> tuple[Value, ...]:
     """Return a value of each class that the requirements on one variable tell apart."""
     match readers[0]:
         case checked_selector.LabelRequirement() | checked_selector.AnnotationRequirement():

@@ -18,7 +18,7 @@ def list_week_minutes(window: activation.TimeWindow) -> frozenset[int]:
 
 
 def never_active_together(
-    one: activation.Activation | None, other: activation.Activation | None
+    one: activation.RuleActivation | None, other: activation.RuleActivation | None
 ) -> bool:
     """Return whether it is certain that two rules never act at the same time.
 
@@ -31,5 +31,5 @@ def never_active_together(
     return not _list_active_minutes(one) & _list_active_minutes(other)
 
 
-def _list_active_minutes(active: activation.Activation) -> frozenset[int]:
+def _list_active_minutes(active: activation.RuleActivation) -> frozenset[int]:
     return frozenset().union(*map(list_week_minutes, active.windows))

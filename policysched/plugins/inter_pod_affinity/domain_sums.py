@@ -34,7 +34,7 @@ class AffinitySums:
         weighted: pods that count for the score, one entry a topology key.
     """
 
-    required: required_terms.RequiredTerms
+    required: required_terms.RequiredTermVerdicts
     weighted: Sequence[domains.DomainSums]
 
 
@@ -115,7 +115,7 @@ class AffinitySumsByShape:
             matches_itself = query.matches(shape, snap.counts.namespaces)
         parts = (
             tuple(required),
-            tuple(list_repelled_columns(shape, snap)),
+            tuple(list_repelled_pod_counts(shape, snap)),
             tuple(acting[pod_counts.TermKind.REQUIRED_ANTI_AFFINITY]),
             tuple(self._collect_weighted_counts(shape, snap, acting)),
         )
@@ -136,7 +136,7 @@ class AffinitySumsByShape:
         matches_itself: bool,
     ) -> AffinitySums:
         get = self.domains.get
-        terms = required_terms.RequiredTerms(
+        terms = required_terms.RequiredTermVerdicts(
             [domains.DomainSums(get(snap, c.topology_key), [(c.column, 1)]) for c in required],
             self._sum_by_key(snap, repelled_by),
             self._sum_by_key(snap, repelling),
@@ -153,7 +153,7 @@ class AffinitySumsByShape:
             by_key.setdefault(each.topology_key, []).append((each.column, each.weight))
         return [domains.DomainSums(self.domains.get(snap, k), c) for k, c in by_key.items()]
 
-    def list_repelling_columns(
+    def list_repelling_pod_counts(
         self, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> list[WeightedCountColumn]:
         """Return the pods whose anti-affinity matches pods of `shape`."""
@@ -182,11 +182,11 @@ class AffinitySumsByShape:
         counts = snap.counts
         stamp = (counts, counts.owned_generation, counts.namespaces_generation)
         return self._acting.get_or_compute(
-            shape, stamp, lambda: _make_matching_columns(shape, counts)
+            shape, stamp, lambda: _make_acting_term_columns(shape, counts)
         )
 
 
-def list_repelled_columns(
+def list_repelled_pod_counts(
     shape: pod_shape.PodShape, snap: snapshot.Snapshot
 ) -> list[WeightedCountColumn]:
     """Return, for each anti-affinity term of the pod, the pods that match it."""
@@ -198,11 +198,13 @@ def list_repelled_columns(
     ]
 
 
-def _make_matching_columns(shape: pod_shape.PodShape, counts: pod_counts.PodCounts) -> TermColumns:
+def _make_acting_term_columns(
+    shape: pod_shape.PodShape, counts: pod_counts.PodCounts
+) -> TermColumns:
     return {
         kind: [
             WeightedCountColumn(owned.term.topology_key, column, owned.weight)
-            for owned, column in counts.find_acting_terms(kind, shape)
+            for owned, column in counts.find_terms_acting_on(kind, shape)
         ]
         for kind in pod_counts.TermKind
     }

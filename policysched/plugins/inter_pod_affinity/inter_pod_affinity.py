@@ -48,7 +48,7 @@ class InterPodAffinityArgs(arguments.ArgumentStruct, frozen=True):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _RememberedSums:
+class _CountsBeforeWhatIf:
     """What Filter read before anything was supposed.
 
     Attributes:
@@ -161,40 +161,46 @@ class InterPodAffinity:
             counts = snap.counts.get_column(query).get_counts(snap.size)
             by_key = [self._domains.get(snap, t.topology_key) for t in shape.affinity_terms]
             required = [domains.Counted(d, counts) for d in by_key]
-        repelled = self._copy_counts(snap, domain_sums.list_repelled_columns(shape, snap))
-        repelling = self._copy_counts(snap, self._sums.list_repelling_columns(shape, snap))
-        state.write(f"{self.name}/apart", _RememberedSums(required, repelled, repelling))
+        repelled = self._copy_counts(snap, domain_sums.list_repelled_pod_counts(shape, snap))
+        repelling = self._copy_counts(snap, self._sums.list_repelling_pod_counts(shape, snap))
+        state.write(f"{self.name}/apart", _CountsBeforeWhatIf(required, repelled, repelling))
 
     def _copy_counts(
         self, snap: snapshot.Snapshot, counted: Iterable[domain_sums.WeightedCountColumn]
     ) -> dict[str, domains.Counted]:
-        totals = _compute_row_totals(snap, counted)
+        totals = _sum_weighted_pods_by_row(snap, counted)
         return {k: domains.Counted(self._domains.get(snap, k), t) for k, t in totals.items()}
 
     def filter_apart(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
         """Return one answer for each of the n nodes, as if only its own pods had changed."""
-        found = state.read(f"{self.name}/apart", _RememberedSums)
+        found = state.read(f"{self.name}/apart", _CountsBeforeWhatIf)
         shape, snap = pod.shape, nodes.snapshot
-        repelled = domain_sums.list_repelled_columns(shape, snap)
-        repelling = self._sums.list_repelling_columns(shape, snap)
+        repelled = domain_sums.list_repelled_pod_counts(shape, snap)
+        repelling = self._sums.list_repelling_pod_counts(shape, snap)
         cases = []
         if found.required:
             cases.append(
-                (_find_nodes_lacking_pods(found.required, shape, nodes), self._no_affinity)
+                (_find_nodes_failing_affinity(found.required, shape, nodes), self._no_affinity)
             )
         if repelled:
             cases.append(
-                (self._find_occupied_apart(found.repelled, repelled, nodes), self._anti_affinity)
+                (
+                    self._find_nodes_near_counted_pods(found.repelled, repelled, nodes),
+                    self._anti_affinity,
+                )
             )
         if repelling:
             cases.append(
-                (self._find_occupied_apart(found.repelling, repelling, nodes), self._existing)
+                (
+                    self._find_nodes_near_counted_pods(found.repelling, repelling, nodes),
+                    self._existing,
+                )
             )
         return status.NodeStatuses.first_of(len(nodes), cases)
 
-    def _find_occupied_apart(
+    def _find_nodes_near_counted_pods(
         self,
         before: dict[str, domains.Counted],
         counted: Sequence[domain_sums.WeightedCountColumn],
@@ -203,7 +209,7 @@ class InterPodAffinity:
         """Return bool (n,): the nodes in whose domain some counted pod is."""
         snap = nodes.snapshot
         hit = np.zeros(len(nodes), np.bool_)
-        for key, total in _compute_row_totals(snap, counted).items():
+        for key, total in _sum_weighted_pods_by_row(snap, counted).items():
             kept = before.get(key)
             if kept is None:
                 kept = domains.Counted(self._domains.get(snap, key), np.zeros_like(total))
@@ -272,7 +278,7 @@ class InterPodAffinity:
         return self._hints.make_registrations()
 
 
-def _find_nodes_lacking_pods(
+def _find_nodes_failing_affinity(
     kept: Sequence[domains.Counted], shape: pod_shape.PodShape, nodes: snapshot.NodeView
 ) -> columns.NodeMask:
     """Return bool (n,): the nodes that required affinity rules out; see `RequiredTerms`."""
@@ -300,7 +306,7 @@ def _add_up_domain_sums(
     return total
 
 
-def _compute_row_totals(
+def _sum_weighted_pods_by_row(
     snap: snapshot.Snapshot, counted: Iterable[domain_sums.WeightedCountColumn]
 ) -> dict[str, columns.IntArray]:
     """Return int64 (N,) for each topology key: Σ weight × pods on the row."""

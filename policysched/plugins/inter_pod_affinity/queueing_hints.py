@@ -34,12 +34,14 @@ class PodAffinityHints:
         node = action.ADD | action.UPDATE_NODE_LABEL
         namespace = action.ADD | action.UPDATE_OTHER
         return (
-            hints.make_registration(resource.POD, placed, self._after_pod_change),
-            hints.make_registration(
+            hints.make_event_registration(resource.POD, placed, self._after_pod_change),
+            hints.make_event_registration(
                 resource.UNSCHEDULED_POD, action.UPDATE_POD_LABEL, hints.after_own_change
             ),
-            hints.make_registration(resource.NODE, node, self._after_node_change),
-            hints.make_registration(resource.NAMESPACE, namespace, self._after_namespace_change),
+            hints.make_event_registration(resource.NODE, node, self._after_node_change),
+            hints.make_event_registration(
+                resource.NAMESPACE, namespace, self._after_namespace_change
+            ),
         )
 
     # --- pods ------------------------------------------------------------------------------------
@@ -54,8 +56,8 @@ class PodAffinityHints:
         ) and not self._matches_required_affinity(pod.shape, before)
         return hints.choose_queueing_hint(
             came
-            or self._no_longer_repels(pod.shape, before, after)
-            or self._has_last_match_left(pod.shape, before, after)
+            or self._has_repulsion_ended(pod.shape, before, after)
+            or self._is_last_match_gone(pod.shape, before, after)
         )
 
     def _matches_required_affinity(
@@ -69,7 +71,7 @@ class PodAffinityHints:
             and all(self._does_term_match(t, other) for t in terms)
         )
 
-    def _no_longer_repels(
+    def _has_repulsion_ended(
         self,
         waiting: pod_shape.PodShape,
         before: pod_shape.PodShape | None,
@@ -85,7 +87,7 @@ class PodAffinityHints:
         own = [t for t in waiting.anti_affinity_terms if self._does_term_match(t, before)]
         return any(after is None or not self._does_term_match(t, after) for t in own)
 
-    def _has_last_match_left(
+    def _is_last_match_gone(
         self,
         waiting: pod_shape.PodShape,
         before: pod_shape.PodShape | None,
@@ -111,7 +113,7 @@ class PodAffinityHints:
     ) -> bool:
         """Whether a term of a placed pod matches the waiting pod."""
         labels = self.counts.namespaces.get(waiting.namespace, {})
-        return term.acts_on(waiting.namespace, waiting.labels, labels)
+        return term.matches_incoming_pod(waiting.namespace, waiting.labels, labels)
 
     # --- nodes and namespaces --------------------------------------------------------------------
 
@@ -125,13 +127,13 @@ class PodAffinityHints:
         labels = new.metadata.labels
         if not isinstance(old, objects.Node):
             return hints.choose_queueing_hint(not required or not required.isdisjoint(labels))
-        keys = required | self._list_repelling_keys(pod.shape)
+        keys = required | self._list_repelling_topology_keys(pod.shape)
         return hints.choose_queueing_hint(
             any(labels.get(k) != old.metadata.labels.get(k) for k in keys)
         )
 
-    def _list_repelling_keys(self, waiting: pod_shape.PodShape) -> set[str]:
-        repelling = self.counts.find_acting_terms(
+    def _list_repelling_topology_keys(self, waiting: pod_shape.PodShape) -> set[str]:
+        repelling = self.counts.find_terms_acting_on(
             pod_counts.TermKind.REQUIRED_ANTI_AFFINITY, waiting
         )
         acting = (owned.term for owned, _ in repelling)
@@ -148,16 +150,16 @@ class PodAffinityHints:
         if before == after:
             return events.QueueingHint.SKIP
         terms = (*pod.shape.affinity_terms, *pod.shape.anti_affinity_terms)
-        changed = _any_selects_otherwise(terms, before, after)
+        changed = _does_namespace_match_change(terms, before, after)
         return hints.choose_queueing_hint(changed or new.metadata.name == pod.shape.namespace)
 
 
 def _get_placed_shape(changed: events.ClusterObject) -> pod_shape.PodShape | None:
-    is_placed = isinstance(changed, pod_shape.PodInfo) and hints.has_node(changed)
+    is_placed = isinstance(changed, pod_shape.PodInfo) and hints.is_placed_or_nominated(changed)
     return changed.shape if is_placed and isinstance(changed, pod_shape.PodInfo) else None
 
 
-def _any_selects_otherwise(
+def _does_namespace_match_change(
     terms: Iterable[pod_shape.AffinityTerm],
     before: dict[str, str] | None,
     after: dict[str, str],

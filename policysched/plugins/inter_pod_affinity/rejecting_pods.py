@@ -22,7 +22,7 @@ def format_repelled_pods(shape: pod_shape.PodShape, snap: snapshot.Snapshot, row
 def format_repelling_pods(shape: pod_shape.PodShape, snap: snapshot.Snapshot, row: int) -> str:
     """Return the pods in the domain whose anti-affinity keeps the pod away."""
     texts = []
-    for owned, column in snap.counts.find_acting_terms(
+    for owned, column in snap.counts.find_terms_acting_on(
         pod_counts.TermKind.REQUIRED_ANTI_AFFINITY, shape
     ):
         term = owned.term

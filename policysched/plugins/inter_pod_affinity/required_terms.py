@@ -12,7 +12,7 @@ EXISTING, ANTI_AFFINITY, AFFINITY = 1, 2, 3
 """Numbers of answers; where there are several, the highest is told."""
 
 
-class RequiredTerms:
+class RequiredTermVerdicts:
     """Answers by topology domain, patched where pods came or went.
 
     Attributes:
@@ -68,10 +68,10 @@ class RequiredTerms:
             for slot in slots:
                 table.set(slot, number if sums.table.item(slot) > 0 else 0)
         if self._required:
-            self._refresh_required()
+            self._refresh_required_affinity()
         return concerns
 
-    def _refresh_required(self) -> None:
+    def _refresh_required_affinity(self) -> None:
         """Find the domains that lack a pod that matches all required terms together.
 
         Where there is no such pod at all and the pod matches its own terms, it is the first of a

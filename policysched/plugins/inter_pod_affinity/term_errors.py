@@ -21,15 +21,15 @@ def find_term_errors(shape: pod_shape.PodShape) -> str:
     kinds = {
         "requiredAffinityTerms": attract.required_during_scheduling_ignored_during_execution,
         "requiredAntiAffinityTerms": repel.required_during_scheduling_ignored_during_execution,
-        "preferredAffinityTerms": _list_unweighted_terms(attract),
-        "preferredAntiAffinityTerms": _list_unweighted_terms(repel),
+        "preferredAffinityTerms": _list_preferred_terms(attract),
+        "preferredAntiAffinityTerms": _list_preferred_terms(repel),
     }
     found = {kind: _find_first_error(terms) for kind, terms in kinds.items()}
     errors = [f"{kind}: {error}" for kind, error in found.items() if error]
     return selector_errors.aggregate_errors(errors) if errors else ""
 
 
-def _list_unweighted_terms(affinity: objects.PodAffinity) -> list[objects.PodAffinityTerm]:
+def _list_preferred_terms(affinity: objects.PodAffinity) -> list[objects.PodAffinityTerm]:
     weighted = affinity.preferred_during_scheduling_ignored_during_execution
     return [w.pod_affinity_term for w in weighted]
 

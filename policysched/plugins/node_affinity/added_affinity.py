@@ -21,16 +21,16 @@ class NodeAffinityArgs(arguments.ArgumentStruct, frozen=True):
     added_affinity: objects.NodeAffinity | None = None
 
 
-def from_args(args: arguments.Arguments) -> objects.NodeAffinity | None:
+def make_added_affinity(args: arguments.Arguments) -> objects.NodeAffinity | None:
     """Return the added affinity.
 
     Raises:
         ArgumentError: a requirement in it can never be met, or means nothing.
     """
     added = arguments.decode_arguments(args, NodeAffinityArgs).added_affinity
-    for where, term in _make_added_terms(added or objects.NodeAffinity()):
+    for where, term in _list_terms_with_paths(added or objects.NodeAffinity()):
         problems = [
-            *_find_key_problems(where, term),
+            *_find_label_key_problems(where, term),
             *selector_errors.find_node_term_errors(term, where),
         ]
         if problems:
@@ -38,7 +38,7 @@ def from_args(args: arguments.Arguments) -> objects.NodeAffinity | None:
     return added
 
 
-def _make_added_terms(
+def _list_terms_with_paths(
     added: objects.NodeAffinity,
 ) -> Iterator[tuple[str, objects.NodeSelectorTerm]]:
     required = added.required_during_scheduling_ignored_during_execution
@@ -49,7 +49,7 @@ def _make_added_terms(
             yield f"{_PREFERRED}[{i}].preference", weighted.preference
 
 
-def _find_key_problems(where: str, term: objects.NodeSelectorTerm) -> Iterator[str]:
+def _find_label_key_problems(where: str, term: objects.NodeSelectorTerm) -> Iterator[str]:
     for i, expression in enumerate(term.match_expressions):
         problem = kubernetes_names.find_label_key_problem(expression.key)
         if problem:

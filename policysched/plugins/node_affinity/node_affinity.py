@@ -41,7 +41,7 @@ class NodeAffinity:
     @classmethod
     def from_args(cls, args: arguments.Arguments) -> NodeAffinity:
         """Return the plugin for `NodeAffinityArgs`."""
-        return cls(added_affinity.from_args(args))
+        return cls(added_affinity.make_added_affinity(args))
 
     def pre_filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
@@ -86,10 +86,14 @@ class NodeAffinity:
         found = node_facts.get_only_node(node)
         is_enforced = reason == REASON_ENFORCED
         terms = self._added.required_node_terms if is_enforced else pod.shape.required_node_terms
-        unmet = [] if is_enforced else node_facts.list_unmet_labels(found, pod.shape.node_selector)
+        unmet = (
+            []
+            if is_enforced
+            else node_facts.list_unmet_requirements(found, pod.shape.node_selector)
+        )
         if terms is not None and not node_selection.any_term_matches(terms, found):
             unmet.append(
-                " or ".join(_find_unmet_requirements(found, term) for term in terms) or "no term"
+                " or ".join(_format_unmet_requirements(found, term) for term in terms) or "no term"
             )
         return "; ".join(unmet)
 
@@ -130,7 +134,9 @@ class NodeAffinity:
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for nodes that come to match."""
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_LABEL
-        return (hints.make_registration(events.EventResource.NODE, node, self._after_node_change),)
+        return (
+            hints.make_event_registration(events.EventResource.NODE, node, self._after_node_change),
+        )
 
     def _after_node_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
@@ -164,14 +170,16 @@ def _find_named_nodes(shape: pod_shape.PodShape) -> frozenset[str] | None:
         return None
     named: frozenset[str] = frozenset()
     for term in required.node_selector_terms:
-        of_term = _list_names_in_fields(term.match_fields)
+        of_term = _find_node_names_in_fields(term.match_fields)
         if of_term is None:
             return None
         named |= of_term
     return named
 
 
-def _list_names_in_fields(fields: Iterable[objects.SelectorRequirement]) -> frozenset[str] | None:
+def _find_node_names_in_fields(
+    fields: Iterable[objects.SelectorRequirement],
+) -> frozenset[str] | None:
     sets = [
         frozenset(f.values)
         for f in fields
@@ -180,7 +188,7 @@ def _list_names_in_fields(fields: Iterable[objects.SelectorRequirement]) -> froz
     return frozenset.intersection(*sets) if sets else None
 
 
-def _find_unmet_requirements(node: objects.Node, term: pod_shape.NodeTerm) -> str:
+def _format_unmet_requirements(node: objects.Node, term: pod_shape.NodeTerm) -> str:
     """Return the requirements of a term that a node does not satisfy."""
     fields = [
         f"{field.key} is {node.name}, wanted {field}"
@@ -189,7 +197,7 @@ def _find_unmet_requirements(node: objects.Node, term: pod_shape.NodeTerm) -> st
             field, node.name if field.key == node_selection.NAME_FIELD else ""
         )
     ]
-    return ", ".join([*node_facts.list_unmet_labels(node, term.labels), *fields])
+    return ", ".join([*node_facts.list_unmet_requirements(node, term.labels), *fields])
 
 
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ class NodeVolumeLimits:
 
     def __init__(self) -> None:
         """Start without having counted anything."""
-        self._attached: attached_volumes.AttachedVolumes | None = None
+        self._attached: attached_volumes.AttachedVolumeCounts | None = None
 
     def applies_to(
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
@@ -66,7 +66,7 @@ class NodeVolumeLimits:
         if wanted.failure is not None:
             cases.append((has_csi_node, wanted.failure))
         elif wanted.by_driver:
-            cases += self._find_unknown_nodes(attached)
+            cases += self._find_nodes_with_unknown_volumes(attached)
             too_many = status.unschedulable(self.name, REASON)
             for driver, volumes in wanted.by_driver.items():
                 cases.append((attached.find_exceeding_nodes(driver, volumes), too_many))
@@ -110,10 +110,12 @@ class NodeVolumeLimits:
         """Wait for higher limits, for volumes that are detached, and for claims."""
         return queueing_hints.REGISTRATIONS
 
-    def _get_attached_volumes(self, snap: snapshot.Snapshot) -> attached_volumes.AttachedVolumes:
+    def _get_attached_volumes(
+        self, snap: snapshot.Snapshot
+    ) -> attached_volumes.AttachedVolumeCounts:
         attached = self._attached
         if attached is None or attached.stored is not snap.storage:
-            attached = attached_volumes.AttachedVolumes(snap.storage, snap.nodes)
+            attached = attached_volumes.AttachedVolumeCounts(snap.storage, snap.nodes)
             self._attached = attached
         attached.refresh()
         return attached
@@ -121,7 +123,7 @@ class NodeVolumeLimits:
     def _resolve_wanted_volumes(
         self,
         pod: pod_shape.PodInfo,
-        attached: attached_volumes.AttachedVolumes,
+        attached: attached_volumes.AttachedVolumeCounts,
         *,
         has_csi_node: bool,
     ) -> _WantedVolumes:
@@ -135,8 +137,8 @@ class NodeVolumeLimits:
             by_driver[found.driver].add(found)
         return _WantedVolumes(by_driver)
 
-    def _find_unknown_nodes(
-        self, attached: attached_volumes.AttachedVolumes
+    def _find_nodes_with_unknown_volumes(
+        self, attached: attached_volumes.AttachedVolumeCounts
     ) -> list[tuple[columns.NodeMask, status.Status]]:
         """Return the nodes with pods whose volumes cannot be told: what they hold is not known."""
         cases = []

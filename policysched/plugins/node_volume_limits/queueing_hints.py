@@ -36,9 +36,9 @@ def _after_pod_deleted(
 ) -> events.QueueingHint:
     """Queue when the pod that goes had volumes that may have counted."""
     del pod, new
-    if not isinstance(old, pod_shape.PodInfo) or not hints.has_node(old):
+    if not isinstance(old, pod_shape.PodInfo) or not hints.is_placed_or_nominated(old):
         return events.QueueingHint.SKIP
-    return hints.choose_queueing_hint(bool(old.shape.claims or _list_migrated_plugins(old.shape)))
+    return hints.choose_queueing_hint(bool(old.shape.claims or _list_in_tree_plugins(old.shape)))
 
 
 def _after_claim_added(
@@ -59,11 +59,11 @@ def _after_attachment_deleted(
     del new
     if not isinstance(old, storage_objects.VolumeAttachment):
         return events.QueueingHint.SKIP
-    drivers = {csi_migration.DRIVERS[plugin] for plugin in _list_migrated_plugins(pod.shape)}
+    drivers = {csi_migration.DRIVERS[plugin] for plugin in _list_in_tree_plugins(pod.shape)}
     return hints.choose_queueing_hint(bool(pod.shape.claims) or old.spec.attacher in drivers)
 
 
-def _list_migrated_plugins(shape: pod_shape.PodShape) -> set[str]:
+def _list_in_tree_plugins(shape: pod_shape.PodShape) -> set[str]:
     plugins = (csi_migration.find_in_tree_plugin(volume) for volume in shape.spec.volumes)
     return {plugin for plugin in plugins if plugin is not None}
 
@@ -71,9 +71,13 @@ def _list_migrated_plugins(shape: pod_shape.PodShape) -> set[str]:
 _Resource, _Action = events.EventResource, events.ActionType
 
 REGISTRATIONS = (
-    hints.make_registration(_Resource.CSI_NODE, _Action.ADD),
-    hints.make_registration(_Resource.CSI_NODE, _Action.UPDATE, _after_csi_node_update),
-    hints.make_registration(_Resource.POD, _Action.DELETE, _after_pod_deleted),
-    hints.make_registration(_Resource.PERSISTENT_VOLUME_CLAIM, _Action.ADD, _after_claim_added),
-    hints.make_registration(_Resource.VOLUME_ATTACHMENT, _Action.DELETE, _after_attachment_deleted),
+    hints.make_event_registration(_Resource.CSI_NODE, _Action.ADD),
+    hints.make_event_registration(_Resource.CSI_NODE, _Action.UPDATE, _after_csi_node_update),
+    hints.make_event_registration(_Resource.POD, _Action.DELETE, _after_pod_deleted),
+    hints.make_event_registration(
+        _Resource.PERSISTENT_VOLUME_CLAIM, _Action.ADD, _after_claim_added
+    ),
+    hints.make_event_registration(
+        _Resource.VOLUME_ATTACHMENT, _Action.DELETE, _after_attachment_deleted
+    ),
 )

@@ -104,7 +104,7 @@ class SpreadConstraintsByShape:
             ),
         )
 
-    def find_error(self, shape: pod_shape.PodShape, action: str) -> str:
+    def find_constraint_error(self, shape: pod_shape.PodShape, action: str) -> str:
         """Return what cannot be read in the constraints of a pod, "" for nothing."""
         if not shape.spec.topology_spread_constraints:
             return ""
@@ -112,7 +112,7 @@ class SpreadConstraintsByShape:
             shape, None, lambda: spread_constraints.find_selector_error(shape, action)
         )
 
-    def needs_all_keys(self, shape: pod_shape.PodShape) -> bool:
+    def requires_all_topology_keys(self, shape: pod_shape.PodShape) -> bool:
         """Whether nodes without some topology key are left out.
 
         Under system defaults they are not: nodes without a zone still spread by hostname.
@@ -135,7 +135,7 @@ class SpreadConstraintsByShape:
 
         def find() -> SpreadConstraintSet:
             selected = (shape.node_selector, shape.required_node_terms)
-            key = (action, stamp, selected, self.needs_all_keys(shape))
+            key = (action, stamp, selected, self.requires_all_topology_keys(shape))
             found = self._shared.get(key)
             if found is None or not found.are_current():
                 found = SpreadConstraintSet(
@@ -158,7 +158,7 @@ class SpreadConstraintsByShape:
         matches_affinity = node_selection.required_mask(shape, everywhere)
         is_tolerated = tolerations.TaintSetTable(tolerations.repels, own).at(everywhere) == 0
         has_keys = snap.is_alive.copy()
-        if self.needs_all_keys(shape):
+        if self.requires_all_topology_keys(shape):
             has_keys &= np.logical_and.reduce([d.slots > 0 for d in by_key])
         made = []
         for constraint, nodes in zip(constraints, by_key, strict=True):

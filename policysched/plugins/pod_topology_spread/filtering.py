@@ -22,7 +22,7 @@ Remembered: TypeAlias = "tuple[domain_sums.SpreadConstraintDomains, spreading.Sp
 """A constraint and how pods were spread before anything was supposed of them."""
 
 
-def get_current_verdicts(
+def refresh_domain_verdicts(
     spreads: domain_sums.SpreadConstraintSet,
 ) -> domain_verdicts.DomainVerdicts:
     """Return what hard constraints mean for nodes now; only where pods came or went it changes."""
@@ -87,7 +87,7 @@ def format_skew_evidence(
     if verdict == LACKS_LABEL:
         return node_facts.format_node_label(found, constraint.topology_key)
     slots, counts = spread.nodes.slots[node.rows], spread.get_counts(snap)
-    return node_facts.format_spread_counts(
+    return node_facts.format_skew_counts(
         found,
         constraint.topology_key,
         here=int(spread.counted.sums(counts)[slots][0]),

@@ -81,7 +81,7 @@ class PodTopologySpread:
         """Count matching pods by domain; skip pods without hard constraints."""
         if not (self._has_hard_defaults or pod.shape.spec.topology_spread_constraints):
             return interface.SKIP_FILTER  # most pods; owners do not matter
-        error = self._spreads.find_error(pod.shape, spread_constraints.HARD)
+        error = self._spreads.find_constraint_error(pod.shape, spread_constraints.HARD)
         if error:
             text = f"{_HARD_ERROR}: {error}"
             answer = status.Status(status.Code.ERROR, (text,), self.name)
@@ -90,7 +90,7 @@ class PodTopologySpread:
         if spreads is None:
             return interface.SKIP_FILTER
         self._hints.note_tolerations(pod.shape, state.tolerations)
-        state.write(self.name, filtering.get_current_verdicts(spreads))
+        state.write(self.name, filtering.refresh_domain_verdicts(spreads))
         return interface.ALL_NODES
 
     def verdicts(self, state: cycle_state.CycleState) -> domain_verdicts.DomainVerdicts:
@@ -148,7 +148,7 @@ class PodTopologySpread:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.Status:
         """Weigh the topologies by their size among the feasible nodes; skip without constraints."""
-        error = self._spreads.find_error(pod.shape, spread_constraints.SOFT)
+        error = self._spreads.find_constraint_error(pod.shape, spread_constraints.SOFT)
         if error:
             return status.Status(status.Code.ERROR, (f"{_SOFT_ERROR}: {error}",), self.name)
         found = self._spreads.get_constraint_set(
@@ -159,7 +159,7 @@ class PodTopologySpread:
         spreads = found.each
         is_ignored: columns.NodeMask | None = None
         lacking = [spread for spread in spreads if spread.has_outside]
-        if lacking and self._spreads.needs_all_keys(pod.shape):
+        if lacking and self._spreads.requires_all_topology_keys(pod.shape):
             is_ignored = np.zeros(len(nodes), np.bool_)
             for spread in lacking:
                 is_ignored |= spread.nodes.slots[nodes.rows] == 0
@@ -206,14 +206,14 @@ class PodTopologySpread:
         factor: int,
     ) -> columns.IntArray | int | status.Status:
         """Return int64 (f,): what the three come to."""
-        if not self._spreads.find_error(pod.shape, spread_constraints.SOFT):
+        if not self._spreads.find_constraint_error(pod.shape, spread_constraints.SOFT):
             found = self._spreads.get_constraint_set(
                 state, pod.shape, nodes.snapshot, spread_constraints.SOFT
             )
             if found is None:
                 return status.SKIP
             if len(found.each) == 1 and scoring.has_domain_per_node(found.each[0]):
-                return scoring.compute_final_points_by_host(found.each[0], nodes, factor)
+                return scoring.score_hostname_constraint(found.each[0], nodes, factor)
         answer = self.pre_score(state, pod, nodes)
         if not answer.is_success:
             return answer

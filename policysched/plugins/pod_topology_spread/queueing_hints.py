@@ -44,16 +44,19 @@ class TopologySpreadHints:
         own = action.UPDATE_POD_LABEL | action.UPDATE_POD_TOLERATION
         node = action.ADD | action.DELETE | action.UPDATE_NODE_LABEL | action.UPDATE_NODE_TAINT
         return (
-            hints.make_registration(resource.POD, placed, self._after_pod_change),
-            hints.make_registration(resource.UNSCHEDULED_POD, own, self._after_own_change),
-            hints.make_registration(resource.NODE, node, self._after_node_change),
+            hints.make_event_registration(resource.POD, placed, self._after_pod_change),
+            hints.make_event_registration(resource.UNSCHEDULED_POD, own, self._after_own_change),
+            hints.make_event_registration(resource.NODE, node, self._after_node_change),
         )
 
     def _after_pod_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
     ) -> events.QueueingHint:
         """Queue when the number of pods that a constraint counts changed."""
-        before, after = _get_counted_labels(pod, old), _get_counted_labels(pod, new)
+        before, after = (
+            _get_labels_of_countable_pod(pod, old),
+            _get_labels_of_countable_pod(pod, new),
+        )
         return hints.choose_queueing_hint(
             any(
                 (before is not None and c.selector.matches(before))
@@ -83,22 +86,22 @@ class TopologySpreadHints:
         """Queue when a node joined, left or changed a domain that a constraint counts."""
         constraints = self._constraints_of(pod.shape)
         own = self._last_tolerations.get(pod.shape, pod.shape.spec.tolerations)
-        before = _find_domain_places(old, constraints, pod.shape, own)
+        before = _list_node_domains(old, constraints, pod.shape, own)
         return hints.choose_queueing_hint(
-            before != _find_domain_places(new, constraints, pod.shape, own)
+            before != _list_node_domains(new, constraints, pod.shape, own)
         )
 
 
-def _get_counted_labels(
+def _get_labels_of_countable_pod(
     pod: pod_shape.PodInfo, changed: events.ClusterObject
 ) -> dict[str, str] | None:
     """Return the labels of a placed pod of the same namespace, None for any other."""
-    if not isinstance(changed, pod_shape.PodInfo) or not hints.has_node(changed):
+    if not isinstance(changed, pod_shape.PodInfo) or not hints.is_placed_or_nominated(changed):
         return None
     return changed.shape.labels if changed.shape.namespace == pod.shape.namespace else None
 
 
-def _find_domain_places(
+def _list_node_domains(
     node: events.ClusterObject,
     constraints: Sequence[spread_constraints.ResolvedSpreadConstraint],
     shape: pod_shape.PodShape,

@@ -54,7 +54,7 @@ def has_domain_per_node(spread: domain_sums.SpreadConstraintDomains) -> bool:
     return is_host and not spread.has_outside and spread.column is not None
 
 
-def compute_final_points_by_host(
+def score_hostname_constraint(
     spread: domain_sums.SpreadConstraintDomains, nodes: snapshot.NodeView, factor: int
 ) -> columns.IntArray | int:
     """Return int64 (n,): `factor` times the final points of one `has_domain_per_node` term."""

@@ -27,7 +27,7 @@ SYSTEM_DEFAULTS = (
 """What holds for pods without constraints under `defaultingType: System` (`plugin.go`)."""
 
 
-class DefaultConstraint(objects.TopologySpreadConstraint, frozen=True):
+class DefaultSpreadConstraint(objects.TopologySpreadConstraint, frozen=True):
     """A constraint of a profile: what the API server would fill in has to be written."""
 
     max_skew: int = 0
@@ -38,7 +38,7 @@ class PodTopologySpreadArgs(arguments.ArgumentStruct, frozen=True):
     """Arguments: constraints for pods that have none, `System` or those of a `List`."""
 
     defaulting_type: str = "System"
-    default_constraints: tuple[DefaultConstraint, ...] = ()
+    default_constraints: tuple[DefaultSpreadConstraint, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -164,7 +164,9 @@ def _resolve_constraint(
     selector: selectors.Selector,
     shape: pod_shape.PodShape,
 ) -> ResolvedSpreadConstraint:
-    query: pod_counts.PodQuery | None = pod_counts.RunningPodsInNamespace(shape.namespace, selector)
+    query: pod_counts.PodQuery | None = pod_counts.NonTerminatingPodsInNamespace(
+        shape.namespace, selector
+    )
     if selector.matches_nothing:
         query = None
     elif not selector.requirements:

@@ -6,7 +6,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.framework import events
 
 
-def make_registration(
+def make_event_registration(
     resource: events.EventResource,
     action: events.ActionType,
     hint: events.QueueingHintFn | None = None,
@@ -28,6 +28,6 @@ def after_own_change(
     return choose_queueing_hint(isinstance(new, pod_shape.PodInfo) and new.uid == pod.uid)
 
 
-def has_node(pod: pod_shape.PodInfo) -> bool:
+def is_placed_or_nominated(pod: pod_shape.PodInfo) -> bool:
     """Return whether a pod is placed, or room is kept for it on a node."""
     return bool(pod.pod.spec.node_name or pod.pod.status.nominated_node_name)

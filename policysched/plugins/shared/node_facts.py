@@ -39,7 +39,7 @@ def format_node_label(node: objects.Node, key: str) -> str:
     return f"no label {key}" if value is None else f"{key}={value}"
 
 
-def list_unmet_labels(node: objects.Node, selector: selectors.Selector) -> list[str]:
+def list_unmet_requirements(node: objects.Node, selector: selectors.Selector) -> list[str]:
     """Return the requirements that a node does not satisfy, with its labels."""
     if selector.matches_nothing:
         return ["the selector matches no node"]
@@ -83,7 +83,7 @@ def find_rows_in_domain(
     return found
 
 
-def format_spread_counts(
+def format_skew_counts(
     node: objects.Node, key: str, *, here: int, own: int, skew: int, max_skew: int
 ) -> str:
     """Return the counts that make a domain exceed maxSkew; `skew` is without the pod."""

@@ -51,11 +51,11 @@ def _after_csi_node_change(
     if before is None or after is None:
         return events.QueueingHint.QUEUE
     return hints.choose_queueing_hint(
-        _list_migrated_plugins(before) != _list_migrated_plugins(after)
+        _get_migrated_plugins_annotation(before) != _get_migrated_plugins_annotation(after)
     )
 
 
-def _list_migrated_plugins(csi_node: storage_objects.CSINode) -> str:
+def _get_migrated_plugins_annotation(csi_node: storage_objects.CSINode) -> str:
     return csi_node.metadata.annotations.get(storage_objects.MIGRATED_PLUGINS, "")
 
 
@@ -104,12 +104,12 @@ def _select_by_kind(
 
 _CHANGE = _Action.ADD | _Action.UPDATE
 REGISTRATIONS: Sequence[events.ClusterEventWithHint] = (
-    hints.make_registration(_Resource.STORAGE_CLASS, _CHANGE, _after_class_change),
-    hints.make_registration(_Resource.PERSISTENT_VOLUME_CLAIM, _CHANGE, _after_claim_change),
-    hints.make_registration(_Resource.PERSISTENT_VOLUME, _CHANGE),
-    hints.make_registration(_Resource.NODE, _Action.ADD | _Action.UPDATE_NODE_LABEL),
-    hints.make_registration(_Resource.CSI_NODE, _CHANGE, _after_csi_node_change),
-    hints.make_registration(_Resource.CSI_DRIVER, _Action.UPDATE, _after_driver_change),
-    hints.make_registration(_Resource.CSI_STORAGE_CAPACITY, _CHANGE, _after_capacity_change),
-    hints.make_registration(_Resource.POD, _Action.DELETE, _after_pod_deletion),
+    hints.make_event_registration(_Resource.STORAGE_CLASS, _CHANGE, _after_class_change),
+    hints.make_event_registration(_Resource.PERSISTENT_VOLUME_CLAIM, _CHANGE, _after_claim_change),
+    hints.make_event_registration(_Resource.PERSISTENT_VOLUME, _CHANGE),
+    hints.make_event_registration(_Resource.NODE, _Action.ADD | _Action.UPDATE_NODE_LABEL),
+    hints.make_event_registration(_Resource.CSI_NODE, _CHANGE, _after_csi_node_change),
+    hints.make_event_registration(_Resource.CSI_DRIVER, _Action.UPDATE, _after_driver_change),
+    hints.make_event_registration(_Resource.CSI_STORAGE_CAPACITY, _CHANGE, _after_capacity_change),
+    hints.make_event_registration(_Resource.POD, _Action.DELETE, _after_pod_deletion),
 )

@@ -68,10 +68,12 @@ def make_allowed_topology_terms(storage_class: storage_objects.StorageClass) -> 
     terms = storage_class.allowed_topologies
     if not terms:
         return None
-    return tuple(_make_topology_term(term) for term in terms if term.match_label_expressions)
+    return tuple(
+        _make_allowed_topology_term(term) for term in terms if term.match_label_expressions
+    )
 
 
-def _make_topology_term(term: storage_objects.TopologyTerm) -> pod_shape.NodeTerm:
+def _make_allowed_topology_term(term: storage_objects.TopologyTerm) -> pod_shape.NodeTerm:
     expressions = tuple(
         objects.SelectorRequirement(key=e.key, operator="In", values=e.values)
         for e in term.match_label_expressions
@@ -93,7 +95,7 @@ def find_in_tree_plugin(volume: storage_objects.PersistentVolume) -> str | None:
     return CINDER if spec.cinder is not None else None
 
 
-def is_plugin_migrated(plugin: str, csi_node: storage_objects.CSINode) -> bool:
+def is_in_tree_plugin_migrated(plugin: str, csi_node: storage_objects.CSINode) -> bool:
     """Return whether a CSI driver stands in for an in-tree plugin on a node."""
     listed = csi_node.metadata.annotations.get(storage_objects.MIGRATED_PLUGINS, "")
     return plugin in listed.split(",")
@@ -106,37 +108,37 @@ def make_csi_reachable_terms(
     key = _CSI_ZONES[plugin]
     affinity = volume.spec.node_affinity
     required = None if affinity is None else affinity.required
-    zone, region = _get_zone_labels(volume, required)
-    if any(expression.values for expression in _list_expressions(required, zone)):
-        required = _rename_key(required, zone, key)
+    zone, region = _choose_topology_label_keys(volume, required)
+    if any(expression.values for expression in _list_expressions_on_key(required, zone)):
+        required = _rename_label_key(required, zone, key)
     elif zone in volume.metadata.labels:
         required = _add_zone_requirements(required, key, volume.metadata.labels[zone])
     if region == _BETA_REGION:
-        required = _rename_key(required, region, _REGION)
+        required = _rename_label_key(required, region, _REGION)
     return _make_selector_terms(required)
 
 
-def _get_zone_labels(
+def _choose_topology_label_keys(
     volume: storage_objects.PersistentVolume, required: objects.NodeSelector | None
 ) -> tuple[str, str]:
     """Return the labels that a volume goes by: the current ones, or those before them."""
-    if any(_list_expressions(required, _ZONE)):
+    if any(_list_expressions_on_key(required, _ZONE)):
         return _ZONE, _REGION
-    if any(_list_expressions(required, _BETA_ZONE)):
+    if any(_list_expressions_on_key(required, _BETA_ZONE)):
         return _BETA_ZONE, _BETA_REGION
     if _ZONE not in volume.metadata.labels and _BETA_ZONE in volume.metadata.labels:
         return _BETA_ZONE, _BETA_REGION
     return _ZONE, _REGION
 
 
-def _list_expressions(
+def _list_expressions_on_key(
     required: objects.NodeSelector | None, key: str
 ) -> Iterator[objects.SelectorRequirement]:
     for term in required.node_selector_terms if required else ():
         yield from (e for e in term.match_expressions if e.key == key)
 
 
-def _rename_key(
+def _rename_label_key(
     required: objects.NodeSelector | None, old_key: str, new_key: str
 ) -> objects.NodeSelector | None:
     if required is None:

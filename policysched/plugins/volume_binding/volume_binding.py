@@ -151,13 +151,13 @@ class VolumeBinding:
             return "; ".join(
                 f"claim {claim.metadata.name} is bound to {claim.spec.volume_name}"
                 for claim in claims.bound
-                if self._does_claim_fail(claim, node)
+                if self._does_bound_claim_fail(claim, node)
             )
         if verdict is None:
             return ""
         return "; ".join(f"claim {c.metadata.name}, class {c.class_name}" for c in claims.delayed)
 
-    def _does_claim_fail(
+    def _does_bound_claim_fail(
         self, claim: storage_objects.PersistentVolumeClaim, node: snapshot.NodeView
     ) -> bool:
         alone = volume_claims.PodClaims(bound=(claim,))

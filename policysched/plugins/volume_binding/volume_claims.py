@@ -41,7 +41,7 @@ def find_pod_claims(pod: pod_shape.PodInfo, stored: storage.Storage) -> PodClaim
             return status.Status(_UNRESOLVABLE, (problem,))
     claims, namespace = stored.assumed.claims, pod.shape.namespace
     found = (claims.get(use.claim_name, namespace) for use in pod.shape.claims)
-    return _split_by_binding([claim for claim in found if claim is not None], stored)
+    return _group_claims_by_binding([claim for claim in found if claim is not None], stored)
 
 
 def _find_claim_problem(
@@ -67,7 +67,7 @@ def _find_claim_problem(
     return ""
 
 
-def _split_by_binding(
+def _group_claims_by_binding(
     claims: Iterable[storage_objects.PersistentVolumeClaim], stored: storage.Storage
 ) -> PodClaims | status.Status:
     bound, delayed, has_immediate = [], [], False

@@ -124,7 +124,7 @@ class PodVolumeFinder:
             of_unbound[np.arange(snap.size) != row] = VolumeFit.NO_VOLUME
         to_match = [c for c in claims.delayed if get_selected_node(c) is None]
         matched = self._match_existing_volumes(to_match, snap)
-        unreadable = _find_unreadable_selector(to_match, of_unbound == VolumeFit.FITS)
+        unreadable = _find_claim_selector_error(to_match, of_unbound == VolumeFit.FITS)
         needs = [(c, np.ones(snap.size, np.bool_)) for c in selected]
         needs += [(m.claim, m.choices == volume_pool.NONE) for m in matched]
         for claim, is_needed in needs:
@@ -178,7 +178,7 @@ class PodVolumeFinder:
         for csi_node in self._stored.csi_nodes:
             row = snap.nodes.row_of.get(csi_node.metadata.name)
             if row is not None:
-                found[row] = volume_affinity.is_plugin_migrated(plugin, csi_node)
+                found[row] = volume_affinity.is_in_tree_plugin_migrated(plugin, csi_node)
         return found
 
     # --- claims that have none --------------------------------------------------------------------
@@ -262,7 +262,7 @@ class PodVolumeFinder:
         return has_space
 
 
-def _find_unreadable_selector(
+def _find_claim_selector_error(
     claims: list[storage_objects.PersistentVolumeClaim], is_asked: columns.NodeMask
 ) -> tuple[_Error, ...]:
     """Return what is wrong with the selector of a claim; the smallest claim is looked at first."""

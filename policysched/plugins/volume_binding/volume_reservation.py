@@ -135,18 +135,18 @@ async def write_reservation(
         volume = await writer.write_volume(binding.volume)
         if isinstance(volume, handles.WriteError):
             return volume
-        _replace_assumed(reservation, binding.volume, volume)
+        _replace_in_reservation(reservation, binding.volume, volume)
         reservation.bindings[number] = dataclasses.replace(binding, volume=volume)
     for number, promised in enumerate(reservation.provisions):
         claim = await writer.write_claim(promised)
         if isinstance(claim, handles.WriteError):
             return claim
-        _replace_assumed(reservation, promised, claim)
+        _replace_in_reservation(reservation, promised, claim)
         reservation.provisions[number] = claim
     return None
 
 
-def _replace_assumed(
+def _replace_in_reservation(
     reservation: VolumeReservation, old: Volume | Claim, new: Volume | Claim
 ) -> None:
     """Note that what was assumed is there in a newer version, which is not ours to give back."""
@@ -205,7 +205,7 @@ class VolumeBindingCheck:
             return _format_volume_out_of_reach(volume, node)
         if volume.spec.claim_ref is None or not volume.spec.claim_ref.uid:
             return f'ClaimRef got reset for pv "{name}"'
-        return _is_bound(claim)
+        return _get_binding_progress(claim)
 
     def _check_provision(self, written: Claim, node: objects.Node) -> VolumeBindingProgress | str:
         claim = self._get_claim(written)
@@ -224,7 +224,7 @@ class VolumeBindingCheck:
                 return VolumeBindingProgress.UNDER_WAY  # it may be told of later than the claim
             if not self._is_reachable(volume, node):
                 return _format_volume_out_of_reach(volume, node)
-        return _is_bound(claim)
+        return _get_binding_progress(claim)
 
     def _get_claim(self, claim: Claim) -> Claim | None:
         return self._stored.claims.get(claim.metadata.name, claim.metadata.namespace)
@@ -232,14 +232,14 @@ class VolumeBindingCheck:
     def _is_reachable(self, volume: Volume, node: objects.Node) -> bool:
         plugin = volume_affinity.find_in_tree_plugin(volume)
         csi_node = self._stored.csi_nodes.get(node.name)
-        if plugin and csi_node and volume_affinity.is_plugin_migrated(plugin, csi_node):
+        if plugin and csi_node and volume_affinity.is_in_tree_plugin_migrated(plugin, csi_node):
             terms = volume_affinity.make_csi_reachable_terms(volume, plugin)
         else:
             terms = volume_affinity.make_reachable_node_terms(volume)
         return terms is None or node_selection.any_term_matches(terms, node)
 
 
-def _is_bound(claim: Claim) -> VolumeBindingProgress:
+def _get_binding_progress(claim: Claim) -> VolumeBindingProgress:
     return VolumeBindingProgress.DONE if claim.is_fully_bound else VolumeBindingProgress.UNDER_WAY
 
 

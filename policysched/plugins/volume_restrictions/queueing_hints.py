@@ -17,7 +17,7 @@ def _after_pod_deleted(
 ) -> events.QueueingHint:
     """Queue when the pod that goes mounts a disk of the waiting one, or names one of its claims."""
     del new
-    if not isinstance(old, pod_shape.PodInfo) or not hints.has_node(old):
+    if not isinstance(old, pod_shape.PodInfo) or not hints.is_placed_or_nominated(old):
         return events.QueueingHint.SKIP
     waiting, gone = pod.shape, old.shape
     frees_disk = any(a.conflicts_with(b) for a in waiting.disks for b in gone.disks)
@@ -45,9 +45,11 @@ def _list_named_claims(shape: pod_shape.PodShape) -> set[str]:
 
 
 REGISTRATIONS = (
-    hints.make_registration(events.EventResource.POD, events.ActionType.DELETE, _after_pod_deleted),
-    hints.make_registration(events.EventResource.NODE, events.ActionType.ADD),
-    hints.make_registration(
+    hints.make_event_registration(
+        events.EventResource.POD, events.ActionType.DELETE, _after_pod_deleted
+    ),
+    hints.make_event_registration(events.EventResource.NODE, events.ActionType.ADD),
+    hints.make_event_registration(
         events.EventResource.PERSISTENT_VOLUME_CLAIM, events.ActionType.ADD, _after_claim_added
     ),
 )

@@ -28,7 +28,7 @@ REASON_CLAIM = "node(s) unavailable due to PersistentVolumeClaim with ReadWriteO
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _RememberedClaimUses:
+class _ClaimUsesBeforeWhatIf:
     """How claims that only one pod may use were used before anything was supposed.
 
     Attributes:
@@ -61,7 +61,7 @@ class VolumeRestrictions:
             if not use.is_ephemeral and _find_claim(pod, use, snap) is None:
                 missing = f'persistentvolumeclaim "{use.claim_name}" not found'
                 return interface.PreFilterResult(status.unresolvable(self.name, missing))
-        in_use = _count_claims_in_use(pod, snap)
+        in_use = _list_exclusive_claims_in_use(pod, snap)
         if not pod.shape.disks and not in_use:
             return interface.PreFilterResult(status.SKIP)
         state.write(self.name, bool(in_use))
@@ -79,10 +79,10 @@ class VolumeRestrictions:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> None:
         """Keep how many of the pod's claims are in use, and which pods name such claims."""
-        in_use = _count_claims_in_use(pod, snap)
+        in_use = _list_exclusive_claims_in_use(pod, snap)
         state.write(
             f"{self.name}/apart",
-            _RememberedClaimUses(len(in_use), _count_claim_names_by_row(pod, snap)),
+            _ClaimUsesBeforeWhatIf(len(in_use), _count_claim_names_by_row(pod, snap)),
         )
 
     def filter_apart(
@@ -94,7 +94,7 @@ class VolumeRestrictions:
         volumes with the name of such a claim, although a claim is counted as one use whoever names
         it, and although claims of other namespaces may have that name.
         """
-        kept = state.read(f"{self.name}/apart", _RememberedClaimUses)
+        kept = state.read(f"{self.name}/apart", _ClaimUsesBeforeWhatIf)
         change = _count_claim_names_by_row(pod, nodes.snapshot) - kept.named_by_row
         return self._make_filter_answers(pod, nodes, (kept.in_use + change > 0)[nodes.rows])
 
@@ -124,7 +124,7 @@ class VolumeRestrictions:
         if reason == REASON_DISK:
             pods = node_facts.list_pods_on_rows(snap, [row], lambda info: _shares_disk(pod, info))
             return node_facts.join_names_briefly(pods)
-        in_use = sorted(_count_claims_in_use(pod, snap))
+        in_use = sorted(_list_exclusive_claims_in_use(pod, snap))
         rows = {
             r
             for name in in_use
@@ -169,7 +169,7 @@ def _list_exclusive_claims(pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> s
     }
 
 
-def _count_claims_in_use(pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> set[str]:
+def _list_exclusive_claims_in_use(pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> set[str]:
     namespace = pod.shape.namespace
     return {
         name for name in _list_exclusive_claims(pod, snap) if snap.is_claim_used(namespace, name)

@@ -53,8 +53,8 @@ _Resource, _Action = events.EventResource, events.ActionType
 _CHANGED = _Action.ADD | _Action.UPDATE
 
 REGISTRATIONS = (
-    hints.make_registration(_Resource.STORAGE_CLASS, _Action.ADD, _after_class_added),
-    hints.make_registration(_Resource.NODE, _Action.ADD | _Action.UPDATE_NODE_LABEL),
-    hints.make_registration(_Resource.PERSISTENT_VOLUME_CLAIM, _CHANGED, _after_claim_change),
-    hints.make_registration(_Resource.PERSISTENT_VOLUME, _CHANGED, _after_volume_change),
+    hints.make_event_registration(_Resource.STORAGE_CLASS, _Action.ADD, _after_class_added),
+    hints.make_event_registration(_Resource.NODE, _Action.ADD | _Action.UPDATE_NODE_LABEL),
+    hints.make_event_registration(_Resource.PERSISTENT_VOLUME_CLAIM, _CHANGED, _after_claim_change),
+    hints.make_event_registration(_Resource.PERSISTENT_VOLUME, _CHANGED, _after_volume_change),
 )

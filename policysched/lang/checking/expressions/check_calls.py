@@ -22,7 +22,7 @@ Typed = checked_expr.TypedExpr
 class NumberChecker(Protocol):
     """What the functions need of the checker of expressions."""
 
-    env: constants.Environment
+    env: constants.NameEnvironment
     found: findings.DiagnosticCollector
 
     def check_number(self, expr: syntax_expr.Expr, expected: units.Unit | None) -> Typed | None:
@@ -176,7 +176,7 @@ def _check_arithmetic_call(
     if operand is None or operand.unit is None:
         return None
     if name == "number":
-        return _require_plain_operand(operand, operand.unit)
+        return _convert_to_plain_number(operand, operand.unit)
     if name in ("floor", "ceil"):
         return _round_in_whole_units(call, operand, operand.unit)
     return checked_expr.NumberFunctionCall(cast("Any", name), (operand,), operand.unit, call.span)
@@ -212,7 +212,7 @@ def _check_arguments_of_one_unit(
     )
 
 
-def _require_plain_operand(operand: Typed, unit: units.Unit) -> Typed:
+def _convert_to_plain_number(operand: Typed, unit: units.Unit) -> Typed:
     if unit.core_power == 0:
         return cast("Typed", dataclasses.replace(cast("Any", operand), unit=units.NUMBER))
     scale = checked_expr.Const(units.CORES_SCALE**unit.core_power, units.NUMBER, operand.span)

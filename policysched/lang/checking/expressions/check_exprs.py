@@ -41,7 +41,7 @@ class ExprChecker:
     """
 
     def __init__(
-        self, env: constants.Environment, window: checked_expr.MetricWindow | None = None
+        self, env: constants.NameEnvironment, window: checked_expr.MetricWindow | None = None
     ) -> None:
         self.env = env
         self._window = window
@@ -52,7 +52,7 @@ class ExprChecker:
 
     def check_condition(self, expr: syntax_expr.Expr) -> Typed | None:
         """Return a condition; None if something was reported."""
-        self._reset_limits()
+        self._reset_size_counters()
         return self._check_subcondition(expr)
 
     def check_number_or_condition(
@@ -62,12 +62,12 @@ class ExprChecker:
 
         A literal is read in `expected` where that is given.
         """
-        self._reset_limits()
-        return self.check_typed(expr, expected)
+        self._reset_size_counters()
+        return self.check_subexpression(expr, expected)
 
     def check_constant(self, expr: syntax_expr.Expr, unit: units.Unit) -> float | None:
         """Return a number that is known beforehand, in `unit`; None if that was reported."""
-        self._reset_limits()
+        self._reset_size_counters()
         typed = self.check_number(expr, unit)
         if typed is None:
             return None
@@ -80,12 +80,14 @@ class ExprChecker:
             return None
         return adapted.value
 
-    def _reset_limits(self) -> None:
+    def _reset_size_counters(self) -> None:
         self._depth, self._nodes, self._is_full = 0, 0, False
 
     # ------------------------------------------------------------------------ one node
 
-    def check_typed(self, expr: syntax_expr.Expr, expected: units.Unit | None) -> Typed | None:
+    def check_subexpression(
+        self, expr: syntax_expr.Expr, expected: units.Unit | None
+    ) -> Typed | None:
         """Return the typed expression; a literal is read in `expected` where that is given."""
         self._nodes += 1
         if self._nodes > limits.MAX_EXPANDED_NODES or self._depth > limits.MAX_EXPANDED_DEPTH:
@@ -165,7 +167,7 @@ class ExprChecker:
 
     def check_number(self, expr: syntax_expr.Expr, expected: units.Unit | None) -> Typed | None:
         """Return the expression if it is a number; None if something was reported."""
-        typed = self.check_typed(expr, expected)
+        typed = self.check_subexpression(expr, expected)
         if typed is not None and typed.unit is None:
             self.found.add_error(
                 "PS102",
@@ -199,7 +201,7 @@ class ExprChecker:
         value = literal.convert_to_unit(expected) if expected is not None else None
         if expected is not None and value is not None:
             return checked_expr.Const(value, expected, span)
-        if expected is not None and literal.has_other_suffix(expected):
+        if expected is not None and literal.has_suffix_of_other_unit(expected):
             constants.report_wrong_unit(self.env, span, expected)
             return None
         natural = literal.get_natural_reading()
@@ -231,7 +233,7 @@ class ExprChecker:
             literal = constants.resolve_literal(env, ref)
             if literal is not None:
                 return self._check_literal(literal, ref.span, expected)
-            return self.check_typed(let.expr, expected)
+            return self.check_subexpression(let.expr, expected)
         if isinstance(let, syntax.LetSelector):
             self.found.add_error(
                 "PS102",
@@ -256,7 +258,7 @@ class ExprChecker:
                 help=f"write `{name.text}(cpu)`, with what it is about",
             )
             return
-        ours = foreign_words.translate_amount(name.text)
+        ours = foreign_words.translate_to_resource_call(name.text)
         if ours and not spelling.find_nearest_names(name.text, self.env.names):
             message = f"there is no metric, param or let `{name.text}`"
             fix = fixes.make_replacement_fix(name.span, ours)
@@ -289,7 +291,7 @@ class ExprChecker:
         if problem is not None:
             self.found.add_error("PS108", problem.message, ref.span, help=problem.help)
             return None
-        if self._window is not None and self._is_short_window(self._window, metric, ref):
+        if self._window is not None and self._report_wrong_window(self._window, metric, ref):
             return None
         window = self._window or metric.window
         grows = metric.placed is not None
@@ -308,14 +310,14 @@ class ExprChecker:
             return None
         return checked_expr.ValueWithFallback(value, metric.fallback, metric.unit, ref.span)
 
-    def _is_short_window(
+    def _report_wrong_window(
         self, window: checked_expr.MetricWindow, metric: checked.CheckedMetric, ref: syntax_expr.Ref
     ) -> bool:
         problem = metric_windows.find_window_problem(window, metric.refresh_seconds)
         if problem:
             self.found.add_error("PS111", f"`{metric.name}`: {problem}", ref.span)
         elif metric_windows.is_doubtful_window(window.seconds, metric.refresh_seconds):
-            check_metric_times.warn_about_window(self.found, ref.span, metric.name)
+            check_metric_times.warn_of_short_window(self.found, ref.span, metric.name)
         return bool(problem)
 
     # ------------------------------------------------------------------------ pairs
@@ -394,7 +396,7 @@ class ExprChecker:
     # ------------------------------------------------------------------------ conditions
 
     def _check_subcondition(self, expr: syntax_expr.Expr) -> Typed | None:
-        typed = self.check_typed(expr, None)
+        typed = self.check_subexpression(expr, None)
         if typed is not None and typed.unit is not None:
             self.found.add_error(
                 "PS102",

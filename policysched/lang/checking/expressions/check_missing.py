@@ -13,15 +13,15 @@ from policysched.lang.syntax import syntax_expr
 Typed = checked_expr.TypedExpr
 
 
-def iterate_possibly_missing(expr: Typed) -> Iterator[Typed]:
+def iterate_possibly_missing_parts(expr: Typed) -> Iterator[Typed]:
     """Yield the parts for which the value can be missing, but for those with a fallback.
 
     They are metrics, labels read as numbers, limits, and divisions by what may be zero.
     """
     match expr:
         case checked_expr.ValueWithFallback(value=value, fallback=fallback):
-            if any(True for _ in iterate_possibly_missing(value)):
-                yield from iterate_possibly_missing(fallback)
+            if any(True for _ in iterate_possibly_missing_parts(value)):
+                yield from iterate_possibly_missing_parts(fallback)
             return
         case (
             checked_expr.MetricRef()
@@ -35,7 +35,7 @@ def iterate_possibly_missing(expr: Typed) -> Iterator[Typed]:
         case _:
             pass
     for child in checked_expr.list_operands(expr):
-        yield from iterate_possibly_missing(child)
+        yield from iterate_possibly_missing_parts(child)
 
 
 def _divides_by_constant(expr: Typed) -> bool:
@@ -43,13 +43,15 @@ def _divides_by_constant(expr: Typed) -> bool:
     return bool(operands) and isinstance(operands[-1], checked_expr.Const)
 
 
-def select_metrics(parts: Sequence[checked_expr.TypedExpr]) -> tuple[bool, set[str]]:
+def collect_metric_keys(parts: Sequence[checked_expr.TypedExpr]) -> tuple[bool, set[str]]:
     """Return whether all of these parts are metrics, and the keys of those that are."""
     metrics = [part for part in parts if isinstance(part, checked_expr.MetricRef)]
     return len(metrics) == len(parts), {metric.metric for metric in metrics}
 
 
-def explain_missing(value: checked_expr.TypedExpr, answers: Collection[object]) -> str:
+def explain_unsettled_missing_data(
+    value: checked_expr.TypedExpr, answers: Collection[object]
+) -> str:
     """Return why what metrics say of missing data, `answers`, does not settle it, or ""."""
     if len(answers) > 1 and None not in answers:
         return "its metrics differ in what they say"
@@ -60,8 +62,8 @@ def explain_missing(value: checked_expr.TypedExpr, answers: Collection[object]) 
     return "what stands for missing data may be missing too" if has_fallback else ""
 
 
-def report_missing(
-    env: constants.Environment,
+def report_unhandled_missing_data(
+    env: constants.NameEnvironment,
     expr: syntax_expr.Expr,
     statement: source.Span,
     choices: Sequence[str],

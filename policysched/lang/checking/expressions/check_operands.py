@@ -87,10 +87,10 @@ def _report_unit_mismatch(
         f"`{expected}` is {_describe_unit(unit)} but {verb} {named}",
         wrong.written.span,
         label=_describe_kind(wrong.typed),
-        secondary=(diagnostics.Label(other.written.span, str(unit)),),
+        secondary=(diagnostics.SpanLabel(other.written.span, str(unit)),),
         notes=_explain_unit(verb, unit, wrong.typed),
         help=_suggest_share_of_resource(other, written, wrong.typed)
-        or _suggest_spelling(written, unit, wrong.typed),
+        or _suggest_unit_spelling(written, unit, wrong.typed),
         fix=_make_percent_fix(wrong, written, unit),
     )
 
@@ -153,7 +153,7 @@ def _explain_unit(verb: str, unit: units.Unit, typed: Typed) -> tuple[str, ...]:
     return (f"no share can exceed 1 (100%), so it would never reach {typed.value:g}",)
 
 
-def _suggest_spelling(written: str, unit: units.Unit, typed: Typed) -> str:
+def _suggest_unit_spelling(written: str, unit: units.Unit, typed: Typed) -> str:
     if not isinstance(typed, checked_expr.Const):
         return ""
     if numerals.has_binary_suffix(written) and not unit.byte_power:
@@ -180,7 +180,7 @@ def _suggest_share_of_resource(other: Operand, written: str, typed: Typed) -> st
 
 
 def _make_percent_fix(operand: Operand, written: str, unit: units.Unit) -> diagnostics.Fix | None:
-    if unit != units.RATIO or not _suggest_spelling(written, unit, operand.typed):
+    if unit != units.RATIO or not _suggest_unit_spelling(written, unit, operand.typed):
         return None
     if not isinstance(operand.written, syntax_expr.Number):
         return None

@@ -51,12 +51,12 @@ def check_metric_window(
             "PS111", problem, over.duration.span, help="ask for it in the query: `max_over_time(…)`"
         )
     if metric_windows.is_doubtful_window(found.seconds, refresh_seconds):
-        check_metric_times.warn_about_window(options.env.found, over.duration.span)
+        check_metric_times.warn_of_short_window(options.env.found, over.duration.span)
     return found
 
 
 def check_window(
-    env: constants.Environment, over: syntax_clause.OverClause
+    env: constants.NameEnvironment, over: syntax_clause.OverClause
 ) -> checked_expr.MetricWindow | None:
     """Return a window; None if something was reported."""
     seconds = _check_seconds(env, over.duration, "a window")
@@ -85,7 +85,7 @@ def check_window(
 
 
 def _check_seconds(
-    env: constants.Environment, amount: syntax_expr.Amount, what: str
+    env: constants.NameEnvironment, amount: syntax_expr.Amount, what: str
 ) -> float | None:
     seconds = constants.read_number_in_unit(env, amount, units.SECONDS)
     if seconds is not None and not _MIN_SECONDS <= seconds <= _MAX_SECONDS:
@@ -94,11 +94,11 @@ def _check_seconds(
     return seconds
 
 
-def add_placed_cost_and_fallback(
+def add_placed_increase_and_fallback(
     metric: checked.CheckedMetric,
     written: syntax.Metric,
-    costs: constants.Environment,
-    fallbacks: constants.Environment,
+    costs: constants.NameEnvironment,
+    fallbacks: constants.NameEnvironment,
 ) -> checked.CheckedMetric | None:
     """Return the metric with what just-placed pods add and its fallback; None if one is wrong.
 
@@ -108,11 +108,13 @@ def add_placed_cost_and_fallback(
     for option in written.options:
         match option:
             case syntax_clause.ExprClause():
-                fallback = _check_unit(metric, written, option.expr, "is replaced by", fallbacks)
+                fallback = _check_number_in_metric_unit(
+                    metric, written, option.expr, "is replaced by", fallbacks
+                )
                 if fallback is None:
                     return None
             case syntax_clause.PlacedClause():
-                placed = _check_placed_cost(metric, written, option, costs)
+                placed = _check_placed_pod_increase(metric, written, option, costs)
                 if placed is None:
                     return None
             case _:
@@ -120,11 +122,11 @@ def add_placed_cost_and_fallback(
     return dataclasses.replace(metric, fallback=fallback, placed=placed)
 
 
-def _check_placed_cost(
+def _check_placed_pod_increase(
     metric: checked.CheckedMetric,
     written: syntax.Metric,
     option: syntax_clause.PlacedClause,
-    env: constants.Environment,
+    env: constants.NameEnvironment,
 ) -> checked.PlacedCost | None:
     if metric.target == "cluster":
         env.found.add_error(
@@ -134,7 +136,7 @@ def _check_placed_cost(
             help="leave it out",
         )
         return None
-    value = _check_unit(metric, written, option.expr, "grows by", env)
+    value = _check_number_in_metric_unit(metric, written, option.expr, "grows by", env)
     seconds = _check_seconds(env, option.duration, "the time for which a placed pod counts")
     if value is None or seconds is None:
         return None
@@ -151,12 +153,12 @@ def _check_placed_cost(
     return checked.PlacedCost(value, seconds)
 
 
-def _check_unit(
+def _check_number_in_metric_unit(
     metric: checked.CheckedMetric,
     written: syntax.Metric,
     expr: syntax_expr.Expr,
     verb: str,
-    env: constants.Environment,
+    env: constants.NameEnvironment,
 ) -> checked_expr.TypedExpr | None:
     """Return a number in the unit of the metric; None if something was reported."""
     checker = check_exprs.ExprChecker(env)

@@ -35,7 +35,7 @@ _LABEL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 def check_metrics(
     metrics: Mapping[str, syntax.Metric],
-    env: constants.Environment,
+    env: constants.NameEnvironment,
     base: Mapping[str, checked.CheckedMetric],
 ) -> dict[str, checked.CheckedMetric]:
     """Return the metrics with the params of `env` put in, those without errors.
@@ -55,16 +55,16 @@ def check_metrics(
         # A fallback reads metrics that are whole; what pods add reads none, which is to be told.
         costs = dataclasses.replace(env, metrics=plain, target=own.target)
         fallbacks = dataclasses.replace(env, metrics=found, target=own.target)
-        whole = check_metric_parts.add_placed_cost_and_fallback(
+        whole = check_metric_parts.add_placed_increase_and_fallback(
             own, metrics[name], costs, fallbacks
         )
         if whole is not None:
             check_metric_times.check_placed_duration(whole, metrics[name], env.found)
-            found[name] = _assign_metric_key(whole, base.get(name))
+            found[name] = _copy_with_distinct_key(whole, base.get(name))
     return {name: found[name] for name in metrics if name in found}
 
 
-def _assign_metric_key(
+def _copy_with_distinct_key(
     metric: checked.CheckedMetric, base: checked.CheckedMetric | None
 ) -> checked.CheckedMetric:
     if base is None or metric == base:
@@ -74,7 +74,7 @@ def _assign_metric_key(
 
 
 def _check_metric(
-    metric: syntax.Metric, env: constants.Environment
+    metric: syntax.Metric, env: constants.NameEnvironment
 ) -> checked.CheckedMetric | None:
     """Return the metric without what reads pods or other metrics; None if that was reported."""
     options = clauses.ClauseSet(env, "metric", metric.options)
@@ -117,7 +117,7 @@ def _check_metric(
 
 
 def _check_metric_target(
-    metric: syntax.Metric, options: clauses.ClauseSet, env: constants.Environment
+    metric: syntax.Metric, options: clauses.ClauseSet, env: constants.NameEnvironment
 ) -> tuple[Literal["node", "cluster"], str | None]:
     node = options.get_clause("node", syntax_clause.WordClause)
     cluster = options.get_clause("cluster", syntax_clause.WordClause)
@@ -172,7 +172,7 @@ def _check_missing_options(
 
 
 def check_missing_action(
-    env: constants.Environment, clause: syntax_clause.MissingClause
+    env: constants.NameEnvironment, clause: syntax_clause.MissingClause
 ) -> Literal["allow", "reject"] | None:
     """Return what missing data means to a reject; None if that was reported."""
     if clause.action.text not in vocabulary.MISSING_ACTIONS or clause.points is not None:
@@ -184,7 +184,7 @@ def check_missing_action(
 
 
 def check_missing_points(
-    env: constants.Environment, clause: syntax_clause.MissingClause
+    env: constants.NameEnvironment, clause: syntax_clause.MissingClause
 ) -> int | None:
     """Return the points of a node without data; None if that was reported."""
     if clause.points is None:

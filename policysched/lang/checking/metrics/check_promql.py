@@ -58,12 +58,14 @@ class _PromqlChecker:
     def check_query(self) -> None:
         if len(self._tokens) > limits.MAX_QUERY_WORDS:
             problem = f"the query has more than {limits.MAX_QUERY_WORDS:,} words and signs"
-            self._found.add_error("PS004", problem, self._whole, help="record it by a rule")
+            self._found.add_error(
+                "PS004", problem, self._whole_query_span, help="record it by a rule"
+            )
             return
         try:
             expr = promql_parser.parse(self._query.text)
         except ValueError as error:
-            self._report_fault(str(error))
+            self._report_parse_failure(str(error))
             return
         if (token := query_tokens.find_or_between_matchers(self._tokens)) is not None:
             span = self._query.locate_query_range(token.start, token.end, self._text)
@@ -72,25 +74,29 @@ class _PromqlChecker:
             return
         if query_tree.measure_depth(expr) > limits.MAX_QUERY_DEPTH:
             problem = f"the query is nested more than {limits.MAX_QUERY_DEPTH} deep"
-            self._found.add_error("PS004", problem, self._whole, help="record it by a rule")
+            self._found.add_error(
+                "PS004", problem, self._whole_query_span, help="record it by a rule"
+            )
             return
         if (kind := query_tree.find_result_kind(expr)) in _KINDS:
             problem, advice = _KINDS[kind]
-            self._found.add_error("PS401", f"the query {problem}", self._whole, help=advice)
+            self._found.add_error(
+                "PS401", f"the query {problem}", self._whole_query_span, help=advice
+            )
         elif self._label is not None:
-            self._check_label(expr, self._label)
+            self._check_node_label_kept(expr, self._label)
 
     @property
-    def _whole(self) -> source.Span:
+    def _whole_query_span(self) -> source.Span:
         first, last = self._tokens[0], self._tokens[-1]
         return self._query.locate_query_range(first.start, last.end, self._text)
 
-    def _report_fault(self, problem: str) -> None:
-        if query_tokens.has_newer_syntax(self._tokens):
+    def _report_parse_failure(self, problem: str) -> None:
+        if query_tokens.has_experimental_syntax(self._tokens):
             finding = diagnostics.Diagnostic(
                 "PS401",
                 "the query has an experiment of Prometheus that cannot be checked here",
-                self._whole,
+                self._whole_query_span,
                 notes=("it is sent as it is, and its samples count as new when it is asked",),
                 severity=diagnostics.Severity.WARNING,
             )
@@ -102,12 +108,12 @@ class _PromqlChecker:
 
     # ------------------------------------------------------------------------ the label of nodes
 
-    def _check_label(self, expr: promql_parser.Expr, label: str) -> None:
+    def _check_node_label_kept(self, expr: promql_parser.Expr, label: str) -> None:
         loser = query_tree.find_label_loss(expr, label)
         if loser is None:
             return
         token = self._find_call_token(expr, loser)
-        span = self._whole
+        span = self._whole_query_span
         if token is not None:
             span = self._query.locate_query_range(token.start, token.end, self._text)
         what = f"`{token.text}`" if token is not None else "the query"

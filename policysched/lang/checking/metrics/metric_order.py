@@ -12,7 +12,7 @@ _MAX_CIRCLES = 100
 
 
 def sort_metrics_by_fallback(
-    metrics: Mapping[str, syntax.Metric], env: constants.Environment
+    metrics: Mapping[str, syntax.Metric], env: constants.NameEnvironment
 ) -> list[str]:
     """Return the names of the metrics that do not fall back on themselves; others are reported."""
     uses = {
@@ -36,7 +36,7 @@ def sort_metrics_by_fallback(
     return order
 
 
-def _list_names_read_by_fallback(metric: syntax.Metric, env: constants.Environment) -> set[str]:
+def _list_names_read_by_fallback(metric: syntax.Metric, env: constants.NameEnvironment) -> set[str]:
     """Return the names that a fallback reads, also by way of lets."""
     found: set[str] = set()
     pending = [

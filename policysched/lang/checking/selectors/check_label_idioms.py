@@ -17,7 +17,7 @@ _CONDITIONS = (
 )
 
 
-def report_label_comparison(env: constants.Environment, expr: syntax_expr.Comparison) -> bool:
+def report_label_comparison(env: constants.NameEnvironment, expr: syntax_expr.Comparison) -> bool:
     """Report a label that is compared outside of a selector; return whether there is one."""
     left, right = expr.left, expr.right
     if isinstance(left, syntax_expr.Ref) and left.name.text == "priority":
@@ -32,7 +32,7 @@ def report_label_comparison(env: constants.Environment, expr: syntax_expr.Compar
         return False
     written = env.found.get_text_on_one_line(expr.left.span)
     value = env.found.get_text_on_one_line(expr.right.span)
-    meant = foreign_fields.find_target_meaning(env.target or "node", key)
+    meant = foreign_fields.find_bare_key_meaning(env.target or "node", key)
     selector = f"{meant.domain}({meant.subject} {expr.operator} {value})" if meant.subject else ""
     fix = fixes.make_replacement_fix(expr.span, selector)
     env.found.add_error(
@@ -48,7 +48,7 @@ def report_label_comparison(env: constants.Environment, expr: syntax_expr.Compar
 
 
 def report_comparison_with_boolean(
-    env: constants.Environment, expr: syntax_expr.Comparison
+    env: constants.NameEnvironment, expr: syntax_expr.Comparison
 ) -> bool:
     """Report a condition that is compared with `true` or `false`; say whether one is."""
     sides = ((expr.left, expr.right), (expr.right, expr.left))
@@ -72,7 +72,7 @@ def report_comparison_with_boolean(
 
 
 def report_priority_class_name(
-    env: constants.Environment, value: syntax_expr.Value, test: str = "priorityClassName = {}"
+    env: constants.NameEnvironment, value: syntax_expr.Value, test: str = "priorityClassName = {}"
 ) -> bool:
     """Report the name of a PriorityClass that is compared with a priority; say whether it is.
 
@@ -166,7 +166,7 @@ def warn_of_effect_as_taint_key(
     )
 
 
-def report_hyphen_for_underscore(env: constants.Environment, expr: syntax_expr.Binary) -> bool:
+def report_hyphen_for_underscore(env: constants.NameEnvironment, expr: syntax_expr.Binary) -> bool:
     """Report `cpu-busy` if `cpu_busy` is defined; return whether it is."""
     left, right = _get_unknown_name(env, expr.left), _get_unknown_name(env, expr.right)
     if expr.operator != "-" or left is None or right is None:
@@ -186,7 +186,7 @@ def report_hyphen_for_underscore(env: constants.Environment, expr: syntax_expr.B
     return True
 
 
-def _get_label_key(env: constants.Environment, expr: syntax_expr.Expr) -> str | None:
+def _get_label_key(env: constants.NameEnvironment, expr: syntax_expr.Expr) -> str | None:
     """Return the key if an expression can only mean a label."""
     if isinstance(expr, syntax_expr.Call) and expr.function.text == "label":
         value = expr.arguments[0].value if len(expr.arguments) == 1 else None
@@ -195,7 +195,7 @@ def _get_label_key(env: constants.Environment, expr: syntax_expr.Expr) -> str | 
     return None if name is None or spelling.find_nearest_names(name, env.names) else name
 
 
-def _get_unknown_name(env: constants.Environment, expr: syntax_expr.Expr) -> str | None:
+def _get_unknown_name(env: constants.NameEnvironment, expr: syntax_expr.Expr) -> str | None:
     """Return a name that nothing defines and no function has."""
     if not isinstance(expr, syntax_expr.Ref):
         return None

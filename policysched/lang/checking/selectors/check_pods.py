@@ -12,8 +12,8 @@ from policysched.lang.words import kubernetes_names, vocabulary
 
 
 def check_pod_scope(
-    node: syntax.Scope, env: constants.Environment
-) -> checked_selector.PodScope | None:
+    node: syntax.Scope, env: constants.NameEnvironment
+) -> checked_selector.PolicyPodScope | None:
     """Return the pods or resources that a policy is about; None if something was reported."""
     namespaces = None
     if node.keyword == "resources" and node.namespaces and node.namespaces.selector is not None:
@@ -32,7 +32,7 @@ def check_pod_scope(
     if node.where is not None:
         domain: vocabulary.Domain = "resource" if node.keyword == "resources" else "pod"
         where = check_selectors.SelectorChecker(env, domain).check_selector(node.where)
-    return None if where is None else checked_selector.PodScope(namespaces, where)
+    return None if where is None else checked_selector.PolicyPodScope(namespaces, where)
 
 
 def check_pod_selection(
@@ -89,7 +89,7 @@ def _check_namespaces_clause(
 
 
 def _make_namespace_set(
-    env: constants.Environment,
+    env: constants.NameEnvironment,
     names: Sequence[syntax_expr.Value],
     selector: syntax_expr.Selector | None,
 ) -> checked_selector.NamespaceSet | None:

@@ -45,7 +45,7 @@ class SelectorChecker:
         domain: pod, node, namespace, cluster or resource.
     """
 
-    def __init__(self, env: constants.Environment, domain: vocabulary.Domain) -> None:
+    def __init__(self, env: constants.NameEnvironment, domain: vocabulary.Domain) -> None:
         self._env = env
         self._found = env.found
         self._domain = domain
@@ -57,9 +57,9 @@ class SelectorChecker:
     def check_selector(self, selector: syntax_expr.Selector) -> checked_selector.Selector | None:
         """Return the checked selector; None if something was reported."""
         self._depth, self._nodes, self._is_full = 0, 0, False
-        return self._check_with_limits(selector)
+        return self._check_subselector(selector)
 
-    def _check_with_limits(
+    def _check_subselector(
         self, selector: syntax_expr.Selector
     ) -> checked_selector.Selector | None:
         self._nodes += 1
@@ -93,7 +93,7 @@ class SelectorChecker:
                 checked = self._check_operands(operands)
                 return None if checked is None else checked_selector.SelectorDisjunction(checked)
             case syntax_expr.SelectorNot(operand=operand):
-                inner = self._check_with_limits(operand)
+                inner = self._check_subselector(operand)
                 return None if inner is None else checked_selector.SelectorNegation(inner)
             case syntax_expr.SelectorRef():
                 return self._check_reference(selector)
@@ -128,7 +128,7 @@ class SelectorChecker:
     def _check_operands(
         self, operands: tuple[syntax_expr.Selector, ...]
     ) -> tuple[checked_selector.Selector, ...] | None:
-        checked = [self._check_with_limits(operand) for operand in operands]
+        checked = [self._check_subselector(operand) for operand in operands]
         if self._nodes > limits.MAX_EXPANDED_NODES:
             return None
         good = tuple(each for each in checked if each is not None)
@@ -138,7 +138,7 @@ class SelectorChecker:
         name = ref.name
         let = self._env.lets.get(name.text)
         if isinstance(let, syntax.LetSelector):
-            return self._check_with_limits(let.selector)
+            return self._check_subselector(let.selector)
         if let is not None or name.text in self._env.param_names | self._env.metric_names:
             self._found.add_error(
                 "PS102",
@@ -254,7 +254,7 @@ class SelectorChecker:
         make: Callable[..., Any],
     ) -> Any | None:  # noqa: ANN401 - whatever `make` makes
         """Check a requirement on a label or annotation: both have the operators of labels."""
-        good = self._is_valid_name(
+        good = self._check_name_validity(
             key, f"{what} key", kubernetes_names.find_label_key_problem(key.text)
         )
         bound = self._check_bound(requirement)
@@ -264,7 +264,7 @@ class SelectorChecker:
         if what == "label":
             for value_word in requirement.values:
                 problem = kubernetes_names.find_label_value_problem(value_word.text)
-                good = self._is_valid_name(value_word, "label value", problem) and good
+                good = self._check_name_validity(value_word, "label value", problem) and good
         operator = {"=": "In", "!=": "NotIn"}.get(requirement.operator, requirement.operator)
         values = tuple(sorted({each.text for each in requirement.values}))
         return make(key.text, operator, values, requirement.span) if good else None
@@ -285,7 +285,7 @@ class SelectorChecker:
     def _check_whole_number(self, value: syntax_expr.Value, operator: str) -> int | None:
         return check_whole_number(self._env, value, operator)
 
-    def _is_valid_name(self, word: syntax_expr.Value, what: str, problem: str) -> bool:
+    def _check_name_validity(self, word: syntax_expr.Value, what: str, problem: str) -> bool:
         if problem:
             self._found.report_invalid_name(what, word, problem)
         return not problem
@@ -377,7 +377,7 @@ class SelectorChecker:
 
 
 def report_invalid_resource(
-    env: constants.Environment, name: syntax_expr.Value, problem: str
+    env: constants.NameEnvironment, name: syntax_expr.Value, problem: str
 ) -> None:
     """Report a name that is no resource."""
     meant = foreign_words.RESOURCES.get(name.text.lower())
@@ -393,7 +393,7 @@ def report_invalid_resource(
 
 
 def check_whole_number(
-    env: constants.Environment, value: syntax_expr.Value, operator: str
+    env: constants.NameEnvironment, value: syntax_expr.Value, operator: str
 ) -> int | None:
     """Return the int64 that Gt, Lt and their signs compare with; None if that was reported."""
     if _WHOLE.match(value.text) and (number := int64.parse_int64(value.text)) is not None:
@@ -416,7 +416,7 @@ def check_whole_number(
 
 
 def _report_value_as_effect(
-    env: constants.Environment, pattern: syntax_expr.Toleration, effect: syntax_expr.Value
+    env: constants.NameEnvironment, pattern: syntax_expr.Toleration, effect: syntax_expr.Value
 ) -> None:
     """Report `dedicated:web`."""
     effects = spelling.join_alternatives(f"`{each}`" for each in vocabulary.TAINT_EFFECTS)
@@ -442,7 +442,7 @@ def _report_value_as_effect(
 
 
 def check_taint_pattern(
-    env: constants.Environment,
+    env: constants.NameEnvironment,
     pattern: syntax_expr.Toleration,
     effects: tuple[str, ...],
 ) -> checked_selector.TaintPattern | None:

@@ -14,21 +14,21 @@ _KIND = re.compile(r"[A-Za-z][A-Za-z0-9-]*\Z")
 _IMAGE = re.compile(r"[A-Za-z0-9._/:@*-]+\Z")
 
 
-def _check_kind_value(text: str) -> str:
+def _find_kind_problem(text: str) -> str:
     return "" if _KIND.match(text) else "is not a kind, such as `Job`"
 
 
-def _check_api_version_value(text: str) -> str:
+def _find_api_version_problem(text: str) -> str:
     parts = text.split("/")
     is_version = len(parts) <= 2 and not any(map(kubernetes_names.find_subdomain_problem, parts))  # noqa: PLR2004 - group and version
     return "" if is_version else "is not an API version, such as `apps/v1`"
 
 
-def _check_image_value(text: str) -> str:
+def _find_image_problem(text: str) -> str:
     return "" if _IMAGE.match(text) else "has a character that images do not have"
 
 
-def _check_printable_value(text: str) -> str:
+def _find_invisible_character_problem(text: str) -> str:
     return "" if text.isprintable() else "contains an invisible character"
 
 
@@ -40,14 +40,14 @@ _CONTROLLERS = {
 }
 """Kind of Kubernetes, in lower case -> the kind that controls its pods."""
 _CHECKS: dict[str, Callable[[str], str]] = {
-    "image": _check_image_value,
+    "image": _find_image_problem,
     "nodeName": kubernetes_names.find_subdomain_problem,
     "priorityClassName": kubernetes_names.find_subdomain_problem,
     "serviceAccountName": kubernetes_names.find_subdomain_problem,
     "clusterName": kubernetes_names.find_subdomain_problem,
-    "ownerKind": _check_kind_value,
-    "kind": _check_kind_value,
-    "apiVersion": _check_api_version_value,
+    "ownerKind": _find_kind_problem,
+    "kind": _find_kind_problem,
+    "apiVersion": _find_api_version_problem,
 }
 """Field -> the check of its values; other fields take any printable text."""
 
@@ -57,12 +57,11 @@ def report_impossible_values(
 ) -> bool:
     """Report values that the field can never have; return whether there are any."""
     name = requirement.subject.name.text
-    check = _CHECKS.get(name, _check_printable_value)
+    check = _CHECKS.get(name, _find_invisible_character_problem)
     wrong = [
         (value, problem)
         for value in requirement.values
-        if value.text
-        and (problem := _suggest_without_wildcard(name, value.text) or check(value.text))
+        if value.text and (problem := _find_wildcard_problem(name, value.text) or check(value.text))
     ]
     for value, problem in wrong:
         _report_impossible_value(found, requirement, value, problem)
@@ -90,7 +89,7 @@ def warn_of_owner_kind(
         )
 
 
-def _suggest_without_wildcard(name: str, text: str) -> str:
+def _find_wildcard_problem(name: str, text: str) -> str:
     if "*" in text and name != "image":
         return "has a wildcard"
     return "has a wildcard other than `*`" if re.search(r"[?\[]", text) else ""
@@ -124,7 +123,7 @@ def _make_correction_edit(
     if name == "image" and "?" in value.text:
         return diagnostics.TextEdit(value.span, '"' + re.sub(r"\?+", "*", value.text) + '"')
     parts = [part.strip() for part in value.text.split(",")]
-    check = _CHECKS.get(name, _check_printable_value)
+    check = _CHECKS.get(name, _find_invisible_character_problem)
     if len(parts) > 1 and operator in ("=", "!=") and not any(map(check, parts)):
         word = "In" if operator == "=" else "NotIn"
         return diagnostics.TextEdit(requirement.span, f"{name} {word} ({', '.join(parts)})")

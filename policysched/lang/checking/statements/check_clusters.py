@@ -20,7 +20,7 @@ _S = TypeVar("_S", bound=syntax_expr.SyntaxNode)
 
 
 def check_cluster_placement(
-    policy: syntax.Policy, rules: Iterable[checked.Rule], env: constants.Environment
+    policy: syntax.Policy, rules: Iterable[checked.Rule], env: constants.NameEnvironment
 ) -> checked_cluster.ClusterPlacement:
     """Return what the policy says besides its rules, without what is wrong.
 
@@ -66,13 +66,13 @@ def _report_repeated_statements(
                 "PS108",
                 f"`{what}` stands twice in this policy",
                 span,
-                secondary=(diagnostics.Label(first[what], "first here"),),
+                secondary=(diagnostics.SpanLabel(first[what], "first here"),),
                 help="keep one of them",
             )
 
 
 def _check_cluster_group(
-    node: syntax.ClusterGroup, env: constants.Environment
+    node: syntax.ClusterGroup, env: constants.NameEnvironment
 ) -> checked_cluster.OrderedClusterGroup | None:
     problem = kubernetes_names.find_dns_label_problem(node.name.text)
     if not problem and len(node.name.text) > MAX_GROUP_NAME:
@@ -87,7 +87,7 @@ def _check_cluster_group(
 
 
 def _check_spread_constraint(
-    node: syntax.SpreadConstraint, env: constants.Environment
+    node: syntax.SpreadConstraint, env: constants.NameEnvironment
 ) -> checked_cluster.ClusterSpreadConstraint | None:
     own = clauses.ClauseSet(env, "spreadConstraint", node.clauses)
     if node.by.text not in vocabulary.SPREAD_FIELDS:
@@ -116,7 +116,7 @@ def _check_replica_division(
     policy: syntax.Policy,
     node: syntax.Replicas,
     rules: Sequence[checked.Rule],
-    env: constants.Environment,
+    env: constants.NameEnvironment,
 ) -> checked_cluster.ReplicaDivisionStrategy | None:
     weights = _check_static_weights(node, env)
     if weights is None:
@@ -132,7 +132,7 @@ def _check_replica_division(
 
 
 def _check_static_weights(
-    node: syntax.Replicas, env: constants.Environment
+    node: syntax.Replicas, env: constants.NameEnvironment
 ) -> tuple[tuple[str, int], ...] | None:
     found: dict[str, int] = {}
     good = True
@@ -155,7 +155,7 @@ def _find_division_score(
     policy: syntax.Policy,
     node: syntax.Replicas,
     rules: Sequence[checked.Rule],
-    env: constants.Environment,
+    env: constants.NameEnvironment,
 ) -> tuple[bool, str | None]:
     """Return whether all is well and the one score to divide by, None for the sum of all."""
     written = [s for s in policy.statements if isinstance(s, syntax.Score | syntax.ClusterAffinity)]

@@ -16,12 +16,12 @@ from policysched.lang.syntax import syntax, syntax_expr
 from policysched.lang.words import vocabulary
 
 _IN_FORCE = "enforce"
-_EVERY_POD = checked_selector.PodScope(None, checked_selector.EVERYTHING)
+_EVERY_POD = checked_selector.PolicyPodScope(None, checked_selector.EVERYTHING)
 
 
 def check_policy(
     policy: syntax.Policy,
-    env: constants.Environment,
+    env: constants.NameEnvironment,
     names: symbols.PolicySymbols,
     parsed: Mapping[str, parser.ParseResult],
 ) -> checked.CheckedPolicy:
@@ -89,7 +89,7 @@ def _report_repeated_statement(
         "PS108",
         f"`{what}` stands twice in this policy",
         node.span,
-        secondary=(diagnostics.Label(first.span, "first here"),),
+        secondary=(diagnostics.SpanLabel(first.span, "first here"),),
         help="keep one of them",
     )
 
@@ -103,7 +103,7 @@ def _check_policy_scopes(
     about = "resources" if policy.keyword == "clusterPolicy" else "pods"
     for again in scopes[1:]:
         _report_repeated_statement(found, f"for {about}", again, scopes[0])
-    is_damaged = parsed[policy.span.file].is_damaged(policy.span)
+    is_damaged = parsed[policy.span.file].has_unparsed_part(policy.span)
     if not scopes and not is_damaged:
         found.add_error(
             "PS109",
@@ -125,7 +125,7 @@ def _check_repeated_rules(
             "PS104",
             "this rule stands twice in the policy",
             rule.head.span,
-            secondary=(diagnostics.Label(other.head.span, "first here"),),
+            secondary=(diagnostics.SpanLabel(other.head.span, "first here"),),
             help="remove one of them; to count a score twice, double its weight",
         )
 

@@ -33,7 +33,7 @@ class ProfileChecker:
     """
 
     profile: syntax.Profile
-    env: constants.Environment
+    env: constants.NameEnvironment
     names: symbols.PolicySymbols
     plugins: Collection[str] | None
 
@@ -115,7 +115,7 @@ class ProfileChecker:
             "PS108",
             f"`{what}` stands twice in this profile",
             node.span,
-            secondary=(diagnostics.Label(first.span, "first here"),),
+            secondary=(diagnostics.SpanLabel(first.span, "first here"),),
             help="keep one of them",
         )
 

@@ -67,7 +67,7 @@ def _hash_statement(text: str) -> str:
 
 
 def check_rule(
-    policy: str, node: syntax.Statement, env: constants.Environment
+    policy: str, node: syntax.Statement, env: constants.NameEnvironment
 ) -> checked.Rule | None:
     """Return the rule of a statement; None if it is wrong (reported) or makes no rule."""
     match node:
@@ -175,7 +175,7 @@ def _check_topology_spread(
     taints_policy = own.read_choice("nodeTaintsPolicy", tuple(reversed(vocabulary.NODE_INCLUSION)))
     weight_fine, weight = _check_spread_weight(own, when)
     if when == "ScheduleAnyway" and min_domains is not None:
-        _require_do_not_schedule(own, "minDomains")
+        _report_do_not_schedule_clause(own, "minDomains")
         return None
     if pods is None or topology_key is None or when is None:
         return None
@@ -211,7 +211,7 @@ def _check_spread_weight(own: clauses.ClauseSet, when: str | None) -> tuple[bool
     return True, None
 
 
-def _require_do_not_schedule(own: clauses.ClauseSet, keyword: str) -> None:
+def _report_do_not_schedule_clause(own: clauses.ClauseSet, keyword: str) -> None:
     clause = own.get_clause(keyword, syntax_clause.AmountClause)
     if clause is not None:
         own.env.found.add_error(
@@ -233,7 +233,7 @@ def _check_tolerate(
 
 
 def _check_toleration(
-    pattern: syntax_expr.Toleration, env: constants.Environment
+    pattern: syntax_expr.Toleration, env: constants.NameEnvironment
 ) -> checked_selector.TaintPattern | None:
     if pattern.key.text == "*" and not pattern.key.quoted:
         env.found.add_error(
@@ -323,29 +323,31 @@ def _check_missing_action(
     if clause is not None:
         action = check_metrics.check_missing_action(own.env, clause)
         return action is not None, action
-    parts = [] if condition is None else list(check_missing.iterate_possibly_missing(condition))
+    parts = (
+        [] if condition is None else list(check_missing.iterate_possibly_missing_parts(condition))
+    )
     if condition is None or not parts:
         return True, None
-    action = _get_action_of_metrics(condition, parts, node, own.env)
+    action = _get_missing_action_of_metrics(condition, parts, node, own.env)
     return action is not None, action
 
 
-def _get_action_of_metrics(
+def _get_missing_action_of_metrics(
     condition: checked_expr.TypedExpr,
     parts: Sequence[checked_expr.TypedExpr],
     node: syntax.Reject,
-    env: constants.Environment,
+    env: constants.NameEnvironment,
 ) -> Literal["allow", "reject"] | None:
     """Return what the metrics say; None if they do not say it or not the same (reported)."""
-    only_metrics, read = check_missing.select_metrics(parts)
+    only_metrics, read = check_missing.collect_metric_keys(parts)
     actions = {metric.missing_action for metric in env.metrics.values() if metric.key in read}
     if only_metrics and len(actions) == 1 and (action := actions.pop()) is not None:
         return action
-    check_missing.report_missing(
+    check_missing.report_unhandled_missing_data(
         env,
         node.condition,
         node.span,
         ("missing allow", "missing reject"),
-        check_missing.explain_missing(condition, actions),
+        check_missing.explain_unsettled_missing_data(condition, actions),
     )
     return None

@@ -40,7 +40,7 @@ def check_score(
     """Return the rule of a score; None if something was reported."""
     strategy = _get_strategy_call(node.value)
     if strategy is not None:
-        return _check_strategy(strategy, head, own)
+        return _check_resource_strategy(strategy, head, own)
     window_fine, window = check_window_clause(own)
     value = check_exprs.ExprChecker(own.env, window).check_number_or_condition(node.value)
     if window is not None and value is not None:
@@ -232,16 +232,20 @@ def _check_missing_points(
     if clause is not None:
         points = check_metrics.check_missing_points(own.env, clause)
         return points is not None, points
-    missing = list(check_missing.iterate_possibly_missing(value))
+    missing = list(check_missing.iterate_possibly_missing_parts(value))
     if not missing:
         return True, None
-    only_metrics, read = check_missing.select_metrics(missing)
+    only_metrics, read = check_missing.collect_metric_keys(missing)
     answers = {each.missing_points for each in own.env.metrics.values() if each.key in read}
     if only_metrics and len(answers) == 1 and (points := answers.pop()) is not None:
         return True, points
     choices = ("missing score 0", "missing score 50")
-    check_missing.report_missing(
-        own.env, node.value, node.span, choices, check_missing.explain_missing(value, answers)
+    check_missing.report_unhandled_missing_data(
+        own.env,
+        node.value,
+        node.span,
+        choices,
+        check_missing.explain_unsettled_missing_data(value, answers),
     )
     return False, None
 
@@ -270,7 +274,7 @@ def check_window_has_metric(own: clauses.ClauseSet, value: checked_expr.TypedExp
 # ---------------------------------------------------------------------------- strategies
 
 
-def _check_strategy(
+def _check_resource_strategy(
     call: syntax_expr.Call, head: checked.RuleHead, own: clauses.ClauseSet
 ) -> checked.ResourceScoreRule | None:
     name = call.function.text

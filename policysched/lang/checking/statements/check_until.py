@@ -26,7 +26,7 @@ _MAX_POINTS = 10_000
 """Conditions over more are not looked at."""
 
 
-def report_until_date(clause: syntax_clause.ExprClause, env: constants.Environment) -> bool:
+def report_until_date(clause: syntax_clause.ExprClause, env: constants.NameEnvironment) -> bool:
     """Report `until 2099-01-01`, the end of a rule; say whether it is a date."""
     date = env.found.get_text_on_one_line(clause.expr.span).strip('"')
     if not _DATE.fullmatch(date):
@@ -42,17 +42,17 @@ def report_until_date(clause: syntax_clause.ExprClause, env: constants.Environme
     return True
 
 
-def check_until_conditions(when: Typed, until: Typed, env: constants.Environment) -> bool:
+def check_until_conditions(when: Typed, until: Typed, env: constants.NameEnvironment) -> bool:
     """Return whether nothing is wrong with a pair of conditions, or only a warning was given."""
     quantities = _ConditionQuantities(env.metrics)
     for condition in (when, until):
         quantities.collect_quantities(condition)
-    if not 0 < quantities.point_count() <= _MAX_POINTS:
+    if not 0 < quantities.count_value_combinations() <= _MAX_POINTS:
         return True
-    points = list(quantities.iterate_points())
+    points = list(quantities.iterate_value_combinations())
     not_held = [point for point in points if not quantities.is_true(when, point)]
     released = [point for point in not_held if quantities.is_true(until, point)]
-    label = diagnostics.Label(when.span, "`when`")
+    label = diagnostics.SpanLabel(when.span, "`when`")
     if not released:
         env.found.add_error(
             "PS309",
@@ -73,7 +73,7 @@ def check_until_conditions(when: Typed, until: Typed, env: constants.Environment
             help="leave `until` out, or leave a distance between the two",
         )
         return False
-    if quantities.has_one_number():
+    if quantities.does_single_number_decide():
         for point, where in ((points[0], "low"), (points[-1], "high")):
             if point in not_held and point not in released:
                 _warn_of_until_direction(until, where, label, env)
@@ -81,7 +81,7 @@ def check_until_conditions(when: Typed, until: Typed, env: constants.Environment
 
 
 def _warn_of_until_direction(
-    until: Typed, where: str, label: diagnostics.Label, env: constants.Environment
+    until: Typed, where: str, label: diagnostics.SpanLabel, env: constants.NameEnvironment
 ) -> None:
     env.found.add_diagnostic(
         diagnostics.Diagnostic(
@@ -130,20 +130,20 @@ class _ConditionQuantities:
                 if limit is not None:
                     self._limits[self._read.index(expr)].add(limit)
 
-    def point_count(self) -> int:
+    def count_value_combinations(self) -> int:
         """Return how many points there are; 0 if no metric can have a value."""
         count = 1
         for index in range(len(self._read)):
             count *= len(self._list_test_values(index))
         return count
 
-    def iterate_points(self) -> Iterator[_Point]:
+    def iterate_value_combinations(self) -> Iterator[_Point]:
         """Yield every combination of values; the lowest ones first."""
         yield from itertools.product(
             *(self._list_test_values(index) for index in range(len(self._read)))
         )
 
-    def has_one_number(self) -> bool:
+    def does_single_number_decide(self) -> bool:
         """Return whether a single number decides, by being below or above others."""
         return len(self._limits) == 1 and not self._has_single_values
 

@@ -27,28 +27,28 @@ class FaultPlace:
     accepts: frozenset[str]
 
     @property
-    def found(self) -> scanner.Lexeme | None:
+    def found_lexeme(self) -> scanner.Lexeme | None:
         """What stands there; None if the item ends there."""
         lexeme = self.scan.find_lexeme_at(self.offset)
         return None if lexeme is None or lexeme.start >= self.chunk.end else lexeme
 
     @property
-    def is_statement_start(self) -> bool:
+    def is_possible_statement_start(self) -> bool:
         """Whether a statement could start there."""
         return "_DISABLE" in self.accepts
 
     @property
-    def words(self) -> list[str]:
+    def accepted_keywords(self) -> list[str]:
         """The keywords that could stand there."""
         terminals = self.accepts & syntax_words.KEYWORDS.keys()
         words = [word for terminal in terminals for word in syntax_words.KEYWORDS[terminal]]
-        allowed = syntax_words.ALLOWED_CLAUSES.get(self.statement)
+        allowed = syntax_words.ALLOWED_CLAUSES.get(self.statement_keywords)
         if allowed is None:
             return words
         return [word for word in words if word not in syntax_words.CLAUSE_WORDS or word in allowed]
 
     @property
-    def statement(self) -> str:
+    def statement_keywords(self) -> str:
         """The statement that is being read, with its strength: a key of `ALLOWED_CLAUSES`."""
         if self.chunk.word == "metric":
             return "metric"
@@ -63,11 +63,11 @@ class FaultPlace:
         )
 
     @property
-    def suggestions(self) -> list[str]:
+    def similar_keywords(self) -> list[str]:
         """Keywords that are near to what stands there."""
-        found = self.found
+        found = self.found_lexeme
         return (
-            spelling.find_nearest_names(found.text, self.words)
+            spelling.find_nearest_names(found.text, self.accepted_keywords)
             if found and found.kind == "word"
             else []
         )
@@ -75,7 +75,7 @@ class FaultPlace:
     @property
     def span(self) -> source.Span:
         """The tightest place to look at."""
-        found = self.found
+        found = self.found_lexeme
         if found is not None:
             return self.scan.source.span(found.start, found.end)
         before = self.scan.find_lexeme_before(self.offset)

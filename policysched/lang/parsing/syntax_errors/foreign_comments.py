@@ -21,7 +21,7 @@ def find_foreign_comment(place: fault_place.FaultPlace) -> tuple[int, int] | Non
     The sign may be a part of an expression: `2 // x` begins as a division, `2 -- x y` is a double
     minus up to the `y`. So it may be before the fault, on the same line.
     """
-    found, text = place.found, place.scan.source
+    found, text = place.found_lexeme, place.scan.source
     if found is None:
         return None
     line_start = text.line_start(text.position(found.start)[0])
@@ -32,7 +32,7 @@ def find_foreign_comment(place: fault_place.FaultPlace) -> tuple[int, int] | Non
     return None
 
 
-def describe_comment_around_literal(
+def diagnose_comment_around_literal(
     scan: scanner.LexemeScan, literal: scanner.Lexeme
 ) -> diagnostics.Diagnostic | None:
     """Return what to say of `// say "hello`, whose quotation mark opens no string."""

@@ -11,7 +11,7 @@ from policysched.lang.words import vocabulary
 
 def diagnose_foreign_sign(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for a quote or sign of another language, such as `&&`."""
-    found = place.found
+    found = place.found_lexeme
     if found is None or found.kind != "sign":
         return None
     if found.text == "'":
@@ -44,7 +44,7 @@ def diagnose_foreign_sign(place: fault_place.FaultPlace) -> diagnostics.Diagnost
 
 def diagnose_exclamation_mark(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for `as web!`, which negates nothing."""
-    found, before = place.found, place.scan.find_lexeme_before(place.offset)
+    found, before = place.found_lexeme, place.scan.find_lexeme_before(place.offset)
     if found is None or found.text != "!" or before is None or before.kind != "word":
         return None
     if before.end < found.start:
@@ -64,16 +64,16 @@ def _is_meaning_accepted(place: fault_place.FaultPlace, sign: scanner.Lexeme) ->
         after = place.scan.find_lexeme_at(sign.end)  # `!x = y` may be meant as `(not x) = y`
         return "_NOT" in place.accepts and after is not None and after.text == "("
     if sign.text == ";":
-        return _is_end_mark(place, sign)
+        return _is_terminating_semicolon(place, sign)
     return {"&&": "_AND", "||": "_OR"}[sign.text] in place.accepts
 
 
-def _is_end_mark(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
+def _is_terminating_semicolon(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
     """Say whether a `;` ends a line or block; between words it may mean `,` or a new statement."""
     after = place.scan.find_lexeme_at(sign.end)
     is_last = after is None or after.text == "}" or place.scan.is_first_on_line(after.start)
     is_behind = not place.scan.is_first_on_line(sign.start)
-    return place.is_statement_start and is_behind and is_last
+    return place.is_possible_statement_start and is_behind and is_last
 
 
 def _is_between_values(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
@@ -86,7 +86,7 @@ def _is_between_values(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> b
 
 def diagnose_unquoted_colon(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for `image = nginx:1.25` without quotes."""
-    found, before = place.found, place.scan.find_lexeme_before(place.offset)
+    found, before = place.found_lexeme, place.scan.find_lexeme_before(place.offset)
     if found is None or found.text != ":" or before is None or before.kind != "word":
         return None
     after = place.scan.find_lexeme_at(found.end)
@@ -115,13 +115,13 @@ def _find_end_of_run(scan: scanner.LexemeScan, lexeme: scanner.Lexeme) -> int:
 
 def diagnose_effect_without_key(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for `tolerate :NoSchedule`."""
-    found, before = place.found, place.scan.find_lexeme_before(place.offset)
+    found, before = place.found_lexeme, place.scan.find_lexeme_before(place.offset)
     after = (
         place.scan.find_lexeme_at(found.end) if found is not None and found.text == ":" else None
     )
     if before is None or before.text not in ("tolerate", ",") or after is None:
         return None
-    if after.text not in vocabulary.TAINT_EFFECTS or place.statement != "tolerate":
+    if after.text not in vocabulary.TAINT_EFFECTS or place.statement_keywords != "tolerate":
         return None
     return diagnostics.Diagnostic(
         "PS001",

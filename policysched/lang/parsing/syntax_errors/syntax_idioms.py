@@ -51,7 +51,7 @@ def diagnose_foreign_idiom(place: fault_place.FaultPlace) -> diagnostics.Diagnos
     """Return the diagnostic for an idiom of another language, with its replacement."""
     if place.offset - _find_trial_start(place, place.offset) > _MAX_BEFORE:
         return None
-    matches = list(_find_matching_idioms(place))
+    matches = list(_propose_idiom_rewritings(place))
     candidates = [
         *_propose_word_meanings(place),
         *(each for each in matches if each.text is not None),
@@ -62,7 +62,7 @@ def diagnose_foreign_idiom(place: fault_place.FaultPlace) -> diagnostics.Diagnos
     return None if rewriting is None else _make_idiom_diagnostic(place, rewriting)
 
 
-def completes_statement(place: fault_place.FaultPlace, fix: diagnostics.Fix) -> bool:
+def does_fix_complete_statement(place: fault_place.FaultPlace, fix: diagnostics.Fix) -> bool:
     """Say whether the parser can read the whole statement or item with the first edit of a fix."""
     edit, chunk = fix.edits[0], place.chunk
     begin = min(_find_trial_start(place, edit.span.start), edit.span.start)
@@ -82,8 +82,12 @@ def completes_statement(place: fault_place.FaultPlace, fix: diagnostics.Fix) -> 
 
 def diagnose_missing_word(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for a missing word that makes the whole line parse."""
-    found = place.found
-    if found is None or place.scan.is_first_on_line(found.start) or _is_misspelt(place, found):
+    found = place.found_lexeme
+    if (
+        found is None
+        or place.scan.is_first_on_line(found.start)
+        or _is_misspelt_keyword(place, found)
+    ):
         return None
     if "EXISTS" in place.accepts:
         return None  # what is missing is the operator of a label
@@ -91,27 +95,28 @@ def diagnose_missing_word(place: fault_place.FaultPlace) -> diagnostics.Diagnost
     least = following.start + 1 if following is not None else found.end
     for word in foreign_words.MISSING:
         rewriting = ReplacementCandidate(found.start, found.start, f"{word} ")
-        if _is_accepted(place, word) and _measure_reach(place, rewriting) >= least:
-            message = _diagnose_expected_word(place, f"`{word}`", found)
+        if _is_accepted_keyword(place, word) and _measure_parse_reach(place, rewriting) >= least:
+            message = _format_expected_word_message(place, f"`{word}`", found)
             return _make_idiom_diagnostic(place, dataclasses.replace(rewriting, message=message))
     return None
 
 
-def _is_misspelt(place: fault_place.FaultPlace, found: scanner.Lexeme) -> bool:
+def _is_misspelt_keyword(place: fault_place.FaultPlace, found: scanner.Lexeme) -> bool:
     """Return whether one edit makes a keyword of a word."""
     folded = found.text.casefold()
     return any(
-        spelling.compute_edit_distance(folded, each.casefold()) == 1 for each in place.suggestions
+        spelling.compute_edit_distance(folded, each.casefold()) == 1
+        for each in place.similar_keywords
     )
 
 
-def _is_accepted(place: fault_place.FaultPlace, word: str) -> bool:
+def _is_accepted_keyword(place: fault_place.FaultPlace, word: str) -> bool:
     """Return whether the parser accepts a word or sign there as a keyword, not as a name."""
     signs = (syntax_words.SIGNS.get(terminal) for terminal in place.accepts)
-    return word.split(maxsplit=1)[0] in place.words or f"`{word}`" in signs
+    return word.split(maxsplit=1)[0] in place.accepted_keywords or f"`{word}`" in signs
 
 
-def _diagnose_expected_word(
+def _format_expected_word_message(
     place: fault_place.FaultPlace, expected: str, instead: scanner.Lexeme
 ) -> str:
     before = place.scan.find_lexeme_before(instead.start)
@@ -128,8 +133,8 @@ def _choose_furthest_rewriting(
     """
     best, furthest = None, (-1.0, 0)
     for each in rewritings:
-        rewriting = _add_rewriting_separators(place, each)
-        reach = _measure_reach(place, rewriting)
+        rewriting = _pad_rewriting_with_blanks(place, each)
+        reach = _measure_parse_reach(place, rewriting)
         least = rewriting.end
         if rewriting.end <= place.offset or rewriting.idiom is None:
             following = place.scan.find_lexeme_at(rewriting.end)
@@ -140,18 +145,18 @@ def _choose_furthest_rewriting(
     return best
 
 
-def _add_rewriting_separators(
+def _pad_rewriting_with_blanks(
     place: fault_place.FaultPlace, rewriting: ReplacementCandidate
 ) -> ReplacementCandidate:
     """Return the rewriting as its fix is made: a trial without its blanks reads other words."""
     text, start, end = place.scan.source.text, rewriting.start, rewriting.end
-    ours = fixes.add_text_separators(text, start, end, rewriting.text or "")
+    ours = fixes.pad_replacement_with_blanks(text, start, end, rewriting.text or "")
     return dataclasses.replace(rewriting, text=ours)
 
 
 def _propose_word_meanings(place: fault_place.FaultPlace) -> Iterator[ReplacementCandidate]:
     """Yield the likely meanings of words of other languages."""
-    for lexeme in (place.found, place.scan.find_lexeme_before(place.offset)):
+    for lexeme in (place.found_lexeme, place.scan.find_lexeme_before(place.offset)):
         if (
             lexeme is None
             or lexeme.kind != "word"
@@ -190,14 +195,14 @@ def _begins_statement(words: str) -> bool:
 
 
 def _format_word_message(place: fault_place.FaultPlace, lexeme: scanner.Lexeme, ours: str) -> str:
-    if place.is_statement_start and lexeme is place.found:
+    if place.is_possible_statement_start and lexeme is place.found_lexeme:
         return f"`{lexeme.text}` is neither a clause nor a statement of a {place.chunk.word}"
-    return _diagnose_expected_word(place, f"`{ours}`", lexeme) if ours else ""
+    return _format_expected_word_message(place, f"`{ours}`", lexeme) if ours else ""
 
 
 def _propose_sign_meanings(place: fault_place.FaultPlace) -> Iterator[ReplacementCandidate]:
     """Yield the likely meanings of a sign, and words with and without quotes."""
-    found = place.found
+    found = place.found_lexeme
     if found is None:
         return
     for ours in foreign_words.SIGNS.get(found.text, ()):
@@ -208,7 +213,7 @@ def _propose_sign_meanings(place: fault_place.FaultPlace) -> Iterator[Replacemen
         message = f"`{found.text}` takes no quotes here"
         yield ReplacementCandidate(found.start, found.end, found.text[1:-1], None, message)
     if found.kind == "word" and "STRING" in place.accepts and found.start == place.offset:
-        message = _diagnose_expected_word(place, 'a string between `"`', found)
+        message = _format_expected_word_message(place, 'a string between `"`', found)
         yield ReplacementCandidate(found.start, found.end, f'"{found.text}"', None, message)
 
 
@@ -229,9 +234,9 @@ def _find_line_end(place: fault_place.FaultPlace, offset: int) -> int:
     return last.end if last is not None else offset
 
 
-def _find_matching_idioms(place: fault_place.FaultPlace) -> Iterator[ReplacementCandidate]:
+def _propose_idiom_rewritings(place: fault_place.FaultPlace) -> Iterator[ReplacementCandidate]:
     """Yield the idioms that touch the error."""
-    before, found = place.scan.find_lexeme_before(place.offset), place.found
+    before, found = place.scan.find_lexeme_before(place.offset), place.found_lexeme
     low = before.end if before is not None else place.offset
     high = found.end if found is not None else place.offset
     text = place.scan.source.text
@@ -265,7 +270,7 @@ def _find_rewritable_stretch(place: fault_place.FaultPlace) -> tuple[int, int]:
     chunk = place.chunk
     if chunk.word not in _BLOCKS or not chunk.body_start <= place.offset <= chunk.body_end:
         return chunk.start, chunk.end
-    if place.is_statement_start and place.scan.is_first_on_line(place.offset):
+    if place.is_possible_statement_start and place.scan.is_first_on_line(place.offset):
         line_start = place.scan.source.text.rfind("\n", 0, place.offset) + 1
         return max(line_start, chunk.body_start), chunk.body_end  # what is before was read
     return chunk.body_start, chunk.body_end
@@ -276,19 +281,19 @@ def _find_trial_start(place: fault_place.FaultPlace, start: int) -> int:
     chunk = place.chunk
     if chunk.body_start < 0 or start < chunk.body_start or chunk.word not in _BLOCKS:
         return chunk.start
-    limit = start + 1 if place.is_statement_start else start
+    limit = start + 1 if place.is_possible_statement_start else start
     starts = (each for each in place.scan.find_statement_starts(chunk) if each < limit)
     return max(starts, default=chunk.body_start)
 
 
-def _measure_reach(place: fault_place.FaultPlace, rewriting: ReplacementCandidate) -> float:
+def _measure_parse_reach(place: fault_place.FaultPlace, rewriting: ReplacementCandidate) -> float:
     """Return up to which offset of the text the parser can read it with the rewriting."""
     begin = min(_find_trial_start(place, rewriting.start), rewriting.start)
     is_inside = begin > place.chunk.start
     head = f"{place.chunk.word} x {{ " if is_inside else ""
     text = place.scan.source.text
     before = f"{head}{text[begin : rewriting.start]}{rewriting.text}"
-    if _ends_before_found(place, rewriting):
+    if _is_on_line_before_fault(place, rewriting):
         after = text[rewriting.end : place.offset] + ("}" if is_inside else "")
     else:
         end = max(place.offset, min(place.chunk.end, rewriting.end + _MAX_TEXT))
@@ -303,9 +308,11 @@ def _measure_reach(place: fault_place.FaultPlace, rewriting: ReplacementCandidat
     return math.inf
 
 
-def _ends_before_found(place: fault_place.FaultPlace, rewriting: ReplacementCandidate) -> bool:
+def _is_on_line_before_fault(
+    place: fault_place.FaultPlace, rewriting: ReplacementCandidate
+) -> bool:
     """Return whether a rewriting is about the line before the one where the parser stopped."""
-    found = place.found
+    found = place.found_lexeme
     is_on_new_line = found is None or place.scan.is_first_on_line(found.start)
     return is_on_new_line and rewriting.end <= place.offset and rewriting.start < place.offset
 
@@ -324,7 +331,7 @@ def _make_idiom_diagnostic(
     ours = " ".join(rewriting.text.split())
     advice = advice or (f"write `{ours}`" if ours else "leave it out")
     if idiom is None:
-        fix = fixes.make_respelling_fix(span, written, rewriting.text, place.words)
+        fix = fixes.make_respelling_fix(span, written, rewriting.text, place.accepted_keywords)
     else:
         fix = diagnostics.Fix((diagnostics.TextEdit(span, rewriting.text),), safe=idiom.safe)
     return diagnostics.Diagnostic(code, message, span, help=advice, fix=fix)

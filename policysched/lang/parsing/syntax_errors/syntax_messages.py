@@ -34,19 +34,19 @@ def diagnose_syntax_error(place: fault_place.FaultPlace) -> diagnostics.Diagnost
 
     A fix with which the parser cannot read the statement leaves an error, so it is not safe.
     """
-    found, text = _diagnose_by_first_rule(place), place.scan.source
+    found, text = _diagnose_by_first_match(place), place.scan.source
     if found.fix is None:
         return found
-    fix = fixes.add_separators(found.fix, {text.name: text})
-    is_safe = fix.safe and syntax_idioms.completes_statement(place, fix)
+    fix = fixes.pad_fix_with_blanks(found.fix, {text.name: text})
+    is_safe = fix.safe and syntax_idioms.does_fix_complete_statement(place, fix)
     return dataclasses.replace(found, fix=dataclasses.replace(fix, safe=is_safe))
 
 
-def _diagnose_by_first_rule(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
+def _diagnose_by_first_match(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
     for message in (
         _diagnose_foreign_character,
         foreign_comments.diagnose_foreign_comment,
-        _diagnose_pasted_word,
+        _diagnose_manifest_word,
         sign_messages.diagnose_effect_without_key,
         _diagnose_continued_selector,
         syntax_idioms.diagnose_foreign_idiom,
@@ -54,14 +54,14 @@ def _diagnose_by_first_rule(place: fault_place.FaultPlace) -> diagnostics.Diagno
         sign_messages.diagnose_foreign_sign,
         sign_messages.diagnose_unquoted_colon,
         _diagnose_comma_for_and,
-        _diagnose_third_side,
+        _diagnose_chained_comparison,
         _diagnose_keyword_as_amount,
         _diagnose_name_without_quotes,
         syntax_idioms.diagnose_missing_word,
         _diagnose_misspelt_keyword,
         _diagnose_stray_strength,
         _diagnose_misplaced_statement,
-        _diagnose_clause_of_nothing,
+        _diagnose_clause_without_statement,
         _diagnose_missing_operator,
         _diagnose_missing_statement,
     ):
@@ -105,8 +105,8 @@ def _diagnose_foreign_character(place: fault_place.FaultPlace) -> diagnostics.Di
     )
 
 
-def _diagnose_pasted_word(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    for lexeme in (place.found, place.scan.find_lexeme_before(place.offset)):
+def _diagnose_manifest_word(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    for lexeme in (place.found_lexeme, place.scan.find_lexeme_before(place.offset)):
         if lexeme is None or lexeme.text not in foreign_words.KUBERNETES_WORDS:
             continue
         ours = foreign_words.KUBERNETES_WORDS[lexeme.text]
@@ -119,12 +119,12 @@ def _diagnose_pasted_word(place: fault_place.FaultPlace) -> diagnostics.Diagnost
             help=f"write `{ours}`"
             if ours
             else "write the requirement itself: `key In (a, b)`, `key Exists`",
-            fix=_translate_word(place, lexeme, ours),
+            fix=_make_manifest_word_fix(place, lexeme, ours),
         )
     return None
 
 
-def _translate_word(
+def _make_manifest_word_fix(
     place: fault_place.FaultPlace, word: scanner.Lexeme, ours: str
 ) -> diagnostics.Fix:
     """Return the fix that replaces a word of manifests, with the colon behind it.
@@ -133,20 +133,26 @@ def _translate_word(
     """
     after = place.scan.find_lexeme_at(word.end)
     end = after.end if after is not None and after.text == ":" else word.end
-    is_ours = word == place.found and ours.split(" ", maxsplit=1)[0] in place.words
+    is_ours = (
+        word == place.found_lexeme and ours.split(" ", maxsplit=1)[0] in place.accepted_keywords
+    )
     is_safe = is_ours and word.text not in foreign_words.NOT_THE_SAME
     return _make_replacement_fix(place.scan.source.span(word.start, end), ours, safe=is_safe)
 
 
 def _diagnose_continued_selector(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """`zone = a` on the line after `nodeAffinity required disk = ssd`."""
-    found, before = place.found, place.scan.find_lexeme_before(place.offset)
+    found, before = place.found_lexeme, place.scan.find_lexeme_before(place.offset)
     if found is None or before is None or found.kind != "word" or "_AND" not in place.accepts:
         return None
     sign = place.scan.find_lexeme_at(found.end)
-    if not place.scan.is_first_on_line(found.start) or not place.is_statement_start:
+    if not place.scan.is_first_on_line(found.start) or not place.is_possible_statement_start:
         return None
-    if place.statement not in _SELECTING or sign is None or sign.text not in ("=", "==", "!="):
+    if (
+        place.statement_keywords not in _SELECTING
+        or sign is None
+        or sign.text not in ("=", "==", "!=")
+    ):
         return None
     value = place.scan.find_lexeme_at(sign.end)
     if value is None or value.text[0].isdigit():  # `limit = 2` is a name that is given
@@ -162,9 +168,9 @@ def _diagnose_continued_selector(place: fault_place.FaultPlace) -> diagnostics.D
 
 
 def _diagnose_comma_for_and(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    if place.found is None or place.found.text != "," or "_AND" not in place.accepts:
+    if place.found_lexeme is None or place.found_lexeme.text != "," or "_AND" not in place.accepts:
         return None
-    after = place.scan.find_lexeme_at(place.found.end)
+    after = place.scan.find_lexeme_at(place.found_lexeme.end)
     starts = place.scan.find_statement_starts(place.chunk)
     is_last = after is None or after.text in ("}", ")") or after.start in starts
     return diagnostics.Diagnostic(
@@ -176,8 +182,8 @@ def _diagnose_comma_for_and(place: fault_place.FaultPlace) -> diagnostics.Diagno
     )
 
 
-def _diagnose_third_side(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    found = place.found
+def _diagnose_chained_comparison(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    found = place.found_lexeme
     if found is None or found.text not in _COMPARISONS or "_AND" not in place.accepts:
         return None
     return diagnostics.Diagnostic(
@@ -210,7 +216,7 @@ def _diagnose_keyword_as_amount(place: fault_place.FaultPlace) -> diagnostics.Di
 
 def _diagnose_name_without_quotes(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """`free(nvidia.com/gpu)`: an expression reads the name up to its first dot."""
-    found = place.found
+    found = place.found_lexeme
     if found is None or found.kind != "word" or found.start >= place.offset:
         return None
     if not found.text[0].isalpha():
@@ -259,11 +265,11 @@ def _takes_name(function: scanner.Lexeme | None, name: scanner.Lexeme) -> bool:
 
 def _diagnose_stray_strength(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """`nodeAffinity required a = b` and, on the next line, `preferred c = d`."""
-    found = place.found
-    if found is None or found.kind != "word" or not place.is_statement_start:
+    found = place.found_lexeme
+    if found is None or found.kind != "word" or not place.is_possible_statement_start:
         return None
     near = spelling.find_nearest_names(found.text, syntax_words.STRENGTHS["STRENGTH"])
-    keyword = place.statement.split(" ")[0]
+    keyword = place.statement_keywords.split(" ")[0]
     if not near or f"{keyword} {near[0]}" not in syntax_words.ALLOWED_CLAUSES:
         return None
     return diagnostics.Diagnostic(
@@ -275,18 +281,20 @@ def _diagnose_stray_strength(place: fault_place.FaultPlace) -> diagnostics.Diagn
 
 
 def _diagnose_misspelt_keyword(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    suggestions = place.suggestions
-    if not suggestions or place.found is None:
+    suggestions = place.similar_keywords
+    if not suggestions or place.found_lexeme is None:
         return None
     nearest = suggestions[0]
     is_operator = (nearest,) in syntax_words.LABEL_OPERATORS.values()
     return diagnostics.Diagnostic(
         "PS001",
-        f"`{place.found.text}` is not {_describe_word_kind(nearest)}",
+        f"`{place.found_lexeme.text}` is not {_describe_word_kind(nearest)}",
         place.span,
-        label=spelling.suggest_names(place.found.text, suggestions),
+        label=spelling.suggest_names(place.found_lexeme.text, suggestions),
         help=_OPERATOR_HELP if is_operator else f"write `{nearest}`",
-        fix=fixes.make_respelling_fix(place.span, place.found.text, nearest, place.words),
+        fix=fixes.make_respelling_fix(
+            place.span, place.found_lexeme.text, nearest, place.accepted_keywords
+        ),
     )
 
 
@@ -308,7 +316,7 @@ def _describe_word_kind(word: str) -> str:
 
 
 def _diagnose_misplaced_statement(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    if place.found is None or not place.is_statement_start:
+    if place.found_lexeme is None or not place.is_possible_statement_start:
         return None
     homes = (
         ("a policy", syntax_words.POLICY_STATEMENTS),
@@ -317,22 +325,30 @@ def _diagnose_misplaced_statement(place: fault_place.FaultPlace) -> diagnostics.
         ("a text, outside of policies and profiles", syntax_words.ITEMS),
     )
     belongs = [
-        home for home, words in homes if any(place.found.text in each for each in words.values())
+        home
+        for home, words in homes
+        if any(place.found_lexeme.text in each for each in words.values())
     ]
     if not belongs:
         return None
     return diagnostics.Diagnostic(
         "PS108",
-        f"`{place.found.text}` does not belong in a {place.chunk.word}",
+        f"`{place.found_lexeme.text}` does not belong in a {place.chunk.word}",
         place.span,
         help=f"it belongs in {spelling.join_alternatives(belongs)}",
     )
 
 
-def _diagnose_clause_of_nothing(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def _diagnose_clause_without_statement(
+    place: fault_place.FaultPlace,
+) -> diagnostics.Diagnostic | None:
     """`during "…"` on a line of its own, behind `for pods`."""
-    found = place.found
-    if found is None or not place.is_statement_start or found.text not in syntax_words.CLAUSE_WORDS:
+    found = place.found_lexeme
+    if (
+        found is None
+        or not place.is_possible_statement_start
+        or found.text not in syntax_words.CLAUSE_WORDS
+    ):
         return None
     homes = dict.fromkeys(
         each.split(" ")[0] for each, of in syntax_words.ALLOWED_CLAUSES.items() if found.text in of
@@ -347,7 +363,7 @@ def _diagnose_clause_of_nothing(place: fault_place.FaultPlace) -> diagnostics.Di
 
 
 def _diagnose_missing_operator(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    found = place.found
+    found = place.found_lexeme
     before = place.scan.find_lexeme_before(place.offset)
     if found is None or before is None or found.kind != "word" or "EXISTS" not in place.accepts:
         return None
@@ -365,10 +381,10 @@ def _diagnose_missing_operator(place: fault_place.FaultPlace) -> diagnostics.Dia
 
 
 def _diagnose_missing_statement(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    found = place.found
+    found = place.found_lexeme
     if found is None or found.kind != "word":
         return None
-    if place.is_statement_start:
+    if place.is_possible_statement_start:
         home = place.chunk.word
         tables = {
             "profile": syntax_words.PROFILE_STATEMENTS,
@@ -396,7 +412,7 @@ def _join_alternatives(words: dict[str, tuple[str, ...]]) -> str:
 
 
 def _diagnose_expected_words(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
-    before, found = place.scan.find_lexeme_before(place.offset), place.found
+    before, found = place.scan.find_lexeme_before(place.offset), place.found_lexeme
     if before is not None and before.start < place.chunk.start:
         before = None
     span, label = place.span, ""
