@@ -34,7 +34,7 @@ from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
 from policysched.framework import handles, runtime
 from policysched.profiles import policies
-from policysched.promapi import live_source, settings, source
+from policysched.promapi import live_metrics_source, query_source, settings
 from tests.e2e import metrics_scene
 from tests.realcluster import manifests, node_exporter, prometheus
 
@@ -119,10 +119,12 @@ class Cluster:
             self.cache.remove_pod(self._placed.popleft())
 
 
-async def _run(cluster: Cluster, url: str, pods: int, rate: float) -> live_source.LiveMetricsSource:
-    around = source.SourceDependencies(clocks.SystemClock(), random.Random(1))
+async def _run(
+    cluster: Cluster, url: str, pods: int, rate: float
+) -> live_metrics_source.LiveMetricsSource:
+    around = query_source.SourceDependencies(clocks.SystemClock(), random.Random(1))
     servers = {"default": settings.PrometheusSource(url)}
-    live = live_source.LiveMetricsSource(servers, cluster.policy_set.node_metrics, around)
+    live = live_metrics_source.LiveMetricsSource(servers, cluster.policy_set.node_metrics, around)
     asking = asyncio.create_task(live.run(cluster.refresh, cluster, cluster.backfill))
     await live.wait_until_metrics_asked()
     process.freeze_existing_objects()
@@ -197,7 +199,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _report(
-    cluster: Cluster, live: live_source.LiveMetricsSource, seconds: float, served: float
+    cluster: Cluster, live: live_metrics_source.LiveMetricsSource, seconds: float, served: float
 ) -> None:
     placed = sum(map(len, cluster.seconds.values()))
     print(f"{placed:,} pods in {seconds:,.0f} s at {cluster.cache.nodes.alive_count:,} nodes")

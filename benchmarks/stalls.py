@@ -28,7 +28,7 @@ from policysched.cluster.metrics import metric_table, metric_windows
 from policysched.cluster.objects import objects
 from policysched.framework import handles
 from policysched.profiles import policies
-from policysched.promapi import live_source, settings, source
+from policysched.promapi import live_metrics_source, query_source, settings
 from tests.e2e import metrics_scene
 
 _REFRESH_SECONDS = metric_server.STEP_SECONDS
@@ -140,9 +140,9 @@ class Cluster:
 
 
 async def _run(cluster: Cluster, size: Size, url: str) -> None:
-    around = source.SourceDependencies(clocks.SystemClock(), random.Random(1))
+    around = query_source.SourceDependencies(clocks.SystemClock(), random.Random(1))
     servers = {"default": settings.PrometheusSource(url, timeout_seconds=60)}
-    live = live_source.LiveMetricsSource(servers, cluster.policy_set.node_metrics, around)
+    live = live_metrics_source.LiveMetricsSource(servers, cluster.policy_set.node_metrics, around)
     turns = Turns()
     ticking = asyncio.create_task(turns.take())
     asking = asyncio.create_task(live.run(cluster.refresh, cluster, cluster.backfill))

@@ -10,9 +10,9 @@ from policysched.app import policy_reloads
 from policysched.inputs import metrics_source
 from policysched.karmada.policies import cluster_rows
 from policysched.karmada_loop import live_policies
-from policysched.observability import exporter, source_watch
-from policysched.profiles import cluster_profiles
-from policysched.promapi import source
+from policysched.observability import exporter, metrics_source_events
+from policysched.profiles import cluster_policy_loading
+from policysched.promapi import query_source
 from policysched.reload import initial_version, reloader, reporting, rule_expiry, versions
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from policysched.karmada_loop import options
     from policysched.kube.http import client
     from policysched.leadership import runner
-    from policysched.observability import recorders
+    from policysched.observability import event_recorders
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class ClusterPolicyContext:
 
     api: client.ApiClient
     elector: runner.LeaderElector
-    recorder: recorders.ObjectEventRecorder
+    recorder: event_recorders.ObjectEventRecorder
     loop: live_policies.ClusterPolicyConsumers
     clusters_synced: asyncio.Event
 
@@ -72,7 +72,7 @@ class ClusterPolicyFollower:
         self._starting = initial_version.InitialVersionFinder(
             said.configuration.policies, self._recipe
         )
-        self._source_watch = source_watch.MetricsSourceEventWriter()
+        self._source_watch = metrics_source_events.MetricsSourceEventWriter()
         self._followed: initial_version.PolicySource | None = None
         self._metrics: metrics_source.MetricsSource | None = None
         self._start = self._starting.find_local_version()
@@ -166,7 +166,7 @@ class ClusterPolicyFollower:
         self, checked: versions.CheckedVersion
     ) -> cluster_policies.ClusterPolicies | None:
         name = self._options.scheduler_name
-        return cluster_profiles.make_cluster_policies(
+        return cluster_policy_loading.make_cluster_policies(
             checked.policy_set, name, self._clock, self._rows
         )
 
@@ -180,7 +180,9 @@ class ClusterPolicyFollower:
             ConfigurationError: a metric names a source that there is not.
         """
         found = self._make_policies(start.checked)
-        around = source.SourceDependencies(self._clock, self._rng, observer=self._source_watch)
+        around = query_source.SourceDependencies(
+            self._clock, self._rng, observer=self._source_watch
+        )
         said = self._options
         return metrics_source.open_metrics_source(
             said.metrics_file,

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import policysched
 from policysched import malloc_tuning, process
 from policysched.app import karmada_health_checks, lifecycle
-from policysched.inputs import control_plane_resources
+from policysched.inputs import karmada_resources
 from policysched.karmada import objects
 from policysched.karmada.scheduler import (
+    binding_scheduler,
     event_handlers,
     measurements,
     priority_queue,
-    scheduling,
     work_queue,
 )
 from policysched.karmada.state import store
@@ -38,7 +38,7 @@ from policysched.kube.http import client, rate_limit
 from policysched.kube.reading import reflector, resources, watch_sync
 from policysched.leadership import election, runner
 from policysched.observability import exporter, known_secrets, logs, request_metrics
-from policysched.serving import shared_pages
+from policysched.serving import shared_http_servers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine, Iterable
@@ -53,9 +53,9 @@ _log = logging.getLogger("policysched")
 _READERS = {
     resource.name: [watch_sync.EVERYBODY]
     for resource in (
-        control_plane_resources.CLUSTERS,
-        control_plane_resources.BINDINGS,
-        control_plane_resources.CLUSTER_BINDINGS,
+        karmada_resources.CLUSTERS,
+        karmada_resources.BINDINGS,
+        karmada_resources.CLUSTER_BINDINGS,
     )
 }
 
@@ -266,10 +266,10 @@ class _ConnectedProcess:
         if self._estimators is not None:
             clusters = self._estimators.wrap_sink(clusters)
         sinks: list[tuple[resources.ApiResource[Any], reflector.ReflectorSink[Any]]] = [
-            (control_plane_resources.CLUSTERS, clusters),
-            (control_plane_resources.BINDINGS, self._echoes.wrap_sink(self._handlers.bindings)),
+            (karmada_resources.CLUSTERS, clusters),
+            (karmada_resources.BINDINGS, self._echoes.wrap_sink(self._handlers.bindings)),
             (
-                control_plane_resources.CLUSTER_BINDINGS,
+                karmada_resources.CLUSTER_BINDINGS,
                 self._echoes.wrap_sink(self._handlers.cluster_bindings),
             ),
         ]
@@ -280,8 +280,8 @@ class _ConnectedProcess:
 
     def _make_binding_scheduler(
         self, recorder: event_recorder.ApiEventRecorder
-    ) -> scheduling.BindingScheduler:
-        return scheduling.BindingScheduler(
+    ) -> binding_scheduler.BindingScheduler:
+        return binding_scheduler.BindingScheduler(
             self._algorithm,
             self._handlers,
             event_recording.ApiBindingEventRecorder(recorder),
@@ -295,7 +295,7 @@ class _ConnectedProcess:
         connected: _ApiConnections,
         watches: dict[str, reflector.Reflector[Any]],
         recorder: event_recorder.ApiEventRecorder,
-        decisions: scheduling.BindingScheduler,
+        decisions: binding_scheduler.BindingScheduler,
         schedules: loop.BindingSchedulingLoop,
     ) -> None:
         """Let decisions go by cluster policies, if there are any to be followed."""
@@ -313,14 +313,14 @@ class _ConnectedProcess:
                 connected.elector,
                 recorder,
                 goes_by,
-                watches[control_plane_resources.CLUSTERS.name].synced,
+                watches[karmada_resources.CLUSTERS.name].synced,
             )
         )
 
     def _make_loop(
         self,
         connected: _ApiConnections,
-        decisions: scheduling.BindingScheduler,
+        decisions: binding_scheduler.BindingScheduler,
         recorder: event_recorder.ApiEventRecorder,
     ) -> loop.BindingSchedulingLoop:
         schedules = loop.BindingSchedulingLoop(
@@ -374,7 +374,7 @@ class _ConnectedProcess:
         sync: watch_sync.WatchSync,
         stopping: asyncio.Event,
         schedules: loop.BindingSchedulingLoop,
-    ) -> shared_pages.Pages:
+    ) -> shared_http_servers.Pages:
         queue = self._handlers.queue
         checked = karmada_health_checks.KarmadaHealthInputs(
             connected.elector, sync, tuple(_READERS), stopping, schedules, queue, self._clock
@@ -382,7 +382,7 @@ class _ConnectedProcess:
         return karmada_health_checks.make_karmada_health(checked).make_pages()
 
     def _make_servers(
-        self, connected: _ApiConnections, health: shared_pages.Pages
+        self, connected: _ApiConnections, health: shared_http_servers.Pages
     ) -> Iterable[Coroutine[Any, Any, None]]:
         """Return what serves the pages; ConfigurationError where it cannot listen there."""
         own = exporter.MetricsExporter()
@@ -400,6 +400,6 @@ class _ConnectedProcess:
             lambda: request_metrics.collect_request_metrics(connected.api.stats, host)
         )
         said = self._options
-        return shared_pages.make_serving_coroutines(
+        return shared_http_servers.make_serving_coroutines(
             (said.health_address, health), (said.metrics_address, {exporter.PATH: own.make_page})
         )

@@ -13,7 +13,7 @@ from policysched.config import config
 from policysched.kube import config_maps
 from policysched.kube.http import client
 from policysched.leadership import runner
-from policysched.observability import recorders
+from policysched.observability import event_recorders
 from policysched.reload import (
     config_map_source,
     history_keeper,
@@ -55,7 +55,7 @@ class PolicyReloadContext:
     state: state.PolicyState
     api: client.ApiClient
     elector: runner.LeaderElector
-    recorder: recorders.ObjectEventRecorder
+    recorder: event_recorders.ObjectEventRecorder
     rng: random.Random
     background: list[Coroutine[None, None, None]]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from policysched.app import context
-from policysched.observability import dry_run_report, logs, shadow_report
+from policysched.observability import dry_run_report, logs, shadow_policy_report
 from policysched.reload import rule_expiry
 from policysched.scheduler import dry_run
 
@@ -22,12 +22,12 @@ _SUMMARY_SECONDS = 60.0
 
 def add_shadow_policy_report(joined: context.ProcessContext) -> None:
     """Decide by shadow policies beside the scheduler, and report these decisions."""
-    decided = shadow_report.attach_shadow_decisions(
+    decided = shadow_policy_report.attach_shadow_decisions(
         joined.scheduler, joined.clock, lambda: joined.profiles.current.shadows
     )
-    report = shadow_report.ShadowPolicyReport(decided, _make_policy_event_writer(joined))
+    report = shadow_policy_report.ShadowPolicyReport(decided, _make_policy_event_writer(joined))
     joined.metrics_exporter.add_collector(report.collect_metrics)
-    joined.pages[shadow_report.PATH] = lambda _: report.make_page()
+    joined.pages[shadow_policy_report.PATH] = lambda _: report.make_page()
     joined.background.append(report.run())
 
 
@@ -37,7 +37,7 @@ def _make_policy_event_writer(joined: context.ProcessContext) -> Callable[[str],
     def record(note: str) -> None:
         config_map = joined.config_map()
         if config_map is not None:
-            shadow_report.record_report_event(
+            shadow_policy_report.record_report_event(
                 joined.writers.recorder, config_map.involved_object, note
             )
 

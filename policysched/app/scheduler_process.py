@@ -41,13 +41,13 @@ from policysched.observability import (
     exporter,
     known_secrets,
     logs,
+    metrics_source_events,
     request_metrics,
-    source_watch,
     tracing,
-    unserved,
+    unserved_pod_reporter,
 )
 from policysched.profiles import policies
-from policysched.promapi import source
+from policysched.promapi import query_source
 from policysched.queue import scheduling_queue
 from policysched.reload import initial_version, live_profiles, versions
 from policysched.reload import state as states
@@ -80,7 +80,7 @@ class SchedulerProcess:
         if options.dry_run:
             self._election = election_config.LeaderElectionConfig()
         self._metrics_exporter = exporter.MetricsExporter()
-        self._source_watch = source_watch.MetricsSourceEventWriter()
+        self._source_watch = metrics_source_events.MetricsSourceEventWriter()
         self._recipe = versions.VersionChecker(configuration, options.scheduler_name, clock)
         self._starting = initial_version.InitialVersionFinder(configuration.policies, self._recipe)
         self._metrics: metrics_source.MetricsSource | None = None
@@ -91,7 +91,9 @@ class SchedulerProcess:
     def _open_metrics_source(
         self, start: initial_version.InitialVersion
     ) -> metrics_source.MetricsSource | None:
-        around = source.SourceDependencies(self._clock, self._rng, observer=self._source_watch)
+        around = query_source.SourceDependencies(
+            self._clock, self._rng, observer=self._source_watch
+        )
         declared = start.checked.policy_set.node_metrics
         return metrics_source.open_metrics_source(
             self._options.metrics_file, self._config.prometheus, declared, around
@@ -324,7 +326,7 @@ def _feed_metric_samples(joined: context.ProcessContext) -> None:
 
 def _add_unserved_pod_reporter(joined: context.ProcessContext) -> None:
     """Tell of pods that nobody schedules."""
-    watch = unserved.UnservedPodReporter(
+    watch = unserved_pod_reporter.UnservedPodReporter(
         joined.scheduler.events.pods.unserved,
         joined.clock,
         lambda: joined.profiles.current.by_name,

@@ -8,7 +8,7 @@ import logging
 from policysched import clock as clocks
 from policysched.app import context, health_checks
 from policysched.config import addresses, config
-from policysched.kube import errors, reviews
+from policysched.kube import access_reviews, errors
 from policysched.kube.http import client
 from policysched.serving import access, certificates, debug_pages, health, http_server
 
@@ -64,7 +64,7 @@ class _SecurePort:
         self._api = client.ApiClient(
             joined.connection, rng=joined.rng, max_connections=_REVIEW_CONNECTIONS
         )
-        self._reviewer = reviews.ApiAccessReviewer(self._api)
+        self._reviewer = access_reviews.ApiAccessReviewer(self._api)
         self._takes_certificates = serving.authentication.enabled and serving.authorization.enabled
         self._certificates = certificates.CertificateReloader(
             _choose_certificate(serving, address, joined.clock), joined.clock

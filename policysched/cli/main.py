@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NoReturn, Protocol, TextIO, cast
 
 import policysched
 from policysched import errors
-from policysched.cli import program
+from policysched.cli import program_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -109,10 +109,10 @@ class _Parser(argparse.ArgumentParser):
 
     def format_help(self) -> str:
         """Return the help; commands in it begin as this one was called."""
-        self.description = program.replace_program_name(self.description or "")
-        self.epilog = program.replace_program_name(self.epilog or "")
+        self.description = program_name.replace_program_name(self.description or "")
+        self.epilog = program_name.replace_program_name(self.epilog or "")
         for action in self._actions:
-            action.help = action.help and program.replace_program_name(action.help)
+            action.help = action.help and program_name.replace_program_name(action.help)
         return _wrap_help(super().format_help())
 
     def error(self, message: str) -> NoReturn:
@@ -121,10 +121,10 @@ class _Parser(argparse.ArgumentParser):
 
 def _wrap_help(text: str) -> str:
     """Return a help folded to the terminal's width; argparse leaves long options whole."""
-    from policysched.cli.render import folding, terminal  # noqa: PLC0415 - most runs show no help
+    from policysched.cli.render import terminal, wrapping  # noqa: PLC0415 - most runs show no help
 
     columns = terminal.get_terminal_width(sys.stdout)
-    return text if columns is None else folding.wrap_text(text, columns)
+    return text if columns is None else wrapping.wrap_text(text, columns)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -211,7 +211,7 @@ def _run_command_line(argv: list[str]) -> int:
 
 def _build_parsers() -> tuple[_Parser, dict[str, _Parser]]:
     """Return the parser and, by command, the still empty parser of each command."""
-    parser = _Parser(prog=program.get_program_name(), description=policysched.__doc__)
+    parser = _Parser(prog=program_name.get_program_name(), description=policysched.__doc__)
     parser.add_argument(
         "--version", action="version", version=f"policysched {policysched.__version__}"
     )
@@ -260,6 +260,8 @@ def _refuse_options_before_command(argv: Sequence[str], known: Collection[str]) 
 def _describe_unknown_command(name: str, known: list[str]) -> str:
     nearest = difflib.get_close_matches(name, known, n=1)
     hint = (
-        f"did you mean `{nearest[0]}`?" if nearest else f"see `{program.get_program_name()} --help`"
+        f"did you mean `{nearest[0]}`?"
+        if nearest
+        else f"see `{program_name.get_program_name()} --help`"
     )
     return f"`{name}` is not a command; {hint}"

@@ -17,7 +17,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.compiler import evidence, lowering, node_masks, physical, pod_evidence
 from policysched.framework import cycle_state
 from policysched.lang.checked import checked_expr, checked_selector, comparisons
-from policysched.plugins.shared import node_facts
+from policysched.plugins.shared import node_rejection_texts
 
 
 class ConditionEvidence:
@@ -145,13 +145,13 @@ def selector_parts(
         case checked_selector.SelectorNegation(operand=operand):
             yield from selector_parts(operand, wanted=not wanted, node=node)
         case _:
-            yield from _fact(selector, node_facts.get_only_node(node))
+            yield from _fact(selector, node_rejection_texts.get_only_node(node))
 
 
 def _fact(selector: checked_selector.Selector, node: objects.Node) -> Iterator[str]:
     match selector:
         case checked_selector.LabelRequirement(key=key):
-            yield node_facts.format_node_label(node, key)
+            yield node_rejection_texts.format_node_label(node, key)
         case checked_selector.TaintRequirement(pattern=pattern):
             having = [t for t in node.spec.taints if t.key == pattern.key]
             yield ", ".join(map(str, having)) or f"no taint {pattern.key}"

@@ -10,7 +10,7 @@ import numpy as np
 from policysched import int64
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns, interning
-from policysched.cluster.objects import cluster_fields, objects, selectors
+from policysched.cluster.objects import fields_as_labels, objects, selectors
 from policysched.lang.checked import checked_selector
 
 
@@ -142,11 +142,11 @@ def _field(required: checked_selector.FieldRequirement) -> NodeMask:
         case "nodeName" | "clusterName":
             return NameMask(values)
         case "provider" | "region":
-            key = cluster_fields.make_field_label_key(field)
+            key = fields_as_labels.make_field_label_key(field)
             wanted = selectors.Requirement(key, selectors.LabelOperator.IN, frozenset(values))
             return LabelMask(wanted)
         case "zone":
-            keys = [cluster_fields.make_field_value_label_key(field, value) for value in values]
+            keys = [fields_as_labels.make_field_value_label_key(field, value) for value in values]
             has_key = [selectors.Requirement(k, selectors.LabelOperator.EXISTS) for k in keys]
             return AnyMask(tuple(LabelMask(each) for each in has_key))
         case _:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from policysched import quantity
-from policysched.cluster.objects import cluster_fields, objects
+from policysched.cluster.objects import fields_as_labels, objects
 from policysched.cluster.pods import pod_shape
 from policysched.lang.checked import checked_selector
 
@@ -19,7 +19,7 @@ def values(
     """Return the values of a field: one for each container for `image`, else exactly one."""
     match field:
         case "apiVersion" | "kind" | "resourceName":
-            return (shape.labels.get(cluster_fields.make_field_label_key(field), ""),)
+            return (shape.labels.get(fields_as_labels.make_field_label_key(field), ""),)
         case "image":
             containers = (*shape.spec.init_containers, *shape.spec.containers)
             return tuple(container.image for container in containers)

@@ -25,7 +25,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.compiler import physical, rule_changes
 from policysched.compiler.rules import base, outage_hold
 from policysched.framework import cycle_state, events, interface, profile, status
-from policysched.plugins.shared import hints, memo
+from policysched.plugins.shared import event_hints, memo
 
 _MAX_SHAPES = 1024
 _SKIP = interface.PreFilterResult(status.SKIP)
@@ -112,24 +112,24 @@ class PolicyEvents:
         node = action.ADD | action.DELETE | facts | action.UPDATE_NODE_ALLOCATABLE
         placed = action.ADD | action.DELETE | action.UPDATE_POD_LABEL | action.UPDATE_POD_SCALE_DOWN
         registered = [
-            hints.make_event_registration(resource.NODE, node, self._after_node_change),
-            hints.make_event_registration(
+            event_hints.make_event_registration(resource.NODE, node, self._after_node_change),
+            event_hints.make_event_registration(
                 resource.UNSCHEDULED_POD, action.UPDATE, _after_own_change
             ),
-            hints.make_event_registration(
+            event_hints.make_event_registration(
                 resource.NAMESPACE, action.ALL, self._after_namespace_change
             ),
-            hints.make_event_registration(resource.POLICY, action.ALL),
+            event_hints.make_event_registration(resource.POLICY, action.ALL),
         ]
         if any(
             _USAGE in rule.reads or isinstance(rule, rule_changes.PodsRule) for rule in self._rules
         ):
             registered.append(
-                hints.make_event_registration(resource.POD, placed, self._after_pod_change)
+                event_hints.make_event_registration(resource.POD, placed, self._after_pod_change)
             )
         if self._hold is not None or any(_METRICS in rule.reads for rule in self._rules):
             registered.append(
-                hints.make_event_registration(
+                event_hints.make_event_registration(
                     resource.METRIC, action.ALL, self._after_metric_change
                 )
             )
@@ -145,13 +145,13 @@ class PolicyEvents:
         after = new if isinstance(new, objects.Node) else None
         acting = self._acting(pod.shape, snap)
         if rule_changes.moves_spread(acting, pod.shape, before, after):
-            return hints.choose_queueing_hint(bool(self._passing(pod, snap).any()))
+            return event_hints.choose_queueing_hint(bool(self._passing(pod, snap).any()))
         if after is None:
             return events.QueueingHint.SKIP
         row = snap.nodes.row_of.get(after.name)
         if row is None or not self._passing(pod, snap)[row]:
             return events.QueueingHint.SKIP
-        return hints.choose_queueing_hint(
+        return event_hints.choose_queueing_hint(
             before is None or self._mattered(pod, acting, before, after)
         )
 
@@ -167,7 +167,7 @@ class PolicyEvents:
             rule_changes.counts_otherwise(rule, pod.shape, before, after, snap)
             for rule in self._acting(pod.shape, snap)
         )
-        return hints.choose_queueing_hint(changed and bool(self._passing(pod, snap).any()))
+        return event_hints.choose_queueing_hint(changed and bool(self._passing(pod, snap).any()))
 
     def _after_metric_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
@@ -178,14 +178,14 @@ class PolicyEvents:
         if snap is None:
             return events.QueueingHint.QUEUE
         if known is None:
-            return hints.choose_queueing_hint(self._reads_metrics(pod.shape, snap))
+            return event_hints.choose_queueing_hint(self._reads_metrics(pod.shape, snap))
         if known.stamp != _stamp(snap):
             passing = self._passing_metrics(pod, snap)
             before = np.zeros(snap.size, np.bool_)
             before[: len(known.passing)] = known.passing
             helped = bool((passing & ~before).any())
             known = self._note_baseline(pod, snap, passing, helped=helped)
-        return hints.choose_queueing_hint(known.helped)
+        return event_hints.choose_queueing_hint(known.helped)
 
     def _after_namespace_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
@@ -194,7 +194,7 @@ class PolicyEvents:
         snap = self._now()
         if snap is None:
             return events.QueueingHint.QUEUE
-        return hints.choose_queueing_hint(bool(self._passing(pod, snap).any()))
+        return event_hints.choose_queueing_hint(bool(self._passing(pod, snap).any()))
 
     # --- the cluster now -------------------------------------------------------------------------
 
@@ -326,7 +326,7 @@ def _after_own_change(
         and isinstance(new, pod_shape.PodInfo)
         and old.shape is new.shape
     )
-    return hints.choose_queueing_hint(is_own and not is_same)
+    return event_hints.choose_queueing_hint(is_own and not is_same)
 
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from policysched.explaining import edit, trials
+from policysched.explaining import suggested_edit, trials
 from policysched.lang.checked import checked
 
 
@@ -39,9 +39,9 @@ def replace_rule(
 
 def make_rule_edit(
     rule: checked.Rule, kind: str, before: str, after: str, text: str, effort: int
-) -> edit.SuggestedEdit:
+) -> suggested_edit.SuggestedEdit:
     """Return the edit of a rule, with its name and line in the text."""
     place = f"rule {rule.head.name} (line {rule.head.span.line})"
-    return edit.SuggestedEdit(
+    return suggested_edit.SuggestedEdit(
         "policy", kind, rule.head.name, before, after, f"{place}: {text}", effort
     )

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from policysched import errors
-from policysched.importing import inputs, tas_policy
+from policysched.importing import source_detection, tas_policy
 from policysched.importing.facts import config_fields
 from policysched.importing.kube_scheduler import command_line, kube_scheduler_config, legacy_policy
 from policysched.importing.reading import fields, flags
@@ -42,7 +42,9 @@ class ImportResult:
 
 
 def convert_sources(
-    sources: Sequence[inputs.DetectedSource], report: findings.FindingCollector, title: str
+    sources: Sequence[source_detection.DetectedSource],
+    report: findings.FindingCollector,
+    title: str,
 ) -> ImportResult:
     """Return the policy and configuration that the sources amount to.
 
@@ -56,7 +58,7 @@ def convert_sources(
     """
     made = import_draft.ImportDraft(report)
     named = _map_policy_files_to_schedulers(sources)
-    flags_last = sorted(sources, key=lambda each: each.kind == inputs.COMMAND)
+    flags_last = sorted(sources, key=lambda each: each.kind == source_detection.COMMAND)
     malformed = [error for each in flags_last if (error := _add_source(each, sources, named, made))]
     if made.is_empty and malformed:
         raise malformed[0]
@@ -64,16 +66,18 @@ def convert_sources(
         told = "; ".join(each.description for each in report.findings)
         problem = "there is nothing in it that can be imported" + (f": {told}" if told else "")
         raise errors.InputError(title, problem, help="docs/import.md says what can")
-    if any(each.kind in (inputs.CONFIG, inputs.COMMAND) for each in sources):
+    if any(each.kind in (source_detection.CONFIG, source_detection.COMMAND) for each in sources):
         made.default_to_leader_election()
     return _render_import_result(made, title, sources[0].place)
 
 
-def _map_policy_files_to_schedulers(sources: Sequence[inputs.DetectedSource]) -> dict[str, str]:
+def _map_policy_files_to_schedulers(
+    sources: Sequence[source_detection.DetectedSource],
+) -> dict[str, str]:
     """Return the schedulerName of each legacy Policy that a command line names, by file."""
     found = {}
     for each in sources:
-        if each.kind == inputs.COMMAND:
+        if each.kind == source_detection.COMMAND:
             files = command_line.list_referenced_files(flags.parse_command_line_flags(each.value))
             for flag in (*files.configs, *files.config_maps):
                 found[_get_base_name(flag.value)] = files.scheduler_name
@@ -82,20 +86,20 @@ def _map_policy_files_to_schedulers(sources: Sequence[inputs.DetectedSource]) ->
 
 
 def _add_source(
-    each: inputs.DetectedSource,
-    sources: Sequence[inputs.DetectedSource],
+    each: source_detection.DetectedSource,
+    sources: Sequence[source_detection.DetectedSource],
     named: dict[str, str],
     made: import_draft.ImportDraft,
 ) -> findings.MalformedFieldError | None:
     """Add the content of a source; return the error of a manifest that is left out."""
-    if each.kind == inputs.COMMAND:
+    if each.kind == source_detection.COMMAND:
         _add_command_line(each, sources, made)
         return None
     given = fields.StrictFields(each.value, each.place, made.report)
     match each.kind:
-        case inputs.CONFIG:
+        case source_detection.CONFIG:
             kube_scheduler_config.import_kube_scheduler_config(given, made)
-        case inputs.POLICY:
+        case source_detection.POLICY:
             name = named.get(each.key) or named.get("") or kube_scheduler_config.DEFAULT_NAME
             legacy_policy.import_legacy_policy(given, made, name)
         case _:
@@ -108,7 +112,7 @@ def _add_manifest(
 ) -> findings.MalformedFieldError | None:
     """Add one of perhaps many manifests; a malformed one must not keep the others out."""
     try:
-        if kind == inputs.TAS:
+        if kind == source_detection.TAS:
             tas_policy.import_tas_policy(given, made)
         else:
             workload.import_workload(given, made)
@@ -120,14 +124,16 @@ def _add_manifest(
 
 
 def _add_command_line(
-    each: inputs.DetectedSource,
-    sources: Sequence[inputs.DetectedSource],
+    each: source_detection.DetectedSource,
+    sources: Sequence[source_detection.DetectedSource],
     made: import_draft.ImportDraft,
 ) -> None:
     found = flags.parse_command_line_flags(each.value)
     files = command_line.list_referenced_files(found)
     named = [*files.configs, *files.config_maps]
-    has_files = any(other.kind in (inputs.CONFIG, inputs.POLICY) for other in sources)
+    has_files = any(
+        other.kind in (source_detection.CONFIG, source_detection.POLICY) for other in sources
+    )
     if not has_files:
         for flag in named:
             command_line.report_unread_file(flag, made.report)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from policysched.inputs import cluster_file, control_plane_file, object_lists
+from policysched.inputs import cluster_file, karmada_file, object_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _FORM = object_lists.ExpectedKinds(
-    {**cluster_file.FORM.api_versions, **control_plane_file.FORM.api_versions},
+    {**cluster_file.FORM.api_versions, **karmada_file.FORM.api_versions},
     cluster_file.FORM.help,
 )
 
@@ -26,8 +26,8 @@ class ObjectDump:
     """
 
     cluster: cluster_file.ClusterObjects
-    plane: control_plane_file.KarmadaControlPlane = dataclasses.field(
-        default_factory=control_plane_file.KarmadaControlPlane
+    plane: karmada_file.KarmadaControlPlane = dataclasses.field(
+        default_factory=karmada_file.KarmadaControlPlane
     )
 
 
@@ -55,9 +55,9 @@ def _collect_dump_objects(placed: Iterable[object_lists.Placed], where: str) -> 
     of_cluster: list[object_lists.Placed] = []
     of_plane: list[object_lists.Placed] = []
     for each in placed:
-        (of_plane if each[1] in control_plane_file.KINDS else of_cluster).append(each)
+        (of_plane if each[1] in karmada_file.KINDS else of_cluster).append(each)
     cluster = cluster_file.collect_cluster_objects(of_cluster, where, may_be_empty=bool(of_plane))
-    plane = control_plane_file.KarmadaControlPlane()
+    plane = karmada_file.KarmadaControlPlane()
     if of_plane:
-        plane = control_plane_file.collect_karmada_control_plane(of_plane, where)
+        plane = karmada_file.collect_karmada_control_plane(of_plane, where)
     return ObjectDump(cluster, plane)

@@ -16,7 +16,7 @@ from typing import Any
 
 from policysched import errors
 from policysched.inputs import plain_yaml, yaml_scalars
-from policysched.lang import limits, source
+from policysched.lang import source, text_limits
 
 _POLICY_SUFFIX = ".policy"
 _LISTS = ("List", "ConfigMapList")
@@ -214,7 +214,9 @@ def _make_scalar_origin(
 ) -> source.Origin:
     """Return where a scalar of a manifest stands."""
     line = bisect.bisect_right(line_starts, scalar.start)
-    is_too_long = len(value) > limits.MAX_TEXT_BYTES  # it is refused, so its places do not matter
+    is_too_long = (
+        len(value) > text_limits.MAX_TEXT_BYTES
+    )  # it is refused, so its places do not matter
     if is_too_long or value.startswith("\ufeff"):  # with a mark columns would be wrong by one
         return source.Origin(where, line, None)
     indent = _measure_literal_indent(scalar, value, text, line, line_starts)

@@ -13,10 +13,10 @@ from policysched import errors, process
 from policysched.cluster.metrics import metric_table, metric_windows
 from policysched.inputs import metrics_file
 from policysched.lang.checked import checked
-from policysched.promapi import joiner, status
+from policysched.promapi import node_names_thread, status
 
 if TYPE_CHECKING:
-    from policysched.promapi import settings, source
+    from policysched.promapi import query_source, settings
 
 _log = logging.getLogger(__name__)
 
@@ -34,7 +34,9 @@ _FIRST_METRICS_SECONDS = 10.0
 class MetricsSource(Protocol):
     """Brings samples, off the scheduling path."""
 
-    async def run(self, refresh: Refresh, nodes: joiner.NodeLister, backfill: Backfill) -> NoReturn:
+    async def run(
+        self, refresh: Refresh, nodes: node_names_thread.NodeLister, backfill: Backfill
+    ) -> NoReturn:
         """Call `refresh` with all samples of a metric whenever there are new ones.
 
         `backfill` takes what windows are begun with, once, where there are older samples.
@@ -120,7 +122,9 @@ class MetricsFileSource:
         self._version: tuple[int, int] | None = self._get_file_identity()
         self._first: metrics_file.Samples | None = self._read_samples()
 
-    async def run(self, refresh: Refresh, nodes: joiner.NodeLister, backfill: Backfill) -> NoReturn:
+    async def run(
+        self, refresh: Refresh, nodes: node_names_thread.NodeLister, backfill: Backfill
+    ) -> NoReturn:
         """Hand on what the file says, now and whenever it changes; it names nodes by their name.
 
         A file knows of no older samples.
@@ -193,7 +197,7 @@ def open_metrics_source(
     file: str | None,
     servers: Mapping[str, settings.PrometheusSource],
     declared: Sequence[checked.CheckedMetric],
-    around: source.SourceDependencies,
+    around: query_source.SourceDependencies,
 ) -> MetricsSource | None:
     """Return the source of samples: a file, else Prometheus servers, None without either.
 
@@ -205,6 +209,6 @@ def open_metrics_source(
         return MetricsFileSource(file, declared)
     if not servers:
         return None
-    from policysched.promapi import live_source  # noqa: PLC0415 - brings its own HTTP client
+    from policysched.promapi import live_metrics_source  # noqa: PLC0415 - brings its own HTTP client
 
-    return live_source.LiveMetricsSource(servers, declared, around)
+    return live_metrics_source.LiveMetricsSource(servers, declared, around)

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Mapping
 
 from policysched import errors
-from policysched.lang import limits, source
+from policysched.lang import source, text_limits
 
 SUFFIX = ".policy"
 MOUNT_LINK = "..data"
@@ -25,7 +25,7 @@ _BEGINNING = re.compile(
     r"(?:\s|#[^\n]*\n)*(?:---|%YAML|\{\s*[\"}]|[\"']?[A-Za-z]\w*[\"']?:(?:\s|$))"
 )
 """How a manifest begins, and no policy does: a marker, JSON, or a key with a colon."""
-_MAX_BYTES = 8 * limits.MAX_TEXT_BYTES
+_MAX_BYTES = 8 * text_limits.MAX_TEXT_BYTES
 """More is not read. A manifest may hold several texts; one so long is refused by the parser."""
 
 

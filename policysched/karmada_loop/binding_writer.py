@@ -17,7 +17,7 @@ from policysched.kube.writing import paths, status_patch
 
 if TYPE_CHECKING:
     from policysched import clock as clocks
-    from policysched.karmada.scheduler import scheduling
+    from policysched.karmada.scheduler import binding_scheduler
     from policysched.karmada.steps import binding_decision
     from policysched.karmada_loop import acknowledgements
 
@@ -36,7 +36,7 @@ class BindingWriter:
     def __init__(
         self,
         api: client.ApiClient,
-        decisions: scheduling.BindingScheduler,
+        decisions: binding_scheduler.BindingScheduler,
         shown: acknowledgements.WriteAcknowledgements,
         clock: clocks.Clock,
     ) -> None:
@@ -49,7 +49,7 @@ class BindingWriter:
         self._echoes = shown
         self._clock = clock
 
-    async def write_attempt(self, attempt: scheduling.BindingAttempt) -> None:
+    async def write_attempt(self, attempt: binding_scheduler.BindingAttempt) -> None:
         """Write one attempt to its end."""
         try:
             is_retried = await self._write_once_needs_retry(attempt)
@@ -64,7 +64,7 @@ class BindingWriter:
         else:
             self._decisions.end_attempt(attempt, is_retried=is_retried)
 
-    async def _write_once_needs_retry(self, attempt: scheduling.BindingAttempt) -> bool:
+    async def _write_once_needs_retry(self, attempt: binding_scheduler.BindingAttempt) -> bool:
         """Return whether it has to be tried again."""
         decision = attempt.decision
         if decision is None:
@@ -94,7 +94,7 @@ class BindingWriter:
         return last is not None or (verdict.is_retried and not attempt.is_hopeless)
 
     async def _write_clusters(
-        self, attempt: scheduling.BindingAttempt
+        self, attempt: binding_scheduler.BindingAttempt
     ) -> tuple[objects.Binding | None, attempt_outcomes.WriteFailure | None]:
         """Return the binding as it is now, if that is known, and what went wrong."""
         if attempt.targets is None:
@@ -105,7 +105,7 @@ class BindingWriter:
 
     def _make_status_patch(
         self,
-        attempt: scheduling.BindingAttempt,
+        attempt: binding_scheduler.BindingAttempt,
         decision: binding_decision.BindingDecision,
         verdict: attempt_outcomes.AttemptOutcome,
         newest: objects.Binding | None,
@@ -123,13 +123,13 @@ class BindingWriter:
         )
 
     async def _patch_status(
-        self, attempt: scheduling.BindingAttempt, patch: patches.Patch
+        self, attempt: binding_scheduler.BindingAttempt, patch: patches.Patch
     ) -> attempt_outcomes.WriteFailure | None:
         _, failure = await self._send_merge_patch(attempt, patch, "/status")
         return failure
 
     async def _send_merge_patch(
-        self, attempt: scheduling.BindingAttempt, patch: patches.Patch, subresource: str = ""
+        self, attempt: binding_scheduler.BindingAttempt, patch: patches.Patch, subresource: str = ""
     ) -> tuple[objects.Binding | None, attempt_outcomes.WriteFailure | None]:
         """Send a merge patch, unless it is empty; return the answer, or what went wrong."""
         if not patch:

@@ -11,7 +11,7 @@ from policysched.kube.events import event_series
 if TYPE_CHECKING:
     from policysched.karmada import objects
     from policysched.kube.events import event_recorder
-    from policysched.observability import recorders
+    from policysched.observability import event_recorders
 
 _log = logging.getLogger("policysched")
 
@@ -23,7 +23,7 @@ _FLUSH_SECONDS = 5.0
 class ApiBindingEventRecorder:
     """Records events; see `karmada.scheduler.scheduling.BindingEventRecorder`."""
 
-    def __init__(self, recorder: recorders.ObjectEventRecorder) -> None:
+    def __init__(self, recorder: event_recorders.ObjectEventRecorder) -> None:
         """Write by `recorder`."""
         self._recorder = recorder
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from policysched.compiler import readings
     from policysched.karmada import objects
     from policysched.karmada.policies import cluster_policies, permitted_clusters
-    from policysched.karmada.scheduler import scheduling
+    from policysched.karmada.scheduler import binding_scheduler
     from policysched.karmada.state import snapshot, store
     from policysched.karmada.steps import algorithm, binding_decision
     from policysched.profiles import policies as policy_sets
@@ -55,7 +55,7 @@ class ClusterPolicyConsumers:
     """
 
     algorithm: algorithm.BindingAlgorithm
-    decisions: scheduling.BindingScheduler
+    decisions: binding_scheduler.BindingScheduler
     handlers: event_handlers.BindingEventHandlers
     pausing: metrics_source.PausableLoop
 

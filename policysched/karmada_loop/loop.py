@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from policysched import clock as clocks
-    from policysched.karmada.scheduler import event_handlers, scheduling
+    from policysched.karmada.scheduler import binding_scheduler, event_handlers
     from policysched.karmada.state import estimates
     from policysched.karmada_loop import binding_writer
 
@@ -45,7 +45,7 @@ class BindingSchedulingLoop:
 
     def __init__(
         self,
-        decisions: scheduling.BindingScheduler,
+        decisions: binding_scheduler.BindingScheduler,
         handlers: event_handlers.BindingEventHandlers,
         writer: binding_writer.BindingWriter,
         clock: clocks.Clock,
@@ -64,9 +64,9 @@ class BindingSchedulingLoop:
         self.steps = 0
         self.is_running = False
         self.ask: Ask = _answer_without_estimators
-        self._answered: collections.deque[tuple[scheduling.BindingAttempt, estimates.Answers]] = (
-            collections.deque()
-        )
+        self._answered: collections.deque[
+            tuple[binding_scheduler.BindingAttempt, estimates.Answers]
+        ] = collections.deque()
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_stopping = False
         self._pauses = 0
@@ -108,7 +108,7 @@ class BindingSchedulingLoop:
         self._start_attempt_task(attempt)
         return True
 
-    def _start_attempt_task(self, attempt: scheduling.BindingAttempt) -> None:
+    def _start_attempt_task(self, attempt: binding_scheduler.BindingAttempt) -> None:
         """Have it written, or what it waits for asked."""
         self.steps += 1
         if attempt.question is None:
@@ -120,7 +120,7 @@ class BindingSchedulingLoop:
         task.add_done_callback(self._finish_task)
 
     async def _ask_estimators(
-        self, attempt: scheduling.BindingAttempt, question: estimates.EstimateRequest
+        self, attempt: binding_scheduler.BindingAttempt, question: estimates.EstimateRequest
     ) -> None:
         """Ask; the answers are for the next step, so that only steps decide."""
         try:

@@ -21,9 +21,9 @@ from pygls.protocol import language_server
 
 import policysched
 from policysched import clock as clocks
-from policysched.language_server import session, wire
-from policysched.language_server.features import completion, renaming, tokens
-from policysched.language_server.project import editor_settings, sources, workspace
+from policysched.language_server import protocol_conversion, session
+from policysched.language_server.features import completion, renaming, semantic_highlighting
+from policysched.language_server.project import cluster_data, editor_settings, workspace
 from policysched.language_server.texts import documents, positions
 from policysched.observability import logs
 
@@ -89,20 +89,22 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
         """Take in a document and tell what is found in it."""
         sent = params.text_document
         self.files.open_document(
-            wire.convert_uri_to_path(sent.uri), sent.text, sent.version, sent.uri
+            protocol_conversion.convert_uri_to_path(sent.uri), sent.text, sent.version, sent.uri
         )
         self.schedule_publishing(0.0)
 
     def change_document(self, params: types.DidChangeTextDocumentParams) -> None:
         """Change a document, and tell what is found in it once nobody types."""
         sent = params.text_document
-        changes = list(wire.convert_content_changes(params.content_changes))
-        self.files.change_document(wire.convert_uri_to_path(sent.uri), changes, sent.version)
+        changes = list(protocol_conversion.convert_content_changes(params.content_changes))
+        self.files.change_document(
+            protocol_conversion.convert_uri_to_path(sent.uri), changes, sent.version
+        )
         self.schedule_publishing(self.files.options.delay_milliseconds / 1000)
 
     def close_document(self, params: types.DidCloseTextDocumentParams) -> None:
         """Forget a document and take back what was told about it."""
-        self.files.close_document(wire.convert_uri_to_path(params.text_document.uri))
+        self.files.close_document(protocol_conversion.convert_uri_to_path(params.text_document.uri))
         empty = types.PublishDiagnosticsParams(params.text_document.uri, [])
         self.text_document_publish_diagnostics(empty)
         self.schedule_publishing(0.0)
@@ -133,7 +135,7 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
 
     def _publish_findings(self, document: documents.EditorDocument) -> None:
         found = self.session.list_diagnostics(document)
-        uri = wire.make_document_uri(document)
+        uri = protocol_conversion.make_document_uri(document)
         params = types.PublishDiagnosticsParams(uri, found, document.version)
         self.text_document_publish_diagnostics(params)
 
@@ -153,9 +155,11 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
         """Read the cluster and Prometheus, and judge all documents anew."""
         wanted = self.files.options
         self._read_at = asyncio.get_running_loop().time()
-        self._stamp = sources.get_cluster_file_stamp(wanted, self.files.root)
+        self._stamp = cluster_data.get_cluster_file_stamp(wanted, self.files.root)
         try:
-            loaded = await asyncio.to_thread(sources.load_cluster_data, wanted, self.files.root)
+            loaded = await asyncio.to_thread(
+                cluster_data.load_cluster_data, wanted, self.files.root
+            )
         except Exception:  # noqa: BLE001 - the task that looks for changes must go on
             _LOG.exception("what the settings name cannot be read")
             return
@@ -176,7 +180,9 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
             wanted = self.files.options
             is_live = wanted.cluster is None and (wanted.kubeconfig or wanted.context)
             is_due = loop.time() - self._read_at > _LIVE_SECONDS
-            has_changed = sources.get_cluster_file_stamp(wanted, self.files.root) != self._stamp
+            has_changed = (
+                cluster_data.get_cluster_file_stamp(wanted, self.files.root) != self._stamp
+            )
             if has_changed or (is_due and (is_live or wanted.prometheus)):
                 await self.load_cluster_data()
             await asyncio.sleep(_POLL_SECONDS)
@@ -231,7 +237,7 @@ def _register_features(server: PolicyLanguageServer) -> None:
     kinds = [types.CodeActionKind.QuickFix, types.CodeActionKind.SourceFixAll]
     offered = types.CodeActionOptions(code_action_kinds=kinds)
     _register_answer(server, types.TEXT_DOCUMENT_CODE_ACTION, offered, answers.code_actions)
-    legend = types.SemanticTokensLegend(list(tokens.KINDS), [])
+    legend = types.SemanticTokensLegend(list(semantic_highlighting.KINDS), [])
     _register_answer(
         server, types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, legend, answers.semantic_tokens
     )
@@ -269,7 +275,7 @@ def _register_lifetime_handlers(server: PolicyLanguageServer) -> None:
             params.workspace_folders[0].uri if params.workspace_folders else None
         )
         if root:
-            server.files.root = pathlib.Path(wire.convert_uri_to_path(root))
+            server.files.root = pathlib.Path(protocol_conversion.convert_uri_to_path(root))
         chosen = capabilities.ServerCapabilitiesBuilder.choose_position_encoding(
             params.capabilities
         )

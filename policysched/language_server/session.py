@@ -13,7 +13,7 @@ from lsprotocol import types
 
 from policysched.lang import source
 from policysched.lang.diagnostics import diagnostics
-from policysched.language_server import wire
+from policysched.language_server import protocol_conversion
 from policysched.language_server.features import (
     actions,
     completion,
@@ -22,7 +22,7 @@ from policysched.language_server.features import (
     outline,
     renaming,
     selector_matches,
-    tokens,
+    semantic_highlighting,
 )
 from policysched.language_server.project import programs, workspace
 from policysched.language_server.texts import documents, embedded_policies
@@ -64,7 +64,10 @@ class EditorSession:
 
     def list_diagnostics(self, document: documents.EditorDocument) -> list[types.Diagnostic]:
         """Return what check and lint find in a document."""
-        found = [wire.make_unread_key_diagnostic(document, key) for key in document.unread_keys]
+        found = [
+            protocol_conversion.make_unread_key_diagnostic(document, key)
+            for key in document.unread_keys
+        ]
         if not document.policies:
             return found
         program = self.files.get_program(document)
@@ -72,7 +75,9 @@ class EditorSession:
             part = document.get_policy(finding.span.file)
             if part is not None:
                 found.append(
-                    wire.make_diagnostic(document, part, finding, self._make_span_locator(document))
+                    protocol_conversion.make_diagnostic(
+                        document, part, finding, self._make_span_locator(document)
+                    )
                 )
         return found
 
@@ -103,7 +108,11 @@ class EditorSession:
         about = action.finding
         found = None
         if about is not None:
-            found = [wire.make_diagnostic(document, part, about, self._make_span_locator(document))]
+            found = [
+                protocol_conversion.make_diagnostic(
+                    document, part, about, self._make_span_locator(document)
+                )
+            ]
         return types.CodeAction(
             title=action.title,
             kind=types.CodeActionKind(action.kind),
@@ -120,7 +129,7 @@ class EditorSession:
         if place is None:
             return None
         found = completion.propose_completions(place.program, place.text_name, place.offset)
-        return wire.make_completion_list(place.document, place.part, found)
+        return protocol_conversion.make_completion_list(place.document, place.part, found)
 
     def hover(self, params: types.HoverParams) -> types.Hover | None:
         """Return what is to be said about a place."""
@@ -128,7 +137,11 @@ class EditorSession:
         if place is None:
             return None
         found = hover.build_hover(place.program, place.text_name, place.offset)
-        return None if found is None else wire.make_hover(place.document, place.part, found)
+        return (
+            None
+            if found is None
+            else protocol_conversion.make_hover(place.document, place.part, found)
+        )
 
     # ------------------------------------------------------------------------ names
 
@@ -168,7 +181,7 @@ class EditorSession:
                 kind = types.DocumentHighlightKind.Write
                 if not each.is_definition:
                     kind = types.DocumentHighlightKind.Read
-                where = wire.make_span_range(place.document, part, each.span)
+                where = protocol_conversion.make_span_range(place.document, part, each.span)
                 found.append(types.DocumentHighlight(where, kind))
         return found
 
@@ -179,7 +192,9 @@ class EditorSession:
             return None
         found = renaming.find_rename_target(place.program, place.text_name, place.offset)
         return (
-            None if found is None else wire.make_span_range(place.document, place.part, found.span)
+            None
+            if found is None
+            else protocol_conversion.make_span_range(place.document, place.part, found.span)
         )
 
     def rename(self, params: types.RenameParams) -> types.WorkspaceEdit | renaming.RenameRefusal:
@@ -206,7 +221,7 @@ class EditorSession:
         """Return what makes a document canonical."""
         document = self._get_document(params.text_document)
         return [
-            wire.make_text_edit(document, part, edit)
+            protocol_conversion.make_text_edit(document, part, edit)
             for part in (document.policies if document else ())
             for edit in formatting.make_formatting_edits(part.text)
             if document is not None
@@ -220,7 +235,7 @@ class EditorSession:
         found = []
         for part, first, last in _iterate_parts_in_range(document, params.range):
             edits = formatting.make_range_formatting_edits(part.text, first, last)
-            found += [wire.make_text_edit(document, part, edit) for edit in edits]
+            found += [protocol_conversion.make_text_edit(document, part, edit) for edit in edits]
         return found
 
     def document_symbols(self, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
@@ -241,13 +256,13 @@ class EditorSession:
         program: programs.PolicyProgram,
     ) -> list[types.DocumentSymbol]:
         entries = outline.list_outline_entries(program.parsed[part.text.name])
-        return [wire.make_document_symbol(document, part, each) for each in entries]
+        return [protocol_conversion.make_document_symbol(document, part, each) for each in entries]
 
     def folding(self, params: types.FoldingRangeParams) -> list[types.FoldingRange]:
         """Return what can be folded."""
         document = self._get_document(params.text_document)
         return [
-            wire.make_folding_range(document, part, lines)
+            protocol_conversion.make_folding_range(document, part, lines)
             for part in (document.policies if document else ())
             if document is not None
             for lines in outline.list_folding_ranges(
@@ -262,17 +277,17 @@ class EditorSession:
             return types.SemanticTokens([])
         program = self.files.get_program(document)
         found = [
-            (part, tokens.list_semantic_tokens(program, part.text.name))
+            (part, semantic_highlighting.list_semantic_tokens(program, part.text.name))
             for part in document.policies
         ]
-        return wire.encode_semantic_tokens(document, found)
+        return protocol_conversion.encode_semantic_tokens(document, found)
 
     def code_lenses(self, params: types.CodeLensParams) -> list[types.CodeLens]:
         """Return what policies match on the cluster."""
         document = self._get_document(params.text_document)
         return [
             types.CodeLens(
-                wire.make_range(document, part, note.span.start, note.span.start),
+                protocol_conversion.make_range(document, part, note.span.start, note.span.start),
                 types.Command(note.text, ""),
             )
             for document, part, note in self._list_notes(
@@ -285,7 +300,7 @@ class EditorSession:
         document = self._get_document(params.text_document)
         return [
             types.InlayHint(
-                wire.make_position(document, part.map_to_document(note.span.end)),
+                protocol_conversion.make_position(document, part.map_to_document(note.span.end)),
                 f"{note.text} of the weight",
                 padding_left=True,
                 tooltip="its part of all weights that count for these pods, built-in ones included",
@@ -310,13 +325,13 @@ class EditorSession:
     # ------------------------------------------------------------------------ places
 
     def _get_document(self, sent: types.TextDocumentIdentifier) -> documents.EditorDocument | None:
-        return self.files.get_document(wire.convert_uri_to_path(sent.uri))
+        return self.files.get_document(protocol_conversion.convert_uri_to_path(sent.uri))
 
     def _find_position(self, params: _PositionParams) -> DocumentPosition | None:
         document = self._get_document(params.text_document)
         if document is None:
             return None
-        found = document.find_policy_at(wire.find_offset(document, params.position))
+        found = document.find_policy_at(protocol_conversion.find_offset(document, params.position))
         if found is None:
             return None
         return DocumentPosition(document, self.files.get_program(document), *found)
@@ -333,8 +348,8 @@ class EditorSession:
         for edit in edits:
             where = locate.find_part(edit.span)
             if where is not None:
-                uri = wire.make_document_uri(where[0])
-                found.setdefault(uri, []).append(wire.make_text_edit(*where, edit))
+                uri = protocol_conversion.make_document_uri(where[0])
+                found.setdefault(uri, []).append(protocol_conversion.make_text_edit(*where, edit))
         return types.WorkspaceEdit(changes=found)
 
 
@@ -349,7 +364,10 @@ class _SpanLocator:
         where = self.find_part(span)
         if where is None:
             return None
-        return types.Location(wire.make_document_uri(where[0]), wire.make_span_range(*where, span))
+        return types.Location(
+            protocol_conversion.make_document_uri(where[0]),
+            protocol_conversion.make_span_range(*where, span),
+        )
 
     def find_part(
         self, span: source.Span
@@ -366,7 +384,10 @@ def _iterate_parts_in_range(
     document: documents.EditorDocument, wanted: types.Range
 ) -> Iterator[tuple[embedded_policies.EmbeddedPolicy, int, int]]:
     """Yield the policies that the range touches, each with the offsets in its text."""
-    start, end = wire.find_offset(document, wanted.start), wire.find_offset(document, wanted.end)
+    start, end = (
+        protocol_conversion.find_offset(document, wanted.start),
+        protocol_conversion.find_offset(document, wanted.end),
+    )
     for part in document.policies:
         first, last = (
             part.map_to_text(max(start, part.begins[0])),
@@ -399,7 +420,8 @@ def _make_manifest_key_symbol(
     entries: list[types.DocumentSymbol],
 ) -> types.DocumentSymbol:
     where = types.Range(
-        wire.make_position(document, part.begins[0]), wire.make_position(document, part.end)
+        protocol_conversion.make_position(document, part.begins[0]),
+        protocol_conversion.make_position(document, part.end),
     )
     return types.DocumentSymbol(
         name=part.text.key,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from policysched.lang import source
 from policysched.lang.checking import checker
 from policysched.lang.diagnostics import diagnostics
-from policysched.lint import across_clusters, ignores, registry, rule, rule_input, settings
+from policysched.lint import clusters_as_nodes, ignores, registry, rule, rule_input, settings
 
 if TYPE_CHECKING:
     from policysched.lint.facts import (  # brings NumPy, which most runs do without
@@ -82,18 +82,18 @@ def _run_rules(
     active: Sequence[rule.LintRule],
     chosen: settings.RuleSettings,
 ) -> Iterator[diagnostics.Diagnostic]:
-    across = across_clusters.substitute_clusters_for_nodes(about)
+    across = clusters_as_nodes.substitute_clusters_for_nodes(about)
     for each in active:
         level = chosen.get_severity(each.code, each.severity)
         for finding in each.check(about):
             told = finding
-            if across is not None and across_clusters.is_of_cluster_metric(finding, about):
-                told = across_clusters.reword_for_clusters(finding)
+            if across is not None and clusters_as_nodes.is_of_cluster_metric(finding, about):
+                told = clusters_as_nodes.reword_for_clusters(finding)
             yield dataclasses.replace(told, severity=level)
-        if across is not None and each.code in across_clusters.CODES:
+        if across is not None and each.code in clusters_as_nodes.CODES:
             for finding in each.check(across):
                 yield dataclasses.replace(
-                    across_clusters.reword_for_clusters(finding), severity=level
+                    clusters_as_nodes.reword_for_clusters(finding), severity=level
                 )
 
 

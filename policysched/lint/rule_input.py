@@ -14,7 +14,7 @@ from policysched.lang.parsing import parser, scanner
 from policysched.lang.syntax import syntax
 from policysched.lint import thresholds
 from policysched.lint.facts import queries
-from policysched.lint.policies import active_rules
+from policysched.lint.policies import enforced_policy_rules
 from policysched.lint.sets import contradictions
 
 if TYPE_CHECKING:
@@ -80,9 +80,11 @@ class RuleInput:
         )
 
     @functools.cached_property
-    def enforced_rules(self) -> tuple[active_rules.EnforcedPolicyRules, ...]:
+    def enforced_rules(self) -> tuple[enforced_policy_rules.EnforcedPolicyRules, ...]:
         """The rules that are in force, profile by profile."""
-        return tuple(active_rules.EnforcedPolicyRules(profile) for profile in self.program.profiles)
+        return tuple(
+            enforced_policy_rules.EnforcedPolicyRules(profile) for profile in self.program.profiles
+        )
 
     @functools.cached_property
     def metric_queries(self) -> tuple[queries.MetricQuery, ...]:

@@ -21,7 +21,7 @@ from policysched.offline import metric_evidence
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from policysched.inputs import control_plane_file
+    from policysched.inputs import karmada_file
     from policysched.karmada import objects
     from policysched.karmada.policies import cluster_view
     from policysched.karmada.state import snapshot
@@ -34,7 +34,7 @@ _MAX_NAMES_COMPARED = 2000
 """Looking for a misspelt name among more would take longer than the answer is worth."""
 
 
-def find_binding(plane: control_plane_file.KarmadaControlPlane, key: str) -> objects.Binding:
+def find_binding(plane: karmada_file.KarmadaControlPlane, key: str) -> objects.Binding:
     """Return the binding called `namespace/name`; without a slash one without a namespace.
 
     A name of no ClusterResourceBinding is looked for in the namespace `default`.
@@ -236,7 +236,7 @@ def _render_division(made: explanation.ExplainedAttempt) -> Report | None:
 
 def report_all_bindings(
     algorithm: algorithms.BindingAlgorithm,
-    plane: control_plane_file.KarmadaControlPlane,
+    plane: karmada_file.KarmadaControlPlane,
     clusters: snapshot.ControlPlaneSnapshot,
 ) -> Iterator[Report]:
     """Yield the reports about all bindings, each alone."""

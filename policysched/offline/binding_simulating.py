@@ -13,7 +13,7 @@ from policysched.karmada.steps import binding_decision
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from policysched.inputs import control_plane_file
+    from policysched.inputs import karmada_file
     from policysched.karmada import objects
     from policysched.karmada.steps import algorithm
 
@@ -50,7 +50,7 @@ class SimulatedBinding:
 
 
 def simulate_bindings(
-    algorithm: algorithm.BindingAlgorithm, plane: control_plane_file.KarmadaControlPlane
+    algorithm: algorithm.BindingAlgorithm, plane: karmada_file.KarmadaControlPlane
 ) -> Iterator[SimulatedBinding]:
     """Yield what becomes of each binding when it is scheduled now, in the order of the file.
 

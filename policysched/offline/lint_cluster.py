@@ -10,7 +10,7 @@ from policysched import clock as clocks
 from policysched import errors
 from policysched.cluster import cache as caches
 from policysched.cluster.pods import pod_shape
-from policysched.inputs import control_plane_file, dump_file
+from policysched.inputs import dump_file, karmada_file
 from policysched.karmada.policies import binding_shapes, cluster_rows
 from policysched.lang.checked import checked, checked_selector
 from policysched.lint import rule_input
@@ -74,7 +74,7 @@ def make_cluster_facts(
 
 def _convert_control_plane_to_facts(
     where: str,
-    plane: control_plane_file.KarmadaControlPlane,
+    plane: karmada_file.KarmadaControlPlane,
     annotations: frozenset[str],
     now: datetime.datetime,
 ) -> cluster_facts.ClusterFacts:

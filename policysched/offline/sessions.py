@@ -14,7 +14,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.framework import explanation, handles, runtime
 from policysched.inputs import cluster_file, metrics_file, object_lists
 from policysched.offline import offline_cluster, pod_report, simulating
-from policysched.profiles import policies, profile_choice, profile_notes
+from policysched.profiles import named_profile, policies, profile_choice
 
 if TYPE_CHECKING:
     from policysched.inputs import live_cluster
@@ -112,7 +112,7 @@ class OfflineSession:
             inputs.params,
             inputs.scheduler_name,
             now=inputs.now,
-            judge=profile_notes.make_other_profile_finding_dropper(inputs.scheduler_name),
+            judge=named_profile.make_other_profile_finding_dropper(inputs.scheduler_name),
         )
         samples: metrics_file.Samples = {}
         self.metrics: metrics_file.MetricsFile | None = None
@@ -125,7 +125,7 @@ class OfflineSession:
             self._clusters = _read_clusters(inputs.cluster)
         self.is_lines = self._clusters.is_lines
         self.warnings = policy_set.warnings
-        read = profile_notes.list_profile_node_metrics(policy_set, inputs.scheduler_name)
+        read = named_profile.list_profile_node_metrics(policy_set, inputs.scheduler_name)
         unmeasured = {each.name for each in read if not samples.get(each.key)}
         self.unmeasured = tuple(sorted(unmeasured))
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from policysched.planning import bindings, report
+from policysched.planning import binding_changes, plan_report
 
 if TYPE_CHECKING:
-    from policysched.planning import edits, two_sided_cluster
+    from policysched.planning import profile_edits, two_sided_cluster
 
 Report: TypeAlias = dict[str, Any]
 
 _DIFFERENT = [
-    each for each in bindings.BindingChangeKind if each is not bindings.BindingChangeKind.SAME
+    each
+    for each in binding_changes.BindingChangeKind
+    if each is not binding_changes.BindingChangeKind.SAME
 ]
 
 
-def as_json(found: bindings.BindingChanges, basis: two_sided_cluster.PlanInputs) -> Report:
+def as_json(found: binding_changes.BindingChanges, basis: two_sided_cluster.PlanInputs) -> Report:
     """Return the changes of bindings in the documented form."""
     counts = found.count_bindings_by_kind()
     caused = Counter(
@@ -36,8 +38,8 @@ def as_json(found: bindings.BindingChanges, basis: two_sided_cluster.PlanInputs)
 
 
 def _render_edit(
-    edit: edits.ProfileEdit,
-    caused: Counter[tuple[edits.Key, bindings.BindingChangeKind]],
+    edit: profile_edits.ProfileEdit,
+    caused: Counter[tuple[profile_edits.Key, binding_changes.BindingChangeKind]],
     basis: two_sided_cluster.PlanInputs,
 ) -> Report:
     return {
@@ -47,12 +49,12 @@ def _render_edit(
         "old": edit.old,
         "new": edit.new,
         "note": edit.note,
-        "where": report.locate_edit(edit, basis),
+        "where": plan_report.locate_edit(edit, basis),
         "bindings": {each.value: caused[edit.key, each] for each in _DIFFERENT},
     }
 
 
-def _render_change(change: bindings.BindingChange) -> Report:
+def _render_change(change: binding_changes.BindingChange) -> Report:
     return {
         "binding": change.binding,
         "outcome": change.outcome.value,
@@ -62,13 +64,13 @@ def _render_change(change: bindings.BindingChange) -> Report:
         "lost": list(change.lost),
         "gained": list(change.gained),
         "movesNow": change.moves_now,
-        "cause": report.render_change_cause(change.cause),
+        "cause": plan_report.render_change_cause(change.cause),
     }
 
 
-def _render_fate(fate: bindings.BindingFate) -> Report:
+def _render_fate(fate: binding_changes.BindingFate) -> Report:
     return {"clusters": _render_targets(fate.shares or {}), "message": fate.message}
 
 
-def _render_targets(shares: bindings.Shares) -> list[Report]:
+def _render_targets(shares: binding_changes.Shares) -> list[Report]:
     return [{"name": name, "replicas": count} for name, count in sorted(shares.items())]

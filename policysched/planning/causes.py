@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TypeAlias
 
 from policysched.cluster.pods import pod_shape
-from policysched.planning import changes, deciding, edits, two_sided_cluster
+from policysched.planning import changes, deciding, profile_edits, two_sided_cluster
 
 IsOld: TypeAlias = Callable[[deciding.PlannedDecision], bool]
 """Tells whether a decision comes to the old outcome."""
@@ -48,8 +48,8 @@ class CauseCache:
     def find_cause(
         self,
         alike: Hashable,
-        relevant: Sequence[edits.ProfileEdit],
-        explains: Callable[[Sequence[edits.ProfileEdit]], bool],
+        relevant: Sequence[profile_edits.ProfileEdit],
+        explains: Callable[[Sequence[profile_edits.ProfileEdit]], bool],
     ) -> changes.ChangeCause:
         """Return the cause of a difference.
 
@@ -95,7 +95,7 @@ class CauseFinder:
         if len(relevant) == 1:
             return changes.ChangeCause(changes.CauseKind.EDIT, (relevant[0],))
 
-        def explains(taken_back: Sequence[edits.ProfileEdit]) -> bool:
+        def explains(taken_back: Sequence[profile_edits.ProfileEdit]) -> bool:
             framework = self._world.get_framework_without(pair, taken_back)
             return is_old(self._decide(framework, info, self._world.take_snapshot()))
 
@@ -103,7 +103,7 @@ class CauseFinder:
 
 
 def _explains_another_pod(
-    cause: changes.ChangeCause, explains: Callable[[Sequence[edits.ProfileEdit]], bool]
+    cause: changes.ChangeCause, explains: Callable[[Sequence[profile_edits.ProfileEdit]], bool]
 ) -> bool:
     """Return whether a cause explains another pod, too."""
     if cause.kind is changes.CauseKind.TOGETHER:
@@ -112,7 +112,8 @@ def _explains_another_pod(
 
 
 def _find_relevant_cause(
-    relevant: Sequence[edits.ProfileEdit], explains: Callable[[Sequence[edits.ProfileEdit]], bool]
+    relevant: Sequence[profile_edits.ProfileEdit],
+    explains: Callable[[Sequence[profile_edits.ProfileEdit]], bool],
 ) -> changes.ChangeCause:
     if len(relevant) <= _SINGLES:
         alone = tuple(each for each in relevant if explains([each]))
@@ -127,12 +128,12 @@ def _find_relevant_cause(
 
 
 def _find_smallest_explaining_set(
-    explains: Callable[[Sequence[edits.ProfileEdit]], bool],
-    given: list[edits.ProfileEdit],
-    among: list[edits.ProfileEdit],
+    explains: Callable[[Sequence[profile_edits.ProfileEdit]], bool],
+    given: list[profile_edits.ProfileEdit],
+    among: list[profile_edits.ProfileEdit],
     *,
     has_more: bool,
-) -> list[edits.ProfileEdit]:
+) -> list[profile_edits.ProfileEdit]:
     """Return a smallest part of `among` that explains together with `given`, which all do."""
     if has_more and explains(given):
         return []

@@ -12,7 +12,7 @@ from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.objects import objects
 from policysched.framework import status
-from policysched.planning import deciding, edits
+from policysched.planning import deciding, profile_edits
 
 
 class PodChangeKind(enum.Enum):
@@ -70,7 +70,7 @@ class ChangeCause:
     """
 
     kind: CauseKind
-    edits: tuple[edits.ProfileEdit, ...] = ()
+    edits: tuple[profile_edits.ProfileEdit, ...] = ()
     how: str = ""
 
 
@@ -172,7 +172,7 @@ class PodChanges:
     unserved: Counter[str] = dataclasses.field(default_factory=Counter)
     rejects: RejectionDifferences = dataclasses.field(default_factory=RejectionDifferences)
     admits: RejectionDifferences = dataclasses.field(default_factory=RejectionDifferences)
-    edits: list[edits.ProfileEdit] = dataclasses.field(default_factory=list)
+    edits: list[profile_edits.ProfileEdit] = dataclasses.field(default_factory=list)
 
     def count_pods(self, outcome: PodChangeKind, phase: PlannedPodPhase | None = None) -> int:
         """Return how many pods have an outcome."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from policysched.cluster.pods import pod_shape
 from policysched.offline import sessions, simulating
-from policysched.planning import changes, comparing, deciding, two_sided_cluster
+from policysched.planning import changes, deciding, decision_comparing, two_sided_cluster
 
 
 def compare_pending_pods(
@@ -49,7 +49,7 @@ class _PendingPodComparer:
         self._before = before
         self._found = found
         self._simulation = simulating.SchedulingSimulation(where.cache, {})
-        self._comparing = comparing.DecisionComparer(
+        self._comparing = decision_comparing.DecisionComparer(
             where, found, deciding.decide_pod_with_preemption
         )
 
@@ -100,11 +100,11 @@ class _PendingPodComparer:
         self,
         info: pod_shape.PodInfo,
         fates: tuple[changes.PodFate, changes.PodFate],
-        compared: comparing.DecisionDifference | None,
+        compared: decision_comparing.DecisionDifference | None,
     ) -> None:
         """Note how the fates of a pod differ; `compared` is None if no edit concerns it."""
         is_concerned = compared is not None
-        compared = compared or comparing.DecisionDifference()
+        compared = compared or decision_comparing.DecisionDifference()
         outcome = compared.classify_fates(fates)
         if outcome is changes.PodChangeKind.SAME:
             return

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from policysched.cluster import what_if
 from policysched.cluster.pods import pod_shape
-from policysched.planning import changes, comparing, deciding, two_sided_cluster
+from policysched.planning import changes, deciding, decision_comparing, two_sided_cluster
 
 _MIRROR = "kubernetes.io/config.mirror"
 """Annotation of static pods: the kubelet runs them, no scheduler ever sees them."""
@@ -53,7 +53,7 @@ class _RunningPodComparer:
     def __init__(self, where: two_sided_cluster.TwoSidedCluster, found: changes.PodChanges) -> None:
         self._world = where
         self._found = found
-        self._comparing = comparing.DecisionComparer(where, found, deciding.decide_pod)
+        self._comparing = decision_comparing.DecisionComparer(where, found, deciding.decide_pod)
 
     def compare_equal_pods(
         self, pair: two_sided_cluster.ProfilePair, node: str, infos: Sequence[pod_shape.PodInfo]
@@ -76,7 +76,7 @@ class _RunningPodComparer:
             return self._find_profile_change(pair, node, info)
         old = self._comparing.decide_old(pair, info, (node,))
         new = self._comparing.decide_new(pair, info, (node, old.node))
-        fates = comparing.make_pod_fate(old), comparing.make_pod_fate(new)
+        fates = decision_comparing.make_pod_fate(old), decision_comparing.make_pod_fate(new)
         compared = self._comparing.compare_decisions(pair, info, (old, new), len(infos))
         outcome = compared.classify_fates(fates)
         if outcome is changes.PodChangeKind.SAME:
@@ -107,7 +107,7 @@ class _RunningPodComparer:
         return changes.make_profile_change(
             info.pod,
             changes.PlannedPodPhase.RUNNING,
-            comparing.make_pod_fate(decision),
+            decision_comparing.make_pod_fate(decision),
             outcome,
             node,
         )

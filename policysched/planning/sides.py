@@ -12,8 +12,8 @@ from policysched.inputs import object_lists, policy_sources
 from policysched.lang import source
 from policysched.lang.checked import checked
 from policysched.lang.checking import checker
-from policysched.planning import metric_keys, revisions, wording
-from policysched.profiles import policies, profile_notes
+from policysched.planning import git_revisions, metric_keys, wording
+from policysched.profiles import named_profile, policies
 
 NONE = "none"
 """Names the side without any policy; a folder of that name is `./none`."""
@@ -132,7 +132,7 @@ def read_plan_sides(
     for named, sources, names in zip((old, new), texts, declared, strict=True):
         params = {name: text for name, text in shared_params.items() if name in names}
         params |= named.params
-        judge = profile_notes.make_other_profile_finding_dropper(scheduler_name)
+        judge = named_profile.make_other_profile_finding_dropper(scheduler_name)
         try:
             found = policies.make_policy_set_from_texts(
                 sources, params, scheduler_name, now=now, judge=judge
@@ -170,7 +170,9 @@ def _read_texts_at_path(place: str) -> list[source.SourceText]:
     try:
         return policy_sources.read_policy_texts([place])
     except errors.InputError as error:
-        if not object_lists.path_exists(pathlib.Path(place)) and revisions.is_git_revision(place):
+        if not object_lists.path_exists(pathlib.Path(place)) and git_revisions.is_git_revision(
+            place
+        ):
             advice = f"for the revision write `git:{place}:PATH`"
             raise errors.InputError(error.where, error.problem, help=advice) from error
         raise
@@ -181,14 +183,16 @@ def _read_texts_at_revision(place: str, other: SideOptions) -> list[source.Sourc
     if not revision:
         raise errors.UsageError(f"`{place}` names no revision; write `git:REVISION:PATH`")
     if colon:
-        return revisions.read_policies_at_revision(revision, path)
+        return git_revisions.read_policies_at_revision(revision, path)
     paths = [_get_path_of_place(each) for each in other.places]
     known = [each for each in paths if each]
     if not known:
         raise errors.UsageError(
             f"`{place}` does not say where the policies are; write `git:{revision}:PATH`"
         )
-    return [text for each in known for text in revisions.read_policies_at_revision(revision, each)]
+    return [
+        text for each in known for text in git_revisions.read_policies_at_revision(revision, each)
+    ]
 
 
 def _get_path_of_place(place: str) -> str:

@@ -15,7 +15,7 @@ from policysched.cluster.objects import objects
 from policysched.inputs import cluster_file
 from policysched.lang.checked import checked
 from policysched.offline import sessions, simulating
-from policysched.planning import axes, balance, deciding, running_pods, two_sided_cluster
+from policysched.planning import balance, deciding, running_pods, sweep_axes, two_sided_cluster
 from policysched.profiles import policies
 
 _DAEMON_SET = "DaemonSet"
@@ -46,7 +46,7 @@ class SweepResult:
         moved: how many pods go elsewhere than as the policies are written.
     """
 
-    point: axes.Point | None
+    point: sweep_axes.Point | None
     balance: balance.ClusterBalance
     pending: int
     broken: int
@@ -71,7 +71,7 @@ class SweepSimulation:
         self._broken: list[tuple[object, int]] = []
 
     def simulate_points(
-        self, points: Sequence[axes.Point], advance: Callable[[int], None] = lambda _: None
+        self, points: Sequence[sweep_axes.Point], advance: Callable[[int], None] = lambda _: None
     ) -> Iterator[SweepResult]:
         """Yield what comes of the policies as written, then of each point.
 
@@ -90,7 +90,10 @@ class SweepSimulation:
             yield dataclasses.replace(result, moved=moved)
 
     def _simulate_point(
-        self, point: axes.Point | None, policy_set: policies.PolicySet, preferred: Mapping[str, str]
+        self,
+        point: sweep_axes.Point | None,
+        policy_set: policies.PolicySet,
+        preferred: Mapping[str, str],
     ) -> tuple[SweepResult, dict[str, str]]:
         """Return a result, and where each pod that was placed is, "" for nowhere."""
         side = dataclasses.replace(self._basis.new, policies=policy_set)
@@ -105,11 +108,11 @@ class SweepSimulation:
         after = balance.measure_balance(decider.cluster.cache, self._settings.hot)
         return SweepResult(point, after, pending, broken), nodes
 
-    def _make_policy_set_at_point(self, point: axes.Point) -> policies.PolicySet:
+    def _make_policy_set_at_point(self, point: sweep_axes.Point) -> policies.PolicySet:
         """Return the new side at a point."""
         params, weights = {}, {}
         for name, value in point.items():
-            axis = axes.SweepAxis(name, (value,))
+            axis = sweep_axes.SweepAxis(name, (value,))
             if axis.param is not None:
                 params[axis.param] = value
             else:
@@ -120,7 +123,7 @@ class SweepSimulation:
             policy_set = policies.make_policy_set_from_texts(
                 side.texts, {**side.params, **params}, basis.scheduler_name, now=basis.now
             )
-        return axes.set_rule_weights(policy_set, weights)
+        return sweep_axes.set_rule_weights(policy_set, weights)
 
     def _count_rule_violations(
         self, now: sessions.PodDecider, policy_set: policies.PolicySet

@@ -23,7 +23,7 @@ from policysched.framework import handles, runtime
 from policysched.inputs import cluster_file, metrics_file
 from policysched.lang.checked import checked
 from policysched.offline import offline_cluster, sessions
-from policysched.planning import edits, sides
+from policysched.planning import profile_edits, sides
 from policysched.profiles import policies, profile_choice
 
 _VARIANTS_KEPT = 64
@@ -112,9 +112,11 @@ class TwoSidedCluster:
             if not self.new.choice.would_be_queued(info):
                 self.cache.nominated.remove_nomination(info.uid)
         self._wordings = basis.old.read_source_wording(), basis.new.read_source_wording()
-        self._edits: dict[ProfilePair, list[edits.ProfileEdit]] = {}
-        self._relevant: dict[tuple[ProfilePair, int], list[edits.ProfileEdit]] = {}
-        self._variants: dict[tuple[ProfilePair, frozenset[edits.Key]], runtime.Framework] = {}
+        self._edits: dict[ProfilePair, list[profile_edits.ProfileEdit]] = {}
+        self._relevant: dict[tuple[ProfilePair, int], list[profile_edits.ProfileEdit]] = {}
+        self._variants: dict[
+            tuple[ProfilePair, frozenset[profile_edits.Key]], runtime.Framework
+        ] = {}
 
     @property
     def cache(self) -> caches.Cache:
@@ -129,7 +131,7 @@ class TwoSidedCluster:
         """Return which profiles decide a pod."""
         return ProfilePair(self.old.find_profile_name(info), self.new.find_profile_name(info))
 
-    def get_edits_of_pair(self, pair: ProfilePair) -> list[edits.ProfileEdit]:
+    def get_edits_of_pair(self, pair: ProfilePair) -> list[profile_edits.ProfileEdit]:
         """Return the edits between two profiles, and those elsewhere that keep all pods away.
 
         They are in an order of their own, whatever that of the texts is.
@@ -139,7 +141,7 @@ class TwoSidedCluster:
             known = self._edits[pair] = self._find_edits(pair)
         return known
 
-    def list_all_edits(self) -> list[edits.ProfileEdit]:
+    def list_all_edits(self) -> list[profile_edits.ProfileEdit]:
         """Return the edits between profiles that decide pods, or have the same name.
 
         Their `homes` are empty if an edit was made in all profiles. If one profile decides all
@@ -155,7 +157,7 @@ class TwoSidedCluster:
             for name in names
             if name not in met and (forced is None or name == forced)
         ]
-        found: dict[edits.ProfileEdit, set[str | None]] = {}
+        found: dict[profile_edits.ProfileEdit, set[str | None]] = {}
         compared = [*self._edits, *pairs]
         for each in [each for pair in compared for each in self.get_edits_of_pair(pair)]:
             found.setdefault(each, set()).update(each.homes)
@@ -167,7 +169,7 @@ class TwoSidedCluster:
 
     def get_relevant_edits(
         self, pair: ProfilePair, shape: pod_shape.PodShape
-    ) -> list[edits.ProfileEdit]:
+    ) -> list[profile_edits.ProfileEdit]:
         """Return the edits by which decisions about pods of a shape may differ."""
         key = (pair, shape.index)
         known = self._relevant.get(key)
@@ -182,7 +184,7 @@ class TwoSidedCluster:
         return known
 
     def get_framework_without(
-        self, pair: ProfilePair, taken_back: Iterable[edits.ProfileEdit]
+        self, pair: ProfilePair, taken_back: Iterable[profile_edits.ProfileEdit]
     ) -> runtime.Framework:
         """Return the new profile of a pair without some of its edits."""
         wanted = {each.key for each in taken_back}
@@ -194,19 +196,21 @@ class TwoSidedCluster:
             self._variants.pop(next(iter(self._variants)))
         return known
 
-    def _find_edits(self, pair: ProfilePair) -> list[edits.ProfileEdit]:
+    def _find_edits(self, pair: ProfilePair) -> list[profile_edits.ProfileEdit]:
         old, new = _get_programs(self._basis)
         implied = _get_implied_name(self._basis)
         before, after = _index_profiles(old, implied), _index_profiles(new, implied)
         said = self._wordings
-        own = edits.find_profile_edits(
+        own = profile_edits.find_profile_edits(
             before.get(pair.old, NO_PROFILE), after.get(pair.new, NO_PROFILE), said
         )
         found = [(pair.new, each) for each in own]
         for name in after:
-            elsewhere = edits.find_profile_edits(before.get(name, NO_PROFILE), after[name], said)
-            found += [(name, each) for each in edits.select_repelling_edits(elsewhere)]
-        homes: dict[edits.ProfileEdit, set[str | None]] = {}
+            elsewhere = profile_edits.find_profile_edits(
+                before.get(name, NO_PROFILE), after[name], said
+            )
+            found += [(name, each) for each in profile_edits.select_repelling_edits(elsewhere)]
+        homes: dict[profile_edits.ProfileEdit, set[str | None]] = {}
         for name, each in found:
             homes.setdefault(each, set()).add(name)
         merged = [
@@ -215,7 +219,7 @@ class TwoSidedCluster:
         return sorted(merged, key=lambda each: each.key)
 
     def _compile_variant(
-        self, pair: ProfilePair, gone: list[edits.ProfileEdit]
+        self, pair: ProfilePair, gone: list[profile_edits.ProfileEdit]
     ) -> runtime.Framework:
         """Compile the new program without some edits, in whichever of its profiles they are."""
         side, program = self._basis.new.policies, _get_programs(self._basis)[1]
@@ -223,7 +227,7 @@ class TwoSidedCluster:
         of_old = _index_metrics(_get_programs(self._basis)[0])
         profiles = tuple(
             _add_metrics(
-                edits.undo_profile_edits(each, [e for e in gone if name in e.homes]), of_old
+                profile_edits.undo_profile_edits(each, [e for e in gone if name in e.homes]), of_old
             )
             for name, each in zip(names, program.profiles, strict=True)
         )

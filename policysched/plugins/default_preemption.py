@@ -18,7 +18,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, events, handles, interface, messages, status
 from policysched.plugins import arguments, names
 from policysched.plugins.kernels import victims
-from policysched.plugins.shared import hints
+from policysched.plugins.shared import event_hints
 
 IN_PROGRESS = "waiting for the preemption for this pod to be finished"
 NEVER = "not eligible due to preemptionPolicy=Never."
@@ -81,7 +81,7 @@ class DefaultPreemption:
         """Look at the gate again when a pod is deleted; who rejected the pod says if that helps."""
         deleted = events.ActionType.DELETE
         return (
-            hints.make_event_registration(
+            event_hints.make_event_registration(
                 events.EventResource.POD, deleted, lambda *_: events.QueueingHint.SKIP
             ),
         )

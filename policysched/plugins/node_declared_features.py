@@ -18,7 +18,7 @@ from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, events, interface, status
 from policysched.plugins import names
-from policysched.plugins.shared import hints, node_facts
+from policysched.plugins.shared import event_hints, node_rejection_texts
 
 REASON = "node(s) didn't match Pod's required features"
 RESTART_ALL_CONTAINERS = "RestartAllContainersOnContainerExits"
@@ -60,13 +60,17 @@ class NodeDeclaredFeatures:
     ) -> str:
         """Return the features that the node does not declare."""
         del state, reason
-        declared = _get_declared_features(node_facts.get_only_node(node))
+        declared = _get_declared_features(node_rejection_texts.get_only_node(node))
         return ", ".join(sorted(list_required_features(pod.shape.spec).difference(declared)))
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for nodes that declare other features; what a pod needs of them never changes."""
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_DECLARED_FEATURE
-        return (hints.make_event_registration(events.EventResource.NODE, node, _after_node_change),)
+        return (
+            event_hints.make_event_registration(
+                events.EventResource.NODE, node, _after_node_change
+            ),
+        )
 
 
 def list_required_features(spec: objects.PodSpec) -> frozenset[str]:
@@ -94,7 +98,7 @@ def _after_node_change(
     del pod
     if not isinstance(new, objects.Node):
         return events.QueueingHint.SKIP
-    return hints.choose_queueing_hint(
+    return event_hints.choose_queueing_hint(
         not isinstance(old, objects.Node)
         or _get_declared_features(old) != _get_declared_features(new)
     )

@@ -12,7 +12,7 @@ from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, events, interface, status
 from policysched.plugins import names
-from policysched.plugins.shared import hints
+from policysched.plugins.shared import event_hints
 
 REASON = "node(s) didn't match the requested node name"
 
@@ -52,7 +52,9 @@ class NodeName:
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for new nodes."""
-        return (hints.make_event_registration(events.EventResource.NODE, events.ActionType.ADD),)
+        return (
+            event_hints.make_event_registration(events.EventResource.NODE, events.ActionType.ADD),
+        )
 
 
 if TYPE_CHECKING:

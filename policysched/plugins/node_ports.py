@@ -14,7 +14,7 @@ from policysched.cluster.columns import port_columns
 from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, events, interface, status
 from policysched.plugins import names
-from policysched.plugins.shared import hints, node_facts
+from policysched.plugins.shared import event_hints, node_rejection_texts
 
 REASON = "node(s) didn't have free ports for the requested pod ports"
 
@@ -53,21 +53,20 @@ class NodePorts:
         texts = []
         for port in pod.shape.host_ports:
             if node.port_conflicts((port,))[0]:
-                pods = node_facts.list_pods_on_rows(
+                pods = node_rejection_texts.list_pods_on_rows(
                     node.snapshot, [row], functools.partial(_has_conflicting_port, port)
                 )
-                texts.append(
-                    f"port {port.port}/{port.protocol}: {node_facts.join_names_briefly(pods)}"
-                )
+                names = node_rejection_texts.join_names_briefly(pods)
+                texts.append(f"port {port.port}/{port.protocol}: {names}")
         return "; ".join(texts)
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for a pod that gives back one of the ports, and for new nodes."""
         return (
-            hints.make_event_registration(
+            event_hints.make_event_registration(
                 events.EventResource.POD, events.ActionType.DELETE, _after_pod_deleted
             ),
-            hints.make_event_registration(events.EventResource.NODE, events.ActionType.ADD),
+            event_hints.make_event_registration(events.EventResource.NODE, events.ActionType.ADD),
         )
 
 
@@ -75,10 +74,10 @@ def _after_pod_deleted(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
     del new
-    if not isinstance(old, pod_shape.PodInfo) or not hints.is_placed_or_nominated(old):
+    if not isinstance(old, pod_shape.PodInfo) or not event_hints.is_placed_or_nominated(old):
         return events.QueueingHint.SKIP
     freed = old.shape.host_ports
-    return hints.choose_queueing_hint(
+    return event_hints.choose_queueing_hint(
         any(_do_ports_conflict(a, b) for a in pod.shape.host_ports for b in freed)
     )
 

@@ -21,7 +21,7 @@ from policysched.cluster.pods import pod_requests, pod_shape
 from policysched.framework import cycle_state, events, interface, status
 from policysched.plugins import arguments, names
 from policysched.plugins.kernels import allocation, go_math
-from policysched.plugins.shared import hints, resource_arguments
+from policysched.plugins.shared import event_hints, resource_arguments
 
 TOO_MANY_PODS = "Too many pods"
 _PODS = "pods"
@@ -250,11 +250,15 @@ class NodeResourcesFit:
         shrinks = events.ActionType.UPDATE_POD_SCALE_DOWN
         pod = events.ActionType.DELETE | shrinks
         return (
-            hints.make_event_registration(events.EventResource.POD, pod, self._after_pod_event),
-            hints.make_event_registration(
-                events.EventResource.UNSCHEDULED_POD, shrinks, hints.after_own_change
+            event_hints.make_event_registration(
+                events.EventResource.POD, pod, self._after_pod_event
             ),
-            hints.make_event_registration(events.EventResource.NODE, node, self._after_node_change),
+            event_hints.make_event_registration(
+                events.EventResource.UNSCHEDULED_POD, shrinks, event_hints.after_own_change
+            ),
+            event_hints.make_event_registration(
+                events.EventResource.NODE, node, self._after_node_change
+            ),
         )
 
     def _note_pod_slot_shortage(
@@ -279,14 +283,14 @@ class NodeResourcesFit:
         kube-scheduler queues after any deletion, as each frees a place for a pod; here that counts
         only where places were short.
         """
-        if not isinstance(old, pod_shape.PodInfo) or not hints.is_placed_or_nominated(old):
+        if not isinstance(old, pod_shape.PodInfo) or not event_hints.is_placed_or_nominated(old):
             return events.QueueingHint.SKIP
         left = new.shape.requests.amounts if isinstance(new, pod_shape.PodInfo) else {}
         held = old.shape.requests.amounts
         if any(held.get(r, 0) > left.get(r, 0) for r in self._select_compared_resources(pod.shape)):
             return events.QueueingHint.QUEUE
         is_gone = not isinstance(new, pod_shape.PodInfo)
-        return hints.choose_queueing_hint(
+        return event_hints.choose_queueing_hint(
             is_gone and self._lacks_pod_slots.get(self.answer_key(pod.shape), True)
         )
 
@@ -306,7 +310,7 @@ class NodeResourcesFit:
         if not isinstance(old, objects.Node):
             return events.QueueingHint.QUEUE
         compared = (_PODS, *wanted)
-        return hints.choose_queueing_hint(
+        return event_hints.choose_queueing_hint(
             any(_get_allocatable(new, r) > _get_allocatable(old, r) for r in compared)
         )
 

@@ -14,7 +14,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, events, interface, status
 from policysched.plugins import names
 from policysched.plugins.kernels import tolerations
-from policysched.plugins.shared import hints
+from policysched.plugins.shared import event_hints
 
 REASON = "node(s) were unschedulable"
 TAINT = objects.Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
@@ -52,8 +52,10 @@ class NodeUnschedulable:
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_TAINT
         tolerates_more = events.ActionType.UPDATE_POD_TOLERATION
         return (
-            hints.make_event_registration(events.EventResource.NODE, node, _after_node_change),
-            hints.make_event_registration(
+            event_hints.make_event_registration(
+                events.EventResource.NODE, node, _after_node_change
+            ),
+            event_hints.make_event_registration(
                 events.EventResource.UNSCHEDULED_POD, tolerates_more, _after_toleration_change
             ),
         )
@@ -66,7 +68,7 @@ def _after_node_change(
     if not isinstance(new, objects.Node) or new.spec.unschedulable:
         return events.QueueingHint.SKIP
     was_cordoned = not isinstance(old, objects.Node) or old.spec.unschedulable
-    return hints.choose_queueing_hint(was_cordoned)
+    return event_hints.choose_queueing_hint(was_cordoned)
 
 
 def _after_toleration_change(
@@ -75,7 +77,9 @@ def _after_toleration_change(
     del old
     if not isinstance(new, pod_shape.PodInfo) or new.uid != pod.uid:
         return events.QueueingHint.SKIP
-    return hints.choose_queueing_hint(tolerations.tolerates(new.shape.spec.tolerations, TAINT))
+    return event_hints.choose_queueing_hint(
+        tolerations.tolerates(new.shape.spec.tolerations, TAINT)
+    )
 
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from policysched.cluster.pods import pod_shape
 from policysched.framework import events, interface, status
 from policysched.plugins import names
-from policysched.plugins.shared import hints
+from policysched.plugins.shared import event_hints
 
 
 class SchedulingGates:
@@ -31,8 +31,8 @@ class SchedulingGates:
         """Wait for the pod's own last gate to go."""
         gone = events.ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED
         return (
-            hints.make_event_registration(
-                events.EventResource.UNSCHEDULED_POD, gone, hints.after_own_change
+            event_hints.make_event_registration(
+                events.EventResource.UNSCHEDULED_POD, gone, event_hints.after_own_change
             ),
         )
 

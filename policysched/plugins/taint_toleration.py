@@ -16,7 +16,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, events, interface, status
 from policysched.plugins import names
 from policysched.plugins.kernels import normalization, tolerations
-from policysched.plugins.shared import hints, node_facts
+from policysched.plugins.shared import event_hints, node_rejection_texts
 
 REASON = "node(s) had untolerated taint(s)"
 
@@ -55,7 +55,7 @@ class TaintToleration:
     ) -> str:
         """Return the taints that the pod does not tolerate."""
         del pod, reason
-        taints = node_facts.get_only_node(node).spec.taints
+        taints = node_rejection_texts.get_only_node(node).spec.taints
         repelling = [t for t in taints if tolerations.repels((t,), state.tolerations)]
         return ", ".join(map(str, repelling))
 
@@ -94,9 +94,11 @@ class TaintToleration:
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_TAINT
         tolerates_more = events.ActionType.UPDATE_POD_TOLERATION
         return (
-            hints.make_event_registration(events.EventResource.NODE, node, self._after_node_change),
-            hints.make_event_registration(
-                events.EventResource.UNSCHEDULED_POD, tolerates_more, hints.after_own_change
+            event_hints.make_event_registration(
+                events.EventResource.NODE, node, self._after_node_change
+            ),
+            event_hints.make_event_registration(
+                events.EventResource.UNSCHEDULED_POD, tolerates_more, event_hints.after_own_change
             ),
         )
 
@@ -107,7 +109,7 @@ class TaintToleration:
         if not isinstance(new, objects.Node) or tolerations.repels(new.spec.taints, own):
             return events.QueueingHint.SKIP
         repelled = not isinstance(old, objects.Node) or tolerations.repels(old.spec.taints, own)
-        return hints.choose_queueing_hint(repelled)
+        return event_hints.choose_queueing_hint(repelled)
 
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from policysched import units
 from policysched.lang.checked import checked
-from policysched.policytests import evaluation, names, suite_inputs, tolerance
+from policysched.policytests import evaluation, name_resolution, number_tolerance, suite_inputs
 from policysched.policytests import suite as suites
 
 Value: TypeAlias = Any
@@ -40,7 +40,7 @@ class ExpectationComparer:
         case: suites.PolicyTestCase,
         outcome: evaluation.CaseOutcome,
         inputs: suite_inputs.SuiteInputs,
-        known: names.NameResolver,
+        known: name_resolution.NameResolver,
     ) -> None:
         """Compare what `case` expects with `outcome`."""
         self._case = case
@@ -104,8 +104,10 @@ class ExpectationComparer:
         for node, said in written.items():
             rejecting = self._list_rejecting_rules(node)
             listed = [said] if isinstance(said, str) else said
-            expected = {self._names.resolve_rule(each) for each in listed if each != names.ANY}
-            is_any = names.ANY in listed
+            expected = {
+                self._names.resolve_rule(each) for each in listed if each != name_resolution.ANY
+            }
+            is_any = name_resolution.ANY in listed
             is_met = expected <= set(rejecting) and bool(rejecting)
             if is_exact and not is_any:
                 is_met = is_met and expected == set(rejecting)
@@ -192,7 +194,7 @@ class ExpectationComparer:
         absent: str,
         unit: units.Unit | None = None,
     ) -> Iterator[ExpectationMismatch]:
-        expected = tolerance.parse_expected_number(written, unit)
+        expected = number_tolerance.parse_expected_number(written, unit)
         if expected is None:
             line = self._case.find_line("expect", *path)
             problem = f"`{written}` is no number that the rule could compute"
@@ -200,9 +202,9 @@ class ExpectationComparer:
         if actual is None:
             yield ExpectationMismatch(path, str(written), absent, REMOVE)
         elif not expected.accepts_number(actual):
-            corrected = tolerance.rewrite_expected_number(written, actual)
+            corrected = number_tolerance.rewrite_expected_number(written, actual)
             yield ExpectationMismatch(
-                path, str(written), str(tolerance.shorten_number(actual)), corrected
+                path, str(written), str(number_tolerance.shorten_number(actual)), corrected
             )
 
     # --- words -----------------------------------------------------------------------------------

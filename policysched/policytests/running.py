@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 from policysched import errors
 from policysched.policytests import (
-    cluster_cases,
+    cluster_policy_cases,
     coverage,
     evaluation,
     expectations,
     linting,
-    names,
+    name_resolution,
     suite_inputs,
 )
 from policysched.policytests import suite as suites
@@ -102,12 +102,12 @@ def _run_test_suite(
     pattern: re.Pattern[str] | None,
     tell: Callable[[CaseResult], None],
 ) -> None:
-    known = names.NameResolver(inputs)
+    known = name_resolution.NameResolver(inputs)
     faults = [*known.find_metric_name_faults(suite), *_find_time_faults(suite, inputs)]
     for case in suite.cases:
-        is_cluster = cluster_cases.is_cluster_policy_case(case)
+        is_cluster = cluster_policy_cases.is_cluster_policy_case(case)
         faults += (
-            cluster_cases.find_cluster_case_faults(case, inputs)
+            cluster_policy_cases.find_cluster_case_faults(case, inputs)
             if is_cluster
             else known.find_case_faults(case)
         )
@@ -145,15 +145,17 @@ def _find_time_faults(
 def _run_pod_case(
     case: suites.PolicyTestCase,
     inputs: suite_inputs.SuiteInputs,
-    known: names.NameResolver,
+    known: name_resolution.NameResolver,
     covered: coverage.PolicyCoverage,
 ) -> CaseResult:
     if "skip" in case.value:
         return CaseResult(case, "skip", problem=case.value["skip"])
     try:
-        if cluster_cases.is_cluster_policy_case(case):
+        if cluster_policy_cases.is_cluster_policy_case(case):
             missed = tuple(
-                cluster_cases.find_cluster_case_mismatches(case, inputs, covered.record_decision)
+                cluster_policy_cases.find_cluster_case_mismatches(
+                    case, inputs, covered.record_decision
+                )
             )
             return CaseResult(case, "fail" if missed else "pass", missed)
         subject = inputs.make_decidable_case(case)

@@ -22,11 +22,11 @@ from collections.abc import Collection, Mapping, Sequence
 import yaml
 
 from policysched import errors
-from policysched.cluster.objects import node_names, objects
+from policysched.cluster.objects import node_aliases, objects
 from policysched.inputs import metrics_file
 from policysched.lang.checked import checked
 from policysched.policytests import suite as suites
-from policysched.promapi import answers, joining
+from policysched.promapi import answers, series_node_join
 from policysched.promql import freshness
 
 _PROMTOOL = "promtool"
@@ -60,12 +60,12 @@ class EvaluatedSeries:
         now: datetime.datetime,
     ) -> metrics_file.Samples:
         """Return the samples of each node, the evaluation taken to be now."""
-        names = node_names.NodeAliasIndex()
+        names = node_aliases.NodeAliasIndex()
         names.follow_nodes(nodes)
         found: metrics_file.Samples = {}
         for metric in metrics:
             answer, is_timed = self.by_key[metric.key]
-            joined = joining.join_instant_vector(
+            joined = series_node_join.join_instant_vector(
                 answer, metric, names, now.timestamp(), has_freshness=is_timed
             )
             found[metric.key] = joined.samples

@@ -17,7 +17,7 @@ from policysched import _resources, errors
 from policysched import clock as clocks
 from policysched.config import config_schema
 from policysched.inputs import object_lists, plain_yaml
-from policysched.policytests import tolerance
+from policysched.policytests import number_tolerance
 
 SUFFIXES = ("_test.yaml", "_test.yml")
 """What a file is called that is found in a folder."""
@@ -279,7 +279,7 @@ def _find_number_faults(case: PolicyTestCase) -> Iterator[tuple[int, str]]:
             if points is not None:
                 written.append((("rules", rule, node), points))
     for path, said in written:
-        if tolerance.parse_expected_number(said) is None:
+        if number_tolerance.parse_expected_number(said) is None:
             problem = f"`{said}` is no number: write 7150 or 7150 ± 50"
             yield case.find_line("expect", *path), problem
 

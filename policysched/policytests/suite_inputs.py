@@ -18,7 +18,7 @@ from policysched.cluster.objects import objects
 from policysched.inputs import cluster_file, metrics_file, object_lists, plain_yaml, policy_sources
 from policysched.lang.checked import checked
 from policysched.offline import sessions
-from policysched.policytests import copying, series, shorthand
+from policysched.policytests import pod_copies, series, shorthand
 from policysched.policytests import suite as suites
 from policysched.profiles import policies
 
@@ -266,11 +266,11 @@ class SuiteInputs:
         pod = self.get_pod(case)
         count = case.value.get("replicas")
         ours = (
-            [copying.make_pending_pod(pod)]
+            [pod_copies.make_pending_pod(pod)]
             if count is None
-            else copying.make_pod_replicas(pod, count)
+            else pod_copies.make_pod_replicas(pod, count)
         )
-        owners = [] if count is None else copying.make_replica_set(pod)
+        owners = [] if count is None else pod_copies.make_replica_set(pod)
         placed = [each for each in self._list_pods() if each.spec.node_name and each.key != pod.key]
         found = dataclasses.replace(
             self._found, pods=[*placed, *ours], owners=[*self._found.owners, *owners]

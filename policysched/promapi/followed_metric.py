@@ -8,19 +8,19 @@ import math
 
 from policysched import clock as clocks
 from policysched.cluster.metrics import metric_windows
-from policysched.cluster.objects import node_names
+from policysched.cluster.objects import node_aliases
 from policysched.lang.checked import checked
 from policysched.promapi import (
     answers,
     circuit,
     failures,
-    joiner,
-    joining,
     latest_samples,
+    node_names_thread,
     older_samples,
+    query_source,
     range_answers,
+    series_node_join,
     server_clock,
-    source,
     status,
 )
 from policysched.promql import freshness, query_tokens
@@ -54,9 +54,9 @@ class FollowedMetric:
     def __init__(
         self,
         metric: checked.CheckedMetric,
-        origin: source.PrometheusQuerySource,
-        around: source.SourceDependencies,
-        joins: joiner.NodeNamesThread,
+        origin: query_source.PrometheusQuerySource,
+        around: query_source.SourceDependencies,
+        joins: node_names_thread.NodeNamesThread,
         kept: latest_samples.LatestSamples | None = None,
     ) -> None:
         self.metric = metric
@@ -83,7 +83,7 @@ class FollowedMetric:
             self._warn_of_untimed_samples(self._timed.problem)
 
     def is_same_query(
-        self, metric: checked.CheckedMetric, origin: source.PrometheusQuerySource
+        self, metric: checked.CheckedMetric, origin: query_source.PrometheusQuerySource
     ) -> bool:
         """Return whether samples of the one are samples of the other."""
         ours, theirs = (self.metric.promql, self.metric.label), (metric.promql, metric.label)
@@ -112,7 +112,7 @@ class FollowedMetric:
         to_next = (math.floor(passed / interval) + 1) * interval - passed
         return to_next + self._rng.random() * _JITTER * interval
 
-    async def fetch_samples_once(self, nodes: joiner.NodeLister) -> None:
+    async def fetch_samples_once(self, nodes: node_names_thread.NodeLister) -> None:
         """Send one query and take in what comes.
 
         Raises:
@@ -124,9 +124,9 @@ class FollowedMetric:
         now_seconds = self._clock.now().timestamp()
         set_back_seconds = max(0.0, -self._jumps.measure_jump_seconds())
 
-        def join(names: node_names.NodeAliasIndex) -> joining.NodeSamples:
+        def join(names: node_aliases.NodeAliasIndex) -> series_node_join.NodeSamples:
             self.kept.set_times_back(set_back_seconds)
-            joined = joining.join_instant_vector(
+            joined = series_node_join.join_instant_vector(
                 reply.answer,
                 self.metric,
                 names,
@@ -144,7 +144,7 @@ class FollowedMetric:
 
     async def _ask_with_measurement_times(
         self,
-    ) -> tuple[freshness.FreshnessQuery, source.TimedReply]:
+    ) -> tuple[freshness.FreshnessQuery, query_source.TimedReply]:
         """Ask with the times of measurement, or without where the server takes nothing else."""
         if self._untimed_left:
             return self._untimed, await self._ask_without_measurement_times()
@@ -166,7 +166,7 @@ class FollowedMetric:
         self._warn_of_untimed_samples("its server refuses the query that asks for the time as well")
         return self._untimed, reply
 
-    async def _ask_without_measurement_times(self) -> source.TimedReply:
+    async def _ask_without_measurement_times(self) -> query_source.TimedReply:
         self._untimed_left -= 1
         try:
             return await self._send_query(self._untimed)
@@ -176,7 +176,7 @@ class FollowedMetric:
                 self._refusals = 0
             raise
 
-    async def _send_query(self, asked: freshness.FreshnessQuery) -> source.TimedReply:
+    async def _send_query(self, asked: freshness.FreshnessQuery) -> query_source.TimedReply:
         """Send one query and note what came of it."""
         self.stats.queries += 1
         try:
@@ -192,7 +192,7 @@ class FollowedMetric:
         self._note_problem("")
         return reply
 
-    def _compute_evaluation_time(self, reply: source.TimedReply) -> float:
+    def _compute_evaluation_time(self, reply: query_source.TimedReply) -> float:
         """Return when the query was evaluated or before, on our clock."""
         evaluated_at_seconds = reply.answer.evaluated_at_seconds
         if evaluated_at_seconds is None:
@@ -212,7 +212,9 @@ class FollowedMetric:
             self.backfilled.clear()
         self.window_seconds = seconds
 
-    async def ask_older_samples(self, nodes: joiner.NodeLister) -> metric_windows.OlderSamples:
+    async def ask_older_samples(
+        self, nodes: node_names_thread.NodeLister
+    ) -> metric_windows.OlderSamples:
         """Send the range query of the windows; return what it brought.
 
         Only once `answered` is set.

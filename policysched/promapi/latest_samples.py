@@ -8,8 +8,8 @@ themselves. A node is never idle because nobody heard of it.
 from __future__ import annotations
 
 from policysched.cluster.metrics import metric_table
-from policysched.cluster.objects import node_names
-from policysched.promapi import joining
+from policysched.cluster.objects import node_aliases
+from policysched.promapi import series_node_join
 
 _SAME_SCRAPE_SECONDS = 1.0
 """Times of one scrape differ by how long queries took, and by how exactly it could be found."""
@@ -44,8 +44,8 @@ class LatestSamples:
 
     def update_samples(
         self,
-        joined: joining.NodeSamples,
-        names: node_names.NodeAliasIndex,
+        joined: series_node_join.NodeSamples,
+        names: node_aliases.NodeAliasIndex,
         now_seconds: float,
         max_age_seconds: float,
     ) -> None:
@@ -78,7 +78,9 @@ class LatestSamples:
                 self._timed.discard(node)
         self._published = dict(self._samples)
 
-    def _note_stale(self, joined: joining.NodeSamples, names: node_names.NodeAliasIndex) -> None:
+    def _note_stale(
+        self, joined: series_node_join.NodeSamples, names: node_aliases.NodeAliasIndex
+    ) -> None:
         if joined.is_timed:
             self._stale -= joined.samples.keys()
             self._stale |= joined.stale

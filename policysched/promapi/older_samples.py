@@ -6,9 +6,9 @@ import collections
 import dataclasses
 
 from policysched.cluster.metrics import metric_windows
-from policysched.cluster.objects import node_names
+from policysched.cluster.objects import node_aliases
 from policysched.lang.checked import checked
-from policysched.promapi import failures, joining, sample_matrix
+from policysched.promapi import failures, sample_matrix, series_node_join
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class BackfillSamples:
 def join_range_answer(
     found: sample_matrix.SampleMatrix,
     metric: checked.CheckedMetric,
-    names: node_names.NodeAliasIndex,
+    names: node_aliases.NodeAliasIndex,
     behind_seconds: float,
     *,
     has_freshness: bool,
@@ -41,7 +41,9 @@ def join_range_answer(
         behind_seconds: what to add to a time of the server to have ours.
         has_freshness: see `joining.join_matrix`.
     """
-    joined = joining.join_matrix(found, metric, names, behind_seconds, has_freshness=has_freshness)
+    joined = series_node_join.join_matrix(
+        found, metric, names, behind_seconds, has_freshness=has_freshness
+    )
     samples = metric_windows.OlderSamples(joined.names, joined.times, joined.values)
     joined.counts[failures.QueryIssue.EMPTY] = int(not samples.has_any)
     return BackfillSamples(samples, joined.counts)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from prometheus_client import core
 
 from policysched.kube import config_maps
-from policysched.observability import recorders
+from policysched.observability import event_recorders
 from policysched.reload import state as states
 from policysched.serving import http_server
 
@@ -84,7 +84,7 @@ class PolicyEventRecorder:
 
     def __init__(
         self,
-        recorder: recorders.ObjectEventRecorder,
+        recorder: event_recorders.ObjectEventRecorder,
         target: Callable[[], config_maps.ConfigMap | None],
         state: states.PolicyState,
     ) -> None:

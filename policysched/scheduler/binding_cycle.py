@@ -14,17 +14,17 @@ from typing import Any
 from policysched.cluster import cache as caches
 from policysched.framework import status
 from policysched.queue import scheduling_queue
-from policysched.scheduler import counters as counts
 from policysched.scheduler import (
+    assumed_pods,
     decisions,
     event_notes,
     failure,
-    in_flight_pods,
     measurements,
     object_changes,
     ports,
     scheduling_cycle,
 )
+from policysched.scheduler import counters as counts
 
 _log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class BindingCycle:
         self,
         cache: caches.Cache,
         queue: scheduling_queue.SchedulingQueue,
-        on_their_way: in_flight_pods.UnboundAssumedPods,
+        on_their_way: assumed_pods.UnboundAssumedPods,
         failures: failure.FailureHandler,
         outside: ports.SchedulerPorts,
         counters: counts.SchedulingCounters,

@@ -28,8 +28,8 @@ from policysched import errors
 from policysched.cluster.pods import pod_shape
 from policysched.framework import preemptions, profile
 from policysched.queue import scheduling_queue
+from policysched.scheduler import assumed_pods, event_notes, nominations, ports
 from policysched.scheduler import counters as counts
-from policysched.scheduler import event_notes, in_flight_pods, nominations, ports
 
 _log = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ class PreemptionExecutor:
     def __init__(  # noqa: PLR0913 - the parts of the loop that a preemption touches
         self,
         queue: scheduling_queue.SchedulingQueue,
-        on_their_way: in_flight_pods.UnboundAssumedPods,
+        on_their_way: assumed_pods.UnboundAssumedPods,
         pods: ports.PodLookup,
         outside: ports.SchedulerPorts,
         counters: counts.SchedulingCounters,

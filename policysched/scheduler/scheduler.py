@@ -17,12 +17,12 @@ from policysched.cluster.pods import pod_shape
 from policysched.framework import preemptions, queued_pod, runtime, waiting_pods
 from policysched.queue import scheduling_queue
 from policysched.scheduler import (
+    assumed_pods,
     binding_cycle,
     decisions,
     event_handlers,
     eviction,
     failure,
-    in_flight_pods,
     measurements,
     ports,
     scheduling_cycle,
@@ -117,7 +117,7 @@ class Scheduler:
         binding_cycle.BindingCycle,
     ]:
         """Return the gate of preemptors and what schedules and binds, which share evictions."""
-        on_their_way = in_flight_pods.UnboundAssumedPods(self.waiting_pods)
+        on_their_way = assumed_pods.UnboundAssumedPods(self.waiting_pods)
         evictions = eviction.PreemptionExecutor(
             self.queue,
             on_their_way,

@@ -25,7 +25,7 @@ import orjson
 
 from policysched import clock as clocks
 from policysched import errors
-from policysched.kube import reviews
+from policysched.kube import access_reviews
 from policysched.serving import http_server
 
 _log = logging.getLogger(__name__)
@@ -38,7 +38,9 @@ _MAX_AT_ONCE = 4
 
 _WARN_SECONDS = 60.0
 
-_ANONYMOUS = reviews.AuthenticatedUser("system:anonymous", groups=("system:unauthenticated",))
+_ANONYMOUS = access_reviews.AuthenticatedUser(
+    "system:anonymous", groups=("system:unauthenticated",)
+)
 _AUTHENTICATED = "system:authenticated"
 _ADMINISTRATORS = "system:masters"
 """They may do everything, whatever RBAC says (Kubernetes documentation, RBAC)."""
@@ -50,12 +52,12 @@ _V = TypeVar("_V")
 class RequestReviewer(Protocol):
     """Whom to ask; see `kube.reviews.ApiAccessReviewer`."""
 
-    async def find_token_user(self, token: str) -> reviews.AuthenticatedUser | None:
+    async def find_token_user(self, token: str) -> access_reviews.AuthenticatedUser | None:
         """Return whose token this is."""
         ...
 
     async def is_access_allowed(
-        self, user: reviews.AuthenticatedUser, verb: str, path: str
+        self, user: access_reviews.AuthenticatedUser, verb: str, path: str
     ) -> bool:
         """Return whether a user may see a path."""
         ...
@@ -111,10 +113,10 @@ class DelegatedAccess:
         self._warn_after_seconds = -math.inf
         self._is_anonymous = is_anonymous
         self._always_allowed = tuple(always_allowed)
-        self._users: _ExpiringCache[bytes, reviews.AuthenticatedUser | None] = _ExpiringCache(
-            clock, token_seconds
+        self._users: _ExpiringCache[bytes, access_reviews.AuthenticatedUser | None] = (
+            _ExpiringCache(clock, token_seconds)
         )
-        self._answers: _ExpiringCache[tuple[reviews.AuthenticatedUser, str, str], bool] = (
+        self._answers: _ExpiringCache[tuple[access_reviews.AuthenticatedUser, str, str], bool] = (
             _ExpiringCache(clock, answer_seconds)
         )
         self._turns = asyncio.Semaphore(_MAX_AT_ONCE)
@@ -144,7 +146,9 @@ class DelegatedAccess:
             self._warn_after_seconds = now_seconds + _WARN_SECONDS
             _log.warning("nobody gets in, for the API server cannot be asked: %s", error)
 
-    async def _find_user(self, asker: http_server.PageRequest) -> reviews.AuthenticatedUser | None:
+    async def _find_user(
+        self, asker: http_server.PageRequest
+    ) -> access_reviews.AuthenticatedUser | None:
         """Return who asks, None for a token that is nobody's, or a certificate that has expired."""
         if self._is_anonymous:
             return _ANONYMOUS
@@ -165,7 +169,9 @@ class DelegatedAccess:
                 self._users.keep_answer(key, found[0])
         return found[0]
 
-    async def _is_allowed(self, user: reviews.AuthenticatedUser, verb: str, path: str) -> bool:
+    async def _is_allowed(
+        self, user: access_reviews.AuthenticatedUser, verb: str, path: str
+    ) -> bool:
         if _ADMINISTRATORS in user.groups:
             return True
         key = (user, verb, path)
@@ -193,14 +199,16 @@ def _has_certificate_expired(certificate: Mapping[str, Any], now_seconds: float)
     return until is not None and ssl.cert_time_to_seconds(until) < now_seconds
 
 
-def _parse_certificate_user(certificate: Mapping[str, Any]) -> reviews.AuthenticatedUser | None:
+def _parse_certificate_user(
+    certificate: Mapping[str, Any],
+) -> access_reviews.AuthenticatedUser | None:
     """Return whom a certificate names (`request/x509`, CommonNameUserConversion)."""
     pairs = [pair for rdn in certificate.get("subject", ()) for pair in rdn]
     names = [value for kind, value in pairs if kind == "commonName"]
     if not names or not names[-1]:
         return None
     groups = tuple(value for kind, value in pairs if kind == "organizationName")
-    return reviews.AuthenticatedUser(names[-1], groups=(*groups, _AUTHENTICATED))
+    return access_reviews.AuthenticatedUser(names[-1], groups=(*groups, _AUTHENTICATED))
 
 
 def _make_error_status_page(status: int, reason: str, message: str) -> http_server.HttpPage:

@@ -14,7 +14,7 @@ from policysched import clock as clocks
 from policysched import errors
 from policysched.app import secure_port
 from policysched.config import config
-from policysched.kube import reviews
+from policysched.kube import access_reviews
 from policysched.kube.auth import credentials, kubeconfig
 from policysched.serving import http_server
 from tests.kube import fake_server
@@ -92,11 +92,13 @@ async def test_the_secure_port_asks_the_api_server_about_everybody_but_health() 
     """Of it alone, on connections of its own; its answers hold."""
     user = {"username": "prometheus", "groups": ["system:authenticated"]}
     async with fake_server.FakeServer() as server:
-        server.on("GET", reviews.AUTHORITY, fake_server.status(403))
+        server.on("GET", access_reviews.AUTHORITY, fake_server.status(403))
         answer = {"status": {"authenticated": True, "user": user}}
-        server.on("POST", reviews.TOKEN_REVIEWS, fake_server.json_body(answer))
+        server.on("POST", access_reviews.TOKEN_REVIEWS, fake_server.json_body(answer))
         server.on(
-            "POST", reviews.ACCESS_REVIEWS, fake_server.json_body({"status": {"allowed": True}})
+            "POST",
+            access_reviews.ACCESS_REVIEWS,
+            fake_server.json_body({"status": {"allowed": True}}),
         )
         address = _free_address()
         joined = _joined(config.ServingConfig(secure_address=address), _connection(server))

@@ -21,8 +21,8 @@ from rich import console
 
 from policysched import _resources, errors
 from policysched.cli import main
-from policysched.cli.demo import embedded_cluster, facts, screen_view, story, text_view
-from policysched.sim import showcase
+from policysched.cli.demo import decision_facts, embedded_cluster, screen_view, story, text_view
+from policysched.sim import demo_cluster
 
 _ALTERNATE_SCREEN = "\x1b[?1049h"
 _COLOUR = re.compile("\x1b\\[[0-9;]*3[0-7]m")
@@ -58,11 +58,11 @@ class Recorder(text_view.TextView):
     def __init__(self, stage: embedded_cluster.DemoCluster) -> None:
         super().__init__()
         self.stage = stage
-        self.found: list[facts.DecisionFacts] = []
+        self.found: list[decision_facts.DecisionFacts] = []
         self.diffs: dict[str, Sequence[str]] = {}
         self.paused_seconds = 0.0
 
-    def show_decision(self, found: facts.DecisionFacts) -> None:
+    def show_decision(self, found: decision_facts.DecisionFacts) -> None:
         """Note a decision."""
         super().show_decision(found)
         self.found.append(found)
@@ -76,7 +76,7 @@ class Recorder(text_view.TextView):
         """Note a pause."""
         self.paused_seconds += seconds
 
-    def latest(self, pod: str) -> facts.DecisionFacts:
+    def latest(self, pod: str) -> decision_facts.DecisionFacts:
         """Return the latest decision about a pod."""
         return next(found for found in reversed(self.found) if found.pod == pod)
 
@@ -137,7 +137,7 @@ def test_a_pod_that_fits_nowhere_gets_every_reason_with_its_nodes(played: Record
 def test_an_edit_helps_the_pod_that_waits(played: Recorder) -> None:
     """Raising the limit binds it to the node that the rule had excluded."""
     found = played.latest("prod/report")
-    assert (found.node, found.before_edit) == (showcase.HOT_NODE, "")
+    assert (found.node, found.before_edit) == (demo_cluster.HOT_NODE, "")
     assert found.edit_effect == "before the edit: nowhere"
     changed = [line for line in played.diffs["load-aware.policy"] if line[0] in "+-"]
     assert [line[0] for line in changed] == ["-", "+"]
@@ -157,7 +157,7 @@ def test_every_shipped_scenario_decides_something(played: Recorder) -> None:
     assert sorted(zone[4] for zone in zones) == ["a", "a", "b", "b", "c", "c"]
     assert {played.latest(f"ml/train-{n}").node for n in (1, 2)} == {"gpu-a"}
     debug = played.latest("ml/debug")
-    assert "2 no-gpu-pods/keep-out" in facts.format_exclusions(debug)
+    assert "2 no-gpu-pods/keep-out" in decision_facts.format_exclusions(debug)
     assert {f.profile for f in played.found} == {
         "policysched",
         "web",
@@ -189,10 +189,12 @@ def test_an_edit_of_what_is_not_there_says_so(stage: embedded_cluster.DemoCluste
 # --- tables --------------------------------------------------------------------------------------
 
 
-def _decided(rules: int) -> facts.DecisionFacts:
-    points = tuple(facts.RulePoints(f"rule-{n}", 10 * (rules - n), 0) for n in range(rules))
-    total = facts.RulePoints("total", sum(p.chosen for p in points) + 5, 5)
-    return facts.DecisionFacts(
+def _decided(rules: int) -> decision_facts.DecisionFacts:
+    points = tuple(
+        decision_facts.RulePoints(f"rule-{n}", 10 * (rules - n), 0) for n in range(rules)
+    )
+    total = decision_facts.RulePoints("total", sum(p.chosen for p in points) + 5, 5)
+    return decision_facts.DecisionFacts(
         "ns/pod", "web", "n1", "", 2, 2, "n2", points, same_points=5, total=total, excluded=()
     )
 
@@ -201,7 +203,7 @@ def _decided(rules: int) -> facts.DecisionFacts:
 def test_a_table_of_points_fits_and_still_adds_up(lines: int) -> None:
     """What does not fit is summed up in one line."""
     found = _decided(6)
-    *rows, total = facts.select_rule_points_rows(found, lines)
+    *rows, total = decision_facts.select_rule_points_rows(found, lines)
     assert len(rows) + 1 <= lines
     assert sum(row.chosen for row in rows) == total.chosen
 
@@ -215,8 +217,11 @@ def test_a_tie_is_called_one() -> None:
         "nodes": {},
         "scores": {"n1": {"A": 1, "total": 1}, "n2": {"A": 1, "total": 1}},
     }
-    found = facts.extract_decision_facts(report, "web", "n1")
-    assert facts.select_rule_points_rows(found, 5)[-1].rule == "total: a tie, the first name wins"
+    found = decision_facts.extract_decision_facts(report, "web", "n1")
+    assert (
+        decision_facts.select_rule_points_rows(found, 5)[-1].rule
+        == "total: a tie, the first name wins"
+    )
 
 
 # --- on a terminal -------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policysched.cli import main
-from policysched.cli.render import finding_folding, folding, styles, tables
+from policysched.cli.render import finding_wrapping, styles, tables, wrapping
 from tests.cli import clusters, terminals, test_explain_decisions
 from tests.karmada import cases
 from tests.policytests import files
@@ -168,8 +168,8 @@ def test_marks_stay_below_what_they_mark() -> None:
         "   | ------------ the statement\n"
         "   = help: operators are In, NotIn"
     )
-    assert finding_folding.wrap_findings(text, 80) == text
-    assert finding_folding.wrap_findings(text, 28).split("\n") == [
+    assert finding_wrapping.wrap_findings(text, 80) == text
+    assert finding_wrapping.wrap_findings(text, 28).split("\n") == [
         "error[PS001]: `Inn` is not",
         "  a label operator",
         "  --> web.policy:12:27",
@@ -187,7 +187,7 @@ def test_marks_stay_below_what_they_mark() -> None:
 def test_a_mark_behind_the_end_of_a_line_stays_there() -> None:
     """As that of a missing bracket, also behind characters of two columns."""
     text = "error[PS001]: no `)`\n  --> a:1:9\n1 | (\u4e16\u754c\u4e16\u754c\n  |          ^"
-    assert finding_folding.wrap_findings(text, 12).split("\n")[-3:] == [
+    assert finding_wrapping.wrap_findings(text, 12).split("\n")[-3:] == [
         "1 | (\u4e16\u754c\u4e16",
         "  | \u754c",
         "  |   ^",
@@ -267,7 +267,7 @@ _CELLS = st.text(alphabet="abcXYZ019 -/.,:=_äß漢字", max_size=60)
 def test_any_table_fits(rows: list[list[str]], room: int) -> None:
     """Whatever is in it, no line is longer and no sign but blanks is lost."""
     shown = tables.format_table(("POD", "NODE", "WHY NOT"), rows, "  ", room, ())
-    assert all(folding.count_text_columns(line) <= room for line in shown.split("\n"))
+    assert all(wrapping.count_text_columns(line) <= room for line in shown.split("\n"))
     told = Counter("".join(cell for row in rows for cell in row).replace(" ", ""))
     assert not told - Counter(shown)
 

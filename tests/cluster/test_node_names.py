@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.cluster.objects import node_names, objects
+from policysched.cluster.objects import node_aliases, objects
 
 
 def _node(
     name: str, *addresses: tuple[str, str], hostname: str = "", uid: str = ""
 ) -> objects.Node:
     found = tuple(objects.NodeAddress(kind, address) for kind, address in addresses)
-    labels = {node_names.HOSTNAME_LABEL: hostname} if hostname else {}
+    labels = {node_aliases.HOSTNAME_LABEL: hostname} if hostname else {}
     return objects.Node(
         objects.ObjectMeta(name=name, uid=uid, labels=labels),
         status=objects.NodeStatus(addresses=found),
@@ -70,12 +70,12 @@ NODES = (
 )
 def test_what_a_text_names(text: str, expected: list[str]) -> None:
     """The first way of reading it that any node answers to decides; it may answer twice."""
-    assert sorted(node_names.NodeAliasIndex(NODES).find_nodes(text)) == expected
+    assert sorted(node_aliases.NodeAliasIndex(NODES).find_nodes(text)) == expected
 
 
 def test_nodes_come_change_and_go() -> None:
     """Only what is there now is found, under what it is called now."""
-    names = node_names.NodeAliasIndex(NODES)
+    names = node_aliases.NodeAliasIndex(NODES)
     twin_a = NODES[3]
     moved = _node("node-1", ("InternalIP", "10.0.0.77"), uid="new")
     names.follow_nodes([moved, twin_a])

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policysched.cluster import count_column
-from policysched.cluster.counters import pod_counts, required_labels
+from policysched.cluster.counters import count_columns_by_label, pod_counts
 from policysched.cluster.objects import selectors
 from tests import builders
 
@@ -29,7 +29,7 @@ def test_whatever_a_pod_meets_is_a_candidate_once(
     conditions: list[selectors.Selector], gone: set[int], labels: dict[str, str]
 ) -> None:
     """Those that are kept and select the labels are found, none twice, and none that is gone."""
-    kept = required_labels.CountColumnsByRequiredLabel[selectors.Selector]()
+    kept = count_columns_by_label.CountColumnsByRequiredLabel[selectors.Selector]()
     columns = [count_column.CountColumn() for _ in conditions]
     for column, condition in zip(columns, conditions, strict=True):
         kept.add(column, condition, condition)
@@ -44,7 +44,7 @@ def test_whatever_a_pod_meets_is_a_candidate_once(
 
 def test_what_requires_another_label_is_not_looked_at() -> None:
     """A condition is filed under the label that the fewest others require."""
-    kept = required_labels.CountColumnsByRequiredLabel[str]()
+    kept = count_columns_by_label.CountColumnsByRequiredLabel[str]()
     column = count_column.CountColumn
     kept.add(column(), "web", selectors.from_match_labels({"app": "web", "env": "prod"}))
     kept.add(column(), "db", selectors.from_match_labels({"app": "db", "env": "prod"}))

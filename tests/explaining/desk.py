@@ -13,7 +13,7 @@ import jsonschema
 
 from policysched import _resources
 from policysched import clock as clocks
-from policysched.explaining import study, trials
+from policysched.explaining import pod_explaining, trials
 from policysched.inputs import cluster_file, metrics_file
 from policysched.lang import source
 from policysched.offline import sessions
@@ -62,7 +62,9 @@ def study_pod(
 ) -> Report:
     """Return the report about a pod, with all numbers and names; no time passes."""
     clock = clocks.ManualClock(builders.EPOCH)
-    report = study.explain_pod(decider(items, policy, metrics), pod, clock, limits, node, None)
+    report = pod_explaining.explain_pod(
+        decider(items, policy, metrics), pod, clock, limits, node, None
+    )
     _SCHEMA.validate([report])
     return report
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from policysched import clock as clocks
-from policysched.explaining import edit, study, trials
+from policysched.explaining import pod_explaining, suggested_edit, trials
 from tests import builders
 from tests.cli import clusters
 from tests.explaining import desk
@@ -473,11 +473,13 @@ def test_edits_by_which_a_pod_would_fit(
 
 def test_names_that_are_meant() -> None:
     """Not only single letters are mistaken; a prefix may be missing."""
-    assert edit.find_similar_words("gpu-memory-gb", ["gpu-mem-gb", "pool"]) == ["gpu-mem-gb"]
-    assert edit.find_similar_words("zone", ["topology.kubernetes.io/zone"]) == [
+    assert suggested_edit.find_similar_words("gpu-memory-gb", ["gpu-mem-gb", "pool"]) == [
+        "gpu-mem-gb"
+    ]
+    assert suggested_edit.find_similar_words("zone", ["topology.kubernetes.io/zone"]) == [
         "topology.kubernetes.io/zone"
     ]
-    assert edit.find_similar_words("disktype", ["arch", "os"]) == []
+    assert suggested_edit.find_similar_words("disktype", ["arch", "os"]) == []
 
 
 def test_two_obstacles_are_told_where_no_edit_helps() -> None:
@@ -598,5 +600,5 @@ def test_nothing_is_left_behind(items: list[desk.Object], policy: str, _texts: l
     """After all trials the cluster is as it was: the plain report is the same as before."""
     fresh = desk.decider(items, policy).explain_pod("prod/p")
     used = desk.decider(items, policy)
-    study.explain_pod(used, "prod/p", clocks.ManualClock(builders.EPOCH))
+    pod_explaining.explain_pod(used, "prod/p", clocks.ManualClock(builders.EPOCH))
     assert used.explain_pod("prod/p") == fresh

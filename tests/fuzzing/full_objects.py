@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from policysched.inputs import cluster_file, control_plane_file
+from policysched.inputs import cluster_file, karmada_file
 
 _TIME = "2026-01-01T00:00:00Z"
 _TEXTS = {
@@ -62,7 +62,7 @@ def cluster_items() -> tuple[dict[str, Any], ...]:
 @functools.cache
 def plane_items() -> tuple[dict[str, Any], ...]:
     """Return an object of each kind of a Karmada control plane."""
-    return tuple(_item(kind, *found) for kind, found in control_plane_file.KINDS.items())
+    return tuple(_item(kind, *found) for kind, found in karmada_file.KINDS.items())
 
 
 def _item(kind: str, api_version: str, wire_type: Any) -> dict[str, Any]:
@@ -127,6 +127,6 @@ def _is_quantity(info: inspect.Type) -> bool:
 
 def require_read() -> None:
     """Fail unless the readers take every object."""
-    for kind, (_, wire_type) in (cluster_file._KINDS | control_plane_file.KINDS).items():
+    for kind, (_, wire_type) in (cluster_file._KINDS | karmada_file.KINDS).items():
         items = [*cluster_items(), *plane_items()]
         msgspec.convert(next(each for each in items if each["kind"] == kind), wire_type)

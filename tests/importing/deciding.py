@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import yaml
 
-from policysched.importing import importer, inputs
+from policysched.importing import importer, source_detection
 from policysched.importing.result import findings
 from policysched.lang import source
 from policysched.lang.checking import checker
@@ -22,13 +22,17 @@ NOW = builders.EPOCH.replace(month=6)
 def convert(text: str, kind: str | None = None, name: str = "input.yaml") -> importer.ImportResult:
     """Return what comes of a text."""
     report = findings.FindingCollector()
-    return importer.convert_sources(inputs.detect_sources(text, name, report, kind), report, name)
+    return importer.convert_sources(
+        source_detection.detect_sources(text, name, report, kind), report, name
+    )
 
 
 def convert_command(*words: str) -> importer.ImportResult:
     """Return what comes of a command line."""
     return importer.convert_sources(
-        [inputs.make_command_source(list(words), "command")], findings.FindingCollector(), "command"
+        [source_detection.make_command_source(list(words), "command")],
+        findings.FindingCollector(),
+        "command",
     )
 
 

@@ -11,8 +11,8 @@ import pytest
 from policysched import errors
 from policysched.cli import main
 from policysched.cli.commands import import_
-from policysched.importing import inputs
-from policysched.importing.facts import legacy_facts, plugin_facts
+from policysched.importing import source_detection
+from policysched.importing.facts import legacy_policy_facts, plugin_facts
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "import.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -44,8 +44,16 @@ def test_commands_print_what_the_page_shows(
 
 def test_the_page_names_everything_that_is_known() -> None:
     """Predicates, priorities and versions; the command offers all kinds."""
-    known = {*legacy_facts.PREDICATES, *legacy_facts.PRIORITIES, *legacy_facts.STRATEGIES}
-    known |= {*legacy_facts.SELECTOR_SPREAD, *legacy_facts.GONE_PRIORITIES, legacy_facts.CONSTANT}
+    known = {
+        *legacy_policy_facts.PREDICATES,
+        *legacy_policy_facts.PRIORITIES,
+        *legacy_policy_facts.STRATEGIES,
+    }
+    known |= {
+        *legacy_policy_facts.SELECTOR_SPREAD,
+        *legacy_policy_facts.GONE_PRIORITIES,
+        legacy_policy_facts.CONSTANT,
+    }
     assert [name for name in sorted(known) if f"`{name}`" not in TEXT] == []
     assert [version for version in plugin_facts.VERSIONS if version not in TEXT] == []
-    assert import_.KINDS == inputs.KINDS
+    assert import_.KINDS == source_detection.KINDS

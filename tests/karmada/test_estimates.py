@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from policysched.karmada import errors, objects
-from policysched.karmada.scheduler import scheduling
+from policysched.karmada.scheduler import binding_scheduler
 from policysched.karmada.state import estimates
 from tests.karmada import test_scheduling, twins
 
@@ -46,7 +46,7 @@ class _World(test_scheduling.World):
 
     def __init__(self) -> None:
         super().__init__()
-        self.decisions = scheduling.BindingScheduler(
+        self.decisions = binding_scheduler.BindingScheduler(
             self.how,
             self.handlers,
             self.events,
@@ -55,7 +55,7 @@ class _World(test_scheduling.World):
             asks_estimators=True,
         )
 
-    def one(self, name: str, placement: Any, **spec: Any) -> scheduling.BindingAttempt:
+    def one(self, name: str, placement: Any, **spec: Any) -> binding_scheduler.BindingAttempt:
         """Return the first attempt to place a binding."""
         self.binding(name, placement, **spec)
         (attempt,) = self.attempts()
@@ -71,11 +71,11 @@ def world() -> _World:
     return made
 
 
-def _asked(attempt: scheduling.BindingAttempt) -> tuple[str, ...]:
+def _asked(attempt: binding_scheduler.BindingAttempt) -> tuple[str, ...]:
     return attempt.question.clusters if attempt.question else ()
 
 
-def _where(attempt: scheduling.BindingAttempt) -> dict[str, int]:
+def _where(attempt: binding_scheduler.BindingAttempt) -> dict[str, int]:
     assert attempt.targets is not None
     return {target.name: target.replicas for target in attempt.targets}
 

@@ -12,7 +12,7 @@ import pytest
 
 from policysched import _resources
 from policysched.cli import main
-from policysched.inputs import control_plane_file
+from policysched.inputs import karmada_file
 from policysched.karmada import errors
 from policysched.karmada.plugins import registry
 from policysched.karmada.state import snapshot
@@ -33,7 +33,7 @@ def _reports(
     d = draw.Draw(f"explain {seed}")
     path = tmp_path / "plane.json"
     path.write_text(json.dumps(cases.control_plane(seed)))
-    ((_, plane),) = control_plane_file.read_karmada_control_planes(str(path)).places
+    ((_, plane),) = karmada_file.read_karmada_control_planes(str(path)).places
     known = snapshot.make_snapshot(plane.clusters, plane.bindings)
     policies = None
     if has_policies:

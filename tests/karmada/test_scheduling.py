@@ -13,10 +13,10 @@ from policysched.karmada import errors, interface, objects
 from policysched.karmada.plugins import registry
 from policysched.karmada.scheduler import (
     attempt_outcomes,
+    binding_scheduler,
     event_handlers,
     measurements,
     patches,
-    scheduling,
     triggers,
     work_queue,
 )
@@ -58,7 +58,7 @@ class World:
         )
         measured = measurements.BindingMeasurements(self.clock)
         self.how = algorithm.BindingAlgorithm([*built_in, *plugins], observer=measured)
-        self.decisions = scheduling.BindingScheduler(
+        self.decisions = binding_scheduler.BindingScheduler(
             self.how, self.handlers, self.events, self.clock, measured
         )
 
@@ -72,7 +72,7 @@ class World:
         """Tell of a binding, whose generation and resourceVersion are `version`."""
         self.handlers.bindings.upsert(_binding(name, placement or {}, version, **spec))
 
-    def attempts(self) -> list[scheduling.BindingAttempt]:
+    def attempts(self) -> list[binding_scheduler.BindingAttempt]:
         """Return all that is to be written now."""
         while self.handlers.process_oldest_cluster_change():
             pass

@@ -18,7 +18,7 @@ from policysched.karmada.policies import cluster_rows, permitted_clusters
 from policysched.karmada.scheduler import attempt_outcomes, triggers
 from policysched.karmada_loop import live_policies
 from policysched.lang import source
-from policysched.profiles import cluster_profiles as cluster_texts
+from policysched.profiles import cluster_policy_loading as cluster_texts
 from policysched.profiles import policies as policy_sets
 from tests.karmada import test_scheduling
 from tests.kube.asynchronous import asynchronous

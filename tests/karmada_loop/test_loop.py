@@ -18,7 +18,7 @@ from tests.kube import asynchronous
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from policysched.karmada.scheduler import scheduling
+    from policysched.karmada.scheduler import binding_scheduler
     from policysched.karmada_loop import binding_writer
     from policysched.kube.reading import watch_sync
 
@@ -35,7 +35,7 @@ class Writes:
         self.may_end = asyncio.Event()
         self._world = world
 
-    async def carry_out(self, attempt: scheduling.BindingAttempt) -> None:
+    async def carry_out(self, attempt: binding_scheduler.BindingAttempt) -> None:
         """Write one."""
         self.begun.append(attempt.binding.metadata.name)
         self.have_begun.set()

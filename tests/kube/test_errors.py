@@ -9,7 +9,7 @@ import re
 import pytest
 
 from policysched import errors as base_errors
-from policysched.kube import errors, reviews
+from policysched.kube import access_reviews, errors
 from policysched.kube.election import lease
 from policysched.kube.writing import pod_status
 from tests.kube import fake_server
@@ -107,7 +107,7 @@ def test_an_answer_that_cannot_be_decoded(value: bytes) -> None:
     readers = (
         lease._decode_lease,
         pod_status._read_resource_version,
-        lambda text: reviews._decode_review(text, reviews._TokenReview),
+        lambda text: access_reviews._decode_review(text, access_reviews._TokenReview),
     )
     for read in readers:
         with pytest.raises(errors.UndecodableAnswerError):

@@ -8,7 +8,7 @@ import types
 import typing
 from typing import Any
 
-from policysched.lang.interchange import tree_kinds
+from policysched.lang.interchange import syntax_node_kinds
 from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
 
 PATH = pathlib.Path(__file__).resolve().parents[2] / "schemas" / "ast.schema.json"
@@ -17,7 +17,7 @@ _LINES = {
     "items": {"type": "string", "pattern": "^(#[^\\n\\r]*)?$"},
 }
 _UNIONS = {
-    tree_kinds.list_type_alternatives(getattr(module, name)): name
+    syntax_node_kinds.list_type_alternatives(getattr(module, name)): name
     for module, names in (
         (syntax, ("Item", "Statement", "ProfileStatement", "ArgsValue")),
         (syntax_clause, ("Clause",)),
@@ -63,7 +63,7 @@ def schema() -> dict[str, Any]:
                 name: {"oneOf": [_hint(each) for each in members]}
                 for members, name in _UNIONS.items()
             },
-            **{each.__name__: _node(each) for each in tree_kinds.list_syntax_node_types()},
+            **{each.__name__: _node(each) for each in syntax_node_kinds.list_syntax_node_types()},
         },
     }
 
@@ -73,10 +73,10 @@ def _described(text: str, inner: dict[str, Any]) -> dict[str, Any]:
 
 
 def _node(node_type: type) -> dict[str, Any]:
-    hints = tree_kinds.get_syntax_node_fields(node_type)
-    names = {name: tree_kinds.get_json_field_name(name) for name in hints}
+    hints = syntax_node_kinds.get_syntax_node_fields(node_type)
+    names = {name: syntax_node_kinds.get_json_field_name(name) for name in hints}
     found: dict[str, Any] = {
-        "kind": {"const": tree_kinds.get_syntax_node_kind(node_type)},
+        "kind": {"const": syntax_node_kinds.get_syntax_node_kind(node_type)},
         "at": {"$ref": "#/$defs/At"},
     }
     for name, hint in hints.items():
@@ -89,7 +89,9 @@ def _node(node_type: type) -> dict[str, Any]:
         found["opening"] = _described("The comment behind `{`.", _COMMENT)
         found["end"] = _described("Comments and blank lines before `}`.", _LINES)
     summary = (node_type.__doc__ or "").partition("\n")[0]
-    required = [names[name] for name in hints if not tree_kinds.may_field_be_absent(hints[name])]
+    required = [
+        names[name] for name in hints if not syntax_node_kinds.may_field_be_absent(hints[name])
+    ]
     return {
         "description": summary,
         "type": "object",
@@ -101,16 +103,18 @@ def _node(node_type: type) -> dict[str, Any]:
 
 def _pieces() -> tuple[Any, ...]:
     unions = (syntax.Item, syntax.Statement, syntax.ProfileStatement)
-    return tuple(each for union in unions for each in tree_kinds.list_type_alternatives(union))
+    return tuple(
+        each for union in unions for each in syntax_node_kinds.list_type_alternatives(union)
+    )
 
 
 def _sized(name: str, inner: dict[str, Any]) -> dict[str, Any]:
-    least = tree_kinds.MIN_ITEMS.get(name)
+    least = syntax_node_kinds.MIN_ITEMS.get(name)
     return inner if least is None else {**inner, "minItems": least}
 
 
 def _hint(hint: Any) -> dict[str, Any]:
-    members = tree_kinds.list_type_alternatives(hint)
+    members = syntax_node_kinds.list_type_alternatives(hint)
     if members in _UNIONS:
         return {"$ref": f"#/$defs/{_UNIONS[members]}"}
     if len(members) > 1:

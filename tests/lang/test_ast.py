@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policysched import _resources
-from policysched.lang import limits, source
+from policysched.lang import source, text_limits
 from policysched.lang.formatting import formatter
-from policysched.lang.interchange import tree_json, tree_kinds, tree_text
+from policysched.lang.interchange import syntax_node_kinds, tree_json, tree_text
 from policysched.lang.parsing import parser
 from policysched.lang.syntax import syntax, syntax_expr
 from tests.fmt import policy_trees
@@ -64,12 +64,14 @@ def test_the_schema_is_that_of_the_tree() -> None:
 
 def test_kinds_tell_the_members_of_every_union_apart() -> None:
     """So an object says by its `kind` which node it is wherever it may stand."""
-    for node_type in tree_kinds.list_syntax_node_types():
-        for hint in tree_kinds.get_syntax_node_fields(node_type).values():
+    for node_type in syntax_node_kinds.list_syntax_node_types():
+        for hint in syntax_node_kinds.get_syntax_node_fields(node_type).values():
             members = [
-                each for each in tree_kinds.list_type_alternatives(hint) if isinstance(each, type)
+                each
+                for each in syntax_node_kinds.list_type_alternatives(hint)
+                if isinstance(each, type)
             ]
-            kinds = [tree_kinds.get_syntax_node_kind(each) for each in members]
+            kinds = [syntax_node_kinds.get_syntax_node_kind(each) for each in members]
             assert len(kinds) == len(set(kinds))
 
 
@@ -125,7 +127,7 @@ def test_places_are_those_of_the_text() -> None:
 @pytest.mark.parametrize("text", ["call", "args", "not"])
 def test_the_deepest_texts_go_both_ways(text: str) -> None:
     """As deep as the language allows is no deeper than JSON can say."""
-    deep = limits.MAX_DEPTH // 2 - 2
+    deep = text_limits.MAX_DEPTH // 2 - 2
     body = {
         "call": "policy p {\n  for pods\n  score "
         + "f(" * deep
@@ -363,7 +365,10 @@ def test_every_kind_is_on_the_page() -> None:
         if line.startswith("| `")
     ]
     assert sorted(rows) == sorted(
-        {tree_kinds.get_syntax_node_kind(each) for each in tree_kinds.list_syntax_node_types()}
+        {
+            syntax_node_kinds.get_syntax_node_kind(each)
+            for each in syntax_node_kinds.list_syntax_node_types()
+        }
     )
 
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from policysched.lang import limits, source
+from policysched.lang import source, text_limits
 from policysched.lang.checking import checker
 from policysched.lang.diagnostics import diagnostics, rendering
 from tests.lang import mutation
@@ -163,7 +163,7 @@ def test_a_query_beyond_the_limits_is_refused_before_it_is_parsed(query: str) ->
 def test_a_query_within_the_limits_is_taken() -> None:
     """Twenty metrics of thirty words each are no trouble."""
     query = " or ".join([f'rate(node_{n}_total{{a="b"}}[5m])' for n in range(90)])
-    assert len(query.split()) < limits.MAX_QUERY_WORDS
+    assert len(query.split()) < text_limits.MAX_QUERY_WORDS
     assert _checked(query).diagnostics == ()
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from policysched.lang import limits, source
+from policysched.lang import source, text_limits
 from policysched.lang.checking import checker, unsupported
 from policysched.lang.diagnostics import diagnostics, rendering
 from policysched.lang.words import syntax_words, vocabulary
@@ -102,17 +102,17 @@ def test_the_limits_are_those_of_the_checker() -> None:
     table = LANGUAGE.split("## Limits")[1]
     values = [int(each.replace(",", "")) for each in re.findall(r"\| ([\d,]+) \|", table)]
     assert values == [
-        limits.MAX_TEXT_BYTES,
-        limits.MAX_WORDS,
-        limits.MAX_TEXTS,
-        limits.MAX_DEPTH,
-        limits.MAX_STATEMENTS,
-        limits.MAX_EXPANDED_NODES,
-        limits.MAX_EXPANDED_DEPTH,
-        limits.MAX_LET_CHAIN,
-        limits.MAX_DIAGNOSTICS,
-        limits.MAX_QUERY_WORDS,
-        limits.MAX_QUERY_DEPTH,
+        text_limits.MAX_TEXT_BYTES,
+        text_limits.MAX_WORDS,
+        text_limits.MAX_TEXTS,
+        text_limits.MAX_DEPTH,
+        text_limits.MAX_STATEMENTS,
+        text_limits.MAX_EXPANDED_NODES,
+        text_limits.MAX_EXPANDED_DEPTH,
+        text_limits.MAX_LET_CHAIN,
+        text_limits.MAX_DIAGNOSTICS,
+        text_limits.MAX_QUERY_WORDS,
+        text_limits.MAX_QUERY_DEPTH,
     ]
 
 

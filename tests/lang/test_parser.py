@@ -4,7 +4,7 @@ import pathlib
 
 import pytest
 
-from policysched.lang import limits, source
+from policysched.lang import source, text_limits
 from policysched.lang.checking import checker
 from policysched.lang.parsing import parser
 from policysched.lang.syntax import syntax
@@ -91,9 +91,9 @@ def test_comments_are_kept_beside_the_tree() -> None:
 
 def test_a_text_beyond_the_size_limit_is_refused_unread() -> None:
     """The limit is that of a ConfigMap, in bytes."""
-    text = "#" + "ä" * (limits.MAX_TEXT_BYTES // 2)
+    text = "#" + "ä" * (text_limits.MAX_TEXT_BYTES // 2)
     assert [(each.code, each.span.line) for each in _parse(text).diagnostics] == [("PS004", 1)]
-    assert _parse(text[: limits.MAX_TEXT_BYTES // 2]).diagnostics == ()
+    assert _parse(text[: text_limits.MAX_TEXT_BYTES // 2]).diagnostics == ()
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_a_chain_of_lets_is_limited() -> None:
 
 def test_the_number_of_statements_is_limited() -> None:
     """Beyond the limit the texts are not looked at further."""
-    body = "tolerate x\n" * (limits.MAX_STATEMENTS + 1)
+    body = "tolerate x\n" * (text_limits.MAX_STATEMENTS + 1)
     assert _codes(f"policy a {{ for pods {body} }}") == ["PS004"]
 
 
@@ -154,14 +154,14 @@ def test_a_text_full_of_errors_ends_soon() -> None:
     """The parser stops at the limit of diagnostics instead of parsing once for each of them."""
     text = "policy a {\n  for pods\n" + "  nodeAffinity required a Inn (b)\n" * 2000 + "}"
     result = _parse(text)
-    assert len(result.diagnostics) == limits.MAX_DIAGNOSTICS
+    assert len(result.diagnostics) == text_limits.MAX_DIAGNOSTICS
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("texts", [1, 4])
 def test_the_number_of_words_is_limited(texts: int) -> None:
     """Over all texts together, before memory is spent on them: a MiB may have a million."""
-    sums = "+1" * (limits.MAX_WORDS // 2 // texts)
+    sums = "+1" * (text_limits.MAX_WORDS // 2 // texts)
     whole = [
         source.SourceText(
             f"{number}.policy", f"policy p{number} {{ for pods reject when 1{sums} }}"
@@ -174,5 +174,7 @@ def test_the_number_of_words_is_limited(texts: int) -> None:
 
 def test_the_number_of_texts_is_limited() -> None:
     """Of a hundred thousand keys nobody needs to hear of each."""
-    whole = [source.SourceText(f"{n}.policy", "version 1\n") for n in range(limits.MAX_TEXTS + 9)]
+    whole = [
+        source.SourceText(f"{n}.policy", "version 1\n") for n in range(text_limits.MAX_TEXTS + 9)
+    ]
     assert [each.code for each in checker.check(whole).diagnostics] == ["PS004"]

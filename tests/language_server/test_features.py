@@ -12,7 +12,7 @@ from policysched.lang import source
 from policysched.lang.checking import checker
 from policysched.lang.diagnostics import diagnostics
 from policysched.lang.words import syntax_words
-from policysched.language_server import wire
+from policysched.language_server import protocol_conversion
 from policysched.language_server.features import (
     actions,
     completion,
@@ -21,9 +21,9 @@ from policysched.language_server.features import (
     outline,
     renaming,
     selector_matches,
-    tokens,
+    semantic_highlighting,
 )
-from policysched.language_server.project import editor_settings, programs, sources
+from policysched.language_server.project import cluster_data, editor_settings, programs
 from policysched.language_server.texts import documents
 from policysched.language_server.words import names, vocabulary, word_docs
 from policysched.lint import fixing, linter, settings
@@ -282,9 +282,9 @@ def test_hover_tells_the_unit_of_a_metric_and_the_value_of_a_let() -> None:
 def known() -> programs.ProgramEnvironment:
     """The cluster of the lint tests: three nodes, two of them in the pool `web`."""
     wanted = editor_settings.EditorSettings(cluster=str(CLUSTER))
-    loaded = sources.load_cluster_data(wanted, pathlib.Path("/"))
+    loaded = cluster_data.load_cluster_data(wanted, pathlib.Path("/"))
     assert loaded.problems == ()
-    facts = sources.make_cluster_facts(loaded, frozenset(), clocks.SystemClock().now())
+    facts = cluster_data.make_cluster_facts(loaded, frozenset(), clocks.SystemClock().now())
     return programs.ProgramEnvironment(facts, loaded.words)
 
 
@@ -385,11 +385,11 @@ def test_tokens_do_not_overlap_and_know_names() -> None:
     """Words of the language, names, and words of queries."""
     about = program(METRICS, WEB)
     for name in ("metrics.policy", "1.policy"):
-        found = tokens.list_semantic_tokens(about, name)
+        found = semantic_highlighting.list_semantic_tokens(about, name)
         assert all(one.end <= two.start for one, two in itertools.pairwise(found))
     kinds = {
         about.check_result.texts["metrics.policy"].text[each.start : each.end]: each.kind
-        for each in tokens.list_semantic_tokens(about, "metrics.policy")
+        for each in semantic_highlighting.list_semantic_tokens(about, "metrics.policy")
     }
     assert kinds["rate"] == "function"
     assert kinds["cpu_busy"] == "variable"
@@ -425,11 +425,12 @@ def test_places_are_told_by_the_uri_that_the_editor_writes(
     uri: str, name: str, tmp_path: pathlib.Path
 ) -> None:
     """Editors escape more or less than others; a document without a file has no path."""
-    assert wire.convert_uri_to_path(uri) == name
+    assert protocol_conversion.convert_uri_to_path(uri) == name
     document = asking.Asking(tmp_path).files.open_document(name, WEB, 1, uri)
-    assert wire.make_document_uri(document) == uri
+    assert protocol_conversion.make_document_uri(document) == uri
     assert (
-        wire.make_document_uri(documents.EditorDocument("/a/b.policy", "")) == "file:///a/b.policy"
+        protocol_conversion.make_document_uri(documents.EditorDocument("/a/b.policy", ""))
+        == "file:///a/b.policy"
     )
 
 

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from policysched.lang import limits
+from policysched.lang import text_limits
 from tests.lang import mutation, test_fuzz
 from tests.language_server import asking
 
@@ -30,7 +30,7 @@ def test_a_text_beyond_the_limits_is_one_finding(tmp_path: pathlib.Path) -> None
     """A huge text is told to be too large, and every other request is answered."""
     asked = asking.Asking(tmp_path)
     line = "# " + "x" * 98 + "\n"
-    text = line * (limits.MAX_TEXT_BYTES // len(line) + 1)
+    text = line * (text_limits.MAX_TEXT_BYTES // len(line) + 1)
     [found] = asked.session.list_diagnostics(asked.open("huge.policy", text))
     assert found.code == "PS004"
     asked.everything(text, random.Random(1))

@@ -6,7 +6,7 @@ import pathlib
 
 import pytest
 
-from policysched.language_server.project import editor_settings, sources
+from policysched.language_server.project import cluster_data, editor_settings
 from policysched.promapi import series_names
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import manifests, prometheus
@@ -25,7 +25,7 @@ free_bytes{instance="n1"} 5 1700000000
 def test_a_prometheus_tells_its_series(tmp_path: pathlib.Path) -> None:
     """All names that it has are proposed in queries."""
     with prometheus.Prometheus(tmp_path, openmetrics=SERIES) as server:
-        loaded = sources.load_cluster_data(
+        loaded = cluster_data.load_cluster_data(
             editor_settings.EditorSettings(prometheus=server.url), tmp_path
         )
     assert loaded.problems == ()
@@ -40,7 +40,7 @@ def test_a_running_cluster_tells_its_labels(
     control_plane.client.create_nodes(manifests.fleet(2))
     control_plane.client.create_pods(namespace, [manifests.pod("a", scheduler_name="nobody")])
     file = control_plane.write_kubeconfig(tmp_path / "kubeconfig")
-    loaded = sources.load_cluster_data(
+    loaded = cluster_data.load_cluster_data(
         editor_settings.EditorSettings(kubeconfig=file.name), tmp_path
     )
     assert loaded.problems == ()
@@ -63,7 +63,7 @@ def test_what_cannot_be_read_is_told(
     wanted: editor_settings.EditorSettings, problem: str, tmp_path: pathlib.Path
 ) -> None:
     """One problem that names it, and nothing to propose."""
-    loaded = sources.load_cluster_data(wanted, tmp_path)
+    loaded = cluster_data.load_cluster_data(wanted, tmp_path)
     [told] = loaded.problems
     assert problem in told
     assert loaded.objects is None

@@ -9,7 +9,7 @@ import pytest
 
 from policysched.lang import source
 from policysched.lang.checking import checker
-from policysched.lint import across_clusters, linter, rule_input, settings
+from policysched.lint import clusters_as_nodes, linter, rule_input, settings
 from policysched.lint.facts import prometheus_facts
 from policysched.offline import lint_cluster
 from tests.lint import cases
@@ -289,7 +289,7 @@ def test_a_rule_is_about_cluster_policies_too(
 def test_every_rule_that_is_run_twice_is_tried() -> None:
     """No rule is said to hold for clusters without an example."""
     tried = {case[0] for case in _CASES}
-    assert tried >= across_clusters.CODES
+    assert tried >= clusters_as_nodes.CODES
 
 
 def test_what_a_user_wrote_is_kept() -> None:

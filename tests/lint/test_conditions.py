@@ -13,7 +13,7 @@ from policysched.lang import source
 from policysched.lang.checked import checked, checked_expr
 from policysched.lang.checking import checker
 from policysched.lint import fixing, settings
-from policysched.lint.sets import conditions, ranges
+from policysched.lint.sets import ranges, rule_conditions
 from tests import examples
 from tests.lint import cases
 from tests.reference import condition_values as reference
@@ -58,7 +58,7 @@ def texts() -> st.SearchStrategy[str]:
     )
 
 
-def condition(text: str) -> tuple[checked_expr.TypedExpr, conditions.Metrics]:
+def condition(text: str) -> tuple[checked_expr.TypedExpr, rule_conditions.Metrics]:
     """Return a condition, and the metrics by key."""
     program = cases.checked(METRICS + POLICY.format(text)).program
     assert program is not None
@@ -95,7 +95,7 @@ def test_always_is_exact(text: str) -> None:
     """A condition is said to be always true, or never, exactly if it is so for all values."""
     expr, metrics = condition(text)
     answers = {reference.holds(expr, values) for values in world(expr)}
-    assert conditions.evaluate_for_all_values(expr, metrics) is (
+    assert rule_conditions.evaluate_for_all_values(expr, metrics) is (
         answers.pop() if len(answers) == 1 else None
     )
 
@@ -111,7 +111,7 @@ def test_implies_is_exact(first: str, second: str) -> None:
         for values in world(one, other)
         if reference.holds(one, values)
     )
-    assert conditions.is_implied_by_conditions([one], other, metrics) is holds
+    assert rule_conditions.is_implied_by_conditions([one], other, metrics) is holds
 
 
 @bounds(deadline=None, max_examples=examples.scale(50))
@@ -195,4 +195,4 @@ def test_conditions_over_very_much_claim_nothing() -> None:
     """What a generator wrote is not looked at for longer than a person would wait."""
     many = " or ".join(f"load > {number / 1000}" for number in range(1_000))
     expr, metrics = condition(f"({many}) and load < -2")
-    assert conditions.evaluate_for_all_values(expr, metrics) is None
+    assert rule_conditions.evaluate_for_all_values(expr, metrics) is None

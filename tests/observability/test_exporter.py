@@ -18,10 +18,10 @@ from policysched.leadership import election
 from policysched.observability import (
     dry_run_report,
     exporter,
+    metrics_source_events,
     request_metrics,
-    shadow_report,
-    source_watch,
-    unserved,
+    shadow_policy_report,
+    unserved_pod_reporter,
 )
 from policysched.promapi import failures, status
 from policysched.reload import reporting, rule_expiry, state
@@ -135,7 +135,7 @@ def test_queries_and_sources_are_told() -> None:
 
 def test_events_tell_when_a_source_goes_down_and_comes_back() -> None:
     """The first says what happens to samples, and why; before the start nobody listens."""
-    watch = source_watch.MetricsSourceEventWriter()
+    watch = metrics_source_events.MetricsSourceEventWriter()
     problem, address = "connection refused", "prometheus:9090"
     down = status.SourceHealth("default", is_up=False, problem=problem, address=address)
     watch.source_changed(down)
@@ -167,10 +167,10 @@ def _of_parts(world: fakes.World) -> Iterator[Iterable[core.Metric]]:
     stranger = builders.make_pod("stranger").scheduler_name("stranger").build()
     world.scheduler.events.pods.upsert(stranger)
     pods = world.scheduler.events.pods.unserved
-    yield unserved.UnservedPodReporter(pods, world.clock, tuple).collect_metrics()
+    yield unserved_pod_reporter.UnservedPodReporter(pods, world.clock, tuple).collect_metrics()
     yield request_metrics.collect_request_metrics(request_stats.RequestStats(), "127.0.0.1:6443")
     decided: Any = types.SimpleNamespace(tallies={}, refresh_candidates=lambda: None)
-    yield shadow_report.ShadowPolicyReport(decided, print).collect_metrics()
+    yield shadow_policy_report.ShadowPolicyReport(decided, print).collect_metrics()
     compared: Any = types.SimpleNamespace(placed={}, waiting={}, seconds=0.0)
     yield dry_run_report.DryRunReport(compared).collect_metrics()
     elector: Any = types.SimpleNamespace(is_leading=True)

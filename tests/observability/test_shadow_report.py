@@ -13,7 +13,7 @@ from prometheus_client import registry
 from policysched.app import context, reports
 from policysched.cluster.objects import objects
 from policysched.kube import config_maps
-from policysched.observability import exporter, shadow_report
+from policysched.observability import exporter, shadow_policy_report
 from policysched.scheduler import shadow_decisions
 from policysched.serving import http_server
 from tests import builders
@@ -42,7 +42,7 @@ def test_a_line_says_how_many_decisions_would_be_different_and_names_one() -> No
     _play(world, "a", "b")
     (tally,) = world.shadows.tallies.values()
     tally.skipped = 3
-    assert shadow_report.format_summary(scenes.NAME, "next", tally) == (
+    assert shadow_policy_report.format_summary(scenes.NAME, "next", tally) == (
         "shadow policy next of profile default-scheduler: 2 of 2 decisions since 2026-01-05 12:00"
         " UTC would be different (100.0%), 2 pods would stay pending, 3 were not tried for lack of"
         " time, for example default/b from n1 to nowhere: 0/1 nodes are available: 1 node(s) didn't"
@@ -54,7 +54,7 @@ def test_it_is_told_again_only_when_something_was_decided() -> None:
     """Nobody is bothered with what he knows."""
     world = _world()
     told: list[str] = []
-    report = shadow_report.ShadowPolicyReport(world.shadows, told.append)
+    report = shadow_policy_report.ShadowPolicyReport(world.shadows, told.append)
     report.report_new_tallies()
     assert told == []
     _play(world, "a")
@@ -70,7 +70,7 @@ def test_counters_are_there_from_the_start() -> None:
     """Every outcome has a series, so that a rate can be taken of the first one."""
     world = _world()
     own = exporter.MetricsExporter()
-    own.add_collector(shadow_report.ShadowPolicyReport(world.shadows, print).collect_metrics)
+    own.add_collector(shadow_policy_report.ShadowPolicyReport(world.shadows, print).collect_metrics)
     labels = {"profile": scenes.NAME, "policy": "next"}
     assert _value(own.registry, "policysched_shadow_decisions_total", labels) == 0
     _play(world, "a")
@@ -91,7 +91,7 @@ def test_the_page_has_the_pods_that_would_have_moved() -> None:
     """Newest first, with both nodes and the reason."""
     world = _world()
     _play(world, "a", "b")
-    page = shadow_report.ShadowPolicyReport(world.shadows, print).make_page()
+    page = shadow_policy_report.ShadowPolicyReport(world.shadows, print).make_page()
     assert page.content_type == http_server.JSON
     (policy,) = page_forms.read("shadow", page.body)
     assert (policy["profile"], policy["policy"]) == (scenes.NAME, "next")
@@ -107,7 +107,7 @@ def test_without_shadow_policies_there_is_nothing_to_tell() -> None:
     world = scenes.World("policy now { for pods }")
     world.fake.nodes.upsert(scenes.node("n1"))
     _play(world, "a")
-    report = shadow_report.ShadowPolicyReport(world.shadows, print)
+    report = shadow_policy_report.ShadowPolicyReport(world.shadows, print)
     assert page_forms.read("shadow", report.make_page().body) == []
     assert [sample for family in report.collect_metrics() for sample in family.samples] == []
 
@@ -115,7 +115,7 @@ def test_without_shadow_policies_there_is_nothing_to_tell() -> None:
 def test_a_process_is_busy_while_pods_are_ready() -> None:
     """The pod that is being decided is not one that waits."""
     world = scenes.World(TEXT)
-    shadows = shadow_report.attach_shadow_decisions(
+    shadows = shadow_policy_report.attach_shadow_decisions(
         world.scheduler, world.fake.clock, lambda: world.profiles.shadows
     )
     assert world.scheduler.queue.has_ready_pod() is False
@@ -177,7 +177,9 @@ def test_the_last_word_is_written_when_the_process_ends(
     caplog.set_level(logging.INFO, "policysched")
 
     async def scenario() -> None:
-        task = asyncio.ensure_future(shadow_report.ShadowPolicyReport(world.shadows, print).run())
+        task = asyncio.ensure_future(
+            shadow_policy_report.ShadowPolicyReport(world.shadows, print).run()
+        )
         await asyncio.sleep(0)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)

@@ -10,7 +10,7 @@ import logging
 import pytest
 
 from policysched.cluster.objects import objects
-from policysched.observability import unserved
+from policysched.observability import unserved_pod_reporter
 from tests import builders
 from tests.scheduler import fakes
 
@@ -27,7 +27,7 @@ class Scene:
         self.world = fakes.World()
         self.pods = self.world.pods
         self.leads = True
-        self.watch = unserved.UnservedPodReporter(
+        self.watch = unserved_pod_reporter.UnservedPodReporter(
             self.pods.unserved,
             self.world.clock,
             lambda: ["default-scheduler", "web"],
@@ -86,16 +86,16 @@ def test_what_counts_follows_the_profiles(scene: Scene) -> None:
 
 def test_labels_are_bounded(scene: Scene) -> None:
     """The names with most pods have labels of their own, on one line and cut; the rest has one."""
-    for number in range(unserved.MAX_NAMES + 5):
+    for number in range(unserved_pod_reporter.MAX_NAMES + 5):
         scene.add(f"p{number}", f"name-{number}")
     scene.add("p0-2", "name-0")
     scene.add("long-1", "x" * 100 + "\n")
     scene.add("long-2", "x" * 100 + "\n")
     found = scene.gauge()
-    assert len(found) == unserved.MAX_NAMES + 1
+    assert len(found) == unserved_pod_reporter.MAX_NAMES + 1
     assert found["name-0"] == 2
     assert found["x" * 63 + "…"] == 2
-    assert found[unserved.OTHERS] == 6
+    assert found[unserved_pod_reporter.OTHERS] == 6
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_a_name_is_told_once_an_hour(scene: Scene, caplog: pytest.LogCaptureFixt
     scene.add("c", "two")
     scene.watch.warn_of_unserved_pods()
     scene.watch.warn_of_unserved_pods()
-    scene.world.clock.advance(unserved.AGAIN_SECONDS)
+    scene.world.clock.advance(unserved_pod_reporter.AGAIN_SECONDS)
     scene.watch.warn_of_unserved_pods()
     names = [record.getMessage().split(";")[0].count("waiting") for record in caplog.records]
     assert names == [1, 1, 2]
@@ -151,7 +151,7 @@ def test_many_names_make_one_short_line(scene: Scene, caplog: pytest.LogCaptureF
     scene.watch.warn_of_unserved_pods()
     (record,) = caplog.records
     assert record.levelno == logging.WARNING
-    assert f"{1000 - unserved.MAX_NAMES} further names" in record.getMessage()
+    assert f"{1000 - unserved_pod_reporter.MAX_NAMES} further names" in record.getMessage()
     assert len(record.getMessage()) < 4000
 
 

@@ -12,7 +12,14 @@ from hypothesis import strategies
 from policysched.inputs import cluster_file
 from policysched.lang import source
 from policysched.offline import sessions
-from policysched.planning import changes, metric_keys, planning, report, sides, two_sided_cluster
+from policysched.planning import (
+    changes,
+    metric_keys,
+    plan_making,
+    plan_report,
+    sides,
+    two_sided_cluster,
+)
 from policysched.profiles import policies
 from tests import examples
 from tests.cli import clusters
@@ -82,13 +89,13 @@ def _objects(items: list[clusters.Object]) -> cluster_file.ClusterObjects:
 
 def _plan(
     old: sides.PlanSide, new: sides.PlanSide, items: list[clusters.Object]
-) -> tuple[planning.PolicyChangePlan, dict[str, Any]]:
+) -> tuple[plan_making.PolicyChangePlan, dict[str, Any]]:
     apart = metric_keys.separate_metric_keys(old.policies, new.policies)
     basis = two_sided_cluster.PlanInputs(sides.PlanSide("old", apart), new, _NOW)
-    plan = planning.make_policy_change_plan(
+    plan = plan_making.make_policy_change_plan(
         basis, _objects(items), "cluster", lambda _what, _size: lambda _n: None
     )
-    return plan, report.as_json(plan, basis, "cluster")
+    return plan, plan_report.as_json(plan, basis, "cluster")
 
 
 _PHASES = (hypothesis.Phase.explicit, hypothesis.Phase.reuse, hypothesis.Phase.generate)

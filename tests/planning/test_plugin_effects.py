@@ -9,7 +9,7 @@ import pytest
 from policysched.lang import source
 from policysched.lang.checked import checked
 from policysched.lang.checking import checker
-from policysched.planning import edits, plugin_effects, wording
+from policysched.planning import plugin_effects, profile_edits, wording
 from policysched.plugins import defaults
 
 _PROFILES = (
@@ -45,10 +45,10 @@ def _effects(profile: checked.CheckedProfile) -> dict[str, plugin_effects.Plugin
 def test_all_edits_taken_back_restore_the_old_effect(before: str, after: str) -> None:
     """There are edits if and only if an effect differs, and without them the profiles agree."""
     old, new = _profile(before), _profile(after)
-    found = edits.find_profile_edits(old, new, _NO_WORDS)
+    found = profile_edits.find_profile_edits(old, new, _NO_WORDS)
     is_same = _effects(old) == _effects(new) and old.builtin_weight == new.builtin_weight
     assert (found == []) == is_same
-    undone = edits.undo_profile_edits(new, found)
+    undone = profile_edits.undo_profile_edits(new, found)
     assert _effects(undone) == _effects(old)
     assert undone.builtin_weight == old.builtin_weight
 
@@ -56,6 +56,6 @@ def test_all_edits_taken_back_restore_the_old_effect(before: str, after: str) ->
 def test_taking_the_disabled_scores_back_keeps_a_score_that_did_not_change() -> None:
     """The old text spelled its weight out, and the new one relies on the default."""
     old, new = _profile("disable all scores  plugin NodeAffinity weight 2"), _profile("")
-    (edit,) = edits.find_profile_edits(old, new, _NO_WORDS)
+    (edit,) = profile_edits.find_profile_edits(old, new, _NO_WORDS)
     assert edit.name == "scores of plugins"
-    assert _effects(edits.undo_profile_edits(new, [edit]))["NodeAffinity"].weight == 2
+    assert _effects(profile_edits.undo_profile_edits(new, [edit]))["NodeAffinity"].weight == 2

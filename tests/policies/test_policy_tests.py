@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 
 from policysched.inputs import plain_yaml
-from policysched.policytests import cluster_expectations, expectations, running
+from policysched.policytests import cluster_policy_expectations, expectations, running
 from policysched.policytests import suite as suites
 from tests.policies import shipped
 
@@ -48,7 +48,7 @@ def test_the_schema_is_one() -> None:
     schema = suites.load_policytest_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     known = set(schema["$defs"]["expect"]["properties"])
-    assert known - {"exact", *cluster_expectations.FIELDS} == set(expectations._COMPARISONS)
+    assert known - {"exact", *cluster_policy_expectations.FIELDS} == set(expectations._COMPARISONS)
 
 
 def test_the_schema_accepts_the_shipped_tests() -> None:

@@ -22,8 +22,8 @@ from policysched.cluster.objects import objects
 from policysched.framework import handles, runtime
 from policysched.lang import source
 from policysched.profiles import policies
-from policysched.promapi import connection, live_source, settings, status
-from policysched.promapi import source as sources
+from policysched.promapi import connection, live_metrics_source, settings, status
+from policysched.promapi import query_source as sources
 from policysched.scheduler import decisions, ports
 from policysched.scheduler import scheduler as schedulers
 from policysched.sim import api_server, driver, virtual_time
@@ -221,7 +221,7 @@ class World:
         around = sources.SourceDependencies(
             self._time.clock, random.Random(1), self._time.sleep, self
         )
-        self.live = live_source.LiveMetricsSource(
+        self.live = live_metrics_source.LiveMetricsSource(
             {"default": settings.PrometheusSource(url, timeout_seconds=30)},
             self._metrics,
             around,

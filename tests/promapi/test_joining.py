@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policysched.cluster.metrics import metric_table
-from policysched.cluster.objects import node_names
+from policysched.cluster.objects import node_aliases
 from policysched.lang.checked import checked
-from policysched.promapi import answers, failures, joining, latest_samples
+from policysched.promapi import answers, failures, latest_samples, series_node_join
 from tests.promapi import worlds
 
 Cause = failures.QueryIssue
 NOW = 90_000.0
 MAX_AGE = 60.0
 EVALUATED = 5000.0
-NAMES = node_names.NodeAliasIndex(
+NAMES = node_aliases.NodeAliasIndex(
     [
         worlds.node("n1", "10.0.0.1"),
         worlds.node("n2", "10.0.0.2"),
@@ -54,7 +54,7 @@ def _answer(
 def _join(
     answer: answers.InstantVector, *, has_freshness: bool = True, **changes: object
 ) -> object:
-    found = joining.join_instant_vector(
+    found = series_node_join.join_instant_vector(
         answer, _metric(**changes), NAMES, NOW, has_freshness=has_freshness
     )
     samples = {
@@ -170,7 +170,7 @@ def test_no_sample_is_made_up(answers_: list[answers.InstantVector], has_freshne
     kept = latest_samples.LatestSamples()
     for number, answer in enumerate(answers_):
         now = NOW + 10 * number
-        joined = joining.join_instant_vector(
+        joined = series_node_join.join_instant_vector(
             answer, _metric(), NAMES, now, has_freshness=has_freshness
         )
         assert not joined.samples.keys() & joined.without_value
@@ -194,10 +194,10 @@ def test_a_clock_that_is_set_back_blocks_nothing(back: float, value: float) -> N
     """What was kept lies in the future then, unless it was a mere correction."""
     kept = latest_samples.LatestSamples()
     samples = {name: metric_table.Sample(0.5, NOW) for name in ("n1", "n2")}
-    kept.update_samples(joining.NodeSamples(dict(samples)), NAMES, NOW, MAX_AGE)
+    kept.update_samples(series_node_join.NodeSamples(dict(samples)), NAMES, NOW, MAX_AGE)
     now = NOW - back
     new = {"n1": metric_table.Sample(0.9, now - 2)}
-    kept.update_samples(joining.NodeSamples(new), NAMES, now, MAX_AGE)
+    kept.update_samples(series_node_join.NodeSamples(new), NAMES, now, MAX_AGE)
     assert kept.samples["n1"].value == value
     assert all(each.measured_at_seconds <= now + 1 for each in kept.samples.values())
 
@@ -209,7 +209,7 @@ def test_an_older_sample_does_not_replace_a_newer_one() -> None:
     def take(value: float, age: float, at: float) -> None:
         answer = _answer([("n1", value)], {"n1": EVALUATED - age})
         kept.update_samples(
-            joining.join_instant_vector(answer, _metric(), NAMES, at, has_freshness=True),
+            series_node_join.join_instant_vector(answer, _metric(), NAMES, at, has_freshness=True),
             NAMES,
             at,
             MAX_AGE,

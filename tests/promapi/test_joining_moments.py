@@ -11,8 +11,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policysched.cluster.objects import node_names
-from policysched.promapi import answers, failures, joiner, joining
+from policysched.cluster.objects import node_aliases
+from policysched.promapi import answers, failures, node_names_thread, series_node_join
 from tests.kube.asynchronous import asynchronous
 from tests.promapi import worlds
 from tests.reference import metric_joining
@@ -57,8 +57,8 @@ def moments(draw: st.DrawFn) -> list[answers.InstantVector]:
 def test_each_moment_is_that_of_the_reference(given_: list[answers.InstantVector]) -> None:
     """Samples and their times, what is missing and why, and how often at the worst moment."""
     (metric,) = worlds.metrics(worlds.POLICY.replace("maxAge 1m", "maxAge 1m between 0% and 100%"))
-    names = node_names.NodeAliasIndex(NODES)
-    found = joining.join_matrix(
+    names = node_aliases.NodeAliasIndex(NODES)
+    found = series_node_join.join_matrix(
         worlds.moments_of(given_), metric, names, BEHIND_SECONDS, has_freshness=True
     )
     most: collections.Counter[failures.QueryIssue] = collections.Counter()
@@ -83,11 +83,11 @@ def test_each_moment_is_that_of_the_reference(given_: list[answers.InstantVector
 @asynchronous
 async def test_the_loop_goes_on_while_an_answer_is_joined() -> None:
     """In a thread of its own, one answer at a time, with the nodes as they were handed over."""
-    joins = joiner.NodeNamesThread()
+    joins = node_names_thread.NodeNamesThread()
     released = threading.Event()
     seen: list[tuple[bool, int]] = []
 
-    def work(names: node_names.NodeAliasIndex) -> str:
+    def work(names: node_aliases.NodeAliasIndex) -> str:
         assert released.wait(timeout=60), "the loop did not go on"
         seen.append((threading.current_thread() is threading.main_thread(), len(names)))
         return "joined"

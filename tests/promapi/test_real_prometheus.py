@@ -11,8 +11,8 @@ import pytest
 from policysched import clock as clocks
 from policysched.cluster.metrics import metric_table
 from policysched.cluster.objects import objects
-from policysched.promapi import live_source, settings, status
-from policysched.promapi import source as sources
+from policysched.promapi import live_metrics_source, settings, status
+from policysched.promapi import query_source as sources
 from tests.kube.asynchronous import asynchronous
 from tests.promapi import exporter as exporters
 from tests.promapi import fake_prometheus as fake
@@ -37,7 +37,7 @@ class _Cluster:
         self.nodes = [worlds.node("n1", "10.0.0.1"), worlds.node("n2", "10.0.0.2")]
         self._clock = clocks.SystemClock()
         around = sources.SourceDependencies(self._clock, random.Random(1), observer=self)
-        self.live = live_source.LiveMetricsSource(
+        self.live = live_metrics_source.LiveMetricsSource(
             {"default": settings.PrometheusSource(url, timeout_seconds=5)},
             worlds.metrics(METRIC),
             around,

@@ -12,8 +12,8 @@ import pytest
 from policysched import clock as clocks
 from policysched.cluster.metrics import metric_table, metric_windows
 from policysched.cluster.objects import objects
-from policysched.promapi import live_source, settings
-from policysched.promapi import source as sources
+from policysched.promapi import live_metrics_source, settings
+from policysched.promapi import query_source as sources
 from tests.kube.asynchronous import asynchronous
 from tests.promapi import exporter as exporters
 from tests.promapi import worlds
@@ -44,7 +44,7 @@ class _Scheduler:
         self.table.keep_histories({"m": need})
         around = sources.SourceDependencies(clocks.SystemClock(), random.Random(1))
         servers = {"default": settings.PrometheusSource(url)}
-        self.live = live_source.LiveMetricsSource(servers, declared, around)
+        self.live = live_metrics_source.LiveMetricsSource(servers, declared, around)
         self.live.set_metrics(declared, {"m": window_seconds})
 
     @contextlib.asynccontextmanager

@@ -8,7 +8,7 @@ import pytest
 
 from policysched import clock as clocks
 from policysched.promapi import answers, circuit, failures, range_answers, sample_matrix, settings
-from policysched.promapi import source as sources
+from policysched.promapi import query_source as sources
 from tests import builders
 from tests.kube.asynchronous import asynchronous
 from tests.promapi import worlds

@@ -11,22 +11,20 @@ import numpy as np
 
 from policysched import clock as clocks
 from policysched.cluster.metrics import metric_table, metric_windows
-from policysched.cluster.objects import node_names, objects
+from policysched.cluster.objects import node_aliases, objects
 from policysched.lang import source
 from policysched.lang.checked import checked
 from policysched.lang.checking import checker
 from policysched.promapi import (
     answers,
     failures,
-    live_source,
+    live_metrics_source,
     range_answers,
     sample_matrix,
     settings,
     status,
 )
-from policysched.promapi import (
-    source as sources,
-)
+from policysched.promapi import query_source as sources
 from policysched.sim import virtual_time
 from tests import builders
 
@@ -43,7 +41,7 @@ def metrics(text: str = POLICY) -> tuple[checked.CheckedMetric, ...]:
 def node(name: str, *addresses: str, uid: str = "", hostname: str = "") -> objects.Node:
     """Return a node with InternalIPs."""
     found = tuple(objects.NodeAddress("InternalIP", address) for address in addresses)
-    labels = {node_names.HOSTNAME_LABEL: hostname} if hostname else {}
+    labels = {node_aliases.HOSTNAME_LABEL: hostname} if hostname else {}
     return objects.Node(
         objects.ObjectMeta(name=name, uid=uid or f"uid-{name}", labels=labels),
         status=objects.NodeStatus(addresses=found),
@@ -195,7 +193,7 @@ class World:
         self.queries: list[str] = []
         self.nodes = [node("n1", "10.0.0.1"), node("n2", "10.0.0.2")]
         around = sources.SourceDependencies(clock, random.Random(seed), self.time.sleep, self)
-        self.live = live_source.LiveMetricsSource(
+        self.live = live_metrics_source.LiveMetricsSource(
             {name: settings.PrometheusSource("http://x") for name in names},
             metrics() if declared is None else declared,
             around,

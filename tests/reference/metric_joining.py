@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import math
 
-from policysched.cluster.objects import node_names
+from policysched.cluster.objects import node_aliases
 from policysched.lang.checked import checked
 from policysched.promapi import answers, failures
 
@@ -26,7 +26,7 @@ class Moment:
         self,
         answer: answers.InstantVector,
         metric: checked.CheckedMetric,
-        names: node_names.NodeAliasIndex,
+        names: node_aliases.NodeAliasIndex,
     ) -> None:
         self.samples: dict[str, tuple[float, float]] = {}
         self.without_value: set[str] = set()
@@ -51,7 +51,7 @@ class Moment:
                 self.samples[node] = value, age_seconds
 
     def _by_node(
-        self, answer: answers.InstantVector, label: str, names: node_names.NodeAliasIndex
+        self, answer: answers.InstantVector, label: str, names: node_aliases.NodeAliasIndex
     ) -> dict[str, list[answers.InstantVectorSample]]:
         found: dict[str, list[answers.InstantVectorSample]] = {}
         for series in answer.series:

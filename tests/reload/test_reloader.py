@@ -22,8 +22,8 @@ from policysched.lang.checked import content_hash
 from policysched.lang.checking import checker
 from policysched.plugins.pod_topology_spread import pod_topology_spread
 from policysched.profiles import policies
-from policysched.promapi import live_source, settings
-from policysched.promapi import source as prom_source
+from policysched.promapi import live_metrics_source, settings
+from policysched.promapi import query_source as prom_source
 from policysched.promapi import status as status_of_metrics
 from policysched.reload import live_profiles, reloader, versions
 from policysched.reload import state as states
@@ -193,7 +193,7 @@ async def test_a_metric_that_cannot_be_had_refuses_the_version() -> None:
     """Neither rules nor metrics change."""
     around = prom_source.SourceDependencies(fakes.World().clock, random.Random(1))
     servers = {"default": settings.PrometheusSource(url="http://127.0.0.1:1")}
-    scene = Scene(live_source.LiveMetricsSource(servers, (), around))
+    scene = Scene(live_metrics_source.LiveMetricsSource(servers, (), around))
     async with scene.running():
         assert await scene.take(offer(METRIC, WEST)) == ["refused"]
         assert "has the source `elsewhere`" in scene.told[-1].errors

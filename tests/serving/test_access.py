@@ -7,12 +7,12 @@ import orjson
 import pytest
 
 from policysched import clock as clocks
-from policysched.kube import errors, reviews
+from policysched.kube import access_reviews, errors
 from policysched.serving import access, http_server
 from tests import builders
 from tests.kube.asynchronous import asynchronous
 
-PROMETHEUS = reviews.AuthenticatedUser("prometheus", "1", ("system:authenticated",))
+PROMETHEUS = access_reviews.AuthenticatedUser("prometheus", "1", ("system:authenticated",))
 
 
 class FakeReviewer:
@@ -29,18 +29,18 @@ class FakeReviewer:
         self.tokens = {"good": PROMETHEUS}
         self.allowed = {("prometheus", "get", "/metrics"), ("alice", "get", "/metrics")}
         self.asked: list[tuple[str, ...]] = []
-        self.users: list[reviews.AuthenticatedUser] = []
+        self.users: list[access_reviews.AuthenticatedUser] = []
         self.failure: Exception | None = None
         self.most_at_once = 0
         self._at_once = 0
 
-    async def find_token_user(self, token: str) -> reviews.AuthenticatedUser | None:
+    async def find_token_user(self, token: str) -> access_reviews.AuthenticatedUser | None:
         """Answer."""
         await self._answer("token", token)
         return self.tokens.get(token)
 
     async def is_access_allowed(
-        self, user: reviews.AuthenticatedUser, verb: str, path: str
+        self, user: access_reviews.AuthenticatedUser, verb: str, path: str
     ) -> bool:
         """Answer."""
         await self._answer("may", user.name, verb, path)
@@ -153,7 +153,7 @@ async def test_a_certificate_says_who_asks() -> None:
     door = Door()
     assert await door.status(token="bad", certificate=CERTIFICATE) == 200
     assert door.reviewer.users == [
-        reviews.AuthenticatedUser(
+        access_reviews.AuthenticatedUser(
             "alice", groups=("operators", "monitoring", "system:authenticated")
         )
     ]

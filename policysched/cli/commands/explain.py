@@ -127,13 +127,13 @@ def _make_reports(
     if args.form != "pod":
         yield from decider.explain_pending_pods(evidence_of)
         return
-    from policysched.explaining import study  # noqa: PLC0415 - only this form needs it
+    from policysched.explaining import pod_explaining  # noqa: PLC0415 - only this form needs it
 
     names = [name for name in decider.cluster.cache.nodes.names if name]
     if args.node is not None and decider.cluster.cache.get_node(args.node) is None:
         advice = spelling.suggest_names(args.node, names)
         raise errors.InputError(f"`{args.node}`", "the cluster has no such node", help=advice)
-    yield study.explain_pod(
+    yield pod_explaining.explain_pod(
         decider, args.pod, clocks.SystemClock(), node=args.node, evidence_of=evidence_of
     )
 
@@ -180,12 +180,12 @@ def _format_report(report: explain_text.Report, args: argparse.Namespace) -> str
 
 def _print_diagnostic_page(code: str) -> int:
     """Print the page of a diagnostic."""
-    from policysched.lang.diagnostics import code_pages, diagnostics  # noqa: PLC0415 - only this form needs it
+    from policysched.lang.diagnostics import diagnostic_pages, diagnostics  # noqa: PLC0415 - only this form needs it
 
     name = code.upper()
     known = diagnostics.CODES | diagnostics.LINT_CODES
     if name not in known:
         advice = spelling.suggest_names(name, known) or "codes look like PS304"
         raise errors.InputError(f"`{code}`", "is no diagnostic code", help=advice)
-    output.write_report(code_pages.read_diagnostic_code_page(name).removeprefix("# "))
+    output.write_report(diagnostic_pages.read_diagnostic_code_page(name).removeprefix("# "))
     return errors.EXIT_OK

@@ -11,7 +11,7 @@ from policysched import errors
 from policysched.cli.render import output, progress
 
 if TYPE_CHECKING:
-    from policysched.importing import importer, inputs
+    from policysched.importing import importer, source_detection
     from policysched.importing.result import findings
 
 _TEXT = "text"
@@ -72,22 +72,22 @@ def run(args: argparse.Namespace) -> int:
 
 def _read_import_sources(
     args: argparse.Namespace,
-) -> tuple[list[inputs.DetectedSource], findings.FindingCollector, str]:
+) -> tuple[list[source_detection.DetectedSource], findings.FindingCollector, str]:
     """Return what is to be imported, what was found on the way, and what it is called."""
-    from policysched.importing import command_files, inputs  # noqa: PLC0415 - as above
+    from policysched.importing import input_files, source_detection  # noqa: PLC0415 - as above
     from policysched.importing.result import findings  # noqa: PLC0415 - as above
 
     report = findings.FindingCollector()
     words: list[str] = args.input
     if len(words) > 1 or words[0].startswith("--"):
-        if args.kind not in (None, inputs.COMMAND):
+        if args.kind not in (None, source_detection.COMMAND):
             raise errors.UsageError(f"a command line is no {args.kind}; leave out --from")
         if not any(word.startswith("-") for word in words):
             raise errors.UsageError("import takes one FILE; put what belongs together into one")
-        return command_files.read_command_line_sources(words, report), report, "a command line"
+        return input_files.read_command_line_sources(words, report), report, "a command line"
     (path,) = words
-    text, where = command_files.read_file_or_stdin(path)
-    return inputs.detect_sources(text, where, report, args.kind), report, where
+    text, where = input_files.read_file_or_stdin(path)
+    return source_detection.detect_sources(text, where, report, args.kind), report, where
 
 
 def _write_files(imported: importer.ImportResult, where: str) -> None:

@@ -158,7 +158,7 @@ def _read_plan_inputs(
     """
     import dataclasses  # noqa: PLC0415 - `--help` does without
 
-    from policysched.planning import planning, sides, two_sided_cluster  # noqa: PLC0415 - as above
+    from policysched.planning import plan_making, sides, two_sided_cluster  # noqa: PLC0415 - as above
 
     offline_options.refuse_empty_options(args, "metrics", "scheduler_name")
     for dest, option in (("old", "from"), ("new", "to")):
@@ -179,7 +179,7 @@ def _read_plan_inputs(
     basis = two_sided_cluster.PlanInputs(old, new, now, scheduler_name=args.scheduler_name)
     metrics = None
     if args.metrics is not None:
-        metrics = planning.read_plan_metrics(basis, args.metrics)
+        metrics = plan_making.read_plan_metrics(basis, args.metrics)
         basis = dataclasses.replace(basis, samples=metrics.samples)
     return basis, metrics
 
@@ -213,7 +213,7 @@ def _make_plan_report(
     basis: two_sided_cluster.PlanInputs, dump: dump_file.ObjectDump, where: str
 ) -> dict[str, Any]:
     from policysched import process  # noqa: PLC0415 - as above
-    from policysched.planning import planning, report  # noqa: PLC0415 - as above
+    from policysched.planning import plan_making, plan_report  # noqa: PLC0415 - as above
 
     with progress.show_progress("reading") as bar, process.pause_garbage_collection():
 
@@ -221,8 +221,8 @@ def _make_plan_report(
             bar.begin_part(what, total)
             return bar.advance
 
-        plan = planning.make_policy_change_plan(basis, dump.cluster, where, begin)
-        told = report.as_json(plan, basis, where)
+        plan = plan_making.make_policy_change_plan(basis, dump.cluster, where, begin)
+        told = plan_report.as_json(plan, basis, where)
         if dump.plane.clusters or dump.plane.bindings:
             told["bindings"] = _make_bindings_report(basis, dump, begin)
     return told
@@ -233,10 +233,10 @@ def _make_bindings_report(
     dump: dump_file.ObjectDump,
     begin: Callable[[str, int], Callable[[int], None]],
 ) -> dict[str, Any]:
-    from policysched.planning import bindings, bindings_report  # noqa: PLC0415 - as above
+    from policysched.planning import binding_changes, bindings_report  # noqa: PLC0415 - as above
 
     advance = begin("bindings", len(dump.plane.bindings))
-    found = bindings.compare_bindings(basis, dump.plane, advance)
+    found = binding_changes.compare_bindings(basis, dump.plane, advance)
     offline_options.print_unmeasured_metrics_note(found.unmeasured, "cluster")
     return bindings_report.as_json(found, basis)
 

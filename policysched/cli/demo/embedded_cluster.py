@@ -10,7 +10,7 @@ import random
 
 from policysched import clock as clocks
 from policysched import errors
-from policysched.cli.demo import facts
+from policysched.cli.demo import decision_facts
 from policysched.cluster import snapshot
 from policysched.cluster.objects import objects
 from policysched.framework import handles, runtime
@@ -18,14 +18,7 @@ from policysched.offline import pod_report
 from policysched.profiles import policies
 from policysched.scheduler import decisions, ports
 from policysched.scheduler import scheduler as schedulers
-from policysched.sim import (
-    api_server,
-    driver,
-    node_load,
-    node_state,
-    showcase,
-    virtual_time,
-)
+from policysched.sim import api_server, demo_cluster, driver, node_load, node_state, virtual_time
 
 _START = datetime.datetime(2026, 3, 2, 9, 0, tzinfo=datetime.UTC)
 _SEED = 7
@@ -60,11 +53,11 @@ class DemoCluster:
         self._scheduler = schedulers.Scheduler({}, outside, self._time.clock)
         self._load_policies()
         self._scheduler.decisions.listeners.append(self._record_decision)
-        self._decided: list[facts.DecisionFacts] = []
+        self._decided: list[decision_facts.DecisionFacts] = []
         self._samples: node_load.Samples = {}
-        for node in showcase.make_nodes():
+        for node in demo_cluster.make_nodes():
             self._server.nodes.create(node)
-        showcase.set_background_load(self._load)
+        demo_cluster.set_background_load(self._load)
         self._driver = driver.SimulationDriver(self._server, self._scheduler, self._time)
         self._refresh_metrics()
 
@@ -82,14 +75,14 @@ class DemoCluster:
         """Return the names of the pods without a node."""
         return [pod.metadata.name for pod in self._server.pods if not pod.spec.node_name]
 
-    async def create_pod(self, pod: objects.Pod) -> list[facts.DecisionFacts]:
+    async def create_pod(self, pod: objects.Pod) -> list[decision_facts.DecisionFacts]:
         """Create a pod and return what was decided thereupon."""
         self._server.pods.create(pod)
         return await self._run_until_idle()
 
     async def edit_policy(
         self, edit: PolicyLineEdit
-    ) -> tuple[list[str], list[facts.DecisionFacts]]:
+    ) -> tuple[list[str], list[decision_facts.DecisionFacts]]:
         """Edit a policy file and load it; return the diff and what was decided thereupon.
 
         Raises:
@@ -124,7 +117,7 @@ class DemoCluster:
             self._frameworks, profiles.annotation_keys, profiles.metric_needs
         )
 
-    async def _run_until_idle(self) -> list[facts.DecisionFacts]:
+    async def _run_until_idle(self) -> list[decision_facts.DecisionFacts]:
         """Let everything happen that can, and a little time go by."""
         await self._driver.advance_time(2.0)
         self._refresh_metrics()
@@ -153,7 +146,7 @@ class DemoCluster:
             return
         name = decision.scheduler_name
         report = pod_report.report_pod(self._frameworks[name], info, snap)
-        found = facts.extract_decision_facts(report, name, decision.node_name)
+        found = decision_facts.extract_decision_facts(report, name, decision.node_name)
         if name in self._before_edit:
             best = self._before_edit[name].explain_pod(info, snap).best
             found = dataclasses.replace(found, before_edit=best[0] if best else "")

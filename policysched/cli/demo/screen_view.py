@@ -10,7 +10,7 @@ from typing import Self
 from rich import box, console, live, table, text
 from rich import layout as layouts
 
-from policysched.cli.demo import facts, text_view
+from policysched.cli.demo import decision_facts, text_view
 from policysched.cli.render import terminal
 from policysched.sim import node_state
 
@@ -75,7 +75,7 @@ class ScreenView:
         self._nodes, self._pending = nodes, pending
         self._draw()
 
-    def show_decision(self, found: facts.DecisionFacts) -> None:
+    def show_decision(self, found: decision_facts.DecisionFacts) -> None:
         """Show where a pod went and why."""
         self._placed_last = found.pod.rsplit("/", 1)[-1]
         self._log.append(self._render_log_line(found))
@@ -175,7 +175,7 @@ class ScreenView:
 
     # --- the latest decision ----------------------------------------------------------------------
 
-    def _render_log_line(self, found: facts.DecisionFacts) -> text.Text:
+    def _render_log_line(self, found: decision_facts.DecisionFacts) -> text.Text:
         line = text.Text(no_wrap=True, overflow="ellipsis")
         line.append(found.pod, "bold")
         if found.node is None:
@@ -184,15 +184,15 @@ class ScreenView:
         line.append(f"  {found.feasible} of {found.node_count} fit", "dim")
         return line.append(f"  {found.edit_effect}", "bold yellow") if found.edit_effect else line
 
-    def _render_points(self, found: facts.DecisionFacts) -> console.RenderableType:
-        out = facts.format_exclusions(found)
+    def _render_points(self, found: decision_facts.DecisionFacts) -> console.RenderableType:
+        out = decision_facts.format_exclusions(found)
         if found.runner_up is None:
             return text.Text(f"{found.pod} fits on {found.node} alone; not: {out}")
         drawn = _make_plain_table("points of " + found.pod.rsplit("/", 1)[-1], "left")
         drawn.add_column(found.node or "", justify="right", style="bold green")
         drawn.add_column(f"next: {found.runner_up}", justify="right")
         lines = self._line_count_below - (0 if self._is_wide else _LOG_LINES) - _FRAME_LINES
-        for points in facts.select_rule_points_rows(found, lines):
+        for points in decision_facts.select_rule_points_rows(found, lines):
             style = "dim" if points.is_summary else ""
             chosen, runner_up = f"{points.chosen:g}", f"{points.runner_up:g}"
             drawn.add_row(text.Text(points.rule, style), chosen, runner_up)
@@ -201,7 +201,7 @@ class ScreenView:
         return console.Group(drawn, text.Text(f"not: {out}", "dim", no_wrap=True))
 
 
-def _render_exclusion_reasons(found: facts.DecisionFacts) -> console.RenderableType:
+def _render_exclusion_reasons(found: decision_facts.DecisionFacts) -> console.RenderableType:
     drawn = _make_plain_table("NODES", "right")
     for header in ("WHY NOT", "WHO SAYS SO"):
         drawn.add_column(header, no_wrap=True)

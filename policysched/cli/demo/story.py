@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Protocol
 
-from policysched.cli.demo import embedded_cluster, facts
+from policysched.cli.demo import decision_facts, embedded_cluster
 from policysched.cli.render import output
 from policysched.cluster.objects import objects
-from policysched.sim import node_state, showcase
+from policysched.sim import demo_cluster, node_state
 
 _PER_POD_SECONDS = 0.6
 _PER_CHAPTER_SECONDS = 1.0
@@ -25,7 +25,7 @@ class DemoView(Protocol):
     def show_cluster(self, nodes: Sequence[node_state.NodeState], pending: Sequence[str]) -> None:
         """Show the nodes, and the pods that wait."""
 
-    def show_decision(self, found: facts.DecisionFacts) -> None:
+    def show_decision(self, found: decision_facts.DecisionFacts) -> None:
         """Show where a pod went and why, or why it fits nowhere."""
 
     def show_edit(self, file: str, diff: Sequence[str]) -> None:
@@ -63,37 +63,37 @@ CHAPTERS = (
     Chapter(
         "The default profile",
         "kube-scheduler's plugins and weights: default.policy",
-        (showcase.make_cache_pod(1), showcase.make_cache_pod(2)),
+        (demo_cluster.make_cache_pod(1), demo_cluster.make_cache_pod(2)),
     ),
     Chapter(
         "A web tier",
         "even over zones, replicas apart, near the cache: web-tier.policy",
-        tuple(showcase.make_web_pod(number) for number in range(1, 7)),
+        tuple(demo_cluster.make_web_pod(number) for number in range(1, 7)),
     ),
     Chapter(
         "A GPU pool",
         "filled node by node, closed to pods without a GPU: gpu-pool.policy",
         (
-            showcase.make_training_pod(1, 1),
-            showcase.make_training_pod(2, 2),
-            showcase.make_debug_pod(),
+            demo_cluster.make_training_pod(1, 1),
+            demo_cluster.make_training_pod(2, 2),
+            demo_cluster.make_debug_pod(),
         ),
     ),
     Chapter(
         "A pod that fits nowhere",
         "every node says why not; placed by measured load: load-aware.policy",
-        (showcase.make_report_pod(),),
+        (demo_cluster.make_report_pod(),),
     ),
     Chapter("An edit that helps it", "the limit for busy nodes is raised", edit=LIMIT),
     Chapter(
         "Spread ...",
         "batch jobs go to the emptiest node: spread-vs-pack.policy",
-        (showcase.make_job_pod(1), showcase.make_job_pod(2)),
+        (demo_cluster.make_job_pod(1), demo_cluster.make_job_pod(2)),
     ),
     Chapter(
         "... or pack",
         "one word is edited; the next job goes to the fullest node",
-        (showcase.make_job_pod(3), showcase.make_job_pod(4)),
+        (demo_cluster.make_job_pod(3), demo_cluster.make_job_pod(4)),
         edit=PACK,
     ),
 )
@@ -117,7 +117,9 @@ async def play_demo_story(stage: embedded_cluster.DemoCluster, view: DemoView) -
 
 
 async def _show_decisions(
-    stage: embedded_cluster.DemoCluster, view: DemoView, decided: Sequence[facts.DecisionFacts]
+    stage: embedded_cluster.DemoCluster,
+    view: DemoView,
+    decided: Sequence[decision_facts.DecisionFacts],
 ) -> None:
     for found in decided:
         view.show_decision(found)

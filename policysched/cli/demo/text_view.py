@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from policysched import spelling
-from policysched.cli.demo import facts
+from policysched.cli.demo import decision_facts
 from policysched.cli.render import output
 from policysched.sim import node_state
 
@@ -40,7 +40,7 @@ class TextView:
         """Remember the nodes and who waits."""
         self._nodes, self._pending = nodes, pending
 
-    def show_decision(self, found: facts.DecisionFacts) -> None:
+    def show_decision(self, found: decision_facts.DecisionFacts) -> None:
         """Print where a pod went and why."""
         output.write_report(_format_decision_headline(found))
         if found.node is None:
@@ -96,24 +96,24 @@ def format_cordon_and_taints(state: node_state.NodeState) -> list[str]:
     return cordoned + [f"(taint {taint.rsplit('/', 1)[-1]})" for taint in state.taints]
 
 
-def _format_decision_headline(found: facts.DecisionFacts) -> str:
+def _format_decision_headline(found: decision_facts.DecisionFacts) -> str:
     if found.node is None:
         return f"  {found.pod} ({found.profile}) fits nowhere\n    {found.message}"
     choice = f"{found.feasible} of {found.node_count} nodes fit"
     parts = [f"  {found.pod} ({found.profile}) -> {found.node}: {choice}"]
-    out = facts.format_exclusions(found)
+    out = decision_facts.format_exclusions(found)
     parts += [f"not: {out}"] if out else []
     parts += [found.edit_effect] if found.edit_effect else []
     return "\n    ".join(parts)
 
 
-def _format_rule_points(found: facts.DecisionFacts) -> str:
+def _format_rule_points(found: decision_facts.DecisionFacts) -> str:
     header = ("POINTS", found.node or "", f"next: {found.runner_up}")
-    shown = facts.select_rule_points_rows(found, len(found.points) + 2)
+    shown = decision_facts.select_rule_points_rows(found, len(found.points) + 2)
     return output.format_table(header, [(p.rule, p.chosen, p.runner_up) for p in shown], _INDENT)
 
 
-def _format_exclusion_reasons(found: facts.DecisionFacts) -> str:
+def _format_exclusion_reasons(found: decision_facts.DecisionFacts) -> str:
     header = ("NODES", "WHY NOT", "WHO SAYS SO", "WHICH")
     rows = [
         (len(e.nodes), e.reason, e.rule, spelling.join_some_names(e.nodes, _SHOWN_NAMES))

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from policysched.inputs import control_plane_file, object_lists
+    from policysched.inputs import karmada_file, object_lists
     from policysched.karmada.policies import cluster_policies
     from policysched.karmada.steps import algorithm as algorithms
-    from policysched.profiles import cluster_profiles as texts
+    from policysched.profiles import cluster_policy_loading as texts
 
 
 def add_karmada_options(parser: argparse.ArgumentParser) -> None:
@@ -105,7 +105,7 @@ def load_cluster_policies(args: argparse.Namespace) -> texts.LoadedClusterPolici
         InputError: a policy or a value of a metric is wrong.
         UsageError: an option makes no sense.
     """
-    from policysched.profiles import cluster_profiles as texts  # noqa: PLC0415 - slow
+    from policysched.profiles import cluster_policy_loading as texts  # noqa: PLC0415 - slow
 
     offline_options.refuse_empty_options(args, "metrics", "scheduler_name")
     if args.cluster == "-" and "-" in (args.policies or ()):
@@ -129,10 +129,10 @@ def load_cluster_policies(args: argparse.Namespace) -> texts.LoadedClusterPolici
 
 
 def read_control_planes(
-    inputs: object_lists.InputLists[control_plane_file.KarmadaControlPlane],
+    inputs: object_lists.InputLists[karmada_file.KarmadaControlPlane],
     args: argparse.Namespace,
     loaded: texts.LoadedClusterPolicies,
-) -> Iterator[control_plane_file.KarmadaControlPlane]:
+) -> Iterator[karmada_file.KarmadaControlPlane]:
     """Yield each control plane; warn of unknown clusters in --metrics."""
     found = progress.iterate_with_progress(inputs.places, "reading the input", [args.cluster])
     return offline_options.iterate_warning_of_unknown_names(

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 from policysched import control_characters, spelling
-from policysched.cli import program
-from policysched.cli.render import folding, styles, tables, terminal
+from policysched.cli import program_name
+from policysched.cli.render import styles, tables, terminal, wrapping
 
 HUMAN = "human"
 JSON = "json"
@@ -60,7 +60,7 @@ def write_text(text: str, stream: TextIO | None = None) -> None:
 def write_report(text: str, stream: TextIO | None = None) -> None:
     """Print a text for people, its lines folded to the terminal's width."""
     room = _find_width_limit(stream)
-    write_text(text if room is None else folding.wrap_text(text, room), stream)
+    write_text(text if room is None else wrapping.wrap_text(text, room), stream)
 
 
 def write_findings(text: str, stream: TextIO | None = None) -> None:
@@ -70,9 +70,9 @@ def write_findings(text: str, stream: TextIO | None = None) -> None:
     """
     room = _find_width_limit(stream)
     if room is not None:
-        from policysched.cli.render import finding_folding  # noqa: PLC0415 - few runs are at a terminal
+        from policysched.cli.render import finding_wrapping  # noqa: PLC0415 - few runs are at a terminal
 
-        text = finding_folding.wrap_findings(text, room)
+        text = finding_wrapping.wrap_findings(text, room)
     if terminal.supports_colours(stream or sys.stdout):
         from policysched.cli.render import finding_styles  # noqa: PLC0415 - as above
 
@@ -109,8 +109,8 @@ def write_diff(lines: Sequence[str]) -> None:
 
 def print_error(text: str) -> None:
     """Print an error on stderr, behind the name of the program."""
-    head = styles.mark_text_style(f"{program.get_program_name()}:", styles.BAD)
-    write_findings(f"{head} {program.replace_program_name(text)}", sys.stderr)
+    head = styles.mark_text_style(f"{program_name.get_program_name()}:", styles.BAD)
+    write_findings(f"{head} {program_name.replace_program_name(text)}", sys.stderr)
 
 
 def print_warning(text: str) -> None:
@@ -124,7 +124,7 @@ def print_note_to_stderr(text: str) -> None:
 
 
 def _write_to_stderr(kind: str, text: str) -> None:
-    line = f"{program.get_program_name()}: {kind} {program.replace_program_name(text)}"
+    line = f"{program_name.get_program_name()}: {kind} {program_name.replace_program_name(text)}"
     write_report(line, sys.stderr)
 
 

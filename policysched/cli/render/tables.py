@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from policysched import control_characters
-from policysched.cli.render import folding, styles
+from policysched.cli.render import styles, wrapping
 
 _GAP = "  "
 _NUMBER = re.compile(r"[-+]?[\d,]+(\.\d+)?(%|Gi)?")
@@ -50,16 +50,16 @@ class _TableColumn:
 
     def __init__(self, title: str, cells: Sequence[str]) -> None:
         self._title = title
-        self._longest_cell = max(map(folding.count_text_columns, cells), default=0)
+        self._longest_cell = max(map(wrapping.count_text_columns, cells), default=0)
         self.is_number = any(cells) and all(map(_is_number, cells))
-        self.natural = max(folding.count_text_columns(title), self._longest_cell)
+        self.natural = max(wrapping.count_text_columns(title), self._longest_cell)
 
     def compute_narrow_width(self, limit: int) -> int:
         """Return the least width, which is above `limit` only for numbers."""
         if not self.is_number:
             return min(self.natural, limit)
         return max(
-            self._longest_cell, min(folding.measure_longest_unbreakable_part(self._title), limit)
+            self._longest_cell, min(wrapping.measure_longest_unbreakable_part(self._title), limit)
         )
 
 
@@ -101,8 +101,8 @@ def _render_row(
     """Return the lines of a row: as many as its longest cell has when it is folded."""
     folded = [
         [cell]
-        if folding.count_text_columns(cell) <= width
-        else folding.wrap_into_lines(cell, width)
+        if wrapping.count_text_columns(cell) <= width
+        else wrapping.wrap_into_lines(cell, width)
         for cell, width in zip(row, widths, strict=True)
     ]
     lines = []
@@ -117,7 +117,7 @@ def _render_row(
 
 
 def _pad_cell(cell: str, width: int, column: _TableColumn) -> str:
-    blanks = " " * (width - folding.count_text_columns(cell))
+    blanks = " " * (width - wrapping.count_text_columns(cell))
     return blanks + cell if column.is_number else cell + blanks
 
 
@@ -129,5 +129,5 @@ def _format_rows_as_blocks(
     for row in cells:
         named = [(title, cell) for title, cell in zip(header, row, strict=True) if cell]
         lines = [f"{indent}{title}: {cell}" if title else indent + cell for title, cell in named]
-        blocks.append(folding.wrap_text("\n".join(lines), room))
+        blocks.append(wrapping.wrap_text("\n".join(lines), room))
     return "\n\n".join(blocks)

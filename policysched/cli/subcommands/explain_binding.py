@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from policysched.inputs import control_plane_file, object_lists
+    from policysched.inputs import karmada_file, object_lists
 
 _DESCRIPTION = """\
 Say where a ResourceBinding or ClusterResourceBinding of a Karmada control plane would go if it were
@@ -84,17 +84,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _read_control_planes(
     args: argparse.Namespace,
-) -> object_lists.InputLists[control_plane_file.KarmadaControlPlane]:
+) -> object_lists.InputLists[karmada_file.KarmadaControlPlane]:
     """Return the control planes that the options name.
 
     Raises:
         UsageError: none is named.
         InputError: there is none.
     """
-    from policysched.inputs import (  # noqa: PLC0415 - `--help` does without NumPy
-        control_plane_file,
-        object_lists,
-    )
+    from policysched.inputs import karmada_file, object_lists  # noqa: PLC0415 - `--help` does without NumPy
 
     named = cluster_options.choose_cluster_source(args)
     if named is None:
@@ -102,12 +99,10 @@ def _read_control_planes(
             "--cluster is missing: a file, or `-` for stdin; --live reads a running control plane"
         )
     if isinstance(named, str):
-        return control_plane_file.read_karmada_control_planes(named)
-    from policysched.inputs import live_control_plane  # noqa: PLC0415 - brings HTTP
+        return karmada_file.read_karmada_control_planes(named)
+    from policysched.inputs import live_karmada  # noqa: PLC0415 - brings HTTP
 
-    return object_lists.InputLists(
-        iter([live_control_plane.read_live_karmada_control_plane(named)])
-    )
+    return object_lists.InputLists(iter([live_karmada.read_live_karmada_control_plane(named)]))
 
 
 def _write_reports(

@@ -50,14 +50,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print where each binding goes."""
-    from policysched.inputs import control_plane_file  # noqa: PLC0415 - slow
+    from policysched.inputs import karmada_file  # noqa: PLC0415 - slow
     from policysched.offline import binding_simulating  # noqa: PLC0415 - slow
 
     loaded = karmada_options.load_cluster_policies(args)
     algorithm = karmada_options.make_binding_algorithm(args, loaded.policies)
     for warning in karmada_options.find_plugin_name_warnings(args):
         output.print_note_to_stderr(warning)
-    inputs = control_plane_file.read_karmada_control_planes(args.cluster)
+    inputs = karmada_file.read_karmada_control_planes(args.cluster)
     as_json = (args.output or (output.JSON if inputs.is_lines else output.HUMAN)) == output.JSON
     for plane in karmada_options.read_control_planes(inputs, args, loaded):
         with progress.show_progress("placing bindings", len(plane.bindings)) as bar:

@@ -11,7 +11,7 @@ from policysched.cli.render import output, progress
 
 if TYPE_CHECKING:
     from policysched.inputs import cluster_file
-    from policysched.planning import axes, sweep, two_sided_cluster
+    from policysched.planning import sweep, sweep_axes, two_sided_cluster
 
 _ALL, _PENDING = "all", "pending"
 _HOT = 0.8
@@ -42,13 +42,13 @@ def add_sweep_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--plot", metavar="FILE.svg", help="draw the results of one or two --sweep")
 
 
-def read_sweep_axes(args: argparse.Namespace) -> list[axes.SweepAxis]:
+def read_sweep_axes(args: argparse.Namespace) -> list[sweep_axes.SweepAxis]:
     """Return what is to be varied, before anything is read; nothing without --sweep.
 
     Raises:
         UsageError: options exclude each other, or a --sweep makes no sense.
     """
-    from policysched.planning import axes, plot  # noqa: PLC0415 - `--help` does without NumPy
+    from policysched.planning import sweep_axes, sweep_plot  # noqa: PLC0415 - `--help` does without NumPy
 
     alone, without = ("--place", "--hot", "--plot"), ("--from", "--from-params", "--fail-on")
     given = {
@@ -63,24 +63,24 @@ def read_sweep_axes(args: argparse.Namespace) -> list[axes.SweepAxis]:
         if given[option]:
             what = "is about plans, not about --sweep" if args.sweep else "goes with --sweep alone"
             raise errors.UsageError(f"{option} {what}")
-    varied = axes.parse_sweep_axes(args.sweep or ())
+    varied = sweep_axes.parse_sweep_axes(args.sweep or ())
     if args.plot is not None:
-        plot.refuse_undrawable_axes(varied)
+        sweep_plot.refuse_undrawable_axes(varied)
     return varied
 
 
 def run(
     args: argparse.Namespace,
-    varied: list[axes.SweepAxis],
+    varied: list[sweep_axes.SweepAxis],
     basis: two_sided_cluster.PlanInputs,
     objects: cluster_file.ClusterObjects,
     where: str,
 ) -> int:
     """Print the table, and draw it if asked to."""
     from policysched import process  # noqa: PLC0415 - `--help` does without NumPy
-    from policysched.planning import axes, plot, sweep  # noqa: PLC0415 - as above
+    from policysched.planning import sweep, sweep_axes, sweep_plot  # noqa: PLC0415 - as above
 
-    points = list(axes.generate_sweep_points(varied))
+    points = list(sweep_axes.generate_sweep_points(varied))
     settings = sweep.SweepSettings(places_all=args.place != _PENDING, hot=args.hot or _HOT)
     sweeping = sweep.SweepSimulation(basis, objects, where, settings)
     with (
@@ -96,7 +96,7 @@ def run(
     else:
         output.write_report(_format_sweep_text(report))
     if args.plot is not None:
-        _write_sweep_picture(args.plot, plot.draw_sweep(varied, results))
+        _write_sweep_picture(args.plot, sweep_plot.draw_sweep(varied, results))
     return errors.EXIT_OK
 
 
@@ -111,7 +111,7 @@ def _make_sweep_report(
     settings: sweep.SweepSettings,
     basis: two_sided_cluster.PlanInputs,
     where: str,
-    varied: list[axes.SweepAxis],
+    varied: list[sweep_axes.SweepAxis],
     results: list[sweep.SweepResult],
 ) -> dict[str, Any]:
     return {

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from policysched.cluster import change_log
 from policysched.cluster.columns import (
-    absent_resources,
+    absent_resource_requests,
     image_states,
     interning,
     label_column,
@@ -88,7 +88,7 @@ class NodeColumns:
         self.resources: interning.Interner[str] = interning.Interner()
         for name in (pod_requests.CPU, pod_requests.MEMORY, "ephemeral-storage", _NO_NAME):
             self.resources.intern(name)
-        self.absent_resources = absent_resources.AbsentResourceRequests()
+        self.absent_resources = absent_resource_requests.AbsentResourceRequests()
         self.taint_sets = _make_taint_set_interner()
         self.nodes: list[objects.Node | None] = []
         self.names: list[str] = []

@@ -21,7 +21,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 from policysched.cluster import count_column
-from policysched.cluster.counters import required_labels
+from policysched.cluster.counters import count_columns_by_label
 from policysched.cluster.objects import selectors
 from policysched.cluster.pods import pod_shape
 
@@ -161,7 +161,7 @@ class _PlacedShape:
 
 
 OwnedTerms: TypeAlias = dict[pod_shape.WeightedAffinityTerm, count_column.CountColumn]
-_TermsByLabel = required_labels.CountColumnsByRequiredLabel[pod_shape.WeightedAffinityTerm]
+_TermsByLabel = count_columns_by_label.CountColumnsByRequiredLabel[pod_shape.WeightedAffinityTerm]
 
 
 class PodCounts:
@@ -172,7 +172,7 @@ class PodCounts:
         self._namespaces: dict[str, Mapping[str, str]] = {}
         self._placements: dict[int, _PlacedShape] = {}
         self._queries: OrderedDict[PodQuery, count_column.CountColumn] = OrderedDict()
-        self._queries_by_label = required_labels.CountColumnsByRequiredLabel[PodQuery]()
+        self._queries_by_label = count_columns_by_label.CountColumnsByRequiredLabel[PodQuery]()
         self._owned: dict[TermKind, OwnedTerms] = {kind: {} for kind in TermKind}
         self._owned_by_label = {kind: _TermsByLabel() for kind in TermKind}
         self._owners: Counter[count_column.CountColumn] = Counter()

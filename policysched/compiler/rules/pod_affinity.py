@@ -22,7 +22,7 @@ from policysched.compiler.rules import base
 from policysched.framework import apart, comparing, cycle_state, interface, kept_points, status
 from policysched.lang.checked import checked
 from policysched.plugins.kernels import domains
-from policysched.plugins.shared import node_facts
+from policysched.plugins.shared import node_rejection_texts
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -154,7 +154,9 @@ class RequiredPodAffinity(base.PolicyRule):
     ) -> str:
         """Return the domain in which no pod of the set runs, or the label that lacks."""
         del state, pod
-        place = node_facts.format_node_label(node_facts.get_only_node(node), self.topology_key)
+        place = node_rejection_texts.format_node_label(
+            node_rejection_texts.get_only_node(node), self.topology_key
+        )
         is_outside = bool(self.term.lacks_label(node)[0])
         own = self._lacks_label if is_outside else self._rejected
         if reason not in own.reasons:
@@ -231,9 +233,9 @@ class _RejectingOccupied(base.PolicyRule):
             return ""
         row = int(node.row_numbers[0])
         query = self.query(pod.shape)
-        pods = node_facts.list_counted_pods_in_domain(snap, query, self.topology_key, row)
+        pods = node_rejection_texts.list_counted_pods_in_domain(snap, query, self.topology_key, row)
         return (
-            f"{node_facts.join_names_briefly(pods)} (topologyKey {self.topology_key})"
+            f"{node_rejection_texts.join_names_briefly(pods)} (topologyKey {self.topology_key})"
             if pods
             else ""
         )

@@ -30,7 +30,7 @@ from policysched.compiler.rules import base, node_affinity
 from policysched.framework import comparing, cycle_state, interface, kept_points, status
 from policysched.lang.checked import checked
 from policysched.plugins.kernels import domains, node_selection, spreading, tolerations
-from policysched.plugins.shared import node_facts
+from policysched.plugins.shared import node_rejection_texts
 
 _MAX_SHAPES = 512
 _HARD = "DoNotSchedule"
@@ -274,17 +274,17 @@ class HardSpread(base.PolicyRule):
         reason: str,
     ) -> str:
         """Return the domain and the counts that exceed maxSkew, or the label that lacks."""
-        snap, found = node.snapshot, node_facts.get_only_node(node)
+        snap, found = node.snapshot, node_rejection_texts.get_only_node(node)
         slot = int(self.spread.slots(snap)[node.rows][0])
         if slot == 0:
-            place = node_facts.format_node_label(found, self.topology_key)
+            place = node_rejection_texts.format_node_label(found, self.topology_key)
             return place if reason in self._lacks_label.reasons else ""
         if reason not in self._rejected.reasons:
             return ""
         counts = self.spread.counts(pod.shape, snap)
         eligible = self.spread.eligible_domains(state, pod.shape, snap)
         before = self._before(state, pod, snap)
-        return node_facts.format_skew_counts(
+        return node_rejection_texts.format_skew_counts(
             found,
             self.topology_key,
             here=int(eligible.sums(counts)[slot]),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import structs
 
 from policysched.cluster.objects import objects
-from policysched.explaining import edit, rule_trials, trials
+from policysched.explaining import rule_trials, suggested_edit, trials
 from policysched.explaining.edits import selector_edits
 from policysched.explaining.facts import pod_requirements
 from policysched.explaining.facts import vocabulary as vocabularies
@@ -40,25 +40,29 @@ class _PlacedPodVocabulary:
         """Yield corrections of a label, with its key and value then."""
         for near in self.words.find_similar_keys(key):
             text = f"label {key}: did you mean {near}? no pod has the label {key}"
-            yield _TermCorrection(text, key, near, edit.CORRECTS), near, value
+            yield _TermCorrection(text, key, near, suggested_edit.CORRECTS), near, value
         for other in self.words.find_other_values(key, value):
             if self.words.is_probable_misspelling(key, value, other):
                 text = f"label {key}={value}: did you mean {other}? no pod has {key}={value}"
-                yield _TermCorrection(text, value, other, edit.CORRECTS), key, other
+                yield _TermCorrection(text, value, other, suggested_edit.CORRECTS), key, other
 
     def correct_namespace(self, name: str) -> Iterator[_TermCorrection]:
         """Yield corrections of the name of a namespace that has no pods."""
         for near in (
-            edit.find_similar_words(name, self.namespaces) if name not in self.namespaces else ()
+            suggested_edit.find_similar_words(name, self.namespaces)
+            if name not in self.namespaces
+            else ()
         ):
             text = f"namespace {name}: did you mean {near}? {name} has no pods"
-            yield _TermCorrection(text, name, near, edit.CORRECTS)
+            yield _TermCorrection(text, name, near, suggested_edit.CORRECTS)
 
     def find_other_namespaces(self, labels: Mapping[str, str]) -> Iterator[_TermCorrection]:
         """Yield namespaces that have pods with the labels."""
         having = {name for name, each in self._labels if labels.items() <= each.items()}
         for name in sorted(having)[:_MOST_NAMESPACES]:
-            yield _TermCorrection(f"look in namespace {name}", None, name, edit.ADJUSTS_POD)
+            yield _TermCorrection(
+                f"look in namespace {name}", None, name, suggested_edit.ADJUSTS_POD
+            )
 
 
 # --- terms of the pod ----------------------------------------------------------------------------
@@ -66,7 +70,7 @@ class _PlacedPodVocabulary:
 
 def correct_affinity_term(
     tried: trials.PodTrials, term: objects.PodAffinityTerm
-) -> Iterator[tuple[edit.SuggestedEdit, objects.PodAffinityTerm]]:
+) -> Iterator[tuple[suggested_edit.SuggestedEdit, objects.PodAffinityTerm]]:
     """Yield corrections of a required term of the pod, and the term as it would be."""
     pods = _PlacedPodVocabulary(tried)
     selector = term.label_selector or objects.LabelSelector()
@@ -81,17 +85,17 @@ def correct_affinity_term(
             yield _make_pod_edit(said), structs.replace(term, namespaces=several)
     for near in selector_edits.build_label_vocabulary(tried).find_similar_keys(term.topology_key):
         text = f"topologyKey {term.topology_key}: did you mean {near}? no node has that label"
-        correction = _TermCorrection(text, term.topology_key, near, edit.CORRECTS)
+        correction = _TermCorrection(text, term.topology_key, near, suggested_edit.CORRECTS)
         yield _make_pod_edit(correction), structs.replace(term, topology_key=near)
     if not term.namespaces and term.namespace_selector is None:
         for said in pods.find_other_namespaces(selector.match_labels):
             yield _make_pod_edit(said), structs.replace(term, namespaces=(said.after,))
 
 
-def _make_pod_edit(said: _TermCorrection) -> edit.SuggestedEdit:
+def _make_pod_edit(said: _TermCorrection) -> suggested_edit.SuggestedEdit:
     text = f"required podAffinity: {said.text}"
     what = "spec.affinity.podAffinity"
-    return edit.SuggestedEdit(
+    return suggested_edit.SuggestedEdit(
         "pod", "podAffinity", what, said.before, said.after, text, said.effort
     )
 
@@ -101,7 +105,7 @@ def _make_pod_edit(said: _TermCorrection) -> edit.SuggestedEdit:
 
 def correct_affinity_rule(
     tried: trials.PodTrials, rule: checked.PodAffinityRule
-) -> Iterator[edit.SuggestedEdit]:
+) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield the corrections of a required podAffinity rule by which the pod fits."""
     for said, pods in _correct_pod_selection(_PlacedPodVocabulary(tried), rule.pods):
         nodes = rule_trials.find_feasible_nodes_with_rule(
@@ -113,7 +117,9 @@ def correct_affinity_rule(
                 before,
                 said.after,
                 said.text,
-                said.effort if said.effort == edit.CORRECTS else edit.RELAXES_RULE,
+                said.effort
+                if said.effort == suggested_edit.CORRECTS
+                else suggested_edit.RELAXES_RULE,
             )
             yield rule_trials.make_rule_edit(rule, "podAffinity", *words).add_nodes(nodes)
 

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from msgspec import structs
 
 from policysched.cluster.objects import objects
-from policysched.explaining import edit, trials
+from policysched.explaining import suggested_edit, trials
 from policysched.explaining.edits import selector_edits
 from policysched.explaining.facts import rejections
 from policysched.plugins import names, node_unschedulable
@@ -31,7 +31,7 @@ Supposing = Callable[[str], AbstractContextManager[None]]
 
 def find_node_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
-) -> Iterator[edit.SuggestedEdit]:
+) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield the single edits of single nodes by which the pod fits there."""
     yield from _try_uncordoning(tried, known)
     yield from _try_untainting(tried, known)
@@ -39,8 +39,11 @@ def find_node_edits(
 
 
 def try_node_edit(
-    tried: trials.PodTrials, said: edit.SuggestedEdit, nodes: Sequence[str], suppose: Supposing
-) -> Iterator[edit.SuggestedEdit]:
+    tried: trials.PodTrials,
+    said: suggested_edit.SuggestedEdit,
+    nodes: Sequence[str],
+    suppose: Supposing,
+) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield the edit with the nodes on which it lets the pod fit, if there are any."""
     able = []
     for node in nodes[:MOST_NODES]:
@@ -55,13 +58,15 @@ def try_node_edit(
 
 def _make_node_edit(
     kind: str, what: str, before: str | None, after: str | None, text: str
-) -> edit.SuggestedEdit:
-    return edit.SuggestedEdit("node", kind, what, before, after, text, edit.CHANGES_NODE)
+) -> suggested_edit.SuggestedEdit:
+    return suggested_edit.SuggestedEdit(
+        "node", kind, what, before, after, text, suggested_edit.CHANGES_NODE
+    )
 
 
 def _try_uncordoning(
     tried: trials.PodTrials, known: rejections.PodRejections
-) -> Iterator[edit.SuggestedEdit]:
+) -> Iterator[suggested_edit.SuggestedEdit]:
     """Uncordon nodes; the taint that says the same goes with it."""
     cordoned = [
         node
@@ -81,7 +86,7 @@ def _try_uncordoning(
 
 def _try_untainting(
     tried: trials.PodTrials, known: rejections.PodRejections
-) -> Iterator[edit.SuggestedEdit]:
+) -> Iterator[suggested_edit.SuggestedEdit]:
     """Remove the only taint that the pod does not tolerate."""
     own = tried.framework.profile.tolerations(tried.info.shape, tried.take_snapshot())
     having: defaultdict[objects.Taint, list[str]] = defaultdict(list)
@@ -95,7 +100,7 @@ def _try_untainting(
 
 def try_removing_taints(
     tried: trials.PodTrials, nodes: Sequence[str], key: str
-) -> Iterator[edit.SuggestedEdit]:
+) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield the edits that remove one taint with a key of one of the nodes, if they help."""
     having: defaultdict[objects.Taint, list[str]] = defaultdict(list)
     for name in nodes:
@@ -108,7 +113,7 @@ def try_removing_taints(
 
 def _try_removing_taint(
     tried: trials.PodTrials, nodes: Sequence[str], taint: objects.Taint
-) -> Iterator[edit.SuggestedEdit]:
+) -> Iterator[suggested_edit.SuggestedEdit]:
     def without(name: str) -> AbstractContextManager[None]:
         node = tried.get_node(name)
         taints = tuple(each for each in node.spec.taints if each != taint)
@@ -124,7 +129,7 @@ def _try_removing_taint(
 
 def _try_adding_labels(
     tried: trials.PodTrials, known: rejections.PodRejections
-) -> Iterator[edit.SuggestedEdit]:
+) -> Iterator[suggested_edit.SuggestedEdit]:
     """Add a label that the pod's node selection or its topologies ask for."""
     alone = known.find_nodes_to_edit(names.NODE_AFFINITY)
     for key, value in list(dict.fromkeys(_list_required_labels(tried.info.pod)))[:_MOST_LABELS]:
@@ -137,7 +142,7 @@ def _try_adding_labels(
 
 def try_joining_domain(
     tried: trials.PodTrials, nodes: Sequence[str], key: str
-) -> Iterator[edit.SuggestedEdit]:
+) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield the edits that help of nodes in no domain: a label that puts one into a domain."""
     outside = [name for name in nodes if key not in tried.get_node(name).metadata.labels]
     if outside:
@@ -149,7 +154,7 @@ def try_joining_domain(
 
 def try_label_change(
     tried: trials.PodTrials, alone: Sequence[str], key: str, value: str | None
-) -> Iterator[edit.SuggestedEdit]:
+) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield the edits that help of a label of one of the nodes `alone`; None removes it."""
     if value is not None and value.startswith("-"):
         return  # values of labels begin with a letter or a digit

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from msgspec import structs
 
 from policysched.cluster.objects import objects
-from policysched.explaining import edit, trials
+from policysched.explaining import suggested_edit, trials
 from policysched.explaining.edits import affinity_edits, request_edits, selector_edits, spread_edits
 from policysched.explaining.facts import rejections
 from policysched.plugins import names
@@ -24,13 +24,13 @@ _MOST_LABELS = 10
 class ProposedPodEdit:
     """An edit that is to be tried, and the pod as it would be."""
 
-    said: edit.SuggestedEdit
+    said: suggested_edit.SuggestedEdit
     pod: objects.Pod
 
 
 def find_pod_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
-) -> Iterator[edit.SuggestedEdit]:
+) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield the single edits of the pod by which it fits."""
     yield from request_edits.find_request_edits(tried, known)
     if known.can_single_edit_suffice(names.POD_TOPOLOGY_SPREAD):
@@ -95,14 +95,14 @@ def _propose_tolerations(
     for taint in ordered[:_MOST_TAINTS]:
         operator = "Equal" if taint.value else "Exists"
         added = objects.Toleration(taint.key, operator, taint.value, taint.effect)
-        said = edit.SuggestedEdit(
+        said = suggested_edit.SuggestedEdit(
             "pod",
             "toleration",
             "spec.tolerations",
             None,
             str(taint),
             f"add a toleration of the taint {taint} to the pod",
-            edit.ADJUSTS_POD,
+            suggested_edit.ADJUSTS_POD,
         )
         more = (*pod.spec.tolerations, added)
         yield ProposedPodEdit(said, replace_pod_spec(pod, tolerations=more))
@@ -118,8 +118,14 @@ def _propose_wide_tolerations(
     for key, place in [*wide, ("", "")] if keys else []:
         written = f"{{key: {key}, operator: Exists}}" if key else "{operator: Exists}"
         text = f"add a toleration of all taints {place}{key}".rstrip() + " to the pod"
-        said = edit.SuggestedEdit(
-            "pod", "toleration", "spec.tolerations", None, written, text, edit.DROPS_OF_POD
+        said = suggested_edit.SuggestedEdit(
+            "pod",
+            "toleration",
+            "spec.tolerations",
+            None,
+            written,
+            text,
+            suggested_edit.DROPS_OF_POD,
         )
         added = (*pod.spec.tolerations, objects.Toleration(key, "Exists", "", ""))
         yield ProposedPodEdit(said, replace_pod_spec(pod, tolerations=added))
@@ -213,11 +219,13 @@ def _propose_dropping_labels(pod: objects.Pod) -> Iterator[ProposedPodEdit]:
         yield ProposedPodEdit(said, structs.replace(pod, metadata=metadata))
 
 
-def _make_drop_edit(kind: str, what: str, before: str, text: str) -> edit.SuggestedEdit:
-    return edit.SuggestedEdit("pod", kind, what, before, None, text, edit.DROPS_OF_POD)
+def _make_drop_edit(kind: str, what: str, before: str, text: str) -> suggested_edit.SuggestedEdit:
+    return suggested_edit.SuggestedEdit(
+        "pod", kind, what, before, None, text, suggested_edit.DROPS_OF_POD
+    )
 
 
-def _relax_spread_constraints(tried: trials.PodTrials) -> Iterator[edit.SuggestedEdit]:
+def _relax_spread_constraints(tried: trials.PodTrials) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield for each hard spread constraint the fields that let the pod fit."""
     pod = tried.info.pod
     constraints = pod.spec.topology_spread_constraints
@@ -242,8 +250,8 @@ def _relax_spread_constraints(tried: trials.PodTrials) -> Iterator[edit.Suggeste
             if nodes:
                 before = constraint.topology_key
                 text = f"topologyKey of {what}: did you mean {near}? no node has the label {before}"
-                said = edit.SuggestedEdit(
-                    "pod", "topologySpread", what, before, near, text, edit.CORRECTS
+                said = suggested_edit.SuggestedEdit(
+                    "pod", "topologySpread", what, before, near, text, suggested_edit.CORRECTS
                 )
                 yield said.add_nodes(nodes)
         yield from _relax_spread_constraint(tried, constraint, what, fits)
@@ -254,17 +262,18 @@ def _relax_spread_constraint(
     constraint: objects.TopologySpreadConstraint,
     what: str,
     fits: spread_edits.Fits,
-) -> Iterator[edit.SuggestedEdit]:
+) -> Iterator[suggested_edit.SuggestedEdit]:
     found = [
-        (each, edit.ADJUSTS_POD) for each in spread_edits.find_spread_relaxations(constraint, fits)
+        (each, suggested_edit.ADJUSTS_POD)
+        for each in spread_edits.find_spread_relaxations(constraint, fits)
     ]
     for key in constraint.match_label_keys:
         others = tuple(each for each in constraint.match_label_keys if each != key)
         without = ("matchLabelKeys", key, "", fits({"match_label_keys": others}))
-        found.append((spread_edits.SpreadRelaxation(*without), edit.DROPS_OF_POD))
+        found.append((spread_edits.SpreadRelaxation(*without), suggested_edit.DROPS_OF_POD))
     soft = fits({"when_unsatisfiable": "ScheduleAnyway"})
     said = ("whenUnsatisfiable", "DoNotSchedule", "ScheduleAnyway", soft)
-    found.append((spread_edits.SpreadRelaxation(*said), edit.DROPS_OF_POD))
+    found.append((spread_edits.SpreadRelaxation(*said), suggested_edit.DROPS_OF_POD))
     for each, effort in found:
         if not each.nodes or tried.is_limit_reached:
             continue
@@ -272,7 +281,9 @@ def _relax_spread_constraint(
         if not each.after:
             text = f"drop {each.before} from the {each.field} of {what}"
         after = each.after or None
-        edited = edit.SuggestedEdit("pod", "topologySpread", what, each.before, after, text, effort)
+        edited = suggested_edit.SuggestedEdit(
+            "pod", "topologySpread", what, each.before, after, text, effort
+        )
         yield edited.add_nodes(each.nodes)
 
 

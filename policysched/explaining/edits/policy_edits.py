@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 
-from policysched.explaining import edit, rule_trials, trials
+from policysched.explaining import rule_trials, suggested_edit, trials
 from policysched.explaining.edits import (
     affinity_edits,
     node_edits,
@@ -21,7 +21,7 @@ from policysched.plugins import names
 
 def find_policy_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
-) -> Iterator[edit.SuggestedEdit]:
+) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield the single edits of policies by which the pod fits."""
     program = tried.decider.policy_set.program
     if program is None:
@@ -35,14 +35,14 @@ def find_policy_edits(
         nodes = rule_trials.find_feasible_nodes_with_rule(tried, rule, None)
         if nodes:
             written = f"{rule.head.name} (line {rule.head.span.line})"
-            said = edit.SuggestedEdit(
+            said = suggested_edit.SuggestedEdit(
                 "policy",
                 "rule",
                 rule.head.name,
                 rule.head.text,
                 None,
                 f"leave out rule {written}",
-                edit.DROPS_RULE,
+                suggested_edit.DROPS_RULE,
             )
             yield said.add_nodes(nodes)
 
@@ -58,7 +58,7 @@ def _find_checked_rule(
 
 def _find_rule_edits(
     tried: trials.PodTrials, known: rejections.PodRejections, rule: checked.Rule
-) -> Iterator[edit.SuggestedEdit]:
+) -> Iterator[suggested_edit.SuggestedEdit]:
     match rule:
         case checked.RejectRule(until=None):
             yield from threshold_edits.find_threshold_edits(tried, known, rule)
@@ -87,7 +87,7 @@ def _find_rule_edits(
 
 def _relax_spread_rule(
     tried: trials.PodTrials, rule: checked.TopologySpreadRule
-) -> Iterator[edit.SuggestedEdit]:
+) -> Iterator[suggested_edit.SuggestedEdit]:
     def fits(fields: Mapping[str, object]) -> tuple[str, ...]:
         relaxed = dataclasses.replace(rule, **fields)  # type: ignore[arg-type]  # fields by name
         return rule_trials.find_feasible_nodes_with_rule(tried, rule, relaxed)
@@ -95,13 +95,13 @@ def _relax_spread_rule(
     for each in spread_edits.find_spread_relaxations(rule, fits):
         if not tried.is_limit_reached:
             text = f"{each.field} from {each.before} to {each.after}"
-            said = (each.before, each.after, text, edit.RELAXES_RULE)
+            said = (each.before, each.after, text, suggested_edit.RELAXES_RULE)
             yield rule_trials.make_rule_edit(rule, "topologySpread", *said).add_nodes(each.nodes)
 
 
 def _correct_topology_key(
     tried: trials.PodTrials, rule: checked.TopologySpreadRule | checked.PodAffinityRule
-) -> Iterator[edit.SuggestedEdit]:
+) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield corrections of a topologyKey that no node has."""
     before = rule.topology_key
     for near in selector_edits.build_label_vocabulary(tried).find_similar_keys(before):
@@ -110,5 +110,5 @@ def _correct_topology_key(
         )
         if nodes:
             text = f"topologyKey {before}: did you mean {near}? no node has that label"
-            said = (before, near, text, edit.CORRECTS)
+            said = (before, near, text, suggested_edit.CORRECTS)
             yield rule_trials.make_rule_edit(rule, rule.head.kind, *said).add_nodes(nodes)

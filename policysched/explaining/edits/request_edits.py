@@ -14,7 +14,7 @@ from policysched import amounts
 from policysched.cluster.columns import columns
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_requests, pod_shape
-from policysched.explaining import edit, trials
+from policysched.explaining import suggested_edit, trials
 from policysched.explaining.facts import pod_requirements, rejections, rule_values
 from policysched.explaining.numbers import amount_search
 from policysched.lang.checked import checked_expr, checked_selector
@@ -139,7 +139,7 @@ class _AmountReadingRules:
 
 def find_request_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
-) -> Iterator[edit.SuggestedEdit]:
+) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield for each resource the nearest request, and limit, with which the pod fits."""
     for kind in _READERS:
         found = _find_rules_reading_amounts(tried, known, kind)
@@ -179,7 +179,7 @@ def _find_rules_reading_amounts(
 
 def _find_container_edits(
     tried: trials.PodTrials, found: _AmountReadingRules, resource: str
-) -> Iterator[edit.SuggestedEdit]:
+) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield the edits of single containers, the one with the largest amount first."""
     wanted = _compute_pod_total(tried.info.shape, found.kind, resource) or 0
     totals: list[int] | None = None
@@ -251,7 +251,7 @@ def _find_fitting_amount(
     return None if tried.is_limit_reached else amount
 
 
-def _make_request_edit(asked: _RequestOrLimit, amount: int) -> edit.SuggestedEdit:
+def _make_request_edit(asked: _RequestOrLimit, amount: int) -> suggested_edit.SuggestedEdit:
     before, after = asked.written_amount, amounts.format_quantity(asked.resource, amount)
     noun = asked.kind.removesuffix("s")
     verb = "lower" if amount < asked.search_start else "raise"
@@ -260,7 +260,9 @@ def _make_request_edit(asked: _RequestOrLimit, amount: int) -> edit.SuggestedEdi
     change = f"of {asked.owner}" + (f" from {before}" if before is not None else "")
     text = f"{verb} the {asked.resource} {noun} {change} to {after}"
     what = f"{asked.owner}: resources.{asked.kind}[{asked.resource}]"
-    return edit.SuggestedEdit("pod", asked.kind, what, before, after, text, edit.ADJUSTS_POD)
+    return suggested_edit.SuggestedEdit(
+        "pod", asked.kind, what, before, after, text, suggested_edit.ADJUSTS_POD
+    )
 
 
 # --- amounts at which something changes ----------------------------------------------------------

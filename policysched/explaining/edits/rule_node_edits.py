@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from policysched.compiler import label_numbers
 from policysched.compiler.rewrites import tree
-from policysched.explaining import edit, rule_trials, trials
+from policysched.explaining import rule_trials, suggested_edit, trials
 from policysched.explaining.edits import node_edits, selector_edits, threshold_edits
 from policysched.explaining.facts import pod_requirements
 from policysched.explaining.facts import vocabulary as vocabularies
@@ -22,7 +22,7 @@ _Requirement = checked_selector.Requirement
 
 def find_rule_node_edits(
     tried: trials.PodTrials, rule: _NodeRule, alone: Sequence[str]
-) -> Iterator[edit.SuggestedEdit]:
+) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield corrections of a rule, and labels and taints of the nodes `alone`."""
     words = selector_edits.build_label_vocabulary(tried)
     for each in dict.fromkeys(_list_requirements(rule)):
@@ -39,7 +39,7 @@ def find_rule_node_edits(
 
 def find_label_number_edits(
     tried: trials.PodTrials, rule: checked.RejectRule, alone: Sequence[str]
-) -> Iterator[edit.SuggestedEdit]:
+) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield values of labels that a condition reads as numbers, and their removal."""
     nodes = list(alone)
     for compare in checked_expr.walk_expressions(rule.condition) if nodes else ():
@@ -53,7 +53,7 @@ def find_label_number_edits(
 
 def _try_label_numbers(
     tried: trials.PodTrials, nodes: Sequence[str], key: str, turns: Sequence[float]
-) -> Iterator[edit.SuggestedEdit]:
+) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield the nearest whole number as the value of a label that helps, and no label."""
     present = tried.get_node(nodes[0]).metadata.labels.get(key, "")
     before = label_numbers.parse_decimal(present) or 0.0
@@ -80,7 +80,7 @@ def _list_requirements(rule: _NodeRule) -> Iterator[_Requirement]:
 
 def _edit_labels_and_taints(
     tried: trials.PodTrials, alone: Sequence[str], each: _Requirement
-) -> Iterator[edit.SuggestedEdit]:
+) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield labels and taints of nodes by which a rule rejects them no more."""
     match each:
         case checked_selector.LabelRequirement(key=key, operator=operator, values=values):
@@ -100,7 +100,7 @@ def _correct_requirement(
     rule: _NodeRule,
     each: _Requirement,
     words: vocabularies.LabelVocabulary,
-) -> Iterator[tuple[edit.SuggestedEdit, _Requirement]]:
+) -> Iterator[tuple[suggested_edit.SuggestedEdit, _Requirement]]:
     """Yield the requirement with a misspelt word corrected."""
     match each:
         case checked_selector.LabelRequirement(key=key):
@@ -113,14 +113,16 @@ def _correct_requirement(
         case checked_selector.FieldRequirement(field="nodeName", values=values):
             known = selector_edits.list_node_names(tried)
             for value in (value for value in values if value not in known):
-                for near in edit.find_similar_words(value, known):
+                for near in suggested_edit.find_similar_words(value, known):
                     fact = "no node has that name"
                     said = _make_requirement_edit(rule, f"nodeName {value}", value, near, fact)
                     yield said, dataclasses.replace(each, values=tuple(sorted({*values, near})))
         case checked_selector.TaintRequirement(pattern=pattern):
             keys = _collect_taint_keys(tried)
             for near in (
-                edit.find_similar_words(pattern.key, keys) if pattern.key not in keys else ()
+                suggested_edit.find_similar_words(pattern.key, keys)
+                if pattern.key not in keys
+                else ()
             ):
                 fact = "no node has that taint"
                 said = _make_requirement_edit(rule, f"taint {pattern.key}", pattern.key, near, fact)
@@ -134,7 +136,7 @@ def _correct_requirement(
 
 def _correct_requirement_values(
     rule: _NodeRule, each: checked_selector.LabelRequirement, words: vocabularies.LabelVocabulary
-) -> Iterator[tuple[edit.SuggestedEdit, _Requirement]]:
+) -> Iterator[tuple[suggested_edit.SuggestedEdit, _Requirement]]:
     for value in each.values if each.operator == "In" else ():
         for other in words.find_other_values(each.key, value):
             if words.is_probable_misspelling(each.key, value, other):
@@ -145,9 +147,11 @@ def _correct_requirement_values(
 
 def _make_requirement_edit(
     rule: _NodeRule, place: str, before: str, after: str, fact: str
-) -> edit.SuggestedEdit:
+) -> suggested_edit.SuggestedEdit:
     text = f"{place}: did you mean {after}? {fact}"
-    return rule_trials.make_rule_edit(rule, "selector", before, after, text, edit.CORRECTS)
+    return rule_trials.make_rule_edit(
+        rule, "selector", before, after, text, suggested_edit.CORRECTS
+    )
 
 
 def _replace_requirement_bound(
@@ -155,7 +159,7 @@ def _replace_requirement_bound(
     rule: _NodeRule,
     each: checked_selector.LabelRequirement,
     words: vocabularies.LabelVocabulary,
-) -> Iterator[edit.SuggestedEdit]:
+) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield the nearest number for `Gt` or `Lt` that lets the pod fit."""
     if each.operator not in ("Gt", "Lt"):
         return
@@ -167,7 +171,7 @@ def _replace_requirement_bound(
         )
         if nodes:
             text = f"label {each.key} {each.operator} {before}: compare with {bound}"
-            said = (before, str(bound), text, edit.RELAXES_RULE)
+            said = (before, str(bound), text, suggested_edit.RELAXES_RULE)
             yield rule_trials.make_rule_edit(rule, "threshold", *said).add_nodes(nodes)
             return
 

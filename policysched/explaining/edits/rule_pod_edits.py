@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import structs
 
 from policysched.cluster.objects import objects
-from policysched.explaining import edit, trials
+from policysched.explaining import suggested_edit, trials
 from policysched.explaining.edits import node_edits
 from policysched.explaining.facts import pod_requirements, rejections, rule_values
 from policysched.lang.checked import checked_expr, checked_selector
@@ -26,7 +26,7 @@ _Pair = checked_selector.LabelRequirement | checked_selector.AnnotationRequireme
 
 def find_rule_pod_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
-) -> Iterator[edit.SuggestedEdit]:
+) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield the single edits of what rules read of the pod by which it fits."""
     by_rule = pod_requirements.find_requirements_by_rule(tried, known)
     read = dict.fromkeys(
@@ -78,17 +78,19 @@ class _MetadataChange:
         metadata = structs.replace(pod.metadata, **{self._field: changed})
         return structs.replace(pod, metadata=metadata)
 
-    def make_edit(self, pod: objects.Pod) -> edit.SuggestedEdit:
+    def make_edit(self, pod: objects.Pod) -> suggested_edit.SuggestedEdit:
         """Return the edit of a pod."""
         before, what = self.get_value(pod), f"metadata.{self._field}[{self.key}]"
-        effort = edit.DROPS_OF_POD if self.value is None else edit.ADJUSTS_POD
+        effort = suggested_edit.DROPS_OF_POD if self.value is None else suggested_edit.ADJUSTS_POD
         if self.value is None:
             text = f"drop the {self.noun} {self.key}={before}"
         elif before is None:
             text = f"add the {self.noun} {self.key}={self.value} to the pod"
         else:
             text = f"change the {self.noun} {self.key} of the pod from {before} to {self.value}"
-        return edit.SuggestedEdit("pod", self.noun, what, before, self.value, text, effort)
+        return suggested_edit.SuggestedEdit(
+            "pod", self.noun, what, before, self.value, text, effort
+        )
 
 
 def _list_metadata_changes(pod: objects.Pod, pairs: list[_Pair]) -> Iterator[_MetadataChange]:
@@ -132,7 +134,9 @@ def _find_priority_crossings(
     yield from np.unique(roots[np.isfinite(roots)]).tolist()
 
 
-def _try_priorities(tried: trials.PodTrials, turns: set[float]) -> Iterator[edit.SuggestedEdit]:
+def _try_priorities(
+    tried: trials.PodTrials, turns: set[float]
+) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield the nearest priority at which the pod fits."""
     before = tried.info.pod.spec.priority or 0
     wholes = {n for turn in turns for n in (math.floor(turn), math.ceil(turn))}
@@ -147,8 +151,10 @@ def _try_priorities(tried: trials.PodTrials, turns: set[float]) -> Iterator[edit
         if nodes:
             verb = "raise" if after > before else "lower"
             text = f"{verb} the priority of the pod from {before} to {after} (priorityClassName)"
-            said = (str(before), str(after), text, edit.ADJUSTS_POD)
-            yield edit.SuggestedEdit("pod", "priority", "spec.priority", *said).add_nodes(nodes)
+            said = (str(before), str(after), text, suggested_edit.ADJUSTS_POD)
+            yield suggested_edit.SuggestedEdit("pod", "priority", "spec.priority", *said).add_nodes(
+                nodes
+            )
             return
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from msgspec import structs
 
 from policysched.cluster.objects import objects
-from policysched.explaining import edit, trials
+from policysched.explaining import suggested_edit, trials
 from policysched.explaining.facts import vocabulary as vocabularies
 
 _INT = re.compile(r"-?[0-9]{1,18}")
@@ -30,36 +30,44 @@ def list_node_names(tried: trials.PodTrials) -> frozenset[str]:
 
 def list_node_selector_edits(
     selector: dict[str, str], words: vocabularies.LabelVocabulary
-) -> Iterator[tuple[edit.SuggestedEdit, dict[str, str]]]:
+) -> Iterator[tuple[suggested_edit.SuggestedEdit, dict[str, str]]]:
     """Yield edits of one label each, and the selector as it would be."""
     for key, value in selector.items():
         others = {k: v for k, v in selector.items() if k != key}
         what = f"spec.nodeSelector[{key}]"
         for near in words.find_similar_keys(key):
             text = f"nodeSelector {key}: did you mean {near}? no node has the label {key}"
-            said = edit.SuggestedEdit("pod", "nodeSelector", what, key, near, text, edit.CORRECTS)
+            said = suggested_edit.SuggestedEdit(
+                "pod", "nodeSelector", what, key, near, text, suggested_edit.CORRECTS
+            )
             yield said, {**others, near: value}
         for other in words.find_other_values(key, value):
             yield _make_value_edit(words, key, value, other), {**others, key: other}
         text = f"drop {key}={value} from the nodeSelector"
-        said = edit.SuggestedEdit("pod", "nodeSelector", what, value, None, text, edit.DROPS_OF_POD)
+        said = suggested_edit.SuggestedEdit(
+            "pod", "nodeSelector", what, value, None, text, suggested_edit.DROPS_OF_POD
+        )
         yield said, others
 
 
 def _make_value_edit(
     words: vocabularies.LabelVocabulary, key: str, value: str, other: str
-) -> edit.SuggestedEdit:
+) -> suggested_edit.SuggestedEdit:
     what = f"spec.nodeSelector[{key}]"
     if words.is_probable_misspelling(key, value, other):
         text = f"nodeSelector {key}={value}: did you mean {other}? no node has {key}={value}"
-        return edit.SuggestedEdit("pod", "nodeSelector", what, value, other, text, edit.CORRECTS)
+        return suggested_edit.SuggestedEdit(
+            "pod", "nodeSelector", what, value, other, text, suggested_edit.CORRECTS
+        )
     text = f"nodeSelector {key} from {value} to {other}"
-    return edit.SuggestedEdit("pod", "nodeSelector", what, value, other, text, edit.ADJUSTS_POD)
+    return suggested_edit.SuggestedEdit(
+        "pod", "nodeSelector", what, value, other, text, suggested_edit.ADJUSTS_POD
+    )
 
 
 def list_required_affinity_edits(
     required: objects.NodeSelector, words: vocabularies.LabelVocabulary, known: Collection[str]
-) -> Iterator[tuple[edit.SuggestedEdit, objects.NodeSelector | None]]:
+) -> Iterator[tuple[suggested_edit.SuggestedEdit, objects.NodeSelector | None]]:
     """Yield edits of one requirement each, and the affinity as it would be; None for without.
 
     `known` are the names of the nodes.
@@ -75,7 +83,7 @@ def list_required_affinity_edits(
 
 def _edit_expressions(
     expressions: Sequence[objects.SelectorRequirement], words: vocabularies.LabelVocabulary
-) -> Iterator[tuple[edit.SuggestedEdit, tuple[objects.SelectorRequirement, ...]]]:
+) -> Iterator[tuple[suggested_edit.SuggestedEdit, tuple[objects.SelectorRequirement, ...]]]:
     for at, each in enumerate(expressions):
         if each.operator in ("In", "Exists", "Gt", "Lt"):
             for said, other in _correct_expression(each, words):
@@ -86,12 +94,12 @@ def _edit_expressions(
 
 def _correct_expression(
     each: objects.SelectorRequirement, words: vocabularies.LabelVocabulary
-) -> Iterator[tuple[edit.SuggestedEdit, objects.SelectorRequirement]]:
+) -> Iterator[tuple[suggested_edit.SuggestedEdit, objects.SelectorRequirement]]:
     written = format_label_expression(each)
     for near in words.find_similar_keys(each.key):
         text = f"node affinity {written}: did you mean {near}? no node has the label {each.key}"
-        said = edit.SuggestedEdit(
-            "pod", "nodeAffinity", _NODE_AFFINITY, each.key, near, text, edit.CORRECTS
+        said = suggested_edit.SuggestedEdit(
+            "pod", "nodeAffinity", _NODE_AFFINITY, each.key, near, text, suggested_edit.CORRECTS
         )
         yield said, structs.replace(each, key=near)
     if each.operator in ("Gt", "Lt"):
@@ -108,8 +116,8 @@ def _correct_expression(
         hint = "did you mean" if is_similar else "add the value"
         after = structs.replace(each, values=(*each.values, other))
         text = f"node affinity {written}: {hint} {other}" + ("?" if is_similar else "")
-        effort = edit.CORRECTS if is_similar else edit.ADJUSTS_POD
-        said = edit.SuggestedEdit(
+        effort = suggested_edit.CORRECTS if is_similar else suggested_edit.ADJUSTS_POD
+        said = suggested_edit.SuggestedEdit(
             "pod",
             "nodeAffinity",
             _NODE_AFFINITY,
@@ -123,7 +131,7 @@ def _correct_expression(
 
 def _replace_expression_bound(
     each: objects.SelectorRequirement, words: vocabularies.LabelVocabulary
-) -> Iterator[tuple[edit.SuggestedEdit, objects.SelectorRequirement]]:
+) -> Iterator[tuple[suggested_edit.SuggestedEdit, objects.SelectorRequirement]]:
     """Yield the bounds that the values of nodes satisfy just so, the nearest first."""
     if not each.values or not _INT.fullmatch(each.values[0]):
         return
@@ -139,8 +147,8 @@ def _replace_expression_bound(
         was, now = format_label_expression(each), format_label_expression(after)
         text = f"node affinity {was}: compare with {bound}"
         yield (
-            edit.SuggestedEdit(
-                "pod", "nodeAffinity", _NODE_AFFINITY, was, now, text, edit.ADJUSTS_POD
+            suggested_edit.SuggestedEdit(
+                "pod", "nodeAffinity", _NODE_AFFINITY, was, now, text, suggested_edit.ADJUSTS_POD
             ),
             after,
         )
@@ -148,18 +156,18 @@ def _replace_expression_bound(
 
 def _correct_node_names(
     fields: Sequence[objects.SelectorRequirement], known: Collection[str]
-) -> Iterator[tuple[edit.SuggestedEdit, tuple[objects.SelectorRequirement, ...]]]:
+) -> Iterator[tuple[suggested_edit.SuggestedEdit, tuple[objects.SelectorRequirement, ...]]]:
     for at, each in enumerate(fields):
         unknown = [v for v in each.values if v not in known] if each.operator == "In" else []
         for before, near in (
-            (v, near) for v in unknown for near in edit.find_similar_words(v, known)
+            (v, near) for v in unknown for near in suggested_edit.find_similar_words(v, known)
         ):
             values = tuple(near if v == before else v for v in each.values)
             other = structs.replace(each, values=values)
             was, now = format_label_expression(each), format_label_expression(other)
             text = f"node affinity {was}: did you mean {near}? no node is called {before}"
-            said = edit.SuggestedEdit(
-                "pod", "nodeAffinity", _NODE_AFFINITY, was, now, text, edit.CORRECTS
+            said = suggested_edit.SuggestedEdit(
+                "pod", "nodeAffinity", _NODE_AFFINITY, was, now, text, suggested_edit.CORRECTS
             )
             yield said, (*fields[:at], other, *fields[at + 1 :])
 
@@ -181,11 +189,11 @@ def _drop_each_expression(
         yield each, (*expressions[:at], *expressions[at + 1 :])
 
 
-def _make_drop_edit(each: objects.SelectorRequirement) -> edit.SuggestedEdit:
+def _make_drop_edit(each: objects.SelectorRequirement) -> suggested_edit.SuggestedEdit:
     written = format_label_expression(each)
     text = f"drop {written} from the required node affinity"
-    return edit.SuggestedEdit(
-        "pod", "nodeAffinity", _NODE_AFFINITY, written, None, text, edit.DROPS_OF_POD
+    return suggested_edit.SuggestedEdit(
+        "pod", "nodeAffinity", _NODE_AFFINITY, written, None, text, suggested_edit.DROPS_OF_POD
     )
 
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol, TypeAlias
 
-from policysched.explaining.numbers import search
+from policysched.explaining.numbers import step_search
 
 _MOST_SKEW = 1_000
 _HONOR, _IGNORE = "Honor", "Ignore"
@@ -65,7 +65,9 @@ def find_spread_relaxations(
 def _relax_spread_number(
     fits: Fits, field: str, name: str, before: int, sign: int, most: int
 ) -> Iterator[SpreadRelaxation]:
-    steps = search.find_fewest_steps(lambda count: bool(fits({name: before + sign * count})), most)
+    steps = step_search.find_fewest_steps(
+        lambda count: bool(fits({name: before + sign * count})), most
+    )
     if steps is not None:
         after = before + sign * steps
         nodes = fits({name: after})

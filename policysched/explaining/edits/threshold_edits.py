@@ -11,7 +11,7 @@ import numpy as np
 from policysched import units
 from policysched.cluster.columns import columns
 from policysched.compiler.rewrites import tree
-from policysched.explaining import edit, rule_trials, trials
+from policysched.explaining import rule_trials, suggested_edit, trials
 from policysched.explaining.facts import rejections, rule_values
 from policysched.explaining.numbers import amounts_text
 from policysched.lang.checked import checked, checked_expr
@@ -61,7 +61,7 @@ class _Threshold:
         step = math.copysign(self.get_step(value), self.constant.value - value)
         return _round_to_written(value + step, self.constant.unit)
 
-    def make_edit(self, value: float) -> edit.SuggestedEdit:
+    def make_edit(self, value: float) -> suggested_edit.SuggestedEdit:
         """Return the edit that sets another threshold."""
         unit = self.constant.unit
         before, after = (
@@ -69,13 +69,13 @@ class _Threshold:
         )
         text = f"threshold from {before} to {after}"
         return rule_trials.make_rule_edit(
-            self.rule, "threshold", before, after, text, edit.RELAXES_RULE
+            self.rule, "threshold", before, after, text, suggested_edit.RELAXES_RULE
         )
 
 
 def find_threshold_edits(
     tried: trials.PodTrials, known: rejections.PodRejections, rule: checked.RejectRule
-) -> Iterator[edit.SuggestedEdit]:
+) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield the nearest threshold for each constant of a condition, if one lets the pod fit."""
     nodes = known.find_nodes_rejected_only_by(rule.head.name)
     for compare in checked_expr.walk_expressions(rule.condition):
@@ -115,7 +115,7 @@ def find_crossing_values(
 
 def _relax_threshold(
     tried: trials.PodTrials, threshold: _Threshold, values: list[float]
-) -> Iterator[edit.SuggestedEdit]:
+) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield the nearest threshold, in three digits, that lets the pod fit."""
 
     def fits(value: float) -> tuple[str, ...]:

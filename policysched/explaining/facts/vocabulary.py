@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from policysched.cluster.objects import objects
-from policysched.explaining import edit
+from policysched.explaining import suggested_edit
 
 _MOST_VALUES = 5
 """Of a label that has more values, such as the host name, none is proposed but similar ones."""
@@ -24,7 +24,7 @@ class LabelVocabulary:
 
     def find_similar_keys(self, key: str) -> list[str]:
         """Return keys that `key` may be meant to be; none if nodes have it."""
-        return [] if key in self._values else edit.find_similar_words(key, self._values)
+        return [] if key in self._values else suggested_edit.find_similar_words(key, self._values)
 
     def list_values_by_frequency(self, key: str) -> list[str]:
         """Return the values of a key, those of most nodes first."""
@@ -33,11 +33,11 @@ class LabelVocabulary:
     def find_other_values(self, key: str, value: str) -> list[str]:
         """Return other values of a key: similar ones first, then all where they are few."""
         found = self._values.get(key, Counter())
-        near = edit.find_similar_words(value, found) if value not in found else []
+        near = suggested_edit.find_similar_words(value, found) if value not in found else []
         common = self.list_values_by_frequency(key) if len(found) <= _MOST_VALUES else []
         return [each for each in dict.fromkeys([*near, *common]) if each != value]
 
     def is_probable_misspelling(self, key: str, value: str, other: str) -> bool:
         """Return whether a value that no node has is probably a misspelt `other`."""
         found = self._values.get(key, Counter())
-        return value not in found and other in edit.find_similar_words(value, found)
+        return value not in found and other in suggested_edit.find_similar_words(value, found)

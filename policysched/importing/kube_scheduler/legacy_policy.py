@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from policysched import spelling
-from policysched.importing.facts import legacy_facts, plugin_facts
+from policysched.importing.facts import legacy_policy_facts, plugin_facts
 from policysched.importing.kube_scheduler import extenders
 from policysched.importing.reading import fields
 from policysched.importing.result import findings, import_draft, policy_text, profile_plan
@@ -73,11 +73,11 @@ def import_legacy_policy(
 
 
 def _import_predicates(given: fields.StrictFields, reading: _LegacyPolicyReading) -> None:
-    for plugin in legacy_facts.MANDATORY:
+    for plugin in legacy_policy_facts.MANDATORY:
         reading.filters[plugin] = ""
     if "predicates" not in given:
-        for name in legacy_facts.DEFAULT_PREDICATES:
-            reading.filters |= dict.fromkeys(legacy_facts.PREDICATES[name], "")
+        for name in legacy_policy_facts.DEFAULT_PREDICATES:
+            reading.filters |= dict.fromkeys(legacy_policy_facts.PREDICATES[name], "")
     for predicate in given.read_objects("predicates"):
         _import_predicate(predicate, reading)
 
@@ -85,7 +85,7 @@ def _import_predicates(given: fields.StrictFields, reading: _LegacyPolicyReading
 def _import_predicate(predicate: fields.StrictFields, reading: _LegacyPolicyReading) -> None:
     name = predicate.read_text("name")
     argument = predicate.read_object("argument")
-    plugins = legacy_facts.PREDICATES.get(name)
+    plugins = legacy_policy_facts.PREDICATES.get(name)
     if argument is not None:
         _import_custom_predicate(name, argument, reading)
     elif plugins is not None:
@@ -93,7 +93,7 @@ def _import_predicate(predicate: fields.StrictFields, reading: _LegacyPolicyRead
             reading.filters[plugin] = f"{predicate.place.origin_comment} {name}"
     else:
         _report_unknown_name(
-            "predicate", name, predicate.place, tuple(legacy_facts.PREDICATES), reading
+            "predicate", name, predicate.place, tuple(legacy_policy_facts.PREDICATES), reading
         )
 
 
@@ -130,7 +130,7 @@ def _import_custom_predicate(
 
 def _import_priorities(given: fields.StrictFields, reading: _LegacyPolicyReading) -> None:
     if "priorities" not in given:
-        for name, weight in legacy_facts.DEFAULT_PRIORITIES.items():
+        for name, weight in legacy_policy_facts.DEFAULT_PRIORITIES.items():
             _import_known_priority(name, weight, "", given.place, reading)
     for priority in given.read_objects("priorities"):
         name = priority.read_text("name")
@@ -155,14 +155,14 @@ def _import_known_priority(
     place: findings.ValueLocation,
     reading: _LegacyPolicyReading,
 ) -> bool:
-    if name in legacy_facts.STRATEGIES:
-        strategy = legacy_facts.STRATEGIES[name]
+    if name in legacy_policy_facts.STRATEGIES:
+        strategy = legacy_policy_facts.STRATEGIES[name]
         args = _RATIO_DEFAULT if strategy == "RequestedToCapacityRatio" else {}
         reading.resource_scores.append(
             profile_plan.ResourceStrategyScore(strategy, weight, comment, dict(args), place)
         )
         return True
-    plugin = legacy_facts.PRIORITIES.get(name)
+    plugin = legacy_policy_facts.PRIORITIES.get(name)
     if plugin is not None:
         reading.scores[plugin] = (weight, comment, place)
     return plugin is not None
@@ -180,22 +180,22 @@ def _import_other_priority(
     name: str, place: findings.ValueLocation, weight: int, reading: _LegacyPolicyReading
 ) -> None:
     report = reading.made.report
-    if name == legacy_facts.CONSTANT:
+    if name == legacy_policy_facts.CONSTANT:
         report.note(place, f"`{name}` gives every node the same", "it is left out")
-    elif name in legacy_facts.GONE_PRIORITIES:
-        plugin = legacy_facts.GONE_PRIORITIES[name]
+    elif name in legacy_policy_facts.GONE_PRIORITIES:
+        plugin = legacy_policy_facts.GONE_PRIORITIES[name]
         problem = f"`{name}` has no counterpart: Kubernetes has removed {plugin}"
         report.warn(place, problem, plugin_facts.GONE[plugin])
-    elif name in legacy_facts.SELECTOR_SPREAD:
+    elif name in legacy_policy_facts.SELECTOR_SPREAD:
         spread = (weight, f"{place.origin_comment} {name}", place)
         reading.scores.setdefault("PodTopologySpread", spread)
         problem = f"`{name}` is gone; PodTopologySpread with its default constraints stands for it"
         report.warn(place, problem, "points differ; write `topologySpread` for what must be even")
     else:
         known = (
-            *legacy_facts.PRIORITIES,
-            *legacy_facts.STRATEGIES,
-            *legacy_facts.SELECTOR_SPREAD,
+            *legacy_policy_facts.PRIORITIES,
+            *legacy_policy_facts.STRATEGIES,
+            *legacy_policy_facts.SELECTOR_SPREAD,
         )
         _report_unknown_name("priority", name, place, known, reading)
 
@@ -299,7 +299,7 @@ def _report_unwanted_filter(
 
 
 _COVERED = frozenset(
-    {plugin for plugins in legacy_facts.PREDICATES.values() for plugin in plugins}
-    | set(legacy_facts.PRIORITIES.values())
+    {plugin for plugins in legacy_policy_facts.PREDICATES.values() for plugin in plugins}
+    | set(legacy_policy_facts.PRIORITIES.values())
 )
 """Plugins that a Policy decides about; others did not exist then, or are no matter of it."""

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from policysched.importing.reading import fields
 from policysched.importing.result import import_draft, policy_text
-from policysched.importing.workloads import label_terms, node_rules, pod_fields, pod_rules
+from policysched.importing.workloads import (
+    label_terms,
+    node_rules,
+    pod_rules,
+    unconverted_pod_fields,
+)
 from policysched.lang.syntax import syntax, syntax_expr
 
 TEMPLATES: dict[str, tuple[str, ...]] = {
@@ -40,7 +45,7 @@ def import_workload(given: fields.StrictFields, made: import_draft.ImportDraft) 
     statements = _drop_equal_rules(_convert_pod_spec(spec)) if spec is not None else []
     if spec is not None:
         is_running = kind == "Pod" and metadata is not None and "uid" in metadata
-        pod_fields.report_unconverted_fields(
+        unconverted_pod_fields.report_unconverted_fields(
             spec, is_running=is_running, served=frozenset(made.plans)
         )
     _report_claim_templates(given)
@@ -71,7 +76,7 @@ def _report_claim_templates(given: fields.StrictFields) -> None:
     """Report the claims that a StatefulSet makes for each of its pods."""
     spec = given.read_object("spec")
     if spec is not None:
-        pod_fields.report_claim_templates(spec)
+        unconverted_pod_fields.report_claim_templates(spec)
 
 
 def _read_pod_template(given: fields.StrictFields, kind: str) -> fields.StrictFields | None:

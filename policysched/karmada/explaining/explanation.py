@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from policysched.framework import score_table
 from policysched.karmada import errors, interface
 from policysched.karmada.explaining import step_reports
-from policysched.karmada.policies import completion
+from policysched.karmada.policies import placement_completion
 from policysched.karmada.steps import binding_decision, select_clusters
 
 if TYPE_CHECKING:
@@ -115,7 +115,11 @@ def explain_binding(
         return BindingExplanation(binding, decision, attempts)
     about = policies.find_selecting_policies(binding, clusters)
     return BindingExplanation(
-        binding, decision, attempts, about, completion.list_placement_additions(own, about)
+        binding,
+        decision,
+        attempts,
+        about,
+        placement_completion.list_placement_additions(own, about),
     )
 
 

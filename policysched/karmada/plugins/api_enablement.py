@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from policysched.karmada import interface
-from policysched.karmada.plugins import targets
+from policysched.karmada.plugins import present_targets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ class APIEnablementPlugin:
                 for cluster in clusters.clusters
             ],
         )
-        return targets.exempt_present_targets(reasons, request, clusters)
+        return present_targets.exempt_present_targets(reasons, request, clusters)
 
 
 def _serves_kind(cluster: objects.Cluster, group_version: str, kind: str) -> bool:

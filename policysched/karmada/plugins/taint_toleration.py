@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from policysched.karmada import interface
-from policysched.karmada.plugins import targets
+from policysched.karmada.plugins import present_targets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ class TaintTolerationPlugin:
                 for cluster in clusters.clusters
             ],
         )
-        return targets.exempt_present_targets(reasons, request, clusters)
+        return present_targets.exempt_present_targets(reasons, request, clusters)
 
 
 def _find_taint_refusal(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from policysched.karmada import interface
-from policysched.karmada.plugins import targets
+from policysched.karmada.plugins import present_targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -44,7 +44,7 @@ class WorkloadAffinityPlugin:
             else AFFINITY_REASON
             for cluster in clusters.clusters
         ]
-        return targets.exempt_present_targets(reasons, request, clusters)
+        return present_targets.exempt_present_targets(reasons, request, clusters)
 
 
 class WorkloadAntiAffinityPlugin:
@@ -66,7 +66,7 @@ class WorkloadAntiAffinityPlugin:
             ANTI_AFFINITY_REASON if cluster.metadata.name in taken else interface.PASSES
             for cluster in clusters.clusters
         ]
-        return targets.exempt_present_targets(reasons, request, clusters)
+        return present_targets.exempt_present_targets(reasons, request, clusters)
 
 
 def _iterate_group_clusters(

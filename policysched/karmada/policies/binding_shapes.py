@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from policysched.cluster.objects import cluster_fields, objects
+from policysched.cluster.objects import fields_as_labels, objects
 from policysched.cluster.pods import pod_shape
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def convert_binding_to_pod(binding: karmada_objects.Binding) -> objects.Pod:
             name=meta.name,
             namespace=resource.namespace,
             uid=meta.uid,
-            labels=cluster_fields.make_field_labels(meta.labels, fields, {}),
+            labels=fields_as_labels.make_field_labels(meta.labels, fields, {}),
             annotations=meta.annotations,
         ),
         spec=objects.PodSpec(

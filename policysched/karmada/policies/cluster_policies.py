@@ -16,14 +16,14 @@ from policysched.compiler import compiler, node_masks, scope
 from policysched.compiler.rules import base, node_affinity, outage_hold, reject, score
 from policysched.framework import cycle_state, score_table, status
 from policysched.karmada import errors, interface
-from policysched.karmada.plugins import targets
+from policysched.karmada.plugins import present_targets
 from policysched.karmada.policies import (
     binding_shapes,
     cluster_rows,
     cluster_scores,
     cluster_view,
-    completion,
     permitted_clusters,
+    placement_completion,
 )
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class ClusterPolicies:
             return placement
         shape = self._shapes.make_pod_info(binding).shape
         granted = self._compiled.tolerations(shape, self._rows.update_snapshot(clusters))
-        return completion.complete_placement(placement, concerned, granted)
+        return placement_completion.complete_placement(placement, concerned, granted)
 
     def find_metric_outage(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
@@ -234,7 +234,7 @@ class ClusterPolicies:
                 interface.PASSES if p else _make_refusal_reason(rule) for p in passes
             ]
             if isinstance(rule, reject.Reject):
-                said = targets.exempt_present_targets(said, request, clusters)
+                said = present_targets.exempt_present_targets(said, request, clusters)
             yield cluster_view.ClusterFilterReasons(base.rule_ref(rule.head), said)
 
     def iterate_score_points(
@@ -300,7 +300,7 @@ class ClusterPolicies:
     ) -> cluster_view.ClusterFilterReasons | None:
         """Return the reason of the clusters that are not in the group whose turn it is."""
         placement = cast("objects.Placement", request.spec.placement)
-        grouping = completion.find_cluster_group_policy(
+        grouping = placement_completion.find_cluster_group_policy(
             placement, self._find_selecting_policies(request.binding, snap)
         )
         group = grouping and self._groups.get((grouping.name, request.affinity_name))
@@ -321,9 +321,9 @@ class ClusterPolicies:
     ) -> Sequence[int] | None:
         scheduling = request.placement.replica_scheduling
         weights = scheduling.weight_preference if scheduling else None
-        if weights is None or weights.dynamic_weight != completion.BY_SCORE:
+        if weights is None or weights.dynamic_weight != placement_completion.BY_SCORE:
             return None
-        dividing = completion.find_replica_division_policy(
+        dividing = placement_completion.find_replica_division_policy(
             self._find_selecting_policies(request.binding, snap)
         )
         said = dividing.clusters.division if dividing and dividing.clusters else None

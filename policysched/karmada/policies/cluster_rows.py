@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from policysched.cluster import cache
-from policysched.cluster.objects import cluster_fields, objects
+from policysched.cluster.objects import fields_as_labels, objects
 from policysched.cluster.pods import pod_requests
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def convert_cluster_to_node(cluster: karmada_objects.Cluster) -> objects.Node:
     a machine that has the name of a former one.
     """
     meta, spec = cluster.metadata, cluster.spec
-    labels = cluster_fields.make_field_labels(
+    labels = fields_as_labels.make_field_labels(
         meta.labels,
         {"provider": spec.provider, "region": spec.region},
         {"zone": spec.zones},

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from policysched.karmada.scheduler import triggers
-from policysched.karmada.state import sanity
+from policysched.karmada.state import object_validation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -127,7 +127,7 @@ class _ClusterSink:
 
     def upsert(self, cluster: objects.Cluster) -> None:
         name = cluster.metadata.name
-        problem = sanity.find_object_problem(cluster)
+        problem = object_validation.find_object_problem(cluster)
         if problem:
             _log.error("cluster %s is not taken as it is: %s", name, problem)
             return

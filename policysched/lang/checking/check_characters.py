@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policysched import control_characters
-from policysched.lang import limits, source
-from policysched.lang.checking import findings
+from policysched.lang import source, text_limits
+from policysched.lang.checking import diagnostic_collector
 from policysched.lang.diagnostics import diagnostics
 from policysched.lang.parsing import scanner
 from policysched.lang.words import characters
@@ -15,7 +15,9 @@ _HOLDERS = {"comment": "comment", "string": "string", "promql": "query"}
 """Kind of lexeme -> its name in messages."""
 
 
-def check_suspect_characters(text: source.SourceText, found: findings.DiagnosticCollector) -> None:
+def check_suspect_characters(
+    text: source.SourceText, found: diagnostic_collector.DiagnosticCollector
+) -> None:
     """Report control characters as errors and bidirectional ones as warnings, the first per line.
 
     Outside of comments, strings and queries the parser refuses both.
@@ -23,7 +25,7 @@ def check_suspect_characters(text: source.SourceText, found: findings.Diagnostic
     lines: set[int] = set()
     for start, holder in _locate_suspect_characters(text):
         line, _ = text.position(start)
-        if line in lines or len(lines) >= limits.MAX_DIAGNOSTICS:
+        if line in lines or len(lines) >= text_limits.MAX_DIAGNOSTICS:
             continue
         lines.add(line)
         char = text.text[start]

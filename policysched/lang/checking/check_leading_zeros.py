@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from policysched.lang.checking import findings, symbols
+from policysched.lang.checking import diagnostic_collector, symbols
 from policysched.lang.diagnostics import diagnostics, fixes
 from policysched.lang.parsing import parser
 from policysched.lang.syntax import syntax_expr
@@ -13,7 +13,9 @@ _MAYBE = re.compile(r"(?<![\w.])0[0-9]")
 _ZEROS = re.compile(r"(-?)0+(?=[0-9])")
 
 
-def check_leading_zeros(result: parser.ParseResult, found: findings.DiagnosticCollector) -> None:
+def check_leading_zeros(
+    result: parser.ParseResult, found: diagnostic_collector.DiagnosticCollector
+) -> None:
     """Warn of numbers with leading zeros; values of labels are text and keep theirs."""
     if _MAYBE.search(result.text.text) is None:
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from policysched.lang import source
 from policysched.lang.checked import checked
-from policysched.lang.checking import clauses, findings
+from policysched.lang.checking import clauses, diagnostic_collector
 from policysched.lang.diagnostics import diagnostics
 from policysched.lang.syntax import syntax, syntax_clause
 
@@ -37,7 +37,7 @@ def check_max_age(
 
 
 def warn_of_short_window(
-    found: findings.DiagnosticCollector, span: source.Span, name: str = ""
+    found: diagnostic_collector.DiagnosticCollector, span: source.Span, name: str = ""
 ) -> None:
     """Warn of a window over a metric, which is named where the window is not its own."""
     prefix = f"`{name}`: " if name else ""
@@ -51,7 +51,9 @@ def warn_of_short_window(
 
 
 def check_placed_duration(
-    metric: checked.CheckedMetric, written: syntax.Metric, found: findings.DiagnosticCollector
+    metric: checked.CheckedMetric,
+    written: syntax.Metric,
+    found: diagnostic_collector.DiagnosticCollector,
 ) -> None:
     """Report pods that cease to count before a sample can show them."""
     if metric.placed is None or metric.placed.seconds >= metric.refresh_seconds:
@@ -68,7 +70,11 @@ def check_placed_duration(
 
 
 def _add_warning(
-    found: findings.DiagnosticCollector, span: source.Span, message: str, label: str, advice: str
+    found: diagnostic_collector.DiagnosticCollector,
+    span: source.Span,
+    message: str,
+    label: str,
+    advice: str,
 ) -> None:
     found.add_diagnostic(
         diagnostics.Diagnostic(

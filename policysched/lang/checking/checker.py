@@ -16,13 +16,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 
-from policysched.lang import limits, source
+from policysched.lang import source, text_limits
 from policysched.lang.checked import checked, checked_expr, content_hash
 from policysched.lang.checking import (
     check_characters,
     check_leading_zeros,
-    constants,
-    findings,
+    diagnostic_collector,
+    number_reading,
     params,
     symbols,
 )
@@ -90,7 +90,7 @@ class _ProgramChecker:
         self.parsed = parser.parse_policy_texts(sources)
         lost = frozenset().union(*(each.lost_words for each in self.parsed.values()))
         damaged = [span for each in self.parsed.values() for span in each.damaged]
-        self.found = findings.DiagnosticCollector(self.texts, lost, damaged)
+        self.found = diagnostic_collector.DiagnosticCollector(self.texts, lost, damaged)
 
     def run(self) -> CheckResult:
         self._check_text_names()
@@ -127,10 +127,10 @@ class _ProgramChecker:
                 count += 1
                 if isinstance(item, (syntax.Policy, syntax.Profile)):
                     count += len(item.statements)
-                if count > limits.MAX_STATEMENTS:
+                if count > text_limits.MAX_STATEMENTS:
                     self.found.add_error(
                         "PS004",
-                        f"there are more than {limits.MAX_STATEMENTS} items and statements",
+                        f"there are more than {text_limits.MAX_STATEMENTS} items and statements",
                         item.span,
                         help="split the policies among several schedulers",
                     )
@@ -173,7 +173,7 @@ class _ProgramChecker:
         names: symbols.PolicySymbols,
         overrides: Mapping[str, syntax_expr.Amount],
         base: Mapping[str, checked.CheckedMetric],
-    ) -> constants.NameEnvironment:
+    ) -> number_reading.NameEnvironment:
         """Return what names mean under values that a profile gives to params.
 
         `base` are the metrics without such values.
@@ -187,7 +187,7 @@ class _ProgramChecker:
                 value = params.resolve_param(param, overrides.get(name), self.found)
             if value is not None:
                 values[name] = value
-        env = constants.NameEnvironment(
+        env = number_reading.NameEnvironment(
             params=values,
             param_names=frozenset(names.params),
             lets=names.lets,
@@ -200,21 +200,25 @@ class _ProgramChecker:
         metrics = check_metrics.check_metrics(names.metrics, env, base)
         return dataclasses.replace(env, metrics=metrics)
 
-    def _check_lets(self, names: symbols.PolicySymbols, env: constants.NameEnvironment) -> None:
+    def _check_lets(
+        self, names: symbols.PolicySymbols, env: number_reading.NameEnvironment
+    ) -> None:
         """Check lets by themselves; a lone literal has no unit yet and is fine."""
         env = dataclasses.replace(env, target=None)
         for let in names.lets.values():
             if isinstance(let, syntax.LetSelector):
                 self._check_let_selector(let, env)
-            elif constants.resolve_literal(env, let.expr) is None:
+            elif number_reading.resolve_literal(env, let.expr) is None:
                 check_exprs.ExprChecker(env).check_number_or_condition(let.expr)
 
-    def _check_let_selector(self, let: syntax.LetSelector, env: constants.NameEnvironment) -> None:
+    def _check_let_selector(
+        self, let: syntax.LetSelector, env: number_reading.NameEnvironment
+    ) -> None:
         """A selector is about one kind of object: one of them must take it."""
         trials = []
         domains: tuple[vocabulary.Domain, ...] = ("node", "pod", "namespace", "cluster", "resource")
         for domain in domains:
-            trial = findings.DiagnosticCollector(self.texts, self.found.lost_words)
+            trial = diagnostic_collector.DiagnosticCollector(self.texts, self.found.lost_words)
             checker = check_selectors.SelectorChecker(dataclasses.replace(env, found=trial), domain)
             checker.check_selector(let.selector)
             if not trial.has_errors:
@@ -228,7 +232,7 @@ class _ProgramChecker:
     def _check_policies(
         self,
         names: symbols.PolicySymbols,
-        env: constants.NameEnvironment,
+        env: number_reading.NameEnvironment,
         chosen: Collection[str],
     ) -> dict[str, checked.CheckedPolicy]:
         return {
@@ -240,7 +244,7 @@ class _ProgramChecker:
         self,
         profile: syntax.Profile,
         names: symbols.PolicySymbols,
-        env: constants.NameEnvironment,
+        env: number_reading.NameEnvironment,
         policies: Mapping[str, checked.CheckedPolicy],
     ) -> checked.CheckedProfile:
         checker = check_profiles.ProfileChecker(profile, env, names, self.plugins)
@@ -255,7 +259,7 @@ class _ProgramChecker:
 
 
 def _list_metrics_read(
-    policies: Collection[checked.CheckedPolicy], env: constants.NameEnvironment
+    policies: Collection[checked.CheckedPolicy], env: number_reading.NameEnvironment
 ) -> tuple[checked.CheckedMetric, ...]:
     """Return the metrics that rules of the policies read."""
     keys = {

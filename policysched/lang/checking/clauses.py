@@ -8,7 +8,7 @@ from typing import TypeVar
 from policysched import control_characters
 from policysched.lang import source
 from policysched.lang.checked import activation
-from policysched.lang.checking import constants, findings, timetable
+from policysched.lang.checking import diagnostic_collector, number_reading, timetable
 from policysched.lang.diagnostics import diagnostics, fixes
 from policysched.lang.syntax import syntax_clause, syntax_expr
 from policysched.lang.words import syntax_words
@@ -30,7 +30,7 @@ class ClauseSet:
 
     def __init__(
         self,
-        env: constants.NameEnvironment,
+        env: number_reading.NameEnvironment,
         statement: str,
         clauses: Sequence[syntax_clause.Clause],
     ) -> None:
@@ -54,7 +54,7 @@ class ClauseSet:
         clause = self.get_clause("weight", syntax_clause.AmountClause)
         if clause is None:
             return 1
-        return constants.read_whole_number(
+        return number_reading.read_whole_number(
             self.env, clause.amount, (1, MAX_WEIGHT), what="a weight", code="PS301"
         )
 
@@ -63,7 +63,7 @@ class ClauseSet:
         clause = self.get_clause(keyword, syntax_clause.AmountClause)
         if clause is None:
             return True, None
-        value = constants.read_whole_number(self.env, clause.amount, bounds, what=keyword)
+        value = number_reading.read_whole_number(self.env, clause.amount, bounds, what=keyword)
         return value is not None, value
 
     def read_choice(self, keyword: str, allowed: Sequence[str]) -> str | None:
@@ -152,7 +152,7 @@ def _make_uniqueness_key(statement: str, clause: syntax_clause.Clause) -> str:
 
 
 def _report_misplaced_clause(
-    found: findings.DiagnosticCollector, statement: str, clause: syntax_clause.Clause
+    found: diagnostic_collector.DiagnosticCollector, statement: str, clause: syntax_clause.Clause
 ) -> None:
     keyword = source.Span(
         clause.span.file,
@@ -183,7 +183,9 @@ def _report_misplaced_clause(
 
 
 def _report_repeated_clause(
-    found: findings.DiagnosticCollector, clause: syntax_clause.Clause, first: syntax_clause.Clause
+    found: diagnostic_collector.DiagnosticCollector,
+    clause: syntax_clause.Clause,
+    first: syntax_clause.Clause,
 ) -> None:
     found.add_error(
         "PS108",

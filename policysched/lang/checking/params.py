@@ -9,7 +9,7 @@ from typing import NamedTuple
 from policysched import units
 from policysched.lang import source
 from policysched.lang.checked import checked
-from policysched.lang.checking import findings
+from policysched.lang.checking import diagnostic_collector
 from policysched.lang.syntax import syntax, syntax_expr
 from policysched.lang.words import numerals, vocabulary
 
@@ -66,7 +66,7 @@ def _escape_to_one_line(text: str) -> str:
 def resolve_param(
     param: syntax.Param,
     override: syntax_expr.Amount | None,
-    found: findings.DiagnosticCollector,
+    found: diagnostic_collector.DiagnosticCollector,
     *,
     is_text: bool = False,
 ) -> checked.CheckedParam | None:
@@ -93,7 +93,7 @@ def resolve_param(
 def _resolve_string_param(
     param: syntax.Param,
     value: syntax_expr.Amount,
-    found: findings.DiagnosticCollector,
+    found: diagnostic_collector.DiagnosticCollector,
     *,
     is_text: bool,
 ) -> checked.CheckedParam | None:
@@ -124,7 +124,7 @@ def _escape_promql_string(text: str) -> str:
 
 
 def _resolve_number_param(
-    param: syntax.Param, value: syntax_expr.Amount, found: findings.DiagnosticCollector
+    param: syntax.Param, value: syntax_expr.Amount, found: diagnostic_collector.DiagnosticCollector
 ) -> checked.CheckedParam | None:
     kind = param.type.text
     unit = vocabulary.PARAM_UNITS[kind]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
-from policysched.lang import limits
-from policysched.lang.checking import findings
+from policysched.lang import text_limits
+from policysched.lang.checking import diagnostic_collector
 from policysched.lang.diagnostics import diagnostics
 from policysched.lang.parsing import parser, versions
 from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
@@ -35,7 +35,7 @@ class PolicySymbols:
 
 
 class _SymbolCollector:
-    def __init__(self, found: findings.DiagnosticCollector) -> None:
+    def __init__(self, found: diagnostic_collector.DiagnosticCollector) -> None:
         self.found = found
         self.params: dict[str, syntax.Param] = {}
         self.lets: dict[str, syntax.LetExpr | syntax.LetSelector] = {}
@@ -104,7 +104,7 @@ class _SymbolCollector:
 
 
 def collect_symbols(
-    parsed: Sequence[parser.ParseResult], found: findings.DiagnosticCollector
+    parsed: Sequence[parser.ParseResult], found: diagnostic_collector.DiagnosticCollector
 ) -> PolicySymbols:
     """Gather all definitions and report what is wrong with their names."""
     collector = _SymbolCollector(found)
@@ -127,7 +127,9 @@ def collect_symbols(
     )
 
 
-def _check_text_version(result: parser.ParseResult, found: findings.DiagnosticCollector) -> None:
+def _check_text_version(
+    result: parser.ParseResult, found: diagnostic_collector.DiagnosticCollector
+) -> None:
     for index, item in enumerate(result.file.items):
         if not isinstance(item, syntax.Version):
             continue
@@ -140,7 +142,7 @@ def _check_text_version(result: parser.ParseResult, found: findings.DiagnosticCo
 
 
 def _check_import_key(
-    item: syntax.Import, keys: set[str], found: findings.DiagnosticCollector
+    item: syntax.Import, keys: set[str], found: diagnostic_collector.DiagnosticCollector
 ) -> None:
     key = item.key
     if "/" in key.text or "\\" in key.text:
@@ -157,7 +159,7 @@ def _check_import_key(
 
 
 def _check_rule_names(
-    policy: syntax.Policy, found: findings.DiagnosticCollector
+    policy: syntax.Policy, found: diagnostic_collector.DiagnosticCollector
 ) -> dict[str, syntax.Statement]:
     names: dict[str, syntax.Statement] = {}
     for statement in policy.statements:
@@ -185,7 +187,8 @@ def _check_rule_names(
 
 
 def _select_valid_lets(
-    lets: Mapping[str, syntax.LetExpr | syntax.LetSelector], found: findings.DiagnosticCollector
+    lets: Mapping[str, syntax.LetExpr | syntax.LetSelector],
+    found: diagnostic_collector.DiagnosticCollector,
 ) -> tuple[dict[str, syntax.LetExpr | syntax.LetSelector], frozenset[str]]:
     """Split lets into sound ones and those defined through themselves or through too many others.
 
@@ -214,11 +217,11 @@ def _select_valid_lets(
             help="write out what it stands for",
         )
     for name, rank in ranks.items():
-        if rank > limits.MAX_LET_CHAIN:
+        if rank > text_limits.MAX_LET_CHAIN:
             broken.add(name)
             found.add_error(
                 "PS004",
-                f"`{name}` is defined through more than {limits.MAX_LET_CHAIN} other lets",
+                f"`{name}` is defined through more than {text_limits.MAX_LET_CHAIN} other lets",
                 lets[name].name.span,
             )
     return {name: let for name, let in lets.items() if name not in broken}, frozenset(broken)

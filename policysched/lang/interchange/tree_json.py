@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from policysched import spelling
-from policysched.lang import limits, source
-from policysched.lang.interchange import tree_kinds
+from policysched.lang import source, text_limits
+from policysched.lang.interchange import syntax_node_kinds
 from policysched.lang.syntax import syntax_expr
 
 Json: TypeAlias = dict[str, Any]
-MAX_NODES = limits.MAX_DEPTH + 16
+MAX_NODES = text_limits.MAX_DEPTH + 16
 """Deepest nesting of nodes: statements and words stand around what the language limits."""
 MAX_NESTING = 3 * MAX_NODES
 """Deepest nesting of objects and lists; a node has at most two lists around it."""
@@ -40,12 +40,15 @@ class InvalidSyntaxTreeError(Exception):
 
 def encode_tree(node: syntax_expr.SyntaxNode, place: Callable[[source.Span], Json]) -> Json:
     """Return a node as an object; `place` says what `at` holds."""
-    found: Json = {"kind": tree_kinds.get_syntax_node_kind(type(node)), "at": place(node.span)}
+    found: Json = {
+        "kind": syntax_node_kinds.get_syntax_node_kind(type(node)),
+        "at": place(node.span),
+    }
     node_type: Any = type(node)  # mypy takes dataclasses for unhashable types
-    for name in tree_kinds.get_syntax_node_fields(node_type):
+    for name in syntax_node_kinds.get_syntax_node_fields(node_type):
         value = getattr(node, name)
         if value not in (None, (), False):
-            found[tree_kinds.get_json_field_name(name)] = _encode_value(value, place)
+            found[syntax_node_kinds.get_json_field_name(name)] = _encode_value(value, place)
     return found
 
 
@@ -61,7 +64,7 @@ def decode_tree(hint: Any, value: object, path: str) -> Any:  # noqa: ANN401 - w
     Raises:
         TreeError: it stands for nothing of that type.
     """
-    given = tree_kinds.list_type_alternatives(hint)
+    given = syntax_node_kinds.list_type_alternatives(hint)
     members = [each for each in given if each is not types.NoneType]
     if value is None and len(members) < len(given):
         return None
@@ -85,7 +88,9 @@ def refuse_deep_nesting(value: object, path: str) -> None:
     while waiting:
         inner, depth, nodes = waiting.pop()
         if depth > MAX_NESTING or nodes > MAX_NODES:
-            raise InvalidSyntaxTreeError(path, f"is nested deeper than {limits.MAX_DEPTH} levels")
+            raise InvalidSyntaxTreeError(
+                path, f"is nested deeper than {text_limits.MAX_DEPTH} levels"
+            )
         if isinstance(inner, dict):
             waiting += [(each, depth + 1, nodes + 1) for each in inner.values()]
         elif isinstance(inner, list):
@@ -96,7 +101,7 @@ def _decode_items(hints: tuple[Any, ...], value: object, path: str) -> tuple[Any
     listed = _make_expected_error(list, "a list", value, path)
     if hints[-1] is Ellipsis:
         name = path.rpartition(".")[2]
-        least = tree_kinds.MIN_ITEMS.get(name, 0)
+        least = syntax_node_kinds.MIN_ITEMS.get(name, 0)
         if len(listed) < least:
             raise InvalidSyntaxTreeError(
                 path, f"has {len(listed)} items, and needs at least {least}"
@@ -123,16 +128,16 @@ def _decode_scalar(hint: type, value: object, path: str) -> object:
 
 def _decode_syntax_node(members: list[type], value: object, path: str) -> syntax_expr.SyntaxNode:
     fields: Json = _make_expected_error(dict, "an object", value, path)
-    kinds = {tree_kinds.get_syntax_node_kind(each): each for each in members}
+    kinds = {syntax_node_kinds.get_syntax_node_kind(each): each for each in members}
     if "kind" not in fields:
         raise InvalidSyntaxTreeError(path, "lacks `kind`")
     node_type = kinds[_decode_choice(tuple(kinds), fields["kind"], f"{path}.kind")]
     names = {
-        tree_kinds.get_json_field_name(name): name
-        for name in tree_kinds.get_syntax_node_fields(node_type)
+        syntax_node_kinds.get_json_field_name(name): name
+        for name in syntax_node_kinds.get_syntax_node_fields(node_type)
     }
     refuse_unknown_fields(fields, names, path)
-    hints = tree_kinds.get_syntax_node_fields(node_type)
+    hints = syntax_node_kinds.get_syntax_node_fields(node_type)
     found = {
         name: _decode_field(hints[name], fields, written, f"{path}.{written}")
         for written, name in names.items()
@@ -146,7 +151,7 @@ def _decode_syntax_node(members: list[type], value: object, path: str) -> syntax
 def _decode_field(hint: Any, fields: Json, name: str, path: str) -> object:  # noqa: ANN401 - as in decode
     if name in fields:
         return decode_tree(hint, fields[name], path)
-    if not tree_kinds.may_field_be_absent(hint):
+    if not syntax_node_kinds.may_field_be_absent(hint):
         raise InvalidSyntaxTreeError(path.rpartition(".")[0], f"lacks `{name}`")
     if hint is bool:
         return False

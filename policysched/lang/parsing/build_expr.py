@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from policysched.lang import limits, source
+from policysched.lang import source, text_limits
 from policysched.lang.diagnostics import diagnostics
 from policysched.lang.syntax import kept_parentheses, syntax_expr
 
@@ -111,7 +111,7 @@ class ExprBuilder:
     def _note_depth(self, node: Any, children: Sequence[object]) -> Any:  # noqa: ANN401 - returns the node that it was given
         """Note the depth of a node; ids stay unique since every noted node is kept alive."""
         depth = 1 + max((self._depths.get(id(child), 0) for child in children), default=0)
-        if depth > limits.MAX_DEPTH:
+        if depth > text_limits.MAX_DEPTH:
             raise NestingTooDeepError(node.span)
         self._depths[id(node)] = depth
         self._keep_alive.append(node)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from policysched.lang import limits, source
+from policysched.lang import source, text_limits
 from policysched.lang.diagnostics import diagnostics, fixes
 from policysched.lang.parsing import build, build_expr, lark_frontend, scanner, versions
 from policysched.lang.parsing.syntax_errors import fault_place, foreign_comments, syntax_messages
@@ -46,12 +46,12 @@ class ParseResult:
 
 def parse_policy_texts(texts: Sequence[source.SourceText]) -> dict[str, ParseResult]:
     """Parse texts that are checked together, by name; those beyond the limits are not read."""
-    left = limits.MAX_WORDS
+    left = text_limits.MAX_WORDS
     found: dict[str, ParseResult] = {}
     for number, text in enumerate(texts):
-        if number == limits.MAX_TEXTS:
+        if number == text_limits.MAX_TEXTS:
             found[text.name] = _make_unread_result(
-                text, f"there are more than {limits.MAX_TEXTS} texts"
+                text, f"there are more than {text_limits.MAX_TEXTS} texts"
             )
             break
         found[text.name] = parse_policy_text(text, left)
@@ -59,16 +59,18 @@ def parse_policy_texts(texts: Sequence[source.SourceText]) -> dict[str, ParseRes
     return found
 
 
-def parse_policy_text(text: source.SourceText, max_words: int = limits.MAX_WORDS) -> ParseResult:
+def parse_policy_text(
+    text: source.SourceText, max_words: int = text_limits.MAX_WORDS
+) -> ParseResult:
     """Parse one policy text of at most so many words; never raises for anything that is in it."""
     size = len(text.text.encode("utf-8", "surrogatepass"))
-    if size > limits.MAX_TEXT_BYTES:
-        message = f"the text has {size} bytes, the limit is {limits.MAX_TEXT_BYTES}"
+    if size > text_limits.MAX_TEXT_BYTES:
+        message = f"the text has {size} bytes, the limit is {text_limits.MAX_TEXT_BYTES}"
         return _make_unread_result(
             text, message, help="split it into several texts and `import` them"
         )
     if scanner.count_words(text.text, max_words + 1) > max_words:
-        message = f"all texts together have more than {limits.MAX_WORDS} words and signs"
+        message = f"all texts together have more than {text_limits.MAX_WORDS} words and signs"
         return _make_unread_result(
             text, message, help="split the policies among several schedulers"
         )
@@ -90,7 +92,7 @@ class _PolicyTextParser:
         self.text = text.text
         self.found: list[diagnostics.Diagnostic] = []
         self.damaged: list[source.Span] = []
-        self.budget = len(text.text) * limits.MAX_REPARSED_FACTOR + limits.REPARSED_BYTES
+        self.budget = len(text.text) * text_limits.MAX_REPARSED_FACTOR + text_limits.REPARSED_BYTES
 
     def run(self) -> ParseResult:
         newer = versions.diagnose_newer_version(self.scan)
@@ -127,7 +129,7 @@ class _PolicyTextParser:
 
     def _has_reached_limit(self) -> bool:
         """Return whether enough was found, or enough was spent on looking."""
-        return len(self.found) >= limits.MAX_DIAGNOSTICS or self.budget < 0
+        return len(self.found) >= text_limits.MAX_DIAGNOSTICS or self.budget < 0
 
     def _parse_chunk(self, chunk: scanner.ItemText) -> list[syntax.Item]:
         """Parse a chunk; where that fails, its pieces, leaving out what is spoilt."""
@@ -235,7 +237,7 @@ class _PolicyTextParser:
 def _make_too_deep_error(span: source.Span) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS004",
-        f"this is nested deeper than {limits.MAX_DEPTH} levels",
+        f"this is nested deeper than {text_limits.MAX_DEPTH} levels",
         span,
         help="name a part of it with `let`",
     )

@@ -12,7 +12,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lang.words import syntax_words, vocabulary
 from policysched.language_server.features import completion_words, proposals
 from policysched.language_server.project import programs
-from policysched.language_server.words import contexts, word_docs
+from policysched.language_server.words import cursor_contexts, word_docs
 
 _ONCE = frozenset({"description", "owner", "mode", "for"})
 """Statements that a policy has once."""
@@ -38,14 +38,14 @@ def propose_completions(
     program: programs.PolicyProgram, text: str, offset: int
 ) -> proposals.CompletionProposals:
     """Return what may be written at an offset of a text of the program."""
-    context = contexts.find_cursor_context(program.get_scan(text), offset)
+    context = cursor_contexts.find_cursor_context(program.get_scan(text), offset)
     found = {each.text: each for each in _list_proposals(program, text, context, offset)}
     ordered = sorted(found.values(), key=lambda each: (each.rank, each.text))
     return proposals.CompletionProposals(context.start, context.end, tuple(ordered[:MAX_ITEMS]))
 
 
 def _list_proposals(
-    program: programs.PolicyProgram, text: str, context: contexts.CursorContext, offset: int
+    program: programs.PolicyProgram, text: str, context: cursor_contexts.CursorContext, offset: int
 ) -> Iterator[proposals.CompletionProposal]:
     match context.inside:
         case "comment":
@@ -73,7 +73,9 @@ def _propose_codes_to_ignore(
         yield proposals.CompletionProposal(code, "code", title, rank=0 if code in here else 5)
 
 
-def _propose_keywords(context: contexts.CursorContext) -> Iterator[proposals.CompletionProposal]:
+def _propose_keywords(
+    context: cursor_contexts.CursorContext,
+) -> Iterator[proposals.CompletionProposal]:
     for terminal in sorted(context.accepts):
         for word in syntax_words.KEYWORDS.get(terminal, ()):
             if _fits_context(context, terminal, word):
@@ -86,7 +88,7 @@ def _propose_keywords(context: contexts.CursorContext) -> Iterator[proposals.Com
                 )
 
 
-def _fits_context(context: contexts.CursorContext, terminal: str, word: str) -> bool:
+def _fits_context(context: cursor_contexts.CursorContext, terminal: str, word: str) -> bool:
     """Return whether a word that the grammar takes here is of use here."""
     if not _is_allowed_in_item(context, terminal, word):
         return False
@@ -100,7 +102,7 @@ def _fits_context(context: contexts.CursorContext, terminal: str, word: str) -> 
     return word in takes and (word not in used or word == "missing")
 
 
-def _is_allowed_in_item(context: contexts.CursorContext, terminal: str, word: str) -> bool:
+def _is_allowed_in_item(context: cursor_contexts.CursorContext, terminal: str, word: str) -> bool:
     """Return whether check takes a word in this item, where the grammar takes it in several."""
     if word == "version":
         return context.is_at_start
@@ -118,16 +120,16 @@ def _is_allowed_in_item(context: contexts.CursorContext, terminal: str, word: st
     return True
 
 
-def _continues_statement(context: contexts.CursorContext, word: str) -> bool:
+def _continues_statement(context: cursor_contexts.CursorContext, word: str) -> bool:
     """Return whether a word that can begin a statement goes on with this one: `missing score`."""
     return (context.get_word(), word) in {("missing", "score"), ("by", "score")}
 
 
-def _rank_keyword(context: contexts.CursorContext, word: str) -> int:
+def _rank_keyword(context: cursor_contexts.CursorContext, word: str) -> int:
     return 3 if word in syntax_words.ALLOWED_CLAUSES.get(_get_clause_table(context), ()) else 4
 
 
-def _get_clause_table(context: contexts.CursorContext) -> str:
+def _get_clause_table(context: cursor_contexts.CursorContext) -> str:
     if context.item == "metric":
         return "metric"
     if (

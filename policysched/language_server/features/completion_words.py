@@ -11,7 +11,7 @@ from policysched.lang.syntax import syntax
 from policysched.lang.words import vocabulary
 from policysched.language_server.features import proposals
 from policysched.language_server.project import programs
-from policysched.language_server.words import contexts, names, word_docs
+from policysched.language_server.words import cursor_contexts, names, word_docs
 from policysched.language_server.words import vocabulary as words
 from policysched.promql import query_cursor, query_words
 
@@ -49,18 +49,18 @@ _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
 _RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 
 
-def expects_only_names(context: contexts.CursorContext) -> bool:
+def expects_only_names(context: cursor_contexts.CursorContext) -> bool:
     """Return whether only a name, or one of a few words, may follow here."""
     return context.get_word() in {*_CHOICES, *_OWN} and not _is_after_label_key(context)
 
 
-def _is_after_label_key(context: contexts.CursorContext) -> bool:
+def _is_after_label_key(context: cursor_contexts.CursorContext) -> bool:
     """Return whether the word before is the key of a label, whatever it is called."""
     return context.get_word(2) in _BEFORE_LABELS
 
 
 def propose_expected(
-    program: programs.PolicyProgram, context: contexts.CursorContext
+    program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
     """Yield what the words before the cursor call for."""
     last = context.get_word()
@@ -81,7 +81,7 @@ def propose_expected(
 
 
 def _propose_cluster_words(
-    program: programs.PolicyProgram, context: contexts.CursorContext
+    program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
     """Yield words that mostly come from a cluster: labels, namespaces, taints, names of metrics."""
     last = context.get_word()
@@ -123,7 +123,7 @@ def _quote_word(word: str) -> str:
     return word if is_word else '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _is_in_value_list(context: contexts.CursorContext, *ends: str) -> bool:
+def _is_in_value_list(context: cursor_contexts.CursorContext, *ends: str) -> bool:
     """Return whether the cursor is in the parentheses behind a word with one of these ends."""
     opening, _ = context.enclosing
     return bool(opening) and any(opening == end or opening.endswith(end) for end in ends)
@@ -133,7 +133,7 @@ def _is_in_value_list(context: contexts.CursorContext, *ends: str) -> bool:
 
 
 def _propose_selector_words(
-    program: programs.PolicyProgram, context: contexts.CursorContext
+    program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
     opening, key = context.enclosing
     if context.get_word() in _NUMBER_SIGNS or (
@@ -148,7 +148,7 @@ def _propose_selector_words(
         yield from _propose_label_keys(program, context)
 
 
-def _is_after_pod_amount(context: contexts.CursorContext) -> bool:
+def _is_after_pod_amount(context: cursor_contexts.CursorContext) -> bool:
     """Return whether a function or field that is a number precedes the sign."""
     fields = (
         vocabulary.FIELDS[domain].get(context.get_word(2))
@@ -161,7 +161,7 @@ def _is_after_pod_amount(context: contexts.CursorContext) -> bool:
 
 
 def _propose_params_of_pod_amount(
-    program: programs.PolicyProgram, context: contexts.CursorContext
+    program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
     """Yield params that a number of the pod is compared with; labels are compared with digits."""
     if not _is_after_pod_amount(context):
@@ -175,7 +175,7 @@ def _propose_params_of_pod_amount(
 
 
 def _propose_label_keys(
-    program: programs.PolicyProgram, context: contexts.CursorContext
+    program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
     for domain in _list_selector_domains(context):
         yield from _propose_domain_labels(program, domain)
@@ -192,7 +192,7 @@ def _propose_label_keys(
             yield proposals.CompletionProposal(each.symbol.name, "name", "let", rank=2)
 
 
-def _list_selector_domains(context: contexts.CursorContext) -> tuple[words.Domain, ...]:
+def _list_selector_domains(context: cursor_contexts.CursorContext) -> tuple[words.Domain, ...]:
     if context.domain == "any":
         return ("node", "pod", "namespace")
     return (cast("words.Domain", context.domain),)
@@ -219,7 +219,7 @@ def _propose_domain_labels(
 
 
 def _propose_label_values(
-    program: programs.PolicyProgram, context: contexts.CursorContext, key: str
+    program: programs.PolicyProgram, context: cursor_contexts.CursorContext, key: str
 ) -> Iterator[proposals.CompletionProposal]:
     key = key.strip('"')
     for domain in _list_selector_domains(context):
@@ -243,13 +243,13 @@ def _propose_topology_keys(
         )
 
 
-def _is_in_taint_pattern(context: contexts.CursorContext) -> bool:
+def _is_in_taint_pattern(context: cursor_contexts.CursorContext) -> bool:
     opening, _ = context.enclosing
     return context.statement == "tolerate" or opening == "tainted"
 
 
 def _propose_taints(
-    program: programs.PolicyProgram, context: contexts.CursorContext
+    program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
     is_granted = context.statement == "tolerate"
     if context.get_word() == ":":
@@ -269,7 +269,7 @@ def _propose_taints(
 
 
 def _propose_expression_words(
-    program: programs.PolicyProgram, context: contexts.CursorContext
+    program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
     opening, _ = context.enclosing
     if opening in {
@@ -333,14 +333,14 @@ def _is_supported_for_domain(function: str, domain: words.Domain) -> bool:
     return not is_unread and _is_doc_of_supported_word(vocabulary.SELECTOR_FUNCTIONS[function][1])
 
 
-def _is_in_constant_arguments(context: contexts.CursorContext) -> bool:
+def _is_in_constant_arguments(context: cursor_contexts.CursorContext) -> bool:
     """Return whether the cursor is in `normalize linear(…)` or the like, which take constants."""
     opening, before = context.enclosing
     return before == "normalize" and opening in vocabulary.NORMALIZATIONS
 
 
 def _propose_constants(
-    program: programs.PolicyProgram, context: contexts.CursorContext
+    program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
     """Yield params for a place that takes a constant, of its unit if that is known."""
     kinds = _PARAMS_OF.get(
@@ -353,7 +353,7 @@ def _propose_constants(
             yield proposals.CompletionProposal(each.symbol.name, "name", "param", doc, rank=1)
 
 
-def _find_enclosing_metric_unit(context: contexts.CursorContext) -> str:
+def _find_enclosing_metric_unit(context: cursor_contexts.CursorContext) -> str:
     """Return the unit of the metric around the cursor, "" outside of any."""
     texts = [each.text for each in context.before]
     return texts[3] if context.item == "metric" and len(texts) > 3 else ""  # noqa: PLR2004 - `metric NAME : UNIT`
@@ -369,13 +369,15 @@ def format_definition(program: programs.PolicyProgram, occurrence: names.NameOcc
     return f"```policy\n{shown}\n```"
 
 
-def _propose_types(context: contexts.CursorContext) -> Iterator[proposals.CompletionProposal]:
+def _propose_types(
+    context: cursor_contexts.CursorContext,
+) -> Iterator[proposals.CompletionProposal]:
     known = vocabulary.METRIC_UNITS if context.item == "metric" else vocabulary.PARAM_TYPES
     yield from _propose_choices(known)
 
 
 def _propose_over_arguments(
-    context: contexts.CursorContext,
+    context: cursor_contexts.CursorContext,
 ) -> Iterator[proposals.CompletionProposal]:
     if context.get_word() == "over":
         yield from _propose_choices(("1m", "5m", "10m"))
@@ -387,7 +389,7 @@ def _propose_over_arguments(
 
 
 def _propose_profile_words(
-    program: programs.PolicyProgram, context: contexts.CursorContext
+    program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
     if context.get_word() not in ("policies", "plugin", "disable", "scores", "param", ","):
         return
@@ -408,7 +410,7 @@ def _propose_rule_names(program: programs.PolicyProgram) -> Iterator[proposals.C
 
 
 def propose_string_content(
-    program: programs.PolicyProgram, context: contexts.CursorContext
+    program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
     """Yield what may stand between quotes."""
     if context.item == "import":

@@ -7,7 +7,7 @@ import re
 
 from policysched import errors
 from policysched.lang.checked import checked_selector
-from policysched.lang.diagnostics import code_pages, diagnostics
+from policysched.lang.diagnostics import diagnostic_pages, diagnostics
 from policysched.lang.parsing import scanner
 from policysched.language_server.features import completion_words, selector_matches
 from policysched.language_server.project import programs
@@ -52,7 +52,7 @@ def read_diagnostic_page(code: str) -> str:
     if code not in diagnostics.CODES and code not in diagnostics.LINT_CODES:
         return ""
     try:
-        return code_pages.read_diagnostic_code_page(code)
+        return diagnostic_pages.read_diagnostic_code_page(code)
     except errors.MissingResourceError:
         return ""
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from policysched import clock as clocks
 from policysched import errors
 from policysched.inputs import lint_settings, policy_sources
-from policysched.lang import limits, source
+from policysched.lang import source, text_limits
 from policysched.lang.parsing import parser
 from policysched.lang.syntax import syntax
-from policysched.language_server.project import editor_settings, programs, sources
+from policysched.language_server.project import cluster_data, editor_settings, programs
 from policysched.language_server.texts import documents, positions
 from policysched.lint import settings
 from policysched.offline import lint_cluster
@@ -31,7 +31,7 @@ class Workspace:
         self.clock = clock
         self.root = root or pathlib.Path.cwd()
         self.options = editor_settings.EditorSettings()
-        self.loaded = sources.LoadedClusterData()
+        self.loaded = cluster_data.LoadedClusterData()
         self.encoding = positions.PositionEncoding.UTF_16
         self._documents: dict[str, documents.EditorDocument] = {}
         self._folders: dict[pathlib.Path, tuple[source.SourceText, ...]] = {}
@@ -103,7 +103,7 @@ class Workspace:
         self._programs[document.name] = kept = kept or self._make_program(texts, chosen)
         return kept
 
-    def drop_cached_programs(self, loaded: sources.LoadedClusterData | None = None) -> None:
+    def drop_cached_programs(self, loaded: cluster_data.LoadedClusterData | None = None) -> None:
         """Judge all texts anew: settings or the cluster have changed."""
         if loaded is not None:
             self.loaded = loaded
@@ -126,7 +126,7 @@ class Workspace:
             if len(self._known) > 1:
                 self._known.clear()
             try:
-                facts = sources.make_cluster_facts(self.loaded, keys, now)
+                facts = cluster_data.make_cluster_facts(self.loaded, keys, now)
             except errors.InputError:  # told when it was loaded
                 facts = None
             self._known[keys] = programs.ProgramEnvironment(facts, self.loaded.words, self._plugins)
@@ -158,7 +158,7 @@ class Workspace:
             return sorted(others)
         found: list[str] = []
         pending = [own]
-        while pending and len(found) < limits.MAX_TEXTS:
+        while pending and len(found) < text_limits.MAX_TEXTS:
             for key in _list_imports(pending.pop()):
                 for name, text in others.items():
                     if text.key == key and name not in found:

@@ -9,7 +9,7 @@ import promql_parser
 
 from policysched.lang import source
 from policysched.lang.checked import checked
-from policysched.lang.checking import findings
+from policysched.lang.checking import diagnostic_collector
 from policysched.lang.checking.metrics import promql_params
 from policysched.lang.parsing import parser
 from policysched.lang.syntax import syntax
@@ -64,7 +64,7 @@ def parse_metric_queries(
     for result in parsed:
         for item in result.file.items:
             if isinstance(item, syntax.Metric) and item.name.text in by_name:
-                unheard = findings.DiagnosticCollector(texts, frozenset())
+                unheard = diagnostic_collector.DiagnosticCollector(texts, frozenset())
                 query = promql_params.substitute_params(item.query, params, params, unheard)
                 found = _parse_metric_query(by_name[item.name.text], query, result.text)
                 if found is not None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from policysched.lint import linter
-from policysched.lint.formats import places
+from policysched.lint.formats import file_regions
 
 
 def render(report: linter.LintResult) -> str:
     """Return the findings, one a line."""
     lines = []
     for finding in report.findings:
-        place = places.locate_span(finding.span, report.texts)
+        place = file_regions.locate_span(finding.span, report.texts)
         tag = "" if finding.fix is None else " [fix]" if finding.fix.safe else " [unsafe fix]"
         where = f"{place.file}:{place.line}:{place.column}"
         lines.append(f"{where}: {finding.code} {finding.severity}: {finding.message}{tag}")

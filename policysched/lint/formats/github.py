@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import linter
-from policysched.lint.formats import places
+from policysched.lint.formats import file_regions
 
 _COMMANDS = {
     diagnostics.Severity.ERROR: "error",
@@ -22,9 +22,9 @@ def render(report: linter.LintResult) -> str:
 
 
 def _render_command(finding: diagnostics.Diagnostic, report: linter.LintResult) -> str:
-    place = places.locate_span(finding.span, report.texts)
+    place = file_regions.locate_span(finding.span, report.texts)
     properties = {
-        "file": places.make_relative_path(place.file),
+        "file": file_regions.make_relative_path(place.file),
         "line": place.line,
         "endLine": place.end_line,
         "title": f"policysched {finding.code}",

@@ -6,7 +6,7 @@ from typing import Any
 
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import linter
-from policysched.lint.formats import places
+from policysched.lint.formats import file_regions
 
 _SEVERITIES = {
     diagnostics.Severity.ERROR: "major",
@@ -17,15 +17,15 @@ _SEVERITIES = {
 
 def as_json(report: linter.LintResult) -> list[dict[str, Any]]:
     """Return one issue for each finding."""
-    prints = places.compute_fingerprints(report.findings, report.texts)
+    prints = file_regions.compute_fingerprints(report.findings, report.texts)
     return [
-        _make_issue(finding, print_, places.locate_span(finding.span, report.texts))
+        _make_issue(finding, print_, file_regions.locate_span(finding.span, report.texts))
         for finding, print_ in zip(report.findings, prints, strict=True)
     ]
 
 
 def _make_issue(
-    finding: diagnostics.Diagnostic, print_: str, place: places.FileRegion
+    finding: diagnostics.Diagnostic, print_: str, place: file_regions.FileRegion
 ) -> dict[str, Any]:
     return {
         "description": f"{finding.code}: {finding.message}",
@@ -33,7 +33,7 @@ def _make_issue(
         "fingerprint": print_,
         "severity": _SEVERITIES[finding.severity],
         "location": {
-            "path": places.make_relative_path(place.file),
+            "path": file_regions.make_relative_path(place.file),
             "positions": {
                 "begin": {"line": place.line, "column": place.column},
                 "end": {"line": place.end_line, "column": place.end_column},

@@ -6,7 +6,7 @@ from typing import Any
 
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import linter
-from policysched.lint.formats import places
+from policysched.lint.formats import file_regions
 
 
 def as_json(report: linter.LintResult) -> dict[str, Any]:
@@ -22,9 +22,9 @@ def as_json(report: linter.LintResult) -> dict[str, Any]:
     }
 
 
-def _locate_findings(report: linter.LintResult) -> list[places.FileRegion]:
+def _locate_findings(report: linter.LintResult) -> list[file_regions.FileRegion]:
     return [
-        places.locate_span(text.span(0, 0), report.texts)
+        file_regions.locate_span(text.span(0, 0), report.texts)
         for text in report.texts.values()
         if text.text
     ]
@@ -33,15 +33,15 @@ def _locate_findings(report: linter.LintResult) -> list[places.FileRegion]:
 def _make_json_finding(
     finding: diagnostics.Diagnostic, report: linter.LintResult
 ) -> dict[str, Any]:
-    edits = places.locate_fix_edits(finding.fix, report.texts)
+    edits = file_regions.locate_fix_edits(finding.fix, report.texts)
     return {
         "code": finding.code,
         "severity": finding.severity.value,
         "message": finding.message,
-        "place": _make_json_place(places.locate_span(finding.span, report.texts)),
+        "place": _make_json_place(file_regions.locate_span(finding.span, report.texts)),
         "secondary": [
             {
-                "place": _make_json_place(places.locate_span(label.span, report.texts)),
+                "place": _make_json_place(file_regions.locate_span(label.span, report.texts)),
                 "text": label.text,
             }
             for label in finding.secondary
@@ -53,7 +53,7 @@ def _make_json_finding(
 
 
 def _make_json_fix(
-    fix: diagnostics.Fix, edits: list[tuple[places.FileRegion, str]]
+    fix: diagnostics.Fix, edits: list[tuple[file_regions.FileRegion, str]]
 ) -> dict[str, Any]:
     return {
         "safe": fix.safe,
@@ -64,7 +64,7 @@ def _make_json_fix(
     }
 
 
-def _make_json_place(place: places.FileRegion) -> dict[str, Any]:
+def _make_json_place(place: file_regions.FileRegion) -> dict[str, Any]:
     return {
         "file": place.file,
         "line": place.line,

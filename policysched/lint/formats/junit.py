@@ -7,18 +7,18 @@ from xml.sax import saxutils
 from policysched import control_characters
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import linter
-from policysched.lint.formats import places
+from policysched.lint.formats import file_regions
 
 
 def render(report: linter.LintResult) -> str:
     """Return the document; a file without findings has one test that passes."""
     by_file: dict[str, list[str]] = {
-        places.locate_span(text.span(0, 0), report.texts).file: []
+        file_regions.locate_span(text.span(0, 0), report.texts).file: []
         for text in report.texts.values()
         if text.text
     }
     for finding in report.findings:
-        place = places.locate_span(finding.span, report.texts)
+        place = file_regions.locate_span(finding.span, report.texts)
         by_file.setdefault(place.file, []).append(_render_case(finding, place))
     suites = [_render_suite(file, cases) for file, cases in by_file.items()]
     return "\n".join(
@@ -36,7 +36,7 @@ def _render_suite(file: str, cases: list[str]) -> str:
     return "\n".join([opening, *(cases or passed), "</testsuite>"])
 
 
-def _render_case(finding: diagnostics.Diagnostic, place: places.FileRegion) -> str:
+def _render_case(finding: diagnostics.Diagnostic, place: file_regions.FileRegion) -> str:
     name = f"{finding.code} {place.line}:{place.column}"
     lines = [finding.message, *finding.notes, finding.help]
     text = saxutils.escape(

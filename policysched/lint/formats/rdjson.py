@@ -6,7 +6,7 @@ from typing import Any
 
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import linter
-from policysched.lint.formats import places
+from policysched.lint.formats import file_regions
 
 _SEVERITIES = {
     diagnostics.Severity.ERROR: "ERROR",
@@ -26,24 +26,24 @@ def as_json(report: linter.LintResult) -> dict[str, Any]:
 def _make_rdjson_diagnostic(
     finding: diagnostics.Diagnostic, report: linter.LintResult
 ) -> dict[str, Any]:
-    place = places.locate_span(finding.span, report.texts)
+    place = file_regions.locate_span(finding.span, report.texts)
     advice = f"; {finding.help}" if finding.help else ""
     return {
         "message": finding.message + advice,
         "severity": _SEVERITIES[finding.severity],
         "code": {"value": finding.code},
         "location": {
-            "path": places.make_relative_path(place.file),
+            "path": file_regions.make_relative_path(place.file),
             "range": _make_rdjson_range(place),
         },
         "suggestions": [
             {"range": _make_rdjson_range(each), "text": replacement}
-            for each, replacement in places.locate_fix_edits(finding.fix, report.texts)
+            for each, replacement in file_regions.locate_fix_edits(finding.fix, report.texts)
         ],
     }
 
 
-def _make_rdjson_range(place: places.FileRegion) -> dict[str, Any]:
+def _make_rdjson_range(place: file_regions.FileRegion) -> dict[str, Any]:
     return {
         "start": {"line": place.line, "column": place.column},
         "end": {"line": place.end_line, "column": place.end_column},

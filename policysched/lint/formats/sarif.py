@@ -7,9 +7,9 @@ import urllib.parse
 from typing import Any
 
 import policysched
-from policysched.lang.diagnostics import code_pages, diagnostics, fixes
+from policysched.lang.diagnostics import diagnostic_pages, diagnostics, fixes
 from policysched.lint import linter
-from policysched.lint.formats import places
+from policysched.lint.formats import file_regions
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -26,7 +26,7 @@ _LEVELS = {
 def as_json(report: linter.LintResult) -> dict[str, Any]:
     """Return a log of one run."""
     codes = sorted({finding.code for finding in report.findings})
-    prints = places.compute_fingerprints(report.findings, report.texts)
+    prints = file_regions.compute_fingerprints(report.findings, report.texts)
     return {
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -55,7 +55,7 @@ def _make_tool_driver(codes: list[str]) -> dict[str, Any]:
 def _make_rule_descriptor(code: str) -> dict[str, Any]:
     """Return what code scanning shows beside a finding: the page of its code."""
     titles = diagnostics.CODES | diagnostics.LINT_CODES
-    page = code_pages.read_diagnostic_code_page(code)
+    page = diagnostic_pages.read_diagnostic_code_page(code)
     body = page.partition("\n")[2].strip()
     return {
         "id": code,
@@ -73,24 +73,24 @@ def _make_result(
         "ruleIndex": codes.index(finding.code),
         "level": _LEVELS[finding.severity],
         "message": {"text": finding.message + advice},
-        "locations": [_make_location(places.locate_span(finding.span, report.texts))],
+        "locations": [_make_location(file_regions.locate_span(finding.span, report.texts))],
         "partialFingerprints": {"policysched/v1": print_},
     }
     if finding.secondary:
         result["relatedLocations"] = [
             {
-                **_make_location(places.locate_span(each.span, report.texts)),
+                **_make_location(file_regions.locate_span(each.span, report.texts)),
                 "message": {"text": each.text},
             }
             for each in finding.secondary
         ]
-    edits = places.locate_fix_edits(finding.fix, report.texts)
+    edits = file_regions.locate_fix_edits(finding.fix, report.texts)
     if edits and finding.fix is not None:
         result["fixes"] = [_make_sarif_fix(fixes.make_fix_title(finding.fix, report.texts), edits)]
     return result
 
 
-def _make_sarif_fix(title: str, edits: list[tuple[places.FileRegion, str]]) -> dict[str, Any]:
+def _make_sarif_fix(title: str, edits: list[tuple[file_regions.FileRegion, str]]) -> dict[str, Any]:
     changes: dict[str, list[dict[str, Any]]] = {}
     for place, replacement in edits:
         changes.setdefault(place.file, []).append(
@@ -105,7 +105,7 @@ def _make_sarif_fix(title: str, edits: list[tuple[places.FileRegion, str]]) -> d
     }
 
 
-def _make_location(place: places.FileRegion) -> dict[str, Any]:
+def _make_location(place: file_regions.FileRegion) -> dict[str, Any]:
     return {
         "physicalLocation": {
             "artifactLocation": _make_artifact(place.file),
@@ -114,7 +114,7 @@ def _make_location(place: places.FileRegion) -> dict[str, Any]:
     }
 
 
-def _make_region(place: places.FileRegion) -> dict[str, Any]:
+def _make_region(place: file_regions.FileRegion) -> dict[str, Any]:
     return {
         "startLine": place.line,
         "startColumn": place.column,
@@ -124,7 +124,7 @@ def _make_region(place: places.FileRegion) -> dict[str, Any]:
 
 
 def _make_artifact(file: str) -> dict[str, str]:
-    path = places.make_relative_path(file)
+    path = file_regions.make_relative_path(file)
     if pathlib.PurePath(path).is_absolute():
         return {"uri": pathlib.PurePath(path).as_uri()}
     return {"uri": urllib.parse.quote(path), "uriBaseId": _ROOT}

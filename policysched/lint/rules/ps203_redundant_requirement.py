@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from policysched.lang.checked import checked_selector
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
-from policysched.lint.rule_support import removal
+from policysched.lint.rule_support import operand_removal
 from policysched.lint.sets import selector_sets
 
 _Operand = checked_selector.Selector
@@ -105,7 +105,9 @@ def _make_fix(
         | checked_selector.SelectorNegation,
     ):
         return None
-    return removal.make_removal_fix(about.texts[operand.span.file], operand.span, removal.AND_OR)
+    return operand_removal.make_removal_fix(
+        about.texts[operand.span.file], operand.span, operand_removal.AND_OR
+    )
 
 
 RULE = rule.LintRule("PS203", diagnostics.Severity.WARNING, _find_violations)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from policysched.lang.checked import checked, checked_expr
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
-from policysched.lint.policies import active_rules
+from policysched.lint.policies import enforced_policy_rules
 from policysched.lint.sets import selector_sets
 
 _MAX_PAIRS = 4_096
@@ -16,14 +16,16 @@ _MAX_PAIRS = 4_096
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     shadowed: dict[int, set[str]] = {id(known): set() for known in about.enforced_rules}
-    yield from active_rules.intersect_profile_findings(
+    yield from enforced_policy_rules.intersect_profile_findings(
         about.enforced_rules,
         lambda known, policy: _find_shadowed_rules(known, policy, shadowed[id(known)]),
     )
 
 
 def _find_shadowed_rules(
-    known: active_rules.EnforcedPolicyRules, policy: checked.CheckedPolicy, shadowed: set[str]
+    known: enforced_policy_rules.EnforcedPolicyRules,
+    policy: checked.CheckedPolicy,
+    shadowed: set[str],
 ) -> Iterator[diagnostics.Diagnostic]:
     """Yield what is found of a policy's rules, and add these to what is shadowed."""
     others = [each for _, each in known.find_covering_rules(policy)]

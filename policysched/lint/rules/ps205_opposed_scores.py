@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from policysched.lang.checked import checked
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
-from policysched.lint.policies import active_rules, scopes
-from policysched.lint.sets import weeks
+from policysched.lint.policies import enforced_policy_rules, scopes
+from policysched.lint.sets import weekly_activity
 
 _OPPOSITES = ({"LeastAllocated", "MostAllocated"}, {"low", "high"})
 
@@ -30,7 +30,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 
 
 def _may_act_together(
-    known: active_rules.EnforcedPolicyRules,
+    known: enforced_policy_rules.EnforcedPolicyRules,
     policy: checked.CheckedPolicy,
     first: checked.Rule,
     other: checked.CheckedPolicy,
@@ -39,7 +39,7 @@ def _may_act_together(
     """Return whether two rules may act on the same pod at the same time."""
     if scopes.are_scopes_apart(policy.scope, other.scope):
         return False
-    if weeks.never_active_together(first.head.active, second.head.active):
+    if weekly_activity.never_active_together(first.head.active, second.head.active):
         return False
     return not any(
         known.is_surely_disabled(rule_, for_pods_of)

@@ -7,20 +7,20 @@ from collections.abc import Iterator, Sequence
 from policysched.lang.checked import checked, checked_selector
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
-from policysched.lint.policies import active_rules
-from policysched.lint.rule_support import removal
+from policysched.lint.policies import enforced_policy_rules
+from policysched.lint.rule_support import operand_removal
 from policysched.lint.sets import taint_patterns
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
-    yield from active_rules.intersect_profile_findings(
+    yield from enforced_policy_rules.intersect_profile_findings(
         about.enforced_rules, lambda known, policy: _check_policy(about, known, policy)
     )
 
 
 def _check_policy(
     about: rule_input.RuleInput,
-    known: active_rules.EnforcedPolicyRules,
+    known: enforced_policy_rules.EnforcedPolicyRules,
     policy: checked.CheckedPolicy,
 ) -> Iterator[diagnostics.Diagnostic]:
     own = [each for each in policy.rules if isinstance(each, checked.TolerationRule)]
@@ -36,7 +36,7 @@ _Granted = tuple[checked.CheckedPolicy, checked_selector.TaintPattern]
 
 
 def _iterate_granted_tolerations(
-    known: active_rules.EnforcedPolicyRules, policy: checked.CheckedPolicy
+    known: enforced_policy_rules.EnforcedPolicyRules, policy: checked.CheckedPolicy
 ) -> Iterator[_Granted]:
     """Yield what is always tolerated for all pods of a policy, its own patterns included."""
     for other, each in known.find_always_active_rules(policy):
@@ -55,7 +55,7 @@ def _find_wider_pattern(
         if other is pattern or not taint_patterns.covers_taint_pattern(other, pattern):
             continue
         is_equal = taint_patterns.covers_taint_pattern(pattern, other)
-        if not is_equal or not active_rules.EnforcedPolicyRules.is_duplicate_to_keep(
+        if not is_equal or not enforced_policy_rules.EnforcedPolicyRules.is_duplicate_to_keep(
             policy, pattern.span, other_policy, other.span
         ):
             return other
@@ -78,7 +78,9 @@ def _make_finding(
         help="leave it out",
         fix=None
         if is_alone
-        else removal.make_removal_fix(about.texts[pattern.span.file], pattern.span, removal.COMMA),
+        else operand_removal.make_removal_fix(
+            about.texts[pattern.span.file], pattern.span, operand_removal.COMMA
+        ),
     )
 
 

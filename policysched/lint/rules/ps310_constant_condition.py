@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from policysched.lang.checked import checked, checked_expr
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
-from policysched.lint.sets import conditions, ranges
+from policysched.lint.sets import ranges, rule_conditions
 
 _CONDITIONS = (checked_expr.Compare, checked_expr.And, checked_expr.Or, checked_expr.Not)
 
@@ -24,7 +24,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 
 
 def _find_constant_parts(
-    expr: checked_expr.TypedExpr, metrics: conditions.Metrics
+    expr: checked_expr.TypedExpr, metrics: rule_conditions.Metrics
 ) -> Iterator[checked_expr.TypedExpr]:
     """Yield the smallest conditions that have one answer for all values."""
     inner = [
@@ -35,7 +35,7 @@ def _find_constant_parts(
     yield from inner
     if inner or not isinstance(expr, _CONDITIONS):
         return
-    if conditions.evaluate_for_all_values(expr, metrics) is not None:
+    if rule_conditions.evaluate_for_all_values(expr, metrics) is not None:
         yield expr
 
 
@@ -51,9 +51,9 @@ def _is_metric_against_constant(part: checked_expr.TypedExpr) -> bool:
 
 
 def _make_finding(
-    about: rule_input.RuleInput, part: checked_expr.TypedExpr, metrics: conditions.Metrics
+    about: rule_input.RuleInput, part: checked_expr.TypedExpr, metrics: rule_conditions.Metrics
 ) -> diagnostics.Diagnostic:
-    is_true = conditions.evaluate_for_all_values(part, metrics)
+    is_true = rule_conditions.evaluate_for_all_values(part, metrics)
     says = "true" if is_true else "false"
     pair = _find_deciding_pair(part, metrics)
     if pair is None:
@@ -77,14 +77,14 @@ def _make_finding(
 
 
 def _find_deciding_pair(
-    part: checked_expr.TypedExpr, metrics: conditions.Metrics
+    part: checked_expr.TypedExpr, metrics: rule_conditions.Metrics
 ) -> tuple[checked_expr.TypedExpr, checked_expr.TypedExpr] | None:
     """Return two operands that decide by themselves, if two are enough."""
     if not isinstance(part, checked_expr.And | checked_expr.Or):
         return None
     for pair in itertools.combinations(part.operands, 2):
         if (
-            conditions.evaluate_for_all_values(_make_smaller_junction(part, pair), metrics)
+            rule_conditions.evaluate_for_all_values(_make_smaller_junction(part, pair), metrics)
             is not None
         ):
             return pair
@@ -99,7 +99,9 @@ def _make_smaller_junction(
     return type(part)(operands, part.span)
 
 
-def _make_range_notes(part: checked_expr.TypedExpr, metrics: conditions.Metrics) -> tuple[str, ...]:
+def _make_range_notes(
+    part: checked_expr.TypedExpr, metrics: rule_conditions.Metrics
+) -> tuple[str, ...]:
     if not isinstance(part, checked_expr.Compare):
         return ()
     sides = [ranges.find_value_range(side, metrics) for side in (part.left, part.right)]

@@ -8,8 +8,8 @@ from policysched.lang import source
 from policysched.lang.checked import checked, checked_expr
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
-from policysched.lint.rule_support import removal
-from policysched.lint.sets import conditions, selector_sets
+from policysched.lint.rule_support import operand_removal
+from policysched.lint.sets import rule_conditions, selector_sets
 
 _LEAVES = (checked_expr.Compare, checked_expr.NodeMatch, checked_expr.PodMatch)
 
@@ -27,12 +27,12 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def _check_operands(
     about: rule_input.RuleInput,
     part: checked_expr.And | checked_expr.Or,
-    metrics: conditions.Metrics,
+    metrics: rule_conditions.Metrics,
 ) -> Iterator[diagnostics.Diagnostic]:
     if len(part.operands) > selector_sets.MAX_OPERANDS:
         return
     if any(
-        conditions.evaluate_for_all_values(each, metrics) is not None
+        rule_conditions.evaluate_for_all_values(each, metrics) is not None
         for each in (part, *part.operands)
     ):
         return  # PS302 and PS310 tell that
@@ -49,7 +49,7 @@ def _check_operands(
 def _is_implied_by_others(
     operand: checked_expr.TypedExpr,
     others: Sequence[checked_expr.TypedExpr],
-    metrics: conditions.Metrics,
+    metrics: rule_conditions.Metrics,
     *,
     is_all: bool,
 ) -> bool:
@@ -58,8 +58,8 @@ def _is_implied_by_others(
     if not set(checked_expr.list_read_metrics(operand)) <= read:
         return False
     if is_all:
-        return conditions.is_implied_by_conditions(others, operand, metrics)
-    return conditions.is_implied_by_conditions([operand], _make_disjunction(others), metrics)
+        return rule_conditions.is_implied_by_conditions(others, operand, metrics)
+    return rule_conditions.is_implied_by_conditions([operand], _make_disjunction(others), metrics)
 
 
 def _make_disjunction(operands: Sequence[checked_expr.TypedExpr]) -> checked_expr.TypedExpr:
@@ -86,7 +86,7 @@ def _make_fix(text: source.SourceText, operand: checked_expr.TypedExpr) -> diagn
     """Return the edit that takes out a comparison and the `and` or `or` beside it."""
     if not isinstance(operand, _LEAVES):
         return None
-    return removal.make_removal_fix(text, operand.span, removal.AND_OR)
+    return operand_removal.make_removal_fix(text, operand.span, operand_removal.AND_OR)
 
 
 RULE = rule.LintRule("PS311", diagnostics.Severity.WARNING, _find_violations)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from policysched.lang.checked import checked, checked_expr
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
-from policysched.lint.sets import conditions, ranges
+from policysched.lint.sets import ranges, rule_conditions
 
 _OF_NODES = (
     checked_expr.MetricRef,
@@ -28,7 +28,9 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                     yield _make_finding(each, why)
 
 
-def _explain_equal_points(each: checked.ExpressionScoreRule, metrics: conditions.Metrics) -> str:
+def _explain_equal_points(
+    each: checked.ExpressionScoreRule, metrics: rule_conditions.Metrics
+) -> str:
     """Return why all nodes have the same points, "" if they need not."""
     if not any(isinstance(part, _OF_NODES) for part in checked_expr.walk_expressions(each.value)):
         return "it reads nothing of the node"

@@ -7,19 +7,19 @@ from collections.abc import Iterator, Sequence
 from policysched.lang.checked import checked, checked_selector
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
-from policysched.lint.policies import active_rules, node_constraints
+from policysched.lint.policies import enforced_policy_rules, node_constraints
 from policysched.lint.sets import selector_sets
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
-    yield from active_rules.intersect_profile_findings(
+    yield from enforced_policy_rules.intersect_profile_findings(
         about.enforced_rules, lambda known, policy: _check_policy(about, known, policy)
     )
 
 
 def _check_policy(
     about: rule_input.RuleInput,
-    known: active_rules.EnforcedPolicyRules,
+    known: enforced_policy_rules.EnforcedPolicyRules,
     policy: checked.CheckedPolicy,
 ) -> Iterator[diagnostics.Diagnostic]:
     preferring = [

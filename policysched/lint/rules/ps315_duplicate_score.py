@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from policysched.lang.checked import checked
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
-from policysched.lint.policies import active_rules, node_constraints
+from policysched.lint.policies import enforced_policy_rules, node_constraints
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
@@ -32,7 +32,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def _find_duplicates(
     policy: checked.CheckedPolicy,
     own: list[checked.Rule],
-    known: active_rules.EnforcedPolicyRules,
+    known: enforced_policy_rules.EnforcedPolicyRules,
     meanings: Mapping[str, Hashable],
 ) -> Iterator[diagnostics.Diagnostic]:
     scored = [

@@ -8,7 +8,7 @@ from policysched.lang.checked import checked, checked_selector
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 from policysched.lint.facts import cluster_facts
-from policysched.lint.rule_support import empty_nodes
+from policysched.lint.rule_support import rejects_of_all_nodes
 from policysched.lint.sets import selector_sets
 
 
@@ -22,7 +22,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
             continue  # PS201 and PS202 tell what no cluster can have
         if cluster.count_matching_nodes(*steps) == 0:
             yield _make_finding(about, cluster, policy, steps)
-    yield from empty_nodes.diagnose_rejects_of_all_nodes(about, cluster)
+    yield from rejects_of_all_nodes.diagnose_rejects_of_all_nodes(about, cluster)
 
 
 def _iterate_required_selectors(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from policysched import spelling
-from policysched.cluster.objects import cluster_fields
+from policysched.cluster.objects import fields_as_labels
 from policysched.lang.checked import checked_selector
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
@@ -35,9 +35,10 @@ def _get_known_values(each: _Requirement, cluster: cluster_facts.ClusterFacts) -
         return cluster.node_labels.get(each.key, frozenset())
     if each.field in _NAMES:
         return frozenset(node.name for node in cluster.nodes)
-    several = cluster_fields.list_field_values(each.field, cluster.node_labels)
+    several = fields_as_labels.list_field_values(each.field, cluster.node_labels)
     return (
-        cluster.node_labels.get(cluster_fields.make_field_label_key(each.field), several) | several
+        cluster.node_labels.get(fields_as_labels.make_field_label_key(each.field), several)
+        | several
     ) - {""}
 
 

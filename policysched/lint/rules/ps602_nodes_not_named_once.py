@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from policysched.cluster.objects import node_names
+from policysched.cluster.objects import node_aliases
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 from policysched.lint.facts import cluster_facts, prometheus_facts, queries
@@ -60,7 +60,7 @@ def _describe_nodes_without_series(
     cluster: cluster_facts.ClusterFacts,
 ) -> str:
     """Return which nodes have no series, "" if all have."""
-    names = node_names.NodeAliasIndex(cluster.nodes)
+    names = node_aliases.NodeAliasIndex(cluster.nodes)
     texts = {series.labels.get(each.metric.label, "") for series in answer.series}
     found = {text: names.find_nodes(text) for text in texts}
     covered = {node for nodes in found.values() if len(nodes) == 1 for node in nodes}

@@ -9,7 +9,7 @@ import promql_parser
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 from policysched.lint.facts import queries
-from policysched.lint.rule_support import known_selectors
+from policysched.lint.rule_support import series_selector_facts
 from policysched.promql import functions, query_tree
 
 _FEWEST = 2.0
@@ -35,7 +35,7 @@ def iterate_rate_ranges(
     facts = about.prometheus
     if facts is None:
         return
-    for each, selector, known in known_selectors.list_series_selector_facts(about):
+    for each, selector, known in series_selector_facts.list_series_selector_facts(about):
         intervals = [facts.scrape_seconds[job] for job in known.jobs if job in facts.scrape_seconds]
         call = _find_range_call(each, selector)
         if call is not None and intervals:

@@ -8,14 +8,14 @@ from policysched import spelling
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 from policysched.lint.facts import prometheus_facts
-from policysched.lint.rule_support import known_selectors
+from policysched.lint.rule_support import series_selector_facts
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     facts = about.prometheus
     if facts is None:
         return
-    for each, selector, known in known_selectors.list_series_selector_facts(about):
+    for each, selector, known in series_selector_facts.list_series_selector_facts(about):
         if not known.is_there and known.is_name_known:
             message, wanted = _describe_absence(selector.name or "", known, facts)
             yield diagnostics.Diagnostic(

@@ -9,7 +9,7 @@ import promql_parser
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 from policysched.lint.facts import queries
-from policysched.lint.rule_support import known_selectors
+from policysched.lint.rule_support import series_selector_facts
 from policysched.promql import functions, query_samples, query_tree
 
 
@@ -17,7 +17,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
     facts = about.prometheus
     if facts is None:
         return
-    for each, selector, known in known_selectors.list_series_selector_facts(about):
+    for each, selector, known in series_selector_facts.list_series_selector_facts(about):
         name = selector.name or ""
         if known.kind == "gauge" and (rate := _find_rate_function(each, name)) is not None:
             yield _diagnose_rate_of_gauge(each, selector, rate)

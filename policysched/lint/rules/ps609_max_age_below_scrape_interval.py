@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
-from policysched.lint.rule_support import known_selectors
+from policysched.lint.rule_support import series_selector_facts
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
@@ -14,7 +14,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
     if facts is None:
         return
     seen: set[str] = set()
-    for each, _, known in known_selectors.list_series_selector_facts(about):
+    for each, _, known in series_selector_facts.list_series_selector_facts(about):
         intervals = [facts.scrape_seconds[job] for job in known.jobs if job in facts.scrape_seconds]
         if not intervals or each.metric.key in seen:
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from policysched.cluster.objects import cluster_fields, objects
+from policysched.cluster.objects import fields_as_labels, objects
 from policysched.lang.checked import checked, checked_cluster, checked_selector
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
@@ -73,9 +73,9 @@ def _list_groups(by: str, clusters: Iterable[objects.Node]) -> set[str]:
         if by == "cluster":
             found.add(cluster.name)
         elif by == "zone":
-            found |= cluster_fields.list_field_values(by, labels)
+            found |= fields_as_labels.list_field_values(by, labels)
         else:
-            found.add(labels.get(cluster_fields.make_field_label_key(by), ""))
+            found.add(labels.get(fields_as_labels.make_field_label_key(by), ""))
     return found - {""}
 
 

@@ -7,21 +7,21 @@ from collections.abc import Iterator, Sequence
 from policysched.lang.checked import checked, cluster_profile
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
-from policysched.lint.policies import active_rules, node_constraints, scopes
+from policysched.lint.policies import enforced_policy_rules, node_constraints, scopes
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
     if not about.program.cluster_policies:
         return
     several = [
-        active_rules.EnforcedPolicyRules(cluster_profile.treat_clusters_as_nodes(each))
+        enforced_policy_rules.EnforcedPolicyRules(cluster_profile.treat_clusters_as_nodes(each))
         for each in about.program.profiles
     ]
-    yield from active_rules.intersect_profile_findings(several, _check_policy)
+    yield from enforced_policy_rules.intersect_profile_findings(several, _check_policy)
 
 
 def _check_policy(
-    known: active_rules.EnforcedPolicyRules, policy: checked.CheckedPolicy
+    known: enforced_policy_rules.EnforcedPolicyRules, policy: checked.CheckedPolicy
 ) -> Iterator[diagnostics.Diagnostic]:
     scores = [each for each in policy.rules if node_constraints.get_rule_weight(each)]
     if not scores:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from policysched.lang.checked import activation, checked
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
-from policysched.lint.sets import weeks
+from policysched.lint.sets import weekly_activity
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
@@ -21,8 +21,8 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def _check_windows(
     each: checked.Rule, windows: Sequence[activation.TimeWindow]
 ) -> Iterator[diagnostics.Diagnostic]:
-    covered = [weeks.list_week_minutes(window) for window in windows]
-    if len(frozenset().union(*covered)) == weeks.MINUTES:
+    covered = [weekly_activity.list_week_minutes(window) for window in windows]
+    if len(frozenset().union(*covered)) == weekly_activity.MINUTES:
         yield diagnostics.Diagnostic(
             "PS805",
             "`during` holds at any time of the week",

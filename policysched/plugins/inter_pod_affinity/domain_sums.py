@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from policysched.cluster import count_column, snapshot
 from policysched.cluster.counters import pod_counts
 from policysched.cluster.pods import pod_shape
-from policysched.plugins.inter_pod_affinity import required_terms
+from policysched.plugins.inter_pod_affinity import required_term_verdicts
 from policysched.plugins.kernels import domains
 from policysched.plugins.shared import memo
 
@@ -34,7 +34,7 @@ class AffinitySums:
         weighted: pods that count for the score, one entry a topology key.
     """
 
-    required: required_terms.RequiredTermVerdicts
+    required: required_term_verdicts.RequiredTermVerdicts
     weighted: Sequence[domains.DomainSums]
 
 
@@ -136,7 +136,7 @@ class AffinitySumsByShape:
         matches_itself: bool,
     ) -> AffinitySums:
         get = self.domains.get
-        terms = required_terms.RequiredTermVerdicts(
+        terms = required_term_verdicts.RequiredTermVerdicts(
             [domains.DomainSums(get(snap, c.topology_key), [(c.column, 1)]) for c in required],
             self._sum_by_key(snap, repelled_by),
             self._sum_by_key(snap, repelling),

@@ -13,7 +13,7 @@ from policysched.cluster.counters import pod_counts
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
 from policysched.framework import events
-from policysched.plugins.shared import hints
+from policysched.plugins.shared import event_hints
 
 
 class PodAffinityHints:
@@ -34,12 +34,12 @@ class PodAffinityHints:
         node = action.ADD | action.UPDATE_NODE_LABEL
         namespace = action.ADD | action.UPDATE_OTHER
         return (
-            hints.make_event_registration(resource.POD, placed, self._after_pod_change),
-            hints.make_event_registration(
-                resource.UNSCHEDULED_POD, action.UPDATE_POD_LABEL, hints.after_own_change
+            event_hints.make_event_registration(resource.POD, placed, self._after_pod_change),
+            event_hints.make_event_registration(
+                resource.UNSCHEDULED_POD, action.UPDATE_POD_LABEL, event_hints.after_own_change
             ),
-            hints.make_event_registration(resource.NODE, node, self._after_node_change),
-            hints.make_event_registration(
+            event_hints.make_event_registration(resource.NODE, node, self._after_node_change),
+            event_hints.make_event_registration(
                 resource.NAMESPACE, namespace, self._after_namespace_change
             ),
         )
@@ -54,7 +54,7 @@ class PodAffinityHints:
         came = self._matches_required_affinity(
             pod.shape, after
         ) and not self._matches_required_affinity(pod.shape, before)
-        return hints.choose_queueing_hint(
+        return event_hints.choose_queueing_hint(
             came
             or self._has_repulsion_ended(pod.shape, before, after)
             or self._is_last_match_gone(pod.shape, before, after)
@@ -126,9 +126,9 @@ class PodAffinityHints:
         required = {t.topology_key for t in pod.shape.affinity_terms}
         labels = new.metadata.labels
         if not isinstance(old, objects.Node):
-            return hints.choose_queueing_hint(not required or not required.isdisjoint(labels))
+            return event_hints.choose_queueing_hint(not required or not required.isdisjoint(labels))
         keys = required | self._list_repelling_topology_keys(pod.shape)
-        return hints.choose_queueing_hint(
+        return event_hints.choose_queueing_hint(
             any(labels.get(k) != old.metadata.labels.get(k) for k in keys)
         )
 
@@ -151,11 +151,13 @@ class PodAffinityHints:
             return events.QueueingHint.SKIP
         terms = (*pod.shape.affinity_terms, *pod.shape.anti_affinity_terms)
         changed = _does_namespace_match_change(terms, before, after)
-        return hints.choose_queueing_hint(changed or new.metadata.name == pod.shape.namespace)
+        return event_hints.choose_queueing_hint(changed or new.metadata.name == pod.shape.namespace)
 
 
 def _get_placed_shape(changed: events.ClusterObject) -> pod_shape.PodShape | None:
-    is_placed = isinstance(changed, pod_shape.PodInfo) and hints.is_placed_or_nominated(changed)
+    is_placed = isinstance(changed, pod_shape.PodInfo) and event_hints.is_placed_or_nominated(
+        changed
+    )
     return changed.shape if is_placed and isinstance(changed, pod_shape.PodInfo) else None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from policysched.cluster import snapshot
 from policysched.cluster.counters import pod_counts
 from policysched.cluster.pods import pod_shape
-from policysched.plugins.shared import node_facts
+from policysched.plugins.shared import node_rejection_texts
 
 
 def format_repelled_pods(shape: pod_shape.PodShape, snap: snapshot.Snapshot, row: int) -> str:
@@ -13,9 +13,11 @@ def format_repelled_pods(shape: pod_shape.PodShape, snap: snapshot.Snapshot, row
     texts = []
     for term in shape.anti_affinity_terms:
         query = pod_counts.PodsMatchingAllTerms((term,))
-        pods = node_facts.list_counted_pods_in_domain(snap, query, term.topology_key, row)
+        pods = node_rejection_texts.list_counted_pods_in_domain(snap, query, term.topology_key, row)
         if pods:
-            texts.append(f"{node_facts.join_names_briefly(pods)} (topologyKey {term.topology_key})")
+            texts.append(
+                f"{node_rejection_texts.join_names_briefly(pods)} (topologyKey {term.topology_key})"
+            )
     return "; ".join(texts)
 
 
@@ -26,16 +28,18 @@ def format_repelling_pods(shape: pod_shape.PodShape, snap: snapshot.Snapshot, ro
         pod_counts.TermKind.REQUIRED_ANTI_AFFINITY, shape
     ):
         term = owned.term
-        rows = node_facts.find_rows_in_domain(
+        rows = node_rejection_texts.find_rows_in_domain(
             snap, term.topology_key, row, column.get_counts(snap.size)
         )
 
         def carries(info: pod_shape.PodInfo, term: pod_shape.AffinityTerm = term) -> bool:
             return term in info.shape.anti_affinity_terms
 
-        pods = node_facts.list_pods_on_rows(snap, rows, carries)
+        pods = node_rejection_texts.list_pods_on_rows(snap, rows, carries)
         if pods:
-            texts.append(f"{node_facts.join_names_briefly(pods)} (topologyKey {term.topology_key})")
+            texts.append(
+                f"{node_rejection_texts.join_names_briefly(pods)} (topologyKey {term.topology_key})"
+            )
     return "; ".join(texts)
 
 
@@ -46,8 +50,10 @@ def format_unmatched_domains(shape: pod_shape.PodShape, snap: snapshot.Snapshot,
     texts = []
     for term in shape.affinity_terms:
         key = term.topology_key
-        if node is not None and not node_facts.list_counted_pods_in_domain(snap, query, key, row):
-            place = node_facts.format_node_label(node, key)
+        if node is not None and not node_rejection_texts.list_counted_pods_in_domain(
+            snap, query, key, row
+        ):
+            place = node_rejection_texts.format_node_label(node, key)
             lacks = key not in node.metadata.labels
             texts.append(place if lacks else f"no matching pod where {place}")
     return "; ".join(dict.fromkeys(texts))

@@ -18,7 +18,7 @@ from policysched.framework import cycle_state, events, interface, status
 from policysched.plugins import arguments, names
 from policysched.plugins.kernels import node_selection, normalization
 from policysched.plugins.node_affinity import added_affinity
-from policysched.plugins.shared import hints, node_facts
+from policysched.plugins.shared import event_hints, node_rejection_texts
 
 REASON_POD = "node(s) didn't match Pod's node affinity/selector"
 REASON_ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
@@ -83,13 +83,13 @@ class NodeAffinity:
         del state
         if reason not in (REASON_POD, REASON_ENFORCED):
             return ""
-        found = node_facts.get_only_node(node)
+        found = node_rejection_texts.get_only_node(node)
         is_enforced = reason == REASON_ENFORCED
         terms = self._added.required_node_terms if is_enforced else pod.shape.required_node_terms
         unmet = (
             []
             if is_enforced
-            else node_facts.list_unmet_requirements(found, pod.shape.node_selector)
+            else node_rejection_texts.list_unmet_requirements(found, pod.shape.node_selector)
         )
         if terms is not None and not node_selection.any_term_matches(terms, found):
             unmet.append(
@@ -135,7 +135,9 @@ class NodeAffinity:
         """Wait for nodes that come to match."""
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_LABEL
         return (
-            hints.make_event_registration(events.EventResource.NODE, node, self._after_node_change),
+            event_hints.make_event_registration(
+                events.EventResource.NODE, node, self._after_node_change
+            ),
         )
 
     def _after_node_change(
@@ -144,7 +146,7 @@ class NodeAffinity:
         if not isinstance(new, objects.Node) or not self._matches_node(pod.shape, new):
             return events.QueueingHint.SKIP
         matched = isinstance(old, objects.Node) and self._matches_node(pod.shape, old)
-        return hints.choose_queueing_hint(not matched)
+        return event_hints.choose_queueing_hint(not matched)
 
     def _matches_node(self, shape: pod_shape.PodShape, node: objects.Node) -> bool:
         enforced = node_selection.required_matches(self._added, node)
@@ -197,7 +199,7 @@ def _format_unmet_requirements(node: objects.Node, term: pod_shape.NodeTerm) -> 
             field, node.name if field.key == node_selection.NAME_FIELD else ""
         )
     ]
-    return ", ".join([*node_facts.list_unmet_requirements(node, term.labels), *fields])
+    return ", ".join([*node_rejection_texts.list_unmet_requirements(node, term.labels), *fields])
 
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from policysched.cluster.objects import storage_objects
 from policysched.cluster.pods import pod_shape
 from policysched.cluster.storage import csi_migration
 from policysched.framework import events
-from policysched.plugins.shared import hints
+from policysched.plugins.shared import event_hints
 
 
 def _after_csi_node_update(
@@ -21,7 +21,7 @@ def _after_csi_node_update(
     if not isinstance(new, storage_objects.CSINode):
         return events.QueueingHint.SKIP
     before = _get_limits(old) if isinstance(old, storage_objects.CSINode) else {}
-    return hints.choose_queueing_hint(
+    return event_hints.choose_queueing_hint(
         any(n > before.get(name, 0) for name, n in _get_limits(new).items())
     )
 
@@ -36,9 +36,11 @@ def _after_pod_deleted(
 ) -> events.QueueingHint:
     """Queue when the pod that goes had volumes that may have counted."""
     del pod, new
-    if not isinstance(old, pod_shape.PodInfo) or not hints.is_placed_or_nominated(old):
+    if not isinstance(old, pod_shape.PodInfo) or not event_hints.is_placed_or_nominated(old):
         return events.QueueingHint.SKIP
-    return hints.choose_queueing_hint(bool(old.shape.claims or _list_in_tree_plugins(old.shape)))
+    return event_hints.choose_queueing_hint(
+        bool(old.shape.claims or _list_in_tree_plugins(old.shape))
+    )
 
 
 def _after_claim_added(
@@ -49,7 +51,9 @@ def _after_claim_added(
     if not isinstance(new, storage_objects.PersistentVolumeClaim):
         return events.QueueingHint.SKIP
     is_own = any(use.claim_name == new.metadata.name for use in pod.shape.claims)
-    return hints.choose_queueing_hint(is_own and new.metadata.namespace == pod.shape.namespace)
+    return event_hints.choose_queueing_hint(
+        is_own and new.metadata.namespace == pod.shape.namespace
+    )
 
 
 def _after_attachment_deleted(
@@ -60,7 +64,7 @@ def _after_attachment_deleted(
     if not isinstance(old, storage_objects.VolumeAttachment):
         return events.QueueingHint.SKIP
     drivers = {csi_migration.DRIVERS[plugin] for plugin in _list_in_tree_plugins(pod.shape)}
-    return hints.choose_queueing_hint(bool(pod.shape.claims) or old.spec.attacher in drivers)
+    return event_hints.choose_queueing_hint(bool(pod.shape.claims) or old.spec.attacher in drivers)
 
 
 def _list_in_tree_plugins(shape: pod_shape.PodShape) -> set[str]:
@@ -71,13 +75,13 @@ def _list_in_tree_plugins(shape: pod_shape.PodShape) -> set[str]:
 _Resource, _Action = events.EventResource, events.ActionType
 
 REGISTRATIONS = (
-    hints.make_event_registration(_Resource.CSI_NODE, _Action.ADD),
-    hints.make_event_registration(_Resource.CSI_NODE, _Action.UPDATE, _after_csi_node_update),
-    hints.make_event_registration(_Resource.POD, _Action.DELETE, _after_pod_deleted),
-    hints.make_event_registration(
+    event_hints.make_event_registration(_Resource.CSI_NODE, _Action.ADD),
+    event_hints.make_event_registration(_Resource.CSI_NODE, _Action.UPDATE, _after_csi_node_update),
+    event_hints.make_event_registration(_Resource.POD, _Action.DELETE, _after_pod_deleted),
+    event_hints.make_event_registration(
         _Resource.PERSISTENT_VOLUME_CLAIM, _Action.ADD, _after_claim_added
     ),
-    hints.make_event_registration(
+    event_hints.make_event_registration(
         _Resource.VOLUME_ATTACHMENT, _Action.DELETE, _after_attachment_deleted
     ),
 )

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from policysched.cluster import snapshot
 from policysched.plugins.kernels import domain_verdicts, domains, spreading
 from policysched.plugins.pod_topology_spread import domain_sums
-from policysched.plugins.shared import node_facts
+from policysched.plugins.shared import node_rejection_texts
 
 PASSES, LACKS_LABEL, VIOLATES = 0, 1, 2
 """Numbers of answers."""
@@ -83,11 +83,11 @@ def format_skew_evidence(
     (verdict,) = judge_nodes_apart(spread, before, node).tolist()
     if verdict == PASSES:
         return ""
-    found = node_facts.get_only_node(node)
+    found = node_rejection_texts.get_only_node(node)
     if verdict == LACKS_LABEL:
-        return node_facts.format_node_label(found, constraint.topology_key)
+        return node_rejection_texts.format_node_label(found, constraint.topology_key)
     slots, counts = spread.nodes.slots[node.rows], spread.get_counts(snap)
-    return node_facts.format_skew_counts(
+    return node_rejection_texts.format_skew_counts(
         found,
         constraint.topology_key,
         here=int(spread.counted.sums(counts)[slots][0]),

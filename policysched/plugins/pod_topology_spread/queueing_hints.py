@@ -16,7 +16,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.framework import events
 from policysched.plugins.kernels import node_selection, tolerations
 from policysched.plugins.pod_topology_spread import spread_constraints
-from policysched.plugins.shared import hints
+from policysched.plugins.shared import event_hints
 
 ConstraintsOf: TypeAlias = Callable[
     [pod_shape.PodShape], tuple[spread_constraints.ResolvedSpreadConstraint, ...]
@@ -44,9 +44,11 @@ class TopologySpreadHints:
         own = action.UPDATE_POD_LABEL | action.UPDATE_POD_TOLERATION
         node = action.ADD | action.DELETE | action.UPDATE_NODE_LABEL | action.UPDATE_NODE_TAINT
         return (
-            hints.make_event_registration(resource.POD, placed, self._after_pod_change),
-            hints.make_event_registration(resource.UNSCHEDULED_POD, own, self._after_own_change),
-            hints.make_event_registration(resource.NODE, node, self._after_node_change),
+            event_hints.make_event_registration(resource.POD, placed, self._after_pod_change),
+            event_hints.make_event_registration(
+                resource.UNSCHEDULED_POD, own, self._after_own_change
+            ),
+            event_hints.make_event_registration(resource.NODE, node, self._after_node_change),
         )
 
     def _after_pod_change(
@@ -57,7 +59,7 @@ class TopologySpreadHints:
             _get_labels_of_countable_pod(pod, old),
             _get_labels_of_countable_pod(pod, new),
         )
-        return hints.choose_queueing_hint(
+        return event_hints.choose_queueing_hint(
             any(
                 (before is not None and c.selector.matches(before))
                 != (after is not None and c.selector.matches(after))
@@ -78,7 +80,7 @@ class TopologySpreadHints:
             c.honors_taints for c in constraints
         ):
             return events.QueueingHint.QUEUE
-        return hints.choose_queueing_hint(self._constraints_of(old.shape) != constraints)
+        return event_hints.choose_queueing_hint(self._constraints_of(old.shape) != constraints)
 
     def _after_node_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
@@ -87,7 +89,7 @@ class TopologySpreadHints:
         constraints = self._constraints_of(pod.shape)
         own = self._last_tolerations.get(pod.shape, pod.shape.spec.tolerations)
         before = _list_node_domains(old, constraints, pod.shape, own)
-        return hints.choose_queueing_hint(
+        return event_hints.choose_queueing_hint(
             before != _list_node_domains(new, constraints, pod.shape, own)
         )
 
@@ -96,7 +98,9 @@ def _get_labels_of_countable_pod(
     pod: pod_shape.PodInfo, changed: events.ClusterObject
 ) -> dict[str, str] | None:
     """Return the labels of a placed pod of the same namespace, None for any other."""
-    if not isinstance(changed, pod_shape.PodInfo) or not hints.is_placed_or_nominated(changed):
+    if not isinstance(changed, pod_shape.PodInfo) or not event_hints.is_placed_or_nominated(
+        changed
+    ):
         return None
     return changed.shape.labels if changed.shape.namespace == pod.shape.namespace else None
 

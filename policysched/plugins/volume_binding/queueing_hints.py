@@ -14,7 +14,7 @@ from policysched.cluster.objects import storage_objects
 from policysched.cluster.pods import pod_shape
 from policysched.framework import events
 from policysched.plugins.kernels import storage_capacity
-from policysched.plugins.shared import hints
+from policysched.plugins.shared import event_hints
 
 ObjectT = TypeVar("ObjectT", bound=storage_objects.StorageObject)
 _Resource, _Action = events.EventResource, events.ActionType
@@ -28,7 +28,7 @@ def _after_class_change(
     before, after = _select_by_kind(storage_objects.StorageClass, old, new)
     if before is None or after is None:
         return events.QueueingHint.QUEUE
-    return hints.choose_queueing_hint(before.allowed_topologies != after.allowed_topologies)
+    return event_hints.choose_queueing_hint(before.allowed_topologies != after.allowed_topologies)
 
 
 def _after_claim_change(
@@ -39,7 +39,9 @@ def _after_claim_change(
     if claim is None:
         return events.QueueingHint.QUEUE
     is_used = any(use.claim_name == claim.metadata.name for use in pod.shape.claims)
-    return hints.choose_queueing_hint(is_used and claim.metadata.namespace == pod.shape.namespace)
+    return event_hints.choose_queueing_hint(
+        is_used and claim.metadata.namespace == pod.shape.namespace
+    )
 
 
 def _after_csi_node_change(
@@ -50,7 +52,7 @@ def _after_csi_node_change(
     before, after = _select_by_kind(storage_objects.CSINode, old, new)
     if before is None or after is None:
         return events.QueueingHint.QUEUE
-    return hints.choose_queueing_hint(
+    return event_hints.choose_queueing_hint(
         _get_migrated_plugins_annotation(before) != _get_migrated_plugins_annotation(after)
     )
 
@@ -69,7 +71,7 @@ def _after_driver_change(
     is_used = any(
         v.csi is not None and v.csi.driver == after.metadata.name for v in pod.shape.spec.volumes
     )
-    return hints.choose_queueing_hint(
+    return event_hints.choose_queueing_hint(
         is_used and bool(before.spec.storage_capacity) and not after.spec.storage_capacity
     )
 
@@ -82,7 +84,7 @@ def _after_capacity_change(
     before, after = _select_by_kind(storage_objects.CSIStorageCapacity, old, new)
     if before is None or after is None:
         return events.QueueingHint.QUEUE
-    return hints.choose_queueing_hint(
+    return event_hints.choose_queueing_hint(
         storage_capacity.limit(after) > storage_capacity.limit(before)
     )
 
@@ -92,7 +94,9 @@ def _after_pod_deletion(
 ) -> events.QueueingHint:
     """Queue when a pod goes to which volumes may have been promised."""
     del pod, new
-    return hints.choose_queueing_hint(isinstance(old, pod_shape.PodInfo) and bool(old.shape.claims))
+    return event_hints.choose_queueing_hint(
+        isinstance(old, pod_shape.PodInfo) and bool(old.shape.claims)
+    )
 
 
 def _select_by_kind(
@@ -104,12 +108,16 @@ def _select_by_kind(
 
 _CHANGE = _Action.ADD | _Action.UPDATE
 REGISTRATIONS: Sequence[events.ClusterEventWithHint] = (
-    hints.make_event_registration(_Resource.STORAGE_CLASS, _CHANGE, _after_class_change),
-    hints.make_event_registration(_Resource.PERSISTENT_VOLUME_CLAIM, _CHANGE, _after_claim_change),
-    hints.make_event_registration(_Resource.PERSISTENT_VOLUME, _CHANGE),
-    hints.make_event_registration(_Resource.NODE, _Action.ADD | _Action.UPDATE_NODE_LABEL),
-    hints.make_event_registration(_Resource.CSI_NODE, _CHANGE, _after_csi_node_change),
-    hints.make_event_registration(_Resource.CSI_DRIVER, _Action.UPDATE, _after_driver_change),
-    hints.make_event_registration(_Resource.CSI_STORAGE_CAPACITY, _CHANGE, _after_capacity_change),
-    hints.make_event_registration(_Resource.POD, _Action.DELETE, _after_pod_deletion),
+    event_hints.make_event_registration(_Resource.STORAGE_CLASS, _CHANGE, _after_class_change),
+    event_hints.make_event_registration(
+        _Resource.PERSISTENT_VOLUME_CLAIM, _CHANGE, _after_claim_change
+    ),
+    event_hints.make_event_registration(_Resource.PERSISTENT_VOLUME, _CHANGE),
+    event_hints.make_event_registration(_Resource.NODE, _Action.ADD | _Action.UPDATE_NODE_LABEL),
+    event_hints.make_event_registration(_Resource.CSI_NODE, _CHANGE, _after_csi_node_change),
+    event_hints.make_event_registration(_Resource.CSI_DRIVER, _Action.UPDATE, _after_driver_change),
+    event_hints.make_event_registration(
+        _Resource.CSI_STORAGE_CAPACITY, _CHANGE, _after_capacity_change
+    ),
+    event_hints.make_event_registration(_Resource.POD, _Action.DELETE, _after_pod_deletion),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from policysched.cluster.objects import storage_objects
 from policysched.cluster.pods import pod_shape
 from policysched.framework import events
-from policysched.plugins.shared import hints
+from policysched.plugins.shared import event_hints
 
 
 def _after_pod_deleted(
@@ -17,12 +17,12 @@ def _after_pod_deleted(
 ) -> events.QueueingHint:
     """Queue when the pod that goes mounts a disk of the waiting one, or names one of its claims."""
     del new
-    if not isinstance(old, pod_shape.PodInfo) or not hints.is_placed_or_nominated(old):
+    if not isinstance(old, pod_shape.PodInfo) or not event_hints.is_placed_or_nominated(old):
         return events.QueueingHint.SKIP
     waiting, gone = pod.shape, old.shape
     frees_disk = any(a.conflicts_with(b) for a in waiting.disks for b in gone.disks)
     same_claims = _list_named_claims(waiting) & _list_named_claims(gone)
-    return hints.choose_queueing_hint(
+    return event_hints.choose_queueing_hint(
         frees_disk or (waiting.namespace == gone.namespace and bool(same_claims))
     )
 
@@ -35,7 +35,7 @@ def _after_claim_added(
     if not isinstance(new, storage_objects.PersistentVolumeClaim):
         return events.QueueingHint.SKIP
     same_namespace = new.metadata.namespace == pod.shape.namespace
-    return hints.choose_queueing_hint(
+    return event_hints.choose_queueing_hint(
         same_namespace and new.metadata.name in _list_named_claims(pod.shape)
     )
 
@@ -45,11 +45,11 @@ def _list_named_claims(shape: pod_shape.PodShape) -> set[str]:
 
 
 REGISTRATIONS = (
-    hints.make_event_registration(
+    event_hints.make_event_registration(
         events.EventResource.POD, events.ActionType.DELETE, _after_pod_deleted
     ),
-    hints.make_event_registration(events.EventResource.NODE, events.ActionType.ADD),
-    hints.make_event_registration(
+    event_hints.make_event_registration(events.EventResource.NODE, events.ActionType.ADD),
+    event_hints.make_event_registration(
         events.EventResource.PERSISTENT_VOLUME_CLAIM, events.ActionType.ADD, _after_claim_added
     ),
 )

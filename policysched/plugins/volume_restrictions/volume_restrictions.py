@@ -20,7 +20,7 @@ from policysched.cluster.objects import storage_objects
 from policysched.cluster.pods import pod_shape
 from policysched.framework import apart, cycle_state, events, interface, status
 from policysched.plugins import names
-from policysched.plugins.shared import node_facts
+from policysched.plugins.shared import node_rejection_texts
 from policysched.plugins.volume_restrictions import queueing_hints
 
 REASON_DISK = "node(s) had no available disk"
@@ -122,18 +122,24 @@ class VolumeRestrictions:
         del state
         snap, row = node.snapshot, int(node.row_numbers[0])
         if reason == REASON_DISK:
-            pods = node_facts.list_pods_on_rows(snap, [row], lambda info: _shares_disk(pod, info))
-            return node_facts.join_names_briefly(pods)
+            pods = node_rejection_texts.list_pods_on_rows(
+                snap, [row], lambda info: _shares_disk(pod, info)
+            )
+            return node_rejection_texts.join_names_briefly(pods)
         in_use = sorted(_list_exclusive_claims_in_use(pod, snap))
         rows = {
             r
             for name in in_use
             for r in snap.storage.pods.count_claim_uses(pod.shape.namespace, name)
         }
-        pods = node_facts.list_pods_on_rows(
+        pods = node_rejection_texts.list_pods_on_rows(
             snap, sorted(rows), lambda info: _names_any_claim(pod, info, in_use)
         )
-        return f"claim {', '.join(in_use)}: {node_facts.join_names_briefly(pods)}" if in_use else ""
+        return (
+            f"claim {', '.join(in_use)}: {node_rejection_texts.join_names_briefly(pods)}"
+            if in_use
+            else ""
+        )
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for pods that let go of a disk or claim, for claims and nodes."""

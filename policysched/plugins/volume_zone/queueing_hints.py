@@ -8,7 +8,7 @@ from __future__ import annotations
 from policysched.cluster.objects import storage_objects
 from policysched.cluster.pods import pod_shape
 from policysched.framework import events
-from policysched.plugins.shared import hints
+from policysched.plugins.shared import event_hints
 from policysched.plugins.volume_zone import volume_topology
 
 
@@ -17,7 +17,7 @@ def _after_class_added(
 ) -> events.QueueingHint:
     """Queue when claims of the class may wait for their pods."""
     del pod, old
-    return hints.choose_queueing_hint(
+    return event_hints.choose_queueing_hint(
         isinstance(new, storage_objects.StorageClass)
         and new.volume_binding_mode == storage_objects.WAIT_FOR_FIRST_CONSUMER
     )
@@ -32,7 +32,7 @@ def _after_claim_change(
         return events.QueueingHint.SKIP
     named = {use.claim_name for use in pod.shape.claims if not use.is_ephemeral}
     same_namespace = new.metadata.namespace == pod.shape.namespace
-    return hints.choose_queueing_hint(same_namespace and new.metadata.name in named)
+    return event_hints.choose_queueing_hint(same_namespace and new.metadata.name in named)
 
 
 def _after_volume_change(
@@ -44,7 +44,7 @@ def _after_volume_change(
         return events.QueueingHint.SKIP
     if not isinstance(old, storage_objects.PersistentVolume):
         return events.QueueingHint.QUEUE
-    return hints.choose_queueing_hint(
+    return event_hints.choose_queueing_hint(
         volume_topology.list_topology_labels(old) != volume_topology.list_topology_labels(new)
     )
 
@@ -53,8 +53,12 @@ _Resource, _Action = events.EventResource, events.ActionType
 _CHANGED = _Action.ADD | _Action.UPDATE
 
 REGISTRATIONS = (
-    hints.make_event_registration(_Resource.STORAGE_CLASS, _Action.ADD, _after_class_added),
-    hints.make_event_registration(_Resource.NODE, _Action.ADD | _Action.UPDATE_NODE_LABEL),
-    hints.make_event_registration(_Resource.PERSISTENT_VOLUME_CLAIM, _CHANGED, _after_claim_change),
-    hints.make_event_registration(_Resource.PERSISTENT_VOLUME, _CHANGED, _after_volume_change),
+    event_hints.make_event_registration(_Resource.STORAGE_CLASS, _Action.ADD, _after_class_added),
+    event_hints.make_event_registration(_Resource.NODE, _Action.ADD | _Action.UPDATE_NODE_LABEL),
+    event_hints.make_event_registration(
+        _Resource.PERSISTENT_VOLUME_CLAIM, _CHANGED, _after_claim_change
+    ),
+    event_hints.make_event_registration(
+        _Resource.PERSISTENT_VOLUME, _CHANGED, _after_volume_change
+    ),
 )

@@ -17,7 +17,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.cluster.storage import storage
 from policysched.framework import apart, cycle_state, events, interface, status
 from policysched.plugins import names
-from policysched.plugins.shared import node_facts
+from policysched.plugins.shared import node_rejection_texts
 from policysched.plugins.volume_zone import queueing_hints, volume_topology
 
 REASON = "node(s) had no available volume zone"
@@ -91,9 +91,9 @@ class VolumeZone:
         del reason
         if not self.pre_filter(state, pod, node.snapshot).status.is_success:
             return ""
-        found = node_facts.get_only_node(node)
+        found = node_rejection_texts.get_only_node(node)
         return "; ".join(
-            f"{node_facts.format_node_label(found, each.key)}, the volume is in "
+            f"{node_rejection_texts.format_node_label(found, each.key)}, the volume is in "
             f"{' or '.join(sorted(each.values))}"
             for each in dict.fromkeys(state.read(self.name, list))
             if not _find_matching_nodes(each, node)[0]

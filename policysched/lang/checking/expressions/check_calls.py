@@ -8,7 +8,7 @@ from typing import Any, Protocol, cast
 from policysched import units
 from policysched.lang import source
 from policysched.lang.checked import checked_expr
-from policysched.lang.checking import constants, findings, unsupported
+from policysched.lang.checking import diagnostic_collector, number_reading, unsupported
 from policysched.lang.checking.expressions import check_operands
 from policysched.lang.checking.selectors import check_selectors
 from policysched.lang.diagnostics import diagnostics
@@ -22,8 +22,8 @@ Typed = checked_expr.TypedExpr
 class NumberChecker(Protocol):
     """What the functions need of the checker of expressions."""
 
-    env: constants.NameEnvironment
-    found: findings.DiagnosticCollector
+    env: number_reading.NameEnvironment
+    found: diagnostic_collector.DiagnosticCollector
 
     def check_number(self, expr: syntax_expr.Expr, expected: units.Unit | None) -> Typed | None:
         """Return the expression if it is a number."""
@@ -51,7 +51,9 @@ def check_call(
     return _check_arithmetic_call(checker, call, expected)
 
 
-def _report_unknown_function(found: findings.DiagnosticCollector, call: syntax_expr.Call) -> None:
+def _report_unknown_function(
+    found: diagnostic_collector.DiagnosticCollector, call: syntax_expr.Call
+) -> None:
     """Report an unknown function, with the form here of a function of another language."""
     name = call.function.text
     ours = foreign_words.FUNCTIONS.get(name.lower())
@@ -79,7 +81,7 @@ def _report_unknown_function(found: findings.DiagnosticCollector, call: syntax_e
 
 
 def report_misplaced_strategy(
-    found: findings.DiagnosticCollector, name: str, span: source.Span
+    found: diagnostic_collector.DiagnosticCollector, name: str, span: source.Span
 ) -> None:
     """Report a resource strategy inside of an expression."""
     found.add_error(
@@ -91,7 +93,7 @@ def report_misplaced_strategy(
 
 
 def read_word_argument(
-    found: findings.DiagnosticCollector, call: syntax_expr.Call, example: str
+    found: diagnostic_collector.DiagnosticCollector, call: syntax_expr.Call, example: str
 ) -> syntax_expr.Value | None:
     """Return the one argument that is a name or string; None if that was reported."""
     if len(call.arguments) == 1 and call.arguments[0].key is None:
@@ -188,7 +190,7 @@ def _check_arguments_of_one_unit(
     """min, max, mod: all arguments in the unit of the first that is no literal."""
     values = [argument.value for argument in call.arguments]
     anchor = next(
-        (value for value in values if constants.resolve_literal(checker.env, value) is None),
+        (value for value in values if number_reading.resolve_literal(checker.env, value) is None),
         values[0],
     )
     first = checker.check_number(anchor, expected)

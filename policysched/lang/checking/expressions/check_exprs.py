@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from policysched import spelling, units
-from policysched.lang import limits, source
+from policysched.lang import source, text_limits
 from policysched.lang.checked import checked, checked_expr, metric_windows
-from policysched.lang.checking import check_metric_times, constants
+from policysched.lang.checking import check_metric_times, number_reading
 from policysched.lang.checking.expressions import check_calls, check_operands, check_targets
 from policysched.lang.checking.selectors import check_label_idioms, check_selectors
 from policysched.lang.diagnostics import fixes
@@ -41,7 +41,7 @@ class ExprChecker:
     """
 
     def __init__(
-        self, env: constants.NameEnvironment, window: checked_expr.MetricWindow | None = None
+        self, env: number_reading.NameEnvironment, window: checked_expr.MetricWindow | None = None
     ) -> None:
         self.env = env
         self._window = window
@@ -76,7 +76,7 @@ class ExprChecker:
             return None
         adapted = check_operands.convert_constant_unit(typed, unit)
         if adapted is None:
-            constants.report_wrong_unit(self.env, expr.span, unit)
+            number_reading.report_wrong_unit(self.env, expr.span, unit)
             return None
         return adapted.value
 
@@ -90,7 +90,10 @@ class ExprChecker:
     ) -> Typed | None:
         """Return the typed expression; a literal is read in `expected` where that is given."""
         self._nodes += 1
-        if self._nodes > limits.MAX_EXPANDED_NODES or self._depth > limits.MAX_EXPANDED_DEPTH:
+        if (
+            self._nodes > text_limits.MAX_EXPANDED_NODES
+            or self._depth > text_limits.MAX_EXPANDED_DEPTH
+        ):
             self._report_too_large(expr.span)
             return None
         self._depth += 1
@@ -106,8 +109,8 @@ class ExprChecker:
                 "PS004",
                 "this expression is too large once its lets are put in",
                 span,
-                help=f"the limit is {limits.MAX_EXPANDED_NODES} parts, "
-                f"{limits.MAX_EXPANDED_DEPTH} levels deep",
+                help=f"the limit is {text_limits.MAX_EXPANDED_NODES} parts, "
+                f"{text_limits.MAX_EXPANDED_DEPTH} levels deep",
             )
 
     def _check_by_kind(self, expr: syntax_expr.Expr, expected: units.Unit | None) -> Typed | None:
@@ -180,11 +183,11 @@ class ExprChecker:
     def _check_number_or_negation(
         self, expr: syntax_expr.Number | syntax_expr.Negate, expected: units.Unit | None
     ) -> Typed | None:
-        literal = constants.resolve_literal(self.env, expr)
+        literal = number_reading.resolve_literal(self.env, expr)
         if literal is not None:
             return self._check_literal(literal, expr.span, expected)
         if isinstance(expr, syntax_expr.Number):
-            constants.report_bad_number(self.env, expr.numeral)
+            number_reading.report_bad_number(self.env, expr.numeral)
             return None
         inner = self.check_number(expr.operand, expected)
         if inner is None or inner.unit is None:
@@ -202,7 +205,7 @@ class ExprChecker:
         if expected is not None and value is not None:
             return checked_expr.Const(value, expected, span)
         if expected is not None and literal.has_suffix_of_other_unit(expected):
-            constants.report_wrong_unit(self.env, span, expected)
+            number_reading.report_wrong_unit(self.env, span, expected)
             return None
         natural = literal.get_natural_reading()
         if natural is None:
@@ -230,7 +233,7 @@ class ExprChecker:
             return self._check_metric(ref)
         let = env.lets.get(name.text)
         if isinstance(let, syntax.LetExpr):
-            literal = constants.resolve_literal(env, ref)
+            literal = number_reading.resolve_literal(env, ref)
             if literal is not None:
                 return self._check_literal(literal, ref.span, expected)
             return self.check_subexpression(let.expr, expected)
@@ -303,9 +306,10 @@ class ExprChecker:
             return value
         self._nodes += sum(1 for _ in checked_expr.walk_expressions(metric.fallback))
         is_deep = (
-            self._depth + checked_expr.compute_depth(metric.fallback) > limits.MAX_EXPANDED_DEPTH
+            self._depth + checked_expr.compute_depth(metric.fallback)
+            > text_limits.MAX_EXPANDED_DEPTH
         )
-        if is_deep or self._nodes > limits.MAX_EXPANDED_NODES:
+        if is_deep or self._nodes > text_limits.MAX_EXPANDED_NODES:
             self._report_too_large(ref.span)
             return None
         return checked_expr.ValueWithFallback(value, metric.fallback, metric.unit, ref.span)
@@ -337,8 +341,8 @@ class ExprChecker:
             verb: how they meet, for the message: `is compared with`.
             expected: unit for literals where both are.
         """
-        left_is_literal = constants.resolve_literal(self.env, left) is not None
-        if left_is_literal and constants.resolve_literal(self.env, right) is None:
+        left_is_literal = number_reading.resolve_literal(self.env, left) is not None
+        if left_is_literal and number_reading.resolve_literal(self.env, right) is None:
             second = self.check_number(right, expected)
             first = self.check_number(left, second.unit) if second is not None else None
         else:
@@ -382,7 +386,7 @@ class ExprChecker:
         """Type both sides of `*` and `/`: an ambiguous literal is read in the unit expected."""
         operands: list[Typed | None] = []
         for side in (expr.left, expr.right):
-            literal = constants.resolve_literal(self.env, side)
+            literal = number_reading.resolve_literal(self.env, side)
             wanted = expected if literal is not None and literal.is_ambiguous else None
             operands.append(self.check_number(side, wanted))
         left, right = operands

@@ -8,7 +8,7 @@ from typing import NamedTuple, cast
 
 from policysched import units
 from policysched.lang.checked import checked_expr
-from policysched.lang.checking import findings
+from policysched.lang.checking import diagnostic_collector
 from policysched.lang.diagnostics import diagnostics, fixes
 from policysched.lang.syntax import syntax_expr
 from policysched.lang.words import numerals
@@ -32,7 +32,7 @@ class SameUnitOperands(NamedTuple):
 
 
 def unify_operand_units(
-    found: findings.DiagnosticCollector, left: Operand, right: Operand, verb: str
+    found: diagnostic_collector.DiagnosticCollector, left: Operand, right: Operand, verb: str
 ) -> SameUnitOperands | None:
     """Return both in one unit; None if they have none in common, which is reported.
 
@@ -73,7 +73,7 @@ def convert_constant_unit(typed: Typed, unit: units.Unit) -> checked_expr.Const 
 
 
 def _report_unit_mismatch(
-    found: findings.DiagnosticCollector, left: Operand, right: Operand, verb: str
+    found: diagnostic_collector.DiagnosticCollector, left: Operand, right: Operand, verb: str
 ) -> None:
     is_constant = isinstance(left.typed, checked_expr.Const)
     wrong, other = (left, right) if is_constant else (right, left)

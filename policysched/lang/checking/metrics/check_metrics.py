@@ -14,9 +14,9 @@ from typing import Literal, cast
 
 from policysched import units
 from policysched.lang.checked import checked
-from policysched.lang.checking import check_metric_times, clauses, constants
+from policysched.lang.checking import check_metric_times, clauses, number_reading
 from policysched.lang.checking.metrics import (
-    check_metric_parts,
+    check_metric_options,
     check_promql,
     metric_order,
     promql_params,
@@ -35,7 +35,7 @@ _LABEL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 def check_metrics(
     metrics: Mapping[str, syntax.Metric],
-    env: constants.NameEnvironment,
+    env: number_reading.NameEnvironment,
     base: Mapping[str, checked.CheckedMetric],
 ) -> dict[str, checked.CheckedMetric]:
     """Return the metrics with the params of `env` put in, those without errors.
@@ -55,7 +55,7 @@ def check_metrics(
         # A fallback reads metrics that are whole; what pods add reads none, which is to be told.
         costs = dataclasses.replace(env, metrics=plain, target=own.target)
         fallbacks = dataclasses.replace(env, metrics=found, target=own.target)
-        whole = check_metric_parts.add_placed_increase_and_fallback(
+        whole = check_metric_options.add_placed_increase_and_fallback(
             own, metrics[name], costs, fallbacks
         )
         if whole is not None:
@@ -74,7 +74,7 @@ def _copy_with_distinct_key(
 
 
 def _check_metric(
-    metric: syntax.Metric, env: constants.NameEnvironment
+    metric: syntax.Metric, env: number_reading.NameEnvironment
 ) -> checked.CheckedMetric | None:
     """Return the metric without what reads pods or other metrics; None if that was reported."""
     options = clauses.ClauseSet(env, "metric", metric.options)
@@ -94,8 +94,8 @@ def _check_metric(
     if unit is None or label is None or refresh is None or max_age is None:
         return None
     check_metric_times.check_max_age(options, refresh, max_age)
-    low, high = check_metric_parts.check_metric_range(options, unit)
-    window = check_metric_parts.check_metric_window(options, refresh)
+    low, high = check_metric_options.check_metric_range(options, unit)
+    window = check_metric_options.check_metric_window(options, refresh)
     source_name = options.get_clause("source", syntax_clause.WordClause)
     return checked.CheckedMetric(
         key=metric.name.text,
@@ -117,7 +117,7 @@ def _check_metric(
 
 
 def _check_metric_target(
-    metric: syntax.Metric, options: clauses.ClauseSet, env: constants.NameEnvironment
+    metric: syntax.Metric, options: clauses.ClauseSet, env: number_reading.NameEnvironment
 ) -> tuple[Literal["node", "cluster"], str | None]:
     node = options.get_clause("node", syntax_clause.WordClause)
     cluster = options.get_clause("cluster", syntax_clause.WordClause)
@@ -150,7 +150,7 @@ def _read_seconds_option(options: clauses.ClauseSet, keyword: str, default: floa
     clause = options.get_clause(keyword, syntax_clause.AmountClause)
     if clause is None:
         return default
-    seconds = constants.read_number_in_unit(options.env, clause.amount, units.SECONDS)
+    seconds = number_reading.read_number_in_unit(options.env, clause.amount, units.SECONDS)
     if seconds is None:
         return None
     if not _MIN_SECONDS <= seconds <= _MAX_SECONDS:
@@ -172,7 +172,7 @@ def _check_missing_options(
 
 
 def check_missing_action(
-    env: constants.NameEnvironment, clause: syntax_clause.MissingClause
+    env: number_reading.NameEnvironment, clause: syntax_clause.MissingClause
 ) -> Literal["allow", "reject"] | None:
     """Return what missing data means to a reject; None if that was reported."""
     if clause.action.text not in vocabulary.MISSING_ACTIONS or clause.points is not None:
@@ -184,7 +184,7 @@ def check_missing_action(
 
 
 def check_missing_points(
-    env: constants.NameEnvironment, clause: syntax_clause.MissingClause
+    env: number_reading.NameEnvironment, clause: syntax_clause.MissingClause
 ) -> int | None:
     """Return the points of a node without data; None if that was reported."""
     if clause.points is None:
@@ -197,4 +197,4 @@ def check_missing_points(
             else "a score gives points: `missing score 0`",
         )
         return None
-    return constants.read_whole_number(env, clause.points, (0, MAX_POINTS), what="points")
+    return number_reading.read_whole_number(env, clause.points, (0, MAX_POINTS), what="points")

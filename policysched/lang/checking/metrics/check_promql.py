@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import promql_parser
 
-from policysched.lang import limits, source
-from policysched.lang.checking import findings
+from policysched.lang import source, text_limits
+from policysched.lang.checking import diagnostic_collector
 from policysched.lang.checking.metrics import promql_params
 from policysched.lang.diagnostics import diagnostics, fixes
 from policysched.promql import query_faults, query_tokens, query_tree
@@ -27,7 +27,7 @@ def check_promql_query(
     query: promql_params.SubstitutedQuery,
     label: str | None,
     text: source.SourceText,
-    found: findings.DiagnosticCollector,
+    found: diagnostic_collector.DiagnosticCollector,
 ) -> None:
     """Report what cannot work about a query.
 
@@ -47,7 +47,7 @@ class _PromqlChecker:
         query: promql_params.SubstitutedQuery,
         label: str | None,
         text: source.SourceText,
-        found: findings.DiagnosticCollector,
+        found: diagnostic_collector.DiagnosticCollector,
     ) -> None:
         self._query = query
         self._label = label
@@ -56,8 +56,8 @@ class _PromqlChecker:
         self._tokens = query_tokens.scan_tokens(query.text)
 
     def check_query(self) -> None:
-        if len(self._tokens) > limits.MAX_QUERY_WORDS:
-            problem = f"the query has more than {limits.MAX_QUERY_WORDS:,} words and signs"
+        if len(self._tokens) > text_limits.MAX_QUERY_WORDS:
+            problem = f"the query has more than {text_limits.MAX_QUERY_WORDS:,} words and signs"
             self._found.add_error(
                 "PS004", problem, self._whole_query_span, help="record it by a rule"
             )
@@ -72,8 +72,8 @@ class _PromqlChecker:
             problem = "`or` between matchers is MetricsQL and no PromQL"
             self._found.add_error("PS401", problem, span, help="write `x{…} or x{…}`")
             return
-        if query_tree.measure_depth(expr) > limits.MAX_QUERY_DEPTH:
-            problem = f"the query is nested more than {limits.MAX_QUERY_DEPTH} deep"
+        if query_tree.measure_depth(expr) > text_limits.MAX_QUERY_DEPTH:
+            problem = f"the query is nested more than {text_limits.MAX_QUERY_DEPTH} deep"
             self._found.add_error(
                 "PS004", problem, self._whole_query_span, help="record it by a rule"
             )

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 
-from policysched.lang.checking import constants, symbols
+from policysched.lang.checking import number_reading, symbols
 from policysched.lang.syntax import syntax, syntax_clause
 
 _MAX_CIRCLES = 100
 
 
 def sort_metrics_by_fallback(
-    metrics: Mapping[str, syntax.Metric], env: constants.NameEnvironment
+    metrics: Mapping[str, syntax.Metric], env: number_reading.NameEnvironment
 ) -> list[str]:
     """Return the names of the metrics that do not fall back on themselves; others are reported."""
     uses = {
@@ -36,7 +36,9 @@ def sort_metrics_by_fallback(
     return order
 
 
-def _list_names_read_by_fallback(metric: syntax.Metric, env: constants.NameEnvironment) -> set[str]:
+def _list_names_read_by_fallback(
+    metric: syntax.Metric, env: number_reading.NameEnvironment
+) -> set[str]:
     """Return the names that a fallback reads, also by way of lets."""
     found: set[str] = set()
     pending = [

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from policysched import spelling
 from policysched.lang import source
 from policysched.lang.checked import checked
-from policysched.lang.checking import findings
+from policysched.lang.checking import diagnostic_collector
 from policysched.lang.diagnostics import fixes
 from policysched.lang.syntax import syntax, syntax_expr
 
@@ -73,7 +73,7 @@ def substitute_params(
     query: syntax.PromQL,
     params: Mapping[str, checked.CheckedParam],
     known: Iterable[str],
-    found: findings.DiagnosticCollector,
+    found: diagnostic_collector.DiagnosticCollector,
 ) -> SubstitutedQuery:
     """Return the query with params put in; unknown names are reported and stay."""
     text = found.texts[query.span.file]
@@ -164,7 +164,7 @@ def _get_param_text(
     span: source.Span,
     params: Mapping[str, checked.CheckedParam],
     known: Iterable[str],
-    found: findings.DiagnosticCollector,
+    found: diagnostic_collector.DiagnosticCollector,
 ) -> str | None:
     param = params.get(name)
     if param is None:

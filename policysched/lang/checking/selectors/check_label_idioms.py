@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policysched import spelling
-from policysched.lang.checking import constants, findings
+from policysched.lang.checking import diagnostic_collector, number_reading
 from policysched.lang.diagnostics import diagnostics, fixes
 from policysched.lang.foreign import foreign_fields, foreign_words
 from policysched.lang.syntax import syntax_expr
@@ -17,7 +17,9 @@ _CONDITIONS = (
 )
 
 
-def report_label_comparison(env: constants.NameEnvironment, expr: syntax_expr.Comparison) -> bool:
+def report_label_comparison(
+    env: number_reading.NameEnvironment, expr: syntax_expr.Comparison
+) -> bool:
     """Report a label that is compared outside of a selector; return whether there is one."""
     left, right = expr.left, expr.right
     if isinstance(left, syntax_expr.Ref) and left.name.text == "priority":
@@ -48,7 +50,7 @@ def report_label_comparison(env: constants.NameEnvironment, expr: syntax_expr.Co
 
 
 def report_comparison_with_boolean(
-    env: constants.NameEnvironment, expr: syntax_expr.Comparison
+    env: number_reading.NameEnvironment, expr: syntax_expr.Comparison
 ) -> bool:
     """Report a condition that is compared with `true` or `false`; say whether one is."""
     sides = ((expr.left, expr.right), (expr.right, expr.left))
@@ -72,7 +74,9 @@ def report_comparison_with_boolean(
 
 
 def report_priority_class_name(
-    env: constants.NameEnvironment, value: syntax_expr.Value, test: str = "priorityClassName = {}"
+    env: number_reading.NameEnvironment,
+    value: syntax_expr.Value,
+    test: str = "priorityClassName = {}",
 ) -> bool:
     """Report the name of a PriorityClass that is compared with a priority; say whether it is.
 
@@ -97,7 +101,7 @@ def report_priority_class_name(
 
 
 def warn_of_field_like_key(
-    found: findings.DiagnosticCollector,
+    found: diagnostic_collector.DiagnosticCollector,
     domain: vocabulary.Domain,
     requirement: syntax_expr.Requirement,
 ) -> None:
@@ -123,7 +127,7 @@ def warn_of_field_like_key(
 
 
 def warn_of_null_value(
-    found: findings.DiagnosticCollector, requirement: syntax_expr.Requirement
+    found: diagnostic_collector.DiagnosticCollector, requirement: syntax_expr.Requirement
 ) -> None:
     """Warn of `disk = null`, the text `null`, unless it has quotes."""
     operators = {"=": "DoesNotExist", "!=": "Exists"}
@@ -147,7 +151,7 @@ def warn_of_null_value(
 
 
 def warn_of_effect_as_taint_key(
-    found: findings.DiagnosticCollector, key: syntax_expr.Value
+    found: diagnostic_collector.DiagnosticCollector, key: syntax_expr.Value
 ) -> None:
     """Warn of `tolerate NoSchedule`, the key of a taint, unless it has quotes."""
     if key.quoted or key.text not in foreign_fields.NO_TAINT_KEYS:
@@ -166,7 +170,9 @@ def warn_of_effect_as_taint_key(
     )
 
 
-def report_hyphen_for_underscore(env: constants.NameEnvironment, expr: syntax_expr.Binary) -> bool:
+def report_hyphen_for_underscore(
+    env: number_reading.NameEnvironment, expr: syntax_expr.Binary
+) -> bool:
     """Report `cpu-busy` if `cpu_busy` is defined; return whether it is."""
     left, right = _get_unknown_name(env, expr.left), _get_unknown_name(env, expr.right)
     if expr.operator != "-" or left is None or right is None:
@@ -186,7 +192,7 @@ def report_hyphen_for_underscore(env: constants.NameEnvironment, expr: syntax_ex
     return True
 
 
-def _get_label_key(env: constants.NameEnvironment, expr: syntax_expr.Expr) -> str | None:
+def _get_label_key(env: number_reading.NameEnvironment, expr: syntax_expr.Expr) -> str | None:
     """Return the key if an expression can only mean a label."""
     if isinstance(expr, syntax_expr.Call) and expr.function.text == "label":
         value = expr.arguments[0].value if len(expr.arguments) == 1 else None
@@ -195,7 +201,7 @@ def _get_label_key(env: constants.NameEnvironment, expr: syntax_expr.Expr) -> st
     return None if name is None or spelling.find_nearest_names(name, env.names) else name
 
 
-def _get_unknown_name(env: constants.NameEnvironment, expr: syntax_expr.Expr) -> str | None:
+def _get_unknown_name(env: number_reading.NameEnvironment, expr: syntax_expr.Expr) -> str | None:
     """Return a name that nothing defines and no function has."""
     if not isinstance(expr, syntax_expr.Ref):
         return None

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from policysched import int64, spelling, units
-from policysched.lang import limits, source
+from policysched.lang import source, text_limits
 from policysched.lang.checked import checked_selector
-from policysched.lang.checking import constants, unsupported
+from policysched.lang.checking import number_reading, unsupported
 from policysched.lang.checking.selectors import check_label_idioms, field_values
 from policysched.lang.diagnostics import fixes
 from policysched.lang.foreign import foreign_words
@@ -45,7 +45,7 @@ class SelectorChecker:
         domain: pod, node, namespace, cluster or resource.
     """
 
-    def __init__(self, env: constants.NameEnvironment, domain: vocabulary.Domain) -> None:
+    def __init__(self, env: number_reading.NameEnvironment, domain: vocabulary.Domain) -> None:
         self._env = env
         self._found = env.found
         self._domain = domain
@@ -63,7 +63,10 @@ class SelectorChecker:
         self, selector: syntax_expr.Selector
     ) -> checked_selector.Selector | None:
         self._nodes += 1
-        if self._nodes > limits.MAX_EXPANDED_NODES or self._depth > limits.MAX_EXPANDED_DEPTH:
+        if (
+            self._nodes > text_limits.MAX_EXPANDED_NODES
+            or self._depth > text_limits.MAX_EXPANDED_DEPTH
+        ):
             self._report_too_large(selector.span)
             return None
         self._depth += 1
@@ -79,8 +82,8 @@ class SelectorChecker:
                 "PS004",
                 "this selector is too large once its lets are put in",
                 span,
-                help=f"the limit is {limits.MAX_EXPANDED_NODES} parts, "
-                f"{limits.MAX_EXPANDED_DEPTH} levels deep",
+                help=f"the limit is {text_limits.MAX_EXPANDED_NODES} parts, "
+                f"{text_limits.MAX_EXPANDED_DEPTH} levels deep",
             )
 
     def _check_by_kind(self, selector: syntax_expr.Selector) -> checked_selector.Selector | None:
@@ -129,7 +132,7 @@ class SelectorChecker:
         self, operands: tuple[syntax_expr.Selector, ...]
     ) -> tuple[checked_selector.Selector, ...] | None:
         checked = [self._check_subselector(operand) for operand in operands]
-        if self._nodes > limits.MAX_EXPANDED_NODES:
+        if self._nodes > text_limits.MAX_EXPANDED_NODES:
             return None
         good = tuple(each for each in checked if each is not None)
         return good if len(good) == len(checked) else None
@@ -370,14 +373,14 @@ class SelectorChecker:
         ):
             return None
         amount = syntax_expr.Numeral(word.span, word.text) if is_number else word
-        value = constants.read_number_in_unit(self._env, amount, unit)
+        value = number_reading.read_number_in_unit(self._env, amount, unit)
         if value is None:
             return None
         return checked_selector.NumberRequirement(resource, comparator, value, requirement.span)
 
 
 def report_invalid_resource(
-    env: constants.NameEnvironment, name: syntax_expr.Value, problem: str
+    env: number_reading.NameEnvironment, name: syntax_expr.Value, problem: str
 ) -> None:
     """Report a name that is no resource."""
     meant = foreign_words.RESOURCES.get(name.text.lower())
@@ -393,7 +396,7 @@ def report_invalid_resource(
 
 
 def check_whole_number(
-    env: constants.NameEnvironment, value: syntax_expr.Value, operator: str
+    env: number_reading.NameEnvironment, value: syntax_expr.Value, operator: str
 ) -> int | None:
     """Return the int64 that Gt, Lt and their signs compare with; None if that was reported."""
     if _WHOLE.match(value.text) and (number := int64.parse_int64(value.text)) is not None:
@@ -416,7 +419,7 @@ def check_whole_number(
 
 
 def _report_value_as_effect(
-    env: constants.NameEnvironment, pattern: syntax_expr.Toleration, effect: syntax_expr.Value
+    env: number_reading.NameEnvironment, pattern: syntax_expr.Toleration, effect: syntax_expr.Value
 ) -> None:
     """Report `dedicated:web`."""
     effects = spelling.join_alternatives(f"`{each}`" for each in vocabulary.TAINT_EFFECTS)
@@ -442,7 +445,7 @@ def _report_value_as_effect(
 
 
 def check_taint_pattern(
-    env: constants.NameEnvironment,
+    env: number_reading.NameEnvironment,
     pattern: syntax_expr.Toleration,
     effects: tuple[str, ...],
 ) -> checked_selector.TaintPattern | None:

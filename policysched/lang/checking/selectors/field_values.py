@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from policysched.lang.checking import findings
+from policysched.lang.checking import diagnostic_collector
 from policysched.lang.diagnostics import diagnostics
 from policysched.lang.syntax import syntax_expr
 from policysched.lang.words import kubernetes_names
@@ -53,7 +53,7 @@ _CHECKS: dict[str, Callable[[str], str]] = {
 
 
 def report_impossible_values(
-    found: findings.DiagnosticCollector, requirement: syntax_expr.Requirement
+    found: diagnostic_collector.DiagnosticCollector, requirement: syntax_expr.Requirement
 ) -> bool:
     """Report values that the field can never have; return whether there are any."""
     name = requirement.subject.name.text
@@ -69,7 +69,7 @@ def report_impossible_values(
 
 
 def warn_of_owner_kind(
-    found: findings.DiagnosticCollector, requirement: syntax_expr.Requirement
+    found: diagnostic_collector.DiagnosticCollector, requirement: syntax_expr.Requirement
 ) -> None:
     """Warn of a kind that never controls pods by itself, or is written in another case."""
     for value in requirement.values if requirement.subject.name.text == "ownerKind" else ():
@@ -96,7 +96,7 @@ def _find_wildcard_problem(name: str, text: str) -> str:
 
 
 def _report_impossible_value(
-    found: findings.DiagnosticCollector,
+    found: diagnostic_collector.DiagnosticCollector,
     requirement: syntax_expr.Requirement,
     value: syntax_expr.Value,
     problem: str,
@@ -105,7 +105,8 @@ def _report_impossible_value(
     edit = _make_correction_edit(requirement, value)
     advice = f"write `{edit.replacement}`" if edit is not None else ""
     if edit is None and "*" in value.text:
-        advice = f"{findings.NO_WILDCARDS}: `{name} In (a, b)`, or a label of the pool or team"
+        forms = f"`{name} In (a, b)`, or a label of the pool or team"
+        advice = f"{diagnostic_collector.NO_WILDCARDS}: {forms}"
     found.add_error(
         "PS107",
         f"`{value.text[:80]}` {problem}, so no `{name}` matches it",

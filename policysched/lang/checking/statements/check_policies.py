@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from policysched.lang.checked import checked, checked_selector
-from policysched.lang.checking import constants, findings, symbols
-from policysched.lang.checking.selectors import check_pods
-from policysched.lang.checking.statements import check_clusters, check_rules
+from policysched.lang.checking import diagnostic_collector, number_reading, symbols
+from policysched.lang.checking.selectors import check_pod_sets
+from policysched.lang.checking.statements import check_cluster_statements, check_rules
 from policysched.lang.diagnostics import diagnostics
 from policysched.lang.parsing import parser
 from policysched.lang.syntax import syntax, syntax_expr
@@ -21,7 +21,7 @@ _EVERY_POD = checked_selector.PolicyPodScope(None, checked_selector.EVERYTHING)
 
 def check_policy(
     policy: syntax.Policy,
-    env: constants.NameEnvironment,
+    env: number_reading.NameEnvironment,
     names: symbols.PolicySymbols,
     parsed: Mapping[str, parser.ParseResult],
 ) -> checked.CheckedPolicy:
@@ -38,7 +38,7 @@ def check_policy(
     meta = _check_meta_statements(policy, env.found, is_cluster=is_cluster)
     scopes = [each for each in policy.statements if isinstance(each, syntax.Scope)]
     _check_policy_scopes(policy, scopes, env.found, parsed)
-    scope = check_pods.check_pod_scope(scopes[0], env) if scopes else None
+    scope = check_pod_sets.check_pod_scope(scopes[0], env) if scopes else None
     rules = [check_rules.check_rule(policy.name.text, node, env) for node in policy.statements]
     good = tuple(rule for rule in rules if rule is not None)
     _check_repeated_rules(good, env.found)
@@ -51,12 +51,14 @@ def check_policy(
         rules=good,
         disables=_check_disabled_rules(policy, names, env.found),
         span=policy.name.span,
-        clusters=check_clusters.check_cluster_placement(policy, good, env) if is_cluster else None,
+        clusters=check_cluster_statements.check_cluster_placement(policy, good, env)
+        if is_cluster
+        else None,
     )
 
 
 def _check_meta_statements(
-    policy: syntax.Policy, found: findings.DiagnosticCollector, *, is_cluster: bool
+    policy: syntax.Policy, found: diagnostic_collector.DiagnosticCollector, *, is_cluster: bool
 ) -> dict[str, str]:
     first: dict[str, syntax.Meta] = {}
     for node in policy.statements:
@@ -80,7 +82,7 @@ def _check_meta_statements(
 
 
 def _report_repeated_statement(
-    found: findings.DiagnosticCollector,
+    found: diagnostic_collector.DiagnosticCollector,
     what: str,
     node: syntax_expr.SyntaxNode,
     first: syntax_expr.SyntaxNode,
@@ -97,7 +99,7 @@ def _report_repeated_statement(
 def _check_policy_scopes(
     policy: syntax.Policy,
     scopes: list[syntax.Scope],
-    found: findings.DiagnosticCollector,
+    found: diagnostic_collector.DiagnosticCollector,
     parsed: Mapping[str, parser.ParseResult],
 ) -> None:
     about = "resources" if policy.keyword == "clusterPolicy" else "pods"
@@ -114,7 +116,7 @@ def _check_policy_scopes(
 
 
 def _check_repeated_rules(
-    rules: tuple[checked.Rule, ...], found: findings.DiagnosticCollector
+    rules: tuple[checked.Rule, ...], found: diagnostic_collector.DiagnosticCollector
 ) -> None:
     first: dict[str, checked.Rule] = {}
     for rule in rules:
@@ -131,7 +133,9 @@ def _check_repeated_rules(
 
 
 def _check_disabled_rules(
-    policy: syntax.Policy, names: symbols.PolicySymbols, found: findings.DiagnosticCollector
+    policy: syntax.Policy,
+    names: symbols.PolicySymbols,
+    found: diagnostic_collector.DiagnosticCollector,
 ) -> tuple[checked.DisabledRule, ...]:
     disabled = []
     for node in policy.statements:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
 from policysched.lang.checked import checked
-from policysched.lang.checking import clauses, constants, findings, symbols
+from policysched.lang.checking import clauses, diagnostic_collector, number_reading, symbols
 from policysched.lang.diagnostics import diagnostics
 from policysched.lang.syntax import syntax, syntax_expr
 from policysched.lang.words import vocabulary
@@ -33,12 +33,12 @@ class ProfileChecker:
     """
 
     profile: syntax.Profile
-    env: constants.NameEnvironment
+    env: number_reading.NameEnvironment
     names: symbols.PolicySymbols
     plugins: Collection[str] | None
 
     @property
-    def found(self) -> findings.DiagnosticCollector:
+    def found(self) -> diagnostic_collector.DiagnosticCollector:
         """Where findings go."""
         return self.env.found
 
@@ -176,7 +176,9 @@ class ProfileChecker:
 
     def _check_plugin_weight(self, amount: syntax_expr.Amount) -> int | None:
         bounds = (1, clauses.MAX_WEIGHT)
-        return constants.read_whole_number(self.env, amount, bounds, what="a weight", code="PS301")
+        return number_reading.read_whole_number(
+            self.env, amount, bounds, what="a weight", code="PS301"
+        )
 
     def _check_builtin_weight(self) -> int:
         statement = self._get_only_statement(syntax.BuiltinWeight, "builtin weight")
@@ -230,7 +232,7 @@ def _convert_word_to_json(text: str) -> checked.JsonValue:
 def warn_about_unused_policies(
     names: symbols.PolicySymbols,
     profiles: Iterable[checked.CheckedProfile],
-    found: findings.DiagnosticCollector,
+    found: diagnostic_collector.DiagnosticCollector,
 ) -> None:
     """Warn of policies that none of the profiles uses."""
     used = {

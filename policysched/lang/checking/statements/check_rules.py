@@ -11,10 +11,10 @@ from typing import Literal, NamedTuple, cast
 
 from policysched.lang import source
 from policysched.lang.checked import checked, checked_expr, checked_selector
-from policysched.lang.checking import clauses, constants
-from policysched.lang.checking.expressions import check_exprs, check_missing
+from policysched.lang.checking import clauses, number_reading
+from policysched.lang.checking.expressions import check_exprs, check_missing_data
 from policysched.lang.checking.metrics import check_metrics
-from policysched.lang.checking.selectors import check_pods, check_selectors
+from policysched.lang.checking.selectors import check_pod_sets, check_selectors
 from policysched.lang.checking.statements import check_scores, check_until
 from policysched.lang.diagnostics import fixes
 from policysched.lang.syntax import kept_parentheses, printing, syntax, syntax_clause, syntax_expr
@@ -67,7 +67,7 @@ def _hash_statement(text: str) -> str:
 
 
 def check_rule(
-    policy: str, node: syntax.Statement, env: constants.NameEnvironment
+    policy: str, node: syntax.Statement, env: number_reading.NameEnvironment
 ) -> checked.Rule | None:
     """Return the rule of a statement; None if it is wrong (reported) or makes no rule."""
     match node:
@@ -152,7 +152,7 @@ def _check_pod_affinity(
     node: syntax.PodAffinity, statement: RuleStatement
 ) -> checked.PodAffinityRule | None:
     head = statement.make_rule_head()
-    pods = check_pods.check_pod_selection(node.pods, statement.own)
+    pods = check_pod_sets.check_pod_selection(node.pods, statement.own)
     topology_key = _check_topology_key(statement)
     is_fine, weight = _check_term_weight(node.strength, statement.own)
     if pods is None or topology_key is None or not is_fine:
@@ -166,7 +166,7 @@ def _check_topology_spread(
 ) -> checked.TopologySpreadRule | None:
     own = statement.own
     head = statement.make_rule_head()
-    pods = check_pods.check_pod_selection(node.pods, own)
+    pods = check_pod_sets.check_pod_selection(node.pods, own)
     topology_key = _check_topology_key(statement)
     skew_fine, max_skew = own.read_whole_number("maxSkew", (1, _MAX_INT32))
     domains_fine, min_domains = own.read_whole_number("minDomains", (1, _MAX_INT32))
@@ -233,7 +233,7 @@ def _check_tolerate(
 
 
 def _check_toleration(
-    pattern: syntax_expr.Toleration, env: constants.NameEnvironment
+    pattern: syntax_expr.Toleration, env: number_reading.NameEnvironment
 ) -> checked_selector.TaintPattern | None:
     if pattern.key.text == "*" and not pattern.key.quoted:
         env.found.add_error(
@@ -324,7 +324,9 @@ def _check_missing_action(
         action = check_metrics.check_missing_action(own.env, clause)
         return action is not None, action
     parts = (
-        [] if condition is None else list(check_missing.iterate_possibly_missing_parts(condition))
+        []
+        if condition is None
+        else list(check_missing_data.iterate_possibly_missing_parts(condition))
     )
     if condition is None or not parts:
         return True, None
@@ -336,18 +338,18 @@ def _get_missing_action_of_metrics(
     condition: checked_expr.TypedExpr,
     parts: Sequence[checked_expr.TypedExpr],
     node: syntax.Reject,
-    env: constants.NameEnvironment,
+    env: number_reading.NameEnvironment,
 ) -> Literal["allow", "reject"] | None:
     """Return what the metrics say; None if they do not say it or not the same (reported)."""
-    only_metrics, read = check_missing.collect_metric_keys(parts)
+    only_metrics, read = check_missing_data.collect_metric_keys(parts)
     actions = {metric.missing_action for metric in env.metrics.values() if metric.key in read}
     if only_metrics and len(actions) == 1 and (action := actions.pop()) is not None:
         return action
-    check_missing.report_unhandled_missing_data(
+    check_missing_data.report_unhandled_missing_data(
         env,
         node.condition,
         node.span,
         ("missing allow", "missing reject"),
-        check_missing.explain_unsettled_missing_data(condition, actions),
+        check_missing_data.explain_unsettled_missing_data(condition, actions),
     )
     return None

@@ -8,9 +8,9 @@ from typing import Any, Literal, cast
 from policysched import units
 from policysched.lang import source
 from policysched.lang.checked import checked, checked_expr
-from policysched.lang.checking import clauses, findings
-from policysched.lang.checking.expressions import check_exprs, check_missing
-from policysched.lang.checking.metrics import check_metric_parts, check_metrics
+from policysched.lang.checking import clauses, diagnostic_collector
+from policysched.lang.checking.expressions import check_exprs, check_missing_data
+from policysched.lang.checking.metrics import check_metric_options, check_metrics
 from policysched.lang.checking.selectors import check_selectors
 from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
 from policysched.lang.words import kubernetes_names, vocabulary
@@ -232,20 +232,20 @@ def _check_missing_points(
     if clause is not None:
         points = check_metrics.check_missing_points(own.env, clause)
         return points is not None, points
-    missing = list(check_missing.iterate_possibly_missing_parts(value))
+    missing = list(check_missing_data.iterate_possibly_missing_parts(value))
     if not missing:
         return True, None
-    only_metrics, read = check_missing.collect_metric_keys(missing)
+    only_metrics, read = check_missing_data.collect_metric_keys(missing)
     answers = {each.missing_points for each in own.env.metrics.values() if each.key in read}
     if only_metrics and len(answers) == 1 and (points := answers.pop()) is not None:
         return True, points
     choices = ("missing score 0", "missing score 50")
-    check_missing.report_unhandled_missing_data(
+    check_missing_data.report_unhandled_missing_data(
         own.env,
         node.value,
         node.span,
         choices,
-        check_missing.explain_unsettled_missing_data(value, answers),
+        check_missing_data.explain_unsettled_missing_data(value, answers),
     )
     return False, None
 
@@ -258,7 +258,7 @@ def check_window_clause(own: clauses.ClauseSet) -> tuple[bool, checked_expr.Metr
     over = own.get_clause("over", syntax_clause.OverClause)
     if over is None:
         return True, None
-    window = check_metric_parts.check_window(own.env, over)
+    window = check_metric_options.check_window(own.env, over)
     return window is not None, window
 
 
@@ -309,7 +309,9 @@ def _is_shape_argument(argument: syntax_expr.Argument) -> bool:
     return isinstance(value, syntax_expr.Call) and value.function.text == "shape"
 
 
-def _suggest_resource_weight(found: findings.DiagnosticCollector, value: syntax_expr.Expr) -> str:
+def _suggest_resource_weight(
+    found: diagnostic_collector.DiagnosticCollector, value: syntax_expr.Expr
+) -> str:
     """Return the help for `cpu=1` instead of `cpu: 1`."""
     if not isinstance(value, syntax_expr.Comparison) or value.operator != "=":
         return ""

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from policysched.lang.checked import checked, checked_expr, comparisons
-from policysched.lang.checking import constants
+from policysched.lang.checking import number_reading
 from policysched.lang.diagnostics import diagnostics, fixes
 from policysched.lang.syntax import syntax_clause
 
@@ -26,7 +26,9 @@ _MAX_POINTS = 10_000
 """Conditions over more are not looked at."""
 
 
-def report_until_date(clause: syntax_clause.ExprClause, env: constants.NameEnvironment) -> bool:
+def report_until_date(
+    clause: syntax_clause.ExprClause, env: number_reading.NameEnvironment
+) -> bool:
     """Report `until 2099-01-01`, the end of a rule; say whether it is a date."""
     date = env.found.get_text_on_one_line(clause.expr.span).strip('"')
     if not _DATE.fullmatch(date):
@@ -42,7 +44,7 @@ def report_until_date(clause: syntax_clause.ExprClause, env: constants.NameEnvir
     return True
 
 
-def check_until_conditions(when: Typed, until: Typed, env: constants.NameEnvironment) -> bool:
+def check_until_conditions(when: Typed, until: Typed, env: number_reading.NameEnvironment) -> bool:
     """Return whether nothing is wrong with a pair of conditions, or only a warning was given."""
     quantities = _ConditionQuantities(env.metrics)
     for condition in (when, until):
@@ -81,7 +83,7 @@ def check_until_conditions(when: Typed, until: Typed, env: constants.NameEnviron
 
 
 def _warn_of_until_direction(
-    until: Typed, where: str, label: diagnostics.SpanLabel, env: constants.NameEnvironment
+    until: Typed, where: str, label: diagnostics.SpanLabel, env: number_reading.NameEnvironment
 ) -> None:
     env.found.add_diagnostic(
         diagnostics.Diagnostic(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from policysched.framework import score_table
 from policysched.karmada import errors
 from policysched.karmada.explaining import explanation
-from policysched.policytests import evaluation, expectations, suite_inputs, tolerance
+from policysched.policytests import evaluation, expectations, number_tolerance, suite_inputs
 from policysched.policytests import suite as suites
 
 if TYPE_CHECKING:
@@ -179,15 +179,15 @@ def _compare_rule_points(
 def _compare_expected_number(
     path: tuple[str, ...], written: float | str, actual: float | None
 ) -> Iterator[expectations.ExpectationMismatch]:
-    expected = tolerance.parse_expected_number(written)
+    expected = number_tolerance.parse_expected_number(written)
     if actual is None:
         yield expectations.ExpectationMismatch(
             path, str(written), "is refused", expectations.REMOVE
         )
     elif expected is None or not expected.accepts_number(actual):
-        corrected = tolerance.rewrite_expected_number(written, actual)
+        corrected = number_tolerance.rewrite_expected_number(written, actual)
         yield expectations.ExpectationMismatch(
-            path, str(written), str(tolerance.shorten_number(actual)), corrected
+            path, str(written), str(number_tolerance.shorten_number(actual)), corrected
         )
 
 

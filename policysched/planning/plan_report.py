@@ -8,13 +8,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from policysched.planning import changes, edits, planning, two_sided_cluster
+from policysched.planning import changes, plan_making, profile_edits, two_sided_cluster
 
 Report: TypeAlias = dict[str, Any]
 
 
 def as_json(
-    plan: planning.PolicyChangePlan, basis: two_sided_cluster.PlanInputs, where: str
+    plan: plan_making.PolicyChangePlan, basis: two_sided_cluster.PlanInputs, where: str
 ) -> Report:
     """Return a plan for the cluster `where` in the documented form."""
     found, caused = plan.found, _count_causes(plan.found)
@@ -49,7 +49,9 @@ def _count_changes(found: changes.PodChanges, phase: changes.PlannedPodPhase) ->
     return {"pods": found.considered[phase], **counts}
 
 
-def _count_causes(found: changes.PodChanges) -> Counter[tuple[edits.Key, changes.PodChangeKind]]:
+def _count_causes(
+    found: changes.PodChanges,
+) -> Counter[tuple[profile_edits.Key, changes.PodChangeKind]]:
     """Return how many pods have which outcome by which edit."""
     return Counter(
         (edit.key, each.outcome)
@@ -60,7 +62,8 @@ def _count_causes(found: changes.PodChanges) -> Counter[tuple[edits.Key, changes
 
 
 def _render_profile_edit(
-    edit: edits.ProfileEdit, caused: Counter[tuple[edits.Key, changes.PodChangeKind]]
+    edit: profile_edits.ProfileEdit,
+    caused: Counter[tuple[profile_edits.Key, changes.PodChangeKind]],
 ) -> Report:
     return {
         "kind": edit.kind,
@@ -83,7 +86,7 @@ def _render_profile_edit(
     }
 
 
-def locate_edit(edit: edits.ProfileEdit, basis: two_sided_cluster.PlanInputs) -> str | None:
+def locate_edit(edit: profile_edits.ProfileEdit, basis: two_sided_cluster.PlanInputs) -> str | None:
     """Return where an edit stands, or stood where it is gone."""
     if edit.span is None:
         return None
@@ -133,5 +136,5 @@ def render_change_cause(cause: changes.ChangeCause) -> Report:
     return {"kind": cause.kind.value, "edits": _list_edit_names(cause.edits), "how": cause.how}
 
 
-def _list_edit_names(found: Iterable[edits.ProfileEdit]) -> list[str]:
+def _list_edit_names(found: Iterable[profile_edits.ProfileEdit]) -> list[str]:
     return [each.name for each in found]

@@ -17,7 +17,7 @@ from policysched import amounts, units
 from policysched.cluster.columns import columns
 from policysched.compiler import readings
 from policysched.explaining import trials
-from policysched.explaining.numbers import amounts_text, search
+from policysched.explaining.numbers import amounts_text, step_search
 from policysched.framework import score_table
 from policysched.offline import metric_evidence
 
@@ -176,7 +176,7 @@ class FlipFinder:
             with self._trials.suppose_sample(steps.key, steps.node, value):
                 return self._trials.find_best_nodes()
 
-        count = search.find_fewest_steps(flips, steps.count_steps(sign))
+        count = step_search.find_fewest_steps(flips, steps.count_steps(sign))
         if count is None or self._trials.is_limit_reached:
             return None
         after = steps.compute_value(sign, count)
@@ -215,7 +215,7 @@ class FlipFinder:
         def flips(count: int) -> bool:
             return not self._trials.is_limit_reached and bool(self._find_new_winners(best(count)))
 
-        count = search.find_fewest_steps(flips, max(0, room // step))
+        count = step_search.find_fewest_steps(flips, max(0, room // step))
         winners = () if count is None else self._find_new_winners(best(count))
         if count is None or not winners or self._trials.is_limit_reached:
             return None

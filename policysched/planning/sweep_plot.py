@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from xml.sax import saxutils
 
 from policysched import errors
-from policysched.planning import axes, balance, sweep
+from policysched.planning import balance, sweep, sweep_axes
 
 _WIDTH, _HEIGHT = 640, 400
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 20, 60, 90
@@ -19,7 +19,7 @@ _MAX_AXES = 2
 _MAX_LABEL = 24
 
 
-def refuse_undrawable_axes(varied: Sequence[axes.SweepAxis]) -> None:
+def refuse_undrawable_axes(varied: Sequence[sweep_axes.SweepAxis]) -> None:
     """Refuse what cannot be drawn.
 
     Raises:
@@ -29,7 +29,7 @@ def refuse_undrawable_axes(varied: Sequence[axes.SweepAxis]) -> None:
         raise errors.UsageError("--plot draws one or two --sweep, not more")
 
 
-def draw_sweep(varied: Sequence[axes.SweepAxis], results: Sequence[sweep.SweepResult]) -> str:
+def draw_sweep(varied: Sequence[sweep_axes.SweepAxis], results: Sequence[sweep.SweepResult]) -> str:
     """Return the picture of a sweep over one or two axes."""
     points = [each for each in results if each.point is not None]
     body = _draw_lines(varied[0], points) if len(varied) == 1 else _draw_tiles(varied, points)
@@ -45,7 +45,7 @@ def draw_sweep(varied: Sequence[axes.SweepAxis], results: Sequence[sweep.SweepRe
     )
 
 
-def _draw_lines(axis: axes.SweepAxis, results: Sequence[sweep.SweepResult]) -> Iterable[str]:
+def _draw_lines(axis: sweep_axes.SweepAxis, results: Sequence[sweep.SweepResult]) -> Iterable[str]:
     """Yield the coefficients of variation over the values, with hot nodes and pending pods."""
     spreads = [_get_coefficients_of_variation(each) for each in results]
     highest = max((max(each.values()) for each in spreads), default=0.0) or 1.0
@@ -79,7 +79,7 @@ def _draw_lines(axis: axes.SweepAxis, results: Sequence[sweep.SweepResult]) -> I
 
 
 def _draw_tiles(
-    varied: Sequence[axes.SweepAxis], results: Sequence[sweep.SweepResult]
+    varied: Sequence[sweep_axes.SweepAxis], results: Sequence[sweep.SweepResult]
 ) -> Iterable[str]:
     """Yield a tile for each point, darker where the cluster is less even."""
     across, down = varied

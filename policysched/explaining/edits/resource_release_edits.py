@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 import numpy as np
 
 from policysched import amounts
-from policysched.explaining import edit, trials
+from policysched.explaining import suggested_edit, trials
 from policysched.explaining.edits import node_edits
 from policysched.explaining.facts import rejections
 from policysched.explaining.numbers import amount_search
@@ -38,7 +38,7 @@ class _FreeableResource:
 
 def find_resource_release_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
-) -> Iterator[edit.SuggestedEdit]:
+) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield for each resource the least amount that lets the pod fit once it is free."""
     rules = known.find_rules_reading(checked_expr.NodeResource)
     nodes = known.find_nodes_rejected_only_by(
@@ -110,14 +110,14 @@ def _make_release_edits(
     rooms: dict[int, list[_FreeableResource]],
     missing: int,
     amount: int,
-) -> Iterator[edit.SuggestedEdit]:
+) -> Iterator[suggested_edit.SuggestedEdit]:
     def freed(name: str) -> AbstractContextManager[None]:
         return tried.suppose_requests(name, resource, -amount)
 
     alike = [room.node for room in rooms[missing] if room.used >= amount]
     text = amounts.format_quantity(resource, amount)
     what = f"{text} {resource}" if resource != trials.PODS else "a place for a pod"
-    said = edit.SuggestedEdit(
-        "node", "free", resource, None, text, f"free {what} on a node", edit.CHANGES_NODE
+    said = suggested_edit.SuggestedEdit(
+        "node", "free", resource, None, text, f"free {what} on a node", suggested_edit.CHANGES_NODE
     )
     yield from node_edits.try_node_edit(tried, said, alike, freed)

@@ -12,7 +12,7 @@ import concurrent.futures
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
-from policysched.cluster.objects import node_names, objects
+from policysched.cluster.objects import node_aliases, objects
 
 _T = TypeVar("_T")
 
@@ -34,11 +34,11 @@ class NodeNamesThread:
 
     def __init__(self) -> None:
         """Start without nodes."""
-        self._names = node_names.NodeAliasIndex()
+        self._names = node_aliases.NodeAliasIndex()
         self._thread = concurrent.futures.ThreadPoolExecutor(1, thread_name_prefix="joining")
 
     async def run_with_node_names(
-        self, nodes: Sequence[objects.Node], work: Callable[[node_names.NodeAliasIndex], _T]
+        self, nodes: Sequence[objects.Node], work: Callable[[node_aliases.NodeAliasIndex], _T]
     ) -> _T:
         """Return what `work` makes of the names of `nodes`; it runs in the thread."""
         loop = asyncio.get_running_loop()
@@ -49,7 +49,7 @@ class NodeNamesThread:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _update_names_and_run(
-        self, nodes: Sequence[objects.Node], work: Callable[[node_names.NodeAliasIndex], _T]
+        self, nodes: Sequence[objects.Node], work: Callable[[node_aliases.NodeAliasIndex], _T]
     ) -> _T:
         self._names.follow_nodes(nodes)
         return work(self._names)

@@ -13,7 +13,7 @@ from policysched.lang.checked import checked, checked_expr, checked_selector
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule_input
 from policysched.lint.facts import cluster_facts
-from policysched.lint.sets import conditions
+from policysched.lint.sets import rule_conditions
 
 
 def diagnose_rejects_of_all_nodes(
@@ -44,7 +44,7 @@ def _rejects_all(each: checked.RejectRule, cluster: cluster_facts.ClusterFacts) 
         return False
     if not all(node.status.allocatable for node in cluster.nodes):
         return False  # the file does not say how large they are
-    if conditions.evaluate_for_all_values(each.condition, {}) is not None:
+    if rule_conditions.evaluate_for_all_values(each.condition, {}) is not None:
         return False  # whatever the cluster, which other rules of lint report
     parts = checked_expr.walk_expressions(each.condition)
     tests = {part.selector for part in parts if isinstance(part, checked_expr.NodeMatch)}
@@ -57,7 +57,7 @@ def _rejects_all(each: checked.RejectRule, cluster: cluster_facts.ClusterFacts) 
         true = frozenset(selector for selector in tests if node.name in matching[selector])
         condition = _NodeAmountRewriter(node, true).rewrite_condition(each.condition)
         if condition not in known:  # most nodes are alike
-            known[condition] = conditions.evaluate_for_all_values(condition, {}) is True
+            known[condition] = rule_conditions.evaluate_for_all_values(condition, {}) is True
         if not known[condition]:
             return False
     return True

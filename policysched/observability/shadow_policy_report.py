@@ -16,7 +16,7 @@ from prometheus_client import core
 from policysched import clock as clocks
 from policysched.framework import shadow
 from policysched.kube.events import event_series
-from policysched.observability import recorders
+from policysched.observability import event_recorders
 from policysched.scheduler import scheduler as schedulers
 from policysched.scheduler import shadow_decisions
 from policysched.serving import http_server
@@ -48,7 +48,7 @@ def attach_shadow_decisions(
 
 
 def record_report_event(
-    recorder: recorders.ObjectEventRecorder, about: event_series.InvolvedObject, note: str
+    recorder: event_recorders.ObjectEventRecorder, about: event_series.InvolvedObject, note: str
 ) -> None:
     """Record an event with a line of the report."""
     recorder.record_object_event(about, "Normal", REASON, _ACTION, note)

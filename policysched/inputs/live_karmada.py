@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from policysched import errors
-from policysched.inputs import control_plane_file, control_plane_resources, live_cluster
-from policysched.karmada.state import sanity
+from policysched.inputs import karmada_file, karmada_resources, live_cluster
+from policysched.karmada.state import object_validation
 
 if TYPE_CHECKING:
     from policysched.karmada import objects
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def read_live_karmada_control_plane(
     plane: live_cluster.LiveClusterReference, reading: live_cluster.ListingOptions | None = None
-) -> tuple[str, control_plane_file.KarmadaControlPlane]:
+) -> tuple[str, karmada_file.KarmadaControlPlane]:
     """Return the address of the Karmada API server, and its clusters and bindings.
 
     Raises:
@@ -25,19 +25,19 @@ def read_live_karmada_control_plane(
         InputError: an object makes no sense.
     """
     wanted = (
-        control_plane_resources.CLUSTERS,
-        control_plane_resources.BINDINGS,
-        control_plane_resources.CLUSTER_BINDINGS,
+        karmada_resources.CLUSTERS,
+        karmada_resources.BINDINGS,
+        karmada_resources.CLUSTER_BINDINGS,
     )
     server, (clusters, bindings, global_bindings) = live_cluster.read_live_lists(
         plane, wanted, reading
     )
     kind = "ClusterResourceBinding"
     globally = [msgspec.structs.replace(each, kind=kind) for each in global_bindings]
-    found = control_plane_file.KarmadaControlPlane(clusters, [*bindings, *globally])
+    found = karmada_file.KarmadaControlPlane(clusters, [*bindings, *globally])
     known: list[objects.Cluster | objects.Binding] = [*found.clusters, *found.bindings]
     for each in known:
-        problem = sanity.find_object_problem(each)
+        problem = object_validation.find_object_problem(each)
         if problem:
             raise errors.InputError(f"{server} ({each.metadata.name})", problem)
     return server, found

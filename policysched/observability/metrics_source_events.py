@@ -7,7 +7,7 @@ shows them. The log has the same (`promapi.source`).
 
 from __future__ import annotations
 
-from policysched.observability import recorders
+from policysched.observability import event_recorders
 from policysched.promapi import status
 
 DOWN, UP = "MetricsSourceDown", "MetricsSourceUp"
@@ -19,7 +19,7 @@ class MetricsSourceEventWriter:
 
     def __init__(self) -> None:
         """Tell nobody until there is a recorder."""
-        self.recorder: recorders.ObjectEventRecorder | None = None
+        self.recorder: event_recorders.ObjectEventRecorder | None = None
 
     def source_changed(self, health: status.SourceHealth) -> None:
         """Write an event."""

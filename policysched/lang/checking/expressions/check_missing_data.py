@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from policysched.lang import source
 from policysched.lang.checked import checked_expr
-from policysched.lang.checking import constants
+from policysched.lang.checking import number_reading
 from policysched.lang.diagnostics import fixes
 from policysched.lang.syntax import syntax_expr
 
@@ -63,7 +63,7 @@ def explain_unsettled_missing_data(
 
 
 def report_unhandled_missing_data(
-    env: constants.NameEnvironment,
+    env: number_reading.NameEnvironment,
     expr: syntax_expr.Expr,
     statement: source.Span,
     choices: Sequence[str],

@@ -11,7 +11,7 @@ from lsprotocol import types
 
 from policysched.lang import source
 from policysched.lang.diagnostics import diagnostics
-from policysched.language_server.features import hover, outline, proposals, tokens
+from policysched.language_server.features import hover, outline, proposals, semantic_highlighting
 from policysched.language_server.texts import documents, embedded_policies, manifests
 
 SOURCE = "policysched"
@@ -237,7 +237,9 @@ def make_folding_range(
 
 def encode_semantic_tokens(
     document: documents.EditorDocument,
-    found: Sequence[tuple[embedded_policies.EmbeddedPolicy, Sequence[tokens.SemanticToken]]],
+    found: Sequence[
+        tuple[embedded_policies.EmbeddedPolicy, Sequence[semantic_highlighting.SemanticToken]]
+    ],
 ) -> types.SemanticTokens:
     """Return words as the protocol packs them: each relative to the one before."""
     data: list[int] = []
@@ -248,6 +250,6 @@ def encode_semantic_tokens(
                 part, word.start, word.end
             ):
                 data += (at_line - line, at_unit - (unit if at_line == line else 0), length)
-                data += (tokens.KINDS.index(word.kind), 0)
+                data += (semantic_highlighting.KINDS.index(word.kind), 0)
                 line, unit = at_line, at_unit
     return types.SemanticTokens(data)

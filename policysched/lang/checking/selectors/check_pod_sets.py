@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from policysched.lang.checked import checked_selector
-from policysched.lang.checking import clauses, constants
+from policysched.lang.checking import clauses, number_reading
 from policysched.lang.checking.selectors import check_selectors
 from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
 from policysched.lang.words import kubernetes_names, vocabulary
 
 
 def check_pod_scope(
-    node: syntax.Scope, env: constants.NameEnvironment
+    node: syntax.Scope, env: number_reading.NameEnvironment
 ) -> checked_selector.PolicyPodScope | None:
     """Return the pods or resources that a policy is about; None if something was reported."""
     namespaces = None
@@ -89,7 +89,7 @@ def _check_namespaces_clause(
 
 
 def _make_namespace_set(
-    env: constants.NameEnvironment,
+    env: number_reading.NameEnvironment,
     names: Sequence[syntax_expr.Value],
     selector: syntax_expr.Selector | None,
 ) -> checked_selector.NamespaceSet | None:

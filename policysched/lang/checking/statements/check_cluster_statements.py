@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar, cast
 
 from policysched.lang.checked import checked, checked_cluster
-from policysched.lang.checking import clauses, constants, findings
+from policysched.lang.checking import clauses, diagnostic_collector, number_reading
 from policysched.lang.checking.selectors import check_selectors
 from policysched.lang.diagnostics import diagnostics
 from policysched.lang.syntax import syntax, syntax_expr
@@ -20,7 +20,7 @@ _S = TypeVar("_S", bound=syntax_expr.SyntaxNode)
 
 
 def check_cluster_placement(
-    policy: syntax.Policy, rules: Iterable[checked.Rule], env: constants.NameEnvironment
+    policy: syntax.Policy, rules: Iterable[checked.Rule], env: number_reading.NameEnvironment
 ) -> checked_cluster.ClusterPlacement:
     """Return what the policy says besides its rules, without what is wrong.
 
@@ -57,7 +57,7 @@ def _list_statements(policy: syntax.Policy, kind: type[_S]) -> list[_S]:
 
 
 def _report_repeated_statements(
-    said: Iterable[tuple[str, Any]], found: findings.DiagnosticCollector
+    said: Iterable[tuple[str, Any]], found: diagnostic_collector.DiagnosticCollector
 ) -> None:
     first: dict[str, Any] = {}
     for what, span in said:
@@ -72,7 +72,7 @@ def _report_repeated_statements(
 
 
 def _check_cluster_group(
-    node: syntax.ClusterGroup, env: constants.NameEnvironment
+    node: syntax.ClusterGroup, env: number_reading.NameEnvironment
 ) -> checked_cluster.OrderedClusterGroup | None:
     problem = kubernetes_names.find_dns_label_problem(node.name.text)
     if not problem and len(node.name.text) > MAX_GROUP_NAME:
@@ -87,7 +87,7 @@ def _check_cluster_group(
 
 
 def _check_spread_constraint(
-    node: syntax.SpreadConstraint, env: constants.NameEnvironment
+    node: syntax.SpreadConstraint, env: number_reading.NameEnvironment
 ) -> checked_cluster.ClusterSpreadConstraint | None:
     own = clauses.ClauseSet(env, "spreadConstraint", node.clauses)
     if node.by.text not in vocabulary.SPREAD_FIELDS:
@@ -116,7 +116,7 @@ def _check_replica_division(
     policy: syntax.Policy,
     node: syntax.Replicas,
     rules: Sequence[checked.Rule],
-    env: constants.NameEnvironment,
+    env: number_reading.NameEnvironment,
 ) -> checked_cluster.ReplicaDivisionStrategy | None:
     weights = _check_static_weights(node, env)
     if weights is None:
@@ -132,7 +132,7 @@ def _check_replica_division(
 
 
 def _check_static_weights(
-    node: syntax.Replicas, env: constants.NameEnvironment
+    node: syntax.Replicas, env: number_reading.NameEnvironment
 ) -> tuple[tuple[str, int], ...] | None:
     found: dict[str, int] = {}
     good = True
@@ -143,7 +143,7 @@ def _check_static_weights(
         elif name.text in found:
             env.found.add_error("PS108", f"`{name.text}` has two weights", name.span)
             problem = "twice"
-        weight = constants.read_whole_number(
+        weight = number_reading.read_whole_number(
             env, amount, (1, _MAX_INT32), what="a weight", code="PS301"
         )
         good = good and not problem and weight is not None
@@ -155,7 +155,7 @@ def _find_division_score(
     policy: syntax.Policy,
     node: syntax.Replicas,
     rules: Sequence[checked.Rule],
-    env: constants.NameEnvironment,
+    env: number_reading.NameEnvironment,
 ) -> tuple[bool, str | None]:
     """Return whether all is well and the one score to divide by, None for the sum of all."""
     written = [s for s in policy.statements if isinstance(s, syntax.Score | syntax.ClusterAffinity)]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from policysched.cluster import what_if
 from policysched.cluster.pods import pod_shape
 from policysched.compiler.rules import pod_affinity
-from policysched.explaining import edit, trials
+from policysched.explaining import suggested_edit, trials
 from policysched.explaining.edits import node_edits
 from policysched.explaining.facts import rejections
 from policysched.lang.checked import checked_expr
@@ -20,7 +20,7 @@ _MOST_PODS = 20
 
 def find_placed_pod_removals(
     tried: trials.PodTrials, known: rejections.PodRejections
-) -> Iterator[edit.SuggestedEdit]:
+) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield the single placed pods without which the pod fits."""
     for info, node in _list_pods_to_remove(
         tried, _find_blocked_nodes(tried, known)[: node_edits.MOST_NODES]
@@ -30,8 +30,8 @@ def find_placed_pod_removals(
         fitting = _find_nodes_fitting_after_removal(tried, info, node)
         if fitting:
             text = f"remove the pod {info.key} from {node}"
-            said = edit.SuggestedEdit(
-                "node", "pod", "pods", info.key, None, text, edit.CHANGES_NODE
+            said = suggested_edit.SuggestedEdit(
+                "node", "pod", "pods", info.key, None, text, suggested_edit.CHANGES_NODE
             )
             yield said.add_nodes(fitting)
 

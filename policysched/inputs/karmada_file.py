@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from policysched import errors
-from policysched.inputs import control_plane_faults, object_faults, object_lists
+from policysched.inputs import karmada_object_faults, object_faults, object_lists
 from policysched.karmada import objects
-from policysched.karmada.state import sanity
+from policysched.karmada.state import object_validation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -74,18 +74,18 @@ def collect_karmada_control_plane(
         if (kind, name) in names:
             raise FORM.make_list_error(place, f"has the name of another {kind}: `{name}`")
         names.add((kind, name))
-        problem = sanity.find_object_problem(decoded)
+        problem = object_validation.find_object_problem(decoded)
         named = f"{place} ({kind} {name})"
         if problem:
             raise errors.InputError(named, problem)
         if isinstance(decoded, objects.Cluster):
             object_faults.require_no_faults(
-                control_plane_faults.find_cluster_faults(decoded), named
+                karmada_object_faults.find_cluster_faults(decoded), named
             )
             found.clusters.append(decoded)
         else:
             object_faults.require_no_faults(
-                control_plane_faults.find_binding_faults(decoded), named
+                karmada_object_faults.find_binding_faults(decoded), named
             )
             found.bindings.append(msgspec.structs.replace(decoded, kind=kind))
     if found.skipped and not names:

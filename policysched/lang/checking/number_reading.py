@@ -12,7 +12,7 @@ from typing import Literal
 from policysched import spelling, units
 from policysched.lang import source
 from policysched.lang.checked import checked
-from policysched.lang.checking import findings
+from policysched.lang.checking import diagnostic_collector
 from policysched.lang.diagnostics import diagnostics, fixes
 from policysched.lang.syntax import syntax, syntax_expr
 from policysched.lang.words import numerals
@@ -41,7 +41,7 @@ class NameEnvironment:
     broken_lets: frozenset[str]
     metrics: Mapping[str, checked.CheckedMetric]
     metric_names: frozenset[str]
-    found: findings.DiagnosticCollector
+    found: diagnostic_collector.DiagnosticCollector
     now: float | None = None
     target: Literal["node", "cluster"] | None = "node"
 

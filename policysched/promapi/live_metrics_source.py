@@ -15,9 +15,9 @@ from policysched.promapi import (
     connection,
     failures,
     followed_metric,
-    joiner,
+    node_names_thread,
+    query_source,
     settings,
-    source,
     status,
 )
 
@@ -27,7 +27,7 @@ Refresh: TypeAlias = Callable[[Mapping[str, Mapping[str, metric_table.Sample]]],
 """Takes new samples: key of the metric → node → sample."""
 Backfill: TypeAlias = Callable[[Mapping[str, metric_windows.OlderSamples]], None]
 """Takes older samples, for windows, by key of the metric."""
-Connect: TypeAlias = Callable[[str, settings.PrometheusSource], source.QueryClient]
+Connect: TypeAlias = Callable[[str, settings.PrometheusSource], query_source.QueryClient]
 
 
 _NO_WINDOWS: Mapping[str, float] = {}
@@ -44,7 +44,7 @@ class LiveMetricsSource:
         self,
         sources: Mapping[str, settings.PrometheusSource],
         metrics: Iterable[checked.CheckedMetric],
-        around: source.SourceDependencies,
+        around: query_source.SourceDependencies,
         connect: Connect = connection.PrometheusClient,
     ) -> None:
         """Take servers by name, and the first metrics; nothing is asked yet.
@@ -55,10 +55,10 @@ class LiveMetricsSource:
         self._around = around
         self._default = settings.get_default_source_name(list(sources))
         self._sources = {
-            name: source.PrometheusQuerySource(name, one, connect(name, one), around)
+            name: query_source.PrometheusQuerySource(name, one, connect(name, one), around)
             for name, one in sources.items()
         }
-        self._joins = joiner.NodeNamesThread()
+        self._joins = node_names_thread.NodeNamesThread()
         self._followed: dict[str, followed_metric.FollowedMetric] = {}
         self._tasks: dict[str, asyncio.Task[NoReturn]] = {}
         self._backfills: dict[str, asyncio.Task[None]] = {}
@@ -123,7 +123,9 @@ class LiveMetricsSource:
     async def _wait_until_all_asked(self) -> None:
         await asyncio.gather(*(each.asked.wait() for each in self._followed.values()))
 
-    async def run(self, refresh: Refresh, nodes: joiner.NodeLister, backfill: Backfill) -> NoReturn:
+    async def run(
+        self, refresh: Refresh, nodes: node_names_thread.NodeLister, backfill: Backfill
+    ) -> NoReturn:
         """Ask again and again, and hand on what comes; what is older than that once."""
         try:
             await nodes.wait_synced()
@@ -138,7 +140,9 @@ class LiveMetricsSource:
                 each.close()
             self._joins.close()
 
-    async def _start_and_stop_tasks(self, refresh: Refresh, nodes: joiner.NodeLister) -> None:
+    async def _start_and_stop_tasks(
+        self, refresh: Refresh, nodes: node_names_thread.NodeLister
+    ) -> None:
         """Bring the tasks in line with the metrics that are to be followed."""
         gone = [
             key for key, task in self._tasks.items() if task.get_name() != self._make_task_name(key)
@@ -153,7 +157,7 @@ class LiveMetricsSource:
                     self._follow_metric(followed, refresh, nodes), name=self._make_task_name(key)
                 )
 
-    def _start_backfills(self, backfill: Backfill, nodes: joiner.NodeLister) -> None:
+    def _start_backfills(self, backfill: Backfill, nodes: node_names_thread.NodeLister) -> None:
         """Ask for older samples wherever windows want them and nobody is about to."""
         for key, followed in self._followed.items():
             task = self._backfills.get(key)
@@ -177,7 +181,10 @@ class LiveMetricsSource:
                 await task
 
     async def _follow_metric(
-        self, followed: followed_metric.FollowedMetric, refresh: Refresh, nodes: joiner.NodeLister
+        self,
+        followed: followed_metric.FollowedMetric,
+        refresh: Refresh,
+        nodes: node_names_thread.NodeLister,
     ) -> NoReturn:
         """Ask for one metric, again and again."""
         wait_seconds = followed.compute_first_wait_seconds()
@@ -199,7 +206,10 @@ class LiveMetricsSource:
             wait_seconds = followed.compute_wait_seconds(failure)
 
     async def _backfill_metric(
-        self, followed: followed_metric.FollowedMetric, backfill: Backfill, nodes: joiner.NodeLister
+        self,
+        followed: followed_metric.FollowedMetric,
+        backfill: Backfill,
+        nodes: node_names_thread.NodeLister,
     ) -> None:
         """Ask for the older samples of one metric, after the first answers of all, one at a time.
 
@@ -221,13 +231,13 @@ class LiveMetricsSource:
             if followed.window_seconds <= seconds:
                 followed.backfilled.set()
 
-    def _release_waiters_of_source(self, origin: source.PrometheusQuerySource) -> None:
+    def _release_waiters_of_source(self, origin: query_source.PrometheusQuerySource) -> None:
         """Let nobody wait for first answers of a source that gives none."""
         for each in self._followed.values():
             if each.origin is origin:
                 each.asked.set()
 
-    def _get_source(self, metric: checked.CheckedMetric) -> source.PrometheusQuerySource:
+    def _get_source(self, metric: checked.CheckedMetric) -> query_source.PrometheusQuerySource:
         name = metric.source_name or self._default
         found = self._sources.get(name or "")
         if found is not None:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster.metrics import metric_table
-from policysched.cluster.objects import node_names
+from policysched.cluster.objects import node_aliases
 from policysched.lang.checked import checked
 from policysched.promapi import answers, failures, sample_matrix
 
@@ -76,7 +76,7 @@ class NodeSampleMatrix:
 def join_instant_vector(
     answer: answers.InstantVector,
     metric: checked.CheckedMetric,
-    names: node_names.NodeAliasIndex,
+    names: node_aliases.NodeAliasIndex,
     asked_at_seconds: float,
     *,
     has_freshness: bool,
@@ -103,7 +103,7 @@ def join_instant_vector(
 def join_matrix(
     found: sample_matrix.SampleMatrix,
     metric: checked.CheckedMetric,
-    names: node_names.NodeAliasIndex,
+    names: node_aliases.NodeAliasIndex,
     behind_seconds: float,
     *,
     has_freshness: bool,
@@ -183,7 +183,7 @@ class _MatchedSeries:
 
 
 def _match_series_to_nodes(
-    found: sample_matrix.SampleMatrix, label: str, names: node_names.NodeAliasIndex
+    found: sample_matrix.SampleMatrix, label: str, names: node_aliases.NodeAliasIndex
 ) -> _MatchedSeries:
     """Find the node of each series; what may be of several nodes is of none."""
     place_of: dict[str, int] = {}

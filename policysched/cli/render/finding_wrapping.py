@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from policysched.cli.render import folding
+from policysched.cli.render import wrapping
 
 _GUTTER = re.compile(r" *\d* \| ")
 _MARK = re.compile(r"(?P<signs> *(?:\^+|-+))(?: (?P<label>.*))?")
@@ -25,7 +25,7 @@ def wrap_findings(text: str, room: int) -> str:
 
 
 def _wrap_finding_line(line: str, room: int) -> list[str]:
-    return folding.wrap_text(line, room).split("\n")
+    return wrapping.wrap_text(line, room).split("\n")
 
 
 def _count_snippet_lines(lines: Sequence[str]) -> int:
@@ -46,7 +46,7 @@ def _erase_line_number(gutter: str) -> str:
 def _wrap_snippet(lines: Sequence[str], room: int) -> list[str]:
     """Return a source line and its marks, both cut at the same columns."""
     shown = [line.expandtabs() for line in lines]
-    if all(folding.count_text_columns(line) <= room for line in shown):
+    if all(wrapping.count_text_columns(line) <= room for line in shown):
         return list(lines)
     gutter = _GUTTER.match(shown[0])
     head = gutter[0] if gutter else ""
@@ -54,13 +54,13 @@ def _wrap_snippet(lines: Sequence[str], room: int) -> list[str]:
     source, *below = (line[len(head) :] for line in shown)
     marks = [mark for mark in map(_MARK.fullmatch, below) if mark]
     width = max(room - len(head), 1)
-    missing = max((len(mark["signs"]) for mark in marks), default=0) - folding.count_text_columns(
+    missing = max((len(mark["signs"]) for mark in marks), default=0) - wrapping.count_text_columns(
         source
     )
     folded: list[str] = []
     start = 0
-    for part in folding.split_at_columns(source + " " * missing, width):
-        end = start + folding.count_text_columns(part)
+    for part in wrapping.split_at_columns(source + " " * missing, width):
+        end = start + wrapping.count_text_columns(part)
         folded.append(((blank if start else head) + part).rstrip())
         for mark in marks:
             folded += [blank + line for line in _render_mark_lines(mark, start, end, width)]
@@ -76,6 +76,6 @@ def _render_mark_lines(mark: re.Match[str], start: int, end: int, width: int) ->
     label = mark["label"]
     if not label or len(mark["signs"]) > end:
         return [signs]
-    if len(signs) + 1 + folding.count_text_columns(label) <= width:
+    if len(signs) + 1 + wrapping.count_text_columns(label) <= width:
         return [f"{signs} {label}"]
-    return [signs, *folding.wrap_into_lines(label, width)]
+    return [signs, *wrapping.wrap_into_lines(label, width)]

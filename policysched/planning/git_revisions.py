@@ -12,13 +12,13 @@ import subprocess
 
 from policysched import errors
 from policysched.inputs import policy_sources
-from policysched.lang import limits, source
+from policysched.lang import source, text_limits
 
 _SECONDS = 60
 _ENVIRONMENT = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
 _FILE_MODES = (b"100644", b"100755")
 _FATAL = "fatal: "
-_MAX_BYTES = 8 * limits.MAX_TEXT_BYTES
+_MAX_BYTES = 8 * text_limits.MAX_TEXT_BYTES
 
 
 def read_policies_at_revision(revision: str, path: str) -> list[source.SourceText]:

@@ -6,7 +6,7 @@ import dataclasses
 
 from policysched import units
 from policysched.lang.checked import checked, checked_expr, metric_windows
-from policysched.lang.checking import check_metric_times, clauses, constants
+from policysched.lang.checking import check_metric_times, clauses, number_reading
 from policysched.lang.checking.expressions import check_exprs, check_operands
 from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
 from policysched.lang.words import vocabulary
@@ -23,7 +23,7 @@ def check_metric_range(
         return None, None
     env = options.env
     low, high = (
-        constants.read_number_in_unit(env, each, unit) for each in (between.low, between.high)
+        number_reading.read_number_in_unit(env, each, unit) for each in (between.low, between.high)
     )
     if low is None or high is None:
         return None, None
@@ -56,7 +56,7 @@ def check_metric_window(
 
 
 def check_window(
-    env: constants.NameEnvironment, over: syntax_clause.OverClause
+    env: number_reading.NameEnvironment, over: syntax_clause.OverClause
 ) -> checked_expr.MetricWindow | None:
     """Return a window; None if something was reported."""
     seconds = _check_seconds(env, over.duration, "a window")
@@ -76,7 +76,7 @@ def check_window(
         return None
     quantile = None
     if over.argument is not None:
-        quantile = constants.read_number_in_unit(env, over.argument, units.RATIO)
+        quantile = number_reading.read_number_in_unit(env, over.argument, units.RATIO)
         if quantile is not None and not 0 <= quantile <= 1:
             env.found.add_error("PS111", "a quantile is between 0 and 1", over.argument.span)
         if quantile is None:
@@ -85,9 +85,9 @@ def check_window(
 
 
 def _check_seconds(
-    env: constants.NameEnvironment, amount: syntax_expr.Amount, what: str
+    env: number_reading.NameEnvironment, amount: syntax_expr.Amount, what: str
 ) -> float | None:
-    seconds = constants.read_number_in_unit(env, amount, units.SECONDS)
+    seconds = number_reading.read_number_in_unit(env, amount, units.SECONDS)
     if seconds is not None and not _MIN_SECONDS <= seconds <= _MAX_SECONDS:
         env.found.add_error("PS111", f"{what} is between 1s and 7d", amount.span)
         return None
@@ -97,8 +97,8 @@ def _check_seconds(
 def add_placed_increase_and_fallback(
     metric: checked.CheckedMetric,
     written: syntax.Metric,
-    costs: constants.NameEnvironment,
-    fallbacks: constants.NameEnvironment,
+    costs: number_reading.NameEnvironment,
+    fallbacks: number_reading.NameEnvironment,
 ) -> checked.CheckedMetric | None:
     """Return the metric with what just-placed pods add and its fallback; None if one is wrong.
 
@@ -126,7 +126,7 @@ def _check_placed_pod_increase(
     metric: checked.CheckedMetric,
     written: syntax.Metric,
     option: syntax_clause.PlacedClause,
-    env: constants.NameEnvironment,
+    env: number_reading.NameEnvironment,
 ) -> checked.PlacedCost | None:
     if metric.target == "cluster":
         env.found.add_error(
@@ -158,7 +158,7 @@ def _check_number_in_metric_unit(
     written: syntax.Metric,
     expr: syntax_expr.Expr,
     verb: str,
-    env: constants.NameEnvironment,
+    env: number_reading.NameEnvironment,
 ) -> checked_expr.TypedExpr | None:
     """Return a number in the unit of the metric; None if something was reported."""
     checker = check_exprs.ExprChecker(env)

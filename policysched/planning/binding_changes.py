@@ -23,13 +23,19 @@ from policysched.karmada.scheduler import triggers
 from policysched.karmada.state import snapshot
 from policysched.karmada.steps import algorithm, binding_decision
 from policysched.lang.checked import cluster_profile
-from policysched.planning import causes, changes, cluster_edits, edits, two_sided_cluster
-from policysched.profiles import cluster_profiles as policy_texts
+from policysched.planning import (
+    causes,
+    changes,
+    cluster_policy_edits,
+    profile_edits,
+    two_sided_cluster,
+)
+from policysched.profiles import cluster_policy_loading as policy_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from policysched.inputs import control_plane_file
+    from policysched.inputs import karmada_file
     from policysched.lang.checked import checked
     from policysched.planning import sides
 
@@ -109,7 +115,7 @@ class BindingChanges:
     bindings: list[BindingChange] = dataclasses.field(default_factory=list)
     considered: int = 0
     unserved: int = 0
-    edits: list[edits.ProfileEdit] = dataclasses.field(default_factory=list)
+    edits: list[profile_edits.ProfileEdit] = dataclasses.field(default_factory=list)
     unmeasured: list[str] = dataclasses.field(default_factory=list)
 
     def count_bindings_by_kind(self) -> Counter[BindingChangeKind]:
@@ -119,7 +125,7 @@ class BindingChanges:
 
 def compare_bindings(
     basis: two_sided_cluster.PlanInputs,
-    plane: control_plane_file.KarmadaControlPlane,
+    plane: karmada_file.KarmadaControlPlane,
     advance: Callable[[int], None] = lambda _: None,
 ) -> BindingChanges:
     """Return what changes for the bindings of a control plane; `advance` counts them.
@@ -152,7 +158,7 @@ class _BindingComparer:
     """Compares the futures of bindings, one by one."""
 
     def __init__(
-        self, basis: two_sided_cluster.PlanInputs, plane: control_plane_file.KarmadaControlPlane
+        self, basis: two_sided_cluster.PlanInputs, plane: karmada_file.KarmadaControlPlane
     ) -> None:
         self._basis = basis
         self._clusters = snapshot.make_snapshot(plane.clusters, plane.bindings)
@@ -160,11 +166,11 @@ class _BindingComparer:
             registry.add_entry_point_plugins(registry.make_built_in_factories()), ["*"]
         )
         self._profiles = _find_profile(basis.old, basis), _find_profile(basis.new, basis)
-        self.edits = cluster_edits.find_cluster_policy_edits(
+        self.edits = cluster_policy_edits.find_cluster_policy_edits(
             *self._profiles, (basis.old, basis.new)
         )
         self._old, self._new = (self._make_algorithm(each) for each in self._profiles)
-        self._without: dict[frozenset[edits.Key], algorithm.BindingAlgorithm] = {}
+        self._without: dict[frozenset[profile_edits.Key], algorithm.BindingAlgorithm] = {}
         self._causes = causes.CauseCache()
 
     def find_metrics_without_samples(self) -> list[str]:
@@ -251,7 +257,7 @@ class _BindingComparer:
         relevant = [each for each in self.edits if self._does_edit_concern(each, binding)]
         outcome = _classify_change(old, new)
 
-        def explains(taken_back: Sequence[edits.ProfileEdit]) -> bool:
+        def explains(taken_back: Sequence[profile_edits.ProfileEdit]) -> bool:
             return _matches_old_result(
                 outcome,
                 old,
@@ -275,7 +281,7 @@ class _BindingComparer:
                 return f"{name}: {refusal.reason}"
         return f"{lost[0]} still takes it, others come before it"
 
-    def _does_edit_concern(self, edit: edits.ProfileEdit, binding: objects.Binding) -> bool:
+    def _does_edit_concern(self, edit: profile_edits.ProfileEdit, binding: objects.Binding) -> bool:
         for each in (self._old.policies, self._new.policies):
             if each is not None:
                 seen = each.make_binding_view(binding, self._clusters)
@@ -290,13 +296,13 @@ class _BindingComparer:
         return BindingFate({each.name: each.replicas for each in result}, "")
 
     def _make_algorithm_without_edits(
-        self, taken_back: Sequence[edits.ProfileEdit]
+        self, taken_back: Sequence[profile_edits.ProfileEdit]
     ) -> algorithm.BindingAlgorithm:
         """Return what decides by the new side without some edits."""
         key = frozenset(each.key for each in taken_back)
         if key not in self._without:
             old, new = self._profiles
-            rows = edits.undo_profile_edits(
+            rows = profile_edits.undo_profile_edits(
                 cluster_profile.treat_clusters_as_nodes(new), taken_back
             )
             metrics = {each.key: each for each in (*old.cluster_metrics, *new.cluster_metrics)}

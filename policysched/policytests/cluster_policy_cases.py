@@ -21,7 +21,7 @@ from policysched.karmada.steps import algorithm
 from policysched.lang.checked import checked, checked_selector
 from policysched.offline import metric_evidence
 from policysched.policytests import (
-    cluster_expectations,
+    cluster_policy_expectations,
     evaluation,
     expectations,
     shorthand,
@@ -70,7 +70,7 @@ def find_cluster_case_faults(
             case.find_line("expect", "group"),
             suite_inputs.describe_unknown_name("clusterGroup", group, groups),
         )
-    yield from cluster_expectations.find_expected_name_faults(case, policy, names)
+    yield from cluster_policy_expectations.find_expected_name_faults(case, policy, names)
     yield from _find_metric_faults(case, inputs, names)
 
 
@@ -116,9 +116,9 @@ def find_cluster_case_mismatches(
     made = algorithm.BindingAlgorithm(plugins, policies=policies)
     found = explanation.explain_binding(made, binding, clusters)
     facts = list(_list_rule_facts(profile, policies.make_binding_view(binding, clusters), policies))
-    for decision in cluster_expectations.convert_attempts_for_coverage(found, facts):
+    for decision in cluster_policy_expectations.convert_attempts_for_coverage(found, facts):
         observe(decision)
-    return list(cluster_expectations.compare_decision(case, found, policy.name))
+    return list(cluster_policy_expectations.compare_decision(case, found, policy.name))
 
 
 def _list_rule_facts(

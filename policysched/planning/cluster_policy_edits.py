@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from policysched.lang.checked import checked_cluster, cluster_profile
-from policysched.planning import edits
+from policysched.planning import profile_edits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ def find_cluster_policy_edits(
     old: checked.CheckedProfile,
     new: checked.CheckedProfile,
     said: tuple[sides.PlanSide, sides.PlanSide],
-) -> list[edits.ProfileEdit]:
+) -> list[profile_edits.ProfileEdit]:
     """Return the edits that make the old cluster policies the new ones, by name.
 
     They are of profiles as `cluster_profile.treat_clusters_as_nodes` gives them, on which they can
@@ -33,10 +33,13 @@ def find_cluster_policy_edits(
         cluster_profile.treat_clusters_as_nodes(old),
         cluster_profile.treat_clusters_as_nodes(new),
     )
-    found = edits.find_profile_edits(
+    found = profile_edits.find_profile_edits(
         *rows, (said[0].read_source_wording(), said[1].read_source_wording())
     )
-    before, after = edits.get_enforced_policies(rows[0]), edits.get_enforced_policies(rows[1])
+    before, after = (
+        profile_edits.get_enforced_policies(rows[0]),
+        profile_edits.get_enforced_policies(rows[1]),
+    )
     for name in dict.fromkeys((*after, *before)):
         found += _find_placement_edits(before.get(name), after.get(name), said)
     return sorted(found, key=lambda each: each.key)
@@ -46,7 +49,7 @@ def _find_placement_edits(
     old: checked.CheckedPolicy | None,
     new: checked.CheckedPolicy | None,
     said: tuple[sides.PlanSide, sides.PlanSide],
-) -> Iterator[edits.ProfileEdit]:
+) -> Iterator[profile_edits.ProfileEdit]:
     """Yield the edits of groups, of spread constraints and of the division of a policy."""
     some = new or old
     assert some is not None  # noqa: S101 - the name comes from one of them
@@ -58,24 +61,24 @@ def _find_placement_edits(
         if before == after:
             continue
         texts = _format_statements(before, said[0]), _format_statements(after, said[1])
-        yield edits.ProfileEdit(
+        yield profile_edits.ProfileEdit(
             "placement",
             f"{some.name}: {statement}",
             *texts,
-            _make_placement_undo(edits.make_empty_policy(old or some), field, before),
+            _make_placement_undo(profile_edits.make_empty_policy(old or some), field, before),
             span=_get_span(after) or _get_span(before),
-            scopes=edits.collect_policy_scopes(old, new),
+            scopes=profile_edits.collect_policy_scopes(old, new),
         )
 
 
-def _make_placement_undo(shell: checked.CheckedPolicy, field: str, old: Any) -> edits.Undo:  # noqa: ANN401 - the value of any field
+def _make_placement_undo(shell: checked.CheckedPolicy, field: str, old: Any) -> profile_edits.Undo:  # noqa: ANN401 - the value of any field
     def undo(profile: checked.CheckedProfile) -> checked.CheckedProfile:
         def changed(policy: checked.CheckedPolicy) -> checked.CheckedPolicy:
             placement = policy.clusters or checked_cluster.ClusterPlacement()
             changes = {field: old}
             return dataclasses.replace(policy, clusters=dataclasses.replace(placement, **changes))
 
-        return edits.change_policy_in_profile(profile, shell, changed, is_needed=bool(old))
+        return profile_edits.change_policy_in_profile(profile, shell, changed, is_needed=bool(old))
 
     return undo
 

@@ -18,7 +18,7 @@ import msgspec
 from policysched import errors as policysched_errors
 from policysched.karmada import errors
 from policysched.karmada.scheduler import attempt_outcomes, event_handlers, patches, triggers
-from policysched.karmada.state import estimates, sanity
+from policysched.karmada.state import estimates, object_validation
 from policysched.karmada.steps import binding_decision
 
 if TYPE_CHECKING:
@@ -273,7 +273,7 @@ class BindingScheduler:
 
     def _begin_attempt(self, binding: objects.Binding) -> BindingAttempt:
         started_seconds = self._clock.monotonic_seconds()
-        problem = sanity.find_object_problem(binding)
+        problem = object_validation.find_object_problem(binding)
         if problem:
             failure = binding_decision.BindingDecision(
                 errors.PlacementFailure("other", problem),

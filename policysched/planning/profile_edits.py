@@ -12,7 +12,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.compiler import scope
 from policysched.lang import source
 from policysched.lang.checked import checked, checked_cluster
-from policysched.planning import notes, plugin_effects, wording
+from policysched.planning import edit_notes, plugin_effects, wording
 from policysched.plugins import defaults
 
 Kind: TypeAlias = Literal["rule", "scope", "disable", "placement", "plugin", "profile"]
@@ -94,9 +94,9 @@ def find_profile_edits(
             scopes = said[0].get_scope_statement(was), said[1].get_scope_statement(now)
             found.append(_make_scope_edit(was, now, scopes))
         parts = _find_policy_edits(
-            was, now, lambda rule: notes.describe_changed_params_and_lets(rule, old, new, said)
+            was, now, lambda rule: edit_notes.describe_changed_params_and_lets(rule, old, new, said)
         )
-        mode = notes.describe_changed_mode(name, old, new)
+        mode = edit_notes.describe_changed_mode(name, old, new)
         found += (dataclasses.replace(each, note=mode or each.note) for each in parts)
     return [*found, *_find_plugin_edits(old, new), *_find_profile_field_edits(old, new)]
 
@@ -221,7 +221,9 @@ def _make_rule_edit(
         old.head.text if old else "",
         new.head.text if new else "",
         undo,
-        note=(through(some) or notes.describe_changed_metrics(old, new)) if is_same_text else "",
+        note=(through(some) or edit_notes.describe_changed_metrics(old, new))
+        if is_same_text
+        else "",
         span=some.head.span,
         scopes=scopes,
     )

@@ -9,8 +9,8 @@ from policysched import clock as clocks
 from policysched import errors, spelling
 from policysched.inputs import metrics_file
 from policysched.karmada.policies import cluster_policies
+from policysched.profiles import named_profile
 from policysched.profiles import policies as policy_sets
-from policysched.profiles import profile_notes
 
 if TYPE_CHECKING:
     import datetime
@@ -70,7 +70,7 @@ def load_cluster_policies(inputs: ClusterPolicyInputs) -> LoadedClusterPolicies:
         inputs.params,
         inputs.scheduler_name,
         now=inputs.now,
-        judge=profile_notes.make_other_profile_finding_dropper(inputs.scheduler_name),
+        judge=named_profile.make_other_profile_finding_dropper(inputs.scheduler_name),
     )
     samples: metrics_file.Samples = {}
     file = None

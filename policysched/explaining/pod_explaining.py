@@ -9,13 +9,13 @@ from collections.abc import Collection
 from typing import Any
 
 from policysched import clock as clocks
-from policysched.explaining import edit, flips, ranking, trials
+from policysched.explaining import suggested_edit, trials, winner_comparison, winner_flips
 from policysched.explaining.edits import (
-    free_resource_edits,
     node_edits,
-    placed_pod_edits,
+    placed_pod_removals,
     pod_edits,
     policy_edits,
+    resource_release_edits,
     rule_pod_edits,
 )
 from policysched.explaining.facts import rejections
@@ -78,9 +78,9 @@ def _describe_placement(node: str, found: explanation.Explanation) -> dict[str, 
 
 def _explain_winner(tried: trials.PodTrials, scores: score_table.ScoreTable) -> dict[str, Any]:
     """Return how the points of the best nodes came about, and what would make others win."""
-    ranked = ranking.compare_winner_and_runner_up(tried, scores)
+    ranked = winner_comparison.compare_winner_and_runner_up(tried, scores)
     runner_up = ranked[1]["node"] if len(ranked) > 1 else None
-    found = flips.FlipFinder(tried, scores, runner_up).find_flips()
+    found = winner_flips.FlipFinder(tried, scores, runner_up).find_flips()
     return {
         "ranking": ranked,
         "flips": [each.as_json() for each in found],
@@ -100,12 +100,13 @@ def _explain_rejection(tried: trials.PodTrials, found: explanation.Explanation) 
         pod_edits.find_pod_edits,
         rule_pod_edits.find_rule_pod_edits,
         node_edits.find_node_edits,
-        free_resource_edits.find_resource_release_edits,
-        placed_pod_edits.find_placed_pod_removals,
+        resource_release_edits.find_resource_release_edits,
+        placed_pod_removals.find_placed_pod_removals,
         policy_edits.find_policy_edits,
     )
     edits = sorted(
-        (each for look in looking for each in look(tried, known)), key=edit.get_edit_sort_key
+        (each for look in looking for each in look(tried, known)),
+        key=suggested_edit.get_edit_sort_key,
     )
     report: dict[str, Any] = {
         "edits": [each.as_json() for each in edits[:_MOST_EDITS]],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from policysched import errors
-from policysched.importing import inputs
+from policysched.importing import source_detection
 from policysched.importing.reading import flags
 from policysched.importing.result import findings
 from policysched.inputs import object_lists
@@ -35,7 +35,7 @@ def read_file_or_stdin(path: str) -> tuple[str, str]:
 
 def read_command_line_sources(
     words: list[str], report: findings.FindingCollector
-) -> list[inputs.DetectedSource]:
+) -> list[source_detection.DetectedSource]:
     """Return a command line and the files that it names.
 
     Only who types the command line can mean files of this machine: those that a manifest names are
@@ -44,10 +44,10 @@ def read_command_line_sources(
     Raises:
         InputError: such a file cannot be read, or is not what it should be.
     """
-    command = inputs.make_command_source(words, "command line")
+    command = source_detection.make_command_source(words, "command line")
     found = [command]
     for flag in flags.parse_command_line_flags(command.value):
         if flag.name in _FILES:
             text, where = read_file_or_stdin(flag.value)
-            found += inputs.detect_sources(text, where, report, None)
+            found += source_detection.detect_sources(text, where, report, None)
     return found
