@@ -7,15 +7,15 @@
         ├── CredentialError          a credential plugin or identity provider gave no credential
         ├── TransportError           no answer: refused, cut, timed out
         │   ├── CertificateError         the server's certificate is not trusted
-        │   └── SilenceError             a stream that has begun brings nothing any more
-        ├── FencedError              we are not the leader, so nothing was sent
-        ├── AnswerError              an answer that is not what the API promises
+        │   └── StalledStreamError       a stream that has begun brings nothing any more
+        ├── FencedWriteError         we are not the leader, so nothing was sent
+        ├── UndecodableAnswerError   an answer that is not what the API promises
         └── ApiError                 the server says no (a v1 Status)
             ├── UnauthorizedError        401
             ├── ForbiddenError           403
             ├── NotFoundError            404
             ├── ConflictError            409
-            ├── GoneError                410: list again
+            ├── ResourceVersionGoneError 410: list again
             ├── TooManyRequestsError     429
             └── ServerError              5xx
 
