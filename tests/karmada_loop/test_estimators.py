@@ -43,7 +43,7 @@ class Services:
         self.by_cluster: dict[str, Any] = {}
         self.status_code = 0
 
-    async def request(self, method: str, path: str, **_: Any) -> bytes:
+    async def send_request(self, method: str, path: str, **_: Any) -> bytes:
         """Return a Service."""
         assert method == "GET"
         namespace, name = path.removeprefix("/api/v1/namespaces/").split("/services/")

@@ -35,7 +35,7 @@ class Writes:
         self.may_end = asyncio.Event()
         self._world = world
 
-    async def carry_out(self, attempt: binding_scheduler.BindingAttempt) -> None:
+    async def write_attempt(self, attempt: binding_scheduler.BindingAttempt) -> None:
         """Write one."""
         self.begun.append(attempt.binding.metadata.name)
         self.have_begun.set()
@@ -102,7 +102,7 @@ class Scene:
 class _Listed:
     """Everything has been listed."""
 
-    def problem_of(self, names: object) -> str:
+    def describe_unsynced_resources(self, names: object) -> str:
         del names
         return ""
 

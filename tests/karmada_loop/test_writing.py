@@ -54,7 +54,7 @@ class Scene:
             self.world.clock,
         ).write_attempt(self.attempt)
 
-    async def request(self, _method: str, path: str, body: bytes, **_: Any) -> bytes:
+    async def send_request(self, _method: str, path: str, body: bytes, **_: Any) -> bytes:
         """Answer with the second version, after which the watch shows it, and what followed."""
         self.written[path.rpartition("/")[2]] = msgspec.json.decode(body)
         made = self.answer(version=2)
