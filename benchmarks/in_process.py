@@ -89,7 +89,7 @@ class _Failures:
     def __init__(self, queue: scheduling_queue.SchedulingQueue) -> None:
         self._queue = queue
 
-    def handle(
+    def handle_failure(
         self,
         queued: queued_pod.QueuedPodInfo,
         prof: profile.Profile,

@@ -32,11 +32,17 @@ def find_config_faults(document: plain_yaml.YamlDocument) -> list[config_schema.
 
 
 def convert_config(value: Mapping[str, Any]) -> config.Config:
-    """Return the configuration of a value that fits the schema.
+    """Return the configuration of a value that fits the schema."""
+    return msgspec.convert(_make_integers(value), config.Config)
 
-    Not strict: by the schema, as by Kubernetes' own reading, `1.0` is an integer.
-    """
-    return msgspec.convert(value, config.Config, strict=False)
+
+def _make_integers(value: Any) -> Any:  # noqa: ANN401 - a value of YAML
+    """Return a value with `1.0` as 1, an integer by the schema and by Kubernetes' own reading."""
+    if isinstance(value, Mapping):
+        return {key: _make_integers(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_make_integers(each) for each in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _shorten_to_line(text: str) -> str:

@@ -49,7 +49,7 @@ _MERGE_KEY = "<<"
 _START_EVENTS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
 _END_EVENTS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
 _NOWHERE = yaml_scalars.YamlScalar(0, 0, "")
-_PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml's parser where PyYAML was built with it."""
 
 
@@ -81,7 +81,12 @@ class YamlDocument:
 
 
 def load_yaml_documents(
-    text: str, where: str, *, with_lines: bool = False, has_octals: bool = False
+    text: str,
+    where: str,
+    *,
+    with_lines: bool = False,
+    has_octals: bool = False,
+    allows_nul: bool = True,
 ) -> Iterator[YamlDocument]:
     """Yield the documents of a YAML text; empty ones are left out.
 
@@ -90,18 +95,23 @@ def load_yaml_documents(
         where: names it in errors.
         with_lines: whether documents have the places of their values.
         has_octals: whether `010` is 8, as in Kubernetes objects, and no text.
+        allows_nul: whether a text may contain the character NUL, which no path of a file can.
 
     Raises:
         InputError: the text is not YAML, or uses what is refused here.
     """
     budget = yaml_aliases.AliasBudget()
-    builder = _YamlDocumentBuilder(where, budget, with_lines=with_lines, has_octals=has_octals)
+
+    def begin_document() -> _YamlDocumentBuilder:
+        return _YamlDocumentBuilder(
+            where, budget, with_lines=with_lines, has_octals=has_octals, allows_nul=allows_nul
+        )
+
+    builder = begin_document()
     try:
-        for event in yaml.parse(text, Loader=_PARSER):
+        for event in yaml.parse(text, Loader=PARSER):
             if isinstance(event, yaml.DocumentStartEvent):
-                builder = _YamlDocumentBuilder(
-                    where, budget, with_lines=with_lines, has_octals=has_octals
-                )
+                builder = begin_document()
             elif isinstance(event, yaml.DocumentEndEvent):
                 if builder.value is not None:
                     yield builder.document
@@ -119,7 +129,7 @@ def load_yaml_document(text: str, where: str) -> YamlDocument:
     Raises:
         InputError: as `load_yaml_documents`, or there are several documents.
     """
-    documents = list(load_yaml_documents(text, where, with_lines=True))
+    documents = list(load_yaml_documents(text, where, with_lines=True, allows_nul=False))
     if len(documents) > 1:
         raise errors.InputError(where, f"has {len(documents)} documents where one is expected")
     return documents[0] if documents else YamlDocument(None, {})
@@ -135,7 +145,13 @@ class _YamlDocumentBuilder:
     """Builds one value from events, without recursion."""
 
     def __init__(
-        self, where: str, budget: yaml_aliases.AliasBudget, *, with_lines: bool, has_octals: bool
+        self,
+        where: str,
+        budget: yaml_aliases.AliasBudget,
+        *,
+        with_lines: bool,
+        has_octals: bool,
+        allows_nul: bool,
     ) -> None:
         self.value: Value = None
         self._places = yaml_aliases.ValuePlaces()
@@ -145,6 +161,7 @@ class _YamlDocumentBuilder:
         self._budget = budget
         self._with_lines = with_lines
         self._has_octals = has_octals
+        self._allows_nul = allows_nul
         self._open: list[Value] = []
         self._keys: list[str | int | None] = []
 
@@ -158,6 +175,8 @@ class _YamlDocumentBuilder:
         """Add the next event of the document."""
         if isinstance(event, yaml.ScalarEvent):
             self._refuse_yaml_extensions(event)
+            if "\0" in event.value and not self._allows_nul:
+                raise self._make_yaml_error(event, "the text has a NUL character", "leave it out")
             if self._wants_key():
                 self._set_key(event)
             else:

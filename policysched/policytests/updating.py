@@ -110,7 +110,7 @@ def _set_value_at_path(value: Any, path: plain_yaml.Path, replacement: Any) -> N
 def _find_value_offsets(text: str) -> dict[plain_yaml.Path, _ValueOffsets]:
     """Return where the value at each path stands."""
     reader = _ValueOffsetReader()
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+    for event in yaml.parse(text, Loader=plain_yaml.PARSER):
         reader.read_event(event)
     return reader.spans
 
