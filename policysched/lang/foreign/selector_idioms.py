@@ -75,7 +75,7 @@ SELECTORS = (
         "labels have no wildcards",
     ),
     _idiom(
-        r"(?<!\*)\(?(?:[\w.-]*\*(?!\*)|[\w.-]+\?(?!\?))[\w.*?-]*\)?",
+        r"(?<!\*)(?<!policies )\(?(?:[\w.-]*\*(?!\*)|[\w.-]+\?(?!\?))[\w.*?-]*\)?",
         None,
         "`\\g<0>` has a wildcard",
         "namespaces and labels have no wildcards: name the values, or use a label selector, as "

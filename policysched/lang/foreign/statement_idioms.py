@@ -39,8 +39,9 @@ STATEMENTS = (
     _idiom(r"\bfor\s+\*", "for pods", "`for pods` is about all pods"),
     _idiom(
         r"\bpolicies\s+\*\s*",
-        "",
-        "a profile without `policies` uses all of them",
+        None,
+        "names of policies have no wildcards",
+        help="list them, as `policies a, b`; a text without a `profile` uses all its policies",
     ),
     _idiom(
         r"\bnamespaces?\s*(?:\*|\(\s*\*\s*\))",
