@@ -1,8 +1,10 @@
-"""Asks the API server who somebody is and what they may do, as its own front ends do.
+"""Authentication and authorization of users by the API server, as in aggregated API servers.
 
 Sources: TokenReview (authentication.k8s.io/v1), SubjectAccessReview (authorization.k8s.io/v1), the
-ConfigMap `extension-apiserver-authentication` (kube-apiserver publishes there whom it trusts).
-A review is a POST that writes nothing, so standbys ask too: give it a client without a fence.
+ConfigMap `extension-apiserver-authentication` (kube-apiserver publishes its client authorities in
+it).
+A review is a POST that changes nothing. Standby processes send reviews too, so the client must have
+no write fence.
 """
 
 from __future__ import annotations
@@ -23,16 +25,16 @@ AUTHORITY = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authe
 _AUTHORITY_KEY = "client-ca-file"
 
 _POLICY = client.CallRetryPolicy(timeout_seconds=5.0, max_attempts=2)
-"""Somebody waits for the answer: who asks us again later is served better than by patience."""
+"""Short, because a caller waits for the answer and can send its request again."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AuthenticatedUser:
-    """Somebody whom the API server, or an authority that it trusts, vouches for.
+    """A user that the API server, or an authority that it trusts, has authenticated.
 
     Attributes:
         name, uid, groups: as in RBAC.
-        extra: further values that authorizers may look at, by name.
+        extra: additional attributes for authorizers, by name.
     """
 
     name: str
@@ -74,17 +76,17 @@ _T = TypeVar("_T")
 
 
 class ApiAccessReviewer:
-    """Reviews by one API server."""
+    """Reviews tokens and access rights by requests to one API server."""
 
     def __init__(self, api: client.ApiClient) -> None:
-        """Ask through `api`, which must have no fence."""
+        """Send reviews through `api`, which must have no write fence."""
         self._api = api
 
     async def find_token_user(self, token: str) -> AuthenticatedUser | None:
-        """Return whose bearer token this is, None where it is nobody's.
+        """Return the user of a bearer token, or None if the token is not valid.
 
         Raises:
-            KubeError: the API server could not be asked, or refuses to be.
+            KubeError: the API server did not answer, or refused the review.
         """
         content = _make_review("authentication.k8s.io/v1", "TokenReview", {"token": token})
         body = await self._api.send_request("POST", TOKEN_REVIEWS, content, policy=_POLICY)
@@ -96,10 +98,10 @@ class ApiAccessReviewer:
         return AuthenticatedUser(user.username, user.uid, tuple(user.groups or ()), extra)
 
     async def is_access_allowed(self, user: AuthenticatedUser, verb: str, path: str) -> bool:
-        """Return whether a user may do `verb`, such as `get`, with a path of ours.
+        """Return whether `user` may use `verb`, such as `get`, on a path of this server.
 
         Raises:
-            KubeError: the API server could not be asked, or refuses to be.
+            KubeError: the API server did not answer, or refused the review.
         """
         spec = {
             "user": user.name,
@@ -114,10 +116,10 @@ class ApiAccessReviewer:
         return status.allowed and not status.denied
 
     async def read_client_ca_certificates(self) -> str:
-        """Return the certificates, in PEM, that sign those of the cluster's users; "" for none.
+        """Return the certificates, in PEM, that sign the client certificates of users; "" if none.
 
         Raises:
-            KubeError: the API server could not be asked, or refuses to be.
+            KubeError: the API server did not answer, or refused the request.
         """
         try:
             body = await self._api.send_request("GET", AUTHORITY, policy=_POLICY)

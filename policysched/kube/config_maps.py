@@ -1,8 +1,8 @@
-"""ConfigMaps: one that is followed, others that are read and written.
+"""Read, write and watch single ConfigMaps.
 
-Every write is a merge patch that carries the version, or the identity, of the object that was
-decided about: where it is another one by then, the server answers with a conflict and nothing is
-written. What we do not know of an object stays as it is.
+Every write is a merge patch with the resource version or the uid of the ConfigMap that was read. If
+the object on the server differs, the server answers with a conflict and nothing is written. Fields
+that this program does not know stay unchanged.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from policysched.kube.writing import paths
 WRITE_POLICY = client.CallRetryPolicy(timeout_seconds=15.0, max_attempts=5)
 
 MAX_BYTES = 1024 * 1024
-"""Of all values of a ConfigMap together (pkg/apis/core/types.go, MaxSecretSize)."""
+"""Limit of all values of a ConfigMap together (pkg/apis/core/types.go, MaxSecretSize)."""
 
 Changes = Mapping[str, str | None]
-"""What becomes of annotations or keys: a new value, or None for their end."""
+"""New values of annotations or keys; None removes one."""
 
 
 class ConfigMap(objects.WireStruct, frozen=True):
-    """A ConfigMap; binary values are decoded."""
+    """A ConfigMap; binary values are decoded from base64."""
 
     metadata: objects.ObjectMeta = objects.ObjectMeta()
     data: dict[str, str] = msgspec.field(default_factory=dict)
@@ -37,12 +37,12 @@ class ConfigMap(objects.WireStruct, frozen=True):
 
     @property
     def namespaced_name(self) -> str:
-        """Namespace and name."""
+        """Return `namespace/name`."""
         return f"{self.metadata.namespace}/{self.metadata.name}"
 
     @property
     def involved_object(self) -> event_series.InvolvedObject:
-        """What an event about it regards."""
+        """Return the reference that events about this ConfigMap contain."""
         meta = self.metadata
         return event_series.InvolvedObject(
             meta.namespace, meta.name, meta.uid, meta.resource_version, kind="ConfigMap"
@@ -50,7 +50,7 @@ class ConfigMap(objects.WireStruct, frozen=True):
 
 
 def make_config_map_resource(namespace: str, name: str) -> resources.ApiResource[ConfigMap]:
-    """Return a collection of one ConfigMap, or none: what a reflector needs to follow it."""
+    """Return the collection that contains only this ConfigMap, for a reflector."""
     return resources.ApiResource(
         name=f"configmap {namespace}/{name}",
         path=paths.format_config_maps_path(namespace),
@@ -60,13 +60,13 @@ def make_config_map_resource(namespace: str, name: str) -> resources.ApiResource
 
 
 class ConfigMapClient:
-    """Reads and writes ConfigMaps."""
+    """Reads and writes ConfigMaps through one API client."""
 
     def __init__(self, api: client.ApiClient) -> None:
         self._api = api
 
     async def read_config_map(self, namespace: str, name: str) -> ConfigMap | None:
-        """Return a ConfigMap, None where there is none.
+        """Return a ConfigMap, or None if it does not exist.
 
         Raises:
             KubeError: it could not be read.
@@ -89,8 +89,8 @@ class ConfigMapClient:
         """Create a ConfigMap.
 
         Raises:
-            ConflictError: there is one by now.
-            KubeError: it was not created, or that is not known.
+            ConflictError: it exists already.
+            KubeError: it was not created, or the outcome is unknown.
         """
         content = {
             "apiVersion": "v1",
@@ -104,12 +104,12 @@ class ConfigMapClient:
         )
 
     async def annotate_config_map(self, config_map: ConfigMap, annotations: Changes) -> None:
-        """Change annotations of this very object, whatever its version is by now.
+        """Change annotations of the object with this uid, at any resource version.
 
         Raises:
-            ConflictError: another object has its name by now.
-            NotFoundError: it is gone.
-            KubeError: it was not written, or that is not known.
+            ConflictError: an object with another uid has this name now.
+            NotFoundError: it was deleted.
+            KubeError: it was not written, or the outcome is unknown.
         """
         metadata = {"uid": config_map.metadata.uid, "annotations": annotations}
         await self._patch_config_map(config_map, {"metadata": metadata})
@@ -122,11 +122,11 @@ class ConfigMapClient:
         binary_data: Mapping[str, bytes | None] | None = None,
         annotations: Changes | None = None,
     ) -> None:
-        """Change keys and annotations, if the object is still as it was read.
+        """Change keys and annotations if the object has not changed since it was read.
 
         Raises:
             ConflictError: it has changed.
-            KubeError: it was not written, or that is not known.
+            KubeError: it was not written, or the outcome is unknown.
         """
         metadata = {
             "resourceVersion": config_map.metadata.resource_version,
@@ -149,10 +149,10 @@ class ConfigMapClient:
 
 
 def is_final_failure(error: errors.KubeError) -> bool:
-    """Return whether a write that failed so fails again, however often it is made."""
+    """Return whether the same write would fail in the same way on every further attempt."""
     is_busy = isinstance(error, (errors.TooManyRequestsError, errors.ServerError))
     is_stale = isinstance(error, (errors.ConflictError, errors.NotFoundError))
-    is_unknown = isinstance(error, errors.UnauthorizedError)  # a credential may be renewed
+    is_unknown = isinstance(error, errors.UnauthorizedError)  # the credential may be renewed
     return isinstance(error, errors.ApiError) and not (is_busy or is_stale or is_unknown)
 
 

@@ -1,16 +1,16 @@
-"""What can go wrong between us and the API server.
+"""Exceptions of requests to the API server.
 
     policysched.errors.InputError
-    └── KubeconfigError              where the server is, or who we are, cannot be read
+    └── KubeconfigError              the server's address or the credentials cannot be read
     policysched.errors.RemoteError
     └── KubeError
         ├── CredentialError          a credential plugin or identity provider gave no credential
         ├── TransportError           no answer: refused, cut, timed out
         │   ├── CertificateError         the server's certificate is not trusted
-        │   └── StalledStreamError       a stream that has begun brings nothing any more
-        ├── FencedWriteError         we are not the leader, so nothing was sent
-        ├── UndecodableAnswerError   an answer that is not what the API promises
-        └── ApiError                 the server says no (a v1 Status)
+        │   └── StalledStreamError       an open stream is silent for too long
+        ├── FencedWriteError         this process is not the leader, so nothing was sent
+        ├── UndecodableAnswerError   an answer does not have the form that the API specifies
+        └── ApiError                 the server refused or failed (a v1 Status)
             ├── UnauthorizedError        401
             ├── ForbiddenError           403
             ├── NotFoundError            404
@@ -19,8 +19,8 @@
             ├── TooManyRequestsError     429
             └── ServerError              5xx
 
-Exceptions of aiohttp and of `kubernetes.aio` end in this package: callers see the classes above,
-with the cause chained.
+Exceptions of aiohttp and of `kubernetes.aio` do not leave this package: callers see the classes
+above, with the cause chained.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ from policysched import errors
 from policysched.cluster.objects import wire
 
 _RESOURCE_VERSION_TOO_LARGE = "ResourceVersionTooLarge"
-"""metav1.CauseTypeResourceVersionTooLarge: the server is behind what we have seen elsewhere."""
+"""metav1.CauseTypeResourceVersionTooLarge: the version is newer than the state of this server."""
 
 _MAX_TEXT_LENGTH = 500
 
 
 class KubeconfigError(errors.InputError):
-    """A kubeconfig, context, certificate or service account that cannot be used."""
+    """A kubeconfig, context, certificate or service account cannot be used."""
 
 
 class KubeError(errors.RemoteError):
-    """Anything that goes wrong while talking to the API server."""
+    """A failure of a request to the API server."""
 
 
 class CredentialError(KubeError):
-    """A credential plugin or identity provider did not give us a credential."""
+    """A credential plugin or identity provider did not return a credential."""
 
 
 class TransportError(KubeError):
-    """No answer came.
+    """The server did not answer.
 
     Attributes:
         may_have_arrived: whether the server may have acted on the request.
@@ -61,19 +61,19 @@ class TransportError(KubeError):
 
 
 class CertificateError(TransportError):
-    """The server's certificate is not signed by the authority we trust, or not for its name."""
+    """The server's certificate is signed by no trusted authority, or is for another name."""
 
 
 class StalledStreamError(TransportError):
-    """A stream has brought nothing for too long; there may have been nothing, or it is dead."""
+    """A stream was silent for too long; it may be idle or dead."""
 
 
 class FencedWriteError(KubeError):
-    """A write that was not sent, because another process may hold the lease of the leader."""
+    """A write was not sent, because another process may hold the leader's lease."""
 
 
 class UndecodableAnswerError(KubeError):
-    """An answer that cannot be decoded."""
+    """An answer cannot be decoded."""
 
 
 class ApiError(KubeError):
@@ -81,10 +81,10 @@ class ApiError(KubeError):
 
     Attributes:
         status_code: the HTTP status.
-        reason: one word for programs, such as `AlreadyExists` (metav1.StatusReason).
-        message: one sentence for people.
-        retry_after_seconds: how long the server asks us to wait, None if it does not say.
-        causes: further words for programs, such as `NamespaceTerminating`.
+        reason: a machine-readable word, such as `AlreadyExists` (metav1.StatusReason).
+        message: a sentence for people.
+        retry_after_seconds: the pause that the server requests, None if it requests none.
+        causes: further machine-readable words, such as `NamespaceTerminating`.
     """
 
     def __init__(
@@ -113,11 +113,11 @@ class ForbiddenError(ApiError):
 
 
 class NotFoundError(ApiError):
-    """404: there is no such object."""
+    """404: the object does not exist."""
 
 
 class ConflictError(ApiError):
-    """409: the object is not in the state that the request assumes."""
+    """409: the object is not in the state that the request expects."""
 
 
 class ResourceVersionGoneError(ApiError):
@@ -125,11 +125,11 @@ class ResourceVersionGoneError(ApiError):
 
 
 class TooManyRequestsError(ApiError):
-    """429: the server has not looked at the request and wants it later."""
+    """429: the server did not process the request; it can be sent again later."""
 
 
 class ServerError(ApiError):
-    """5xx: the server failed; whether it acted is not known."""
+    """5xx: the server failed; it is unknown whether it acted on the request."""
 
 
 class StatusCause(msgspec.Struct, frozen=True):
@@ -167,7 +167,7 @@ _status_decoder = msgspec.json.Decoder(ApiStatus)
 
 
 def from_status(status: ApiStatus, retry_after_seconds: float | None = None) -> ApiError:
-    """Return the exception that a Status stands for."""
+    """Return the exception that corresponds to a Status."""
     details = status.details or StatusDetails()
     kind = _BY_STATUS_CODE.get(status.code)
     causes = tuple(cause.reason for cause in details.causes or ())
@@ -186,8 +186,8 @@ def from_response(status_code: int, body: bytes, retry_after: str | None) -> Api
 
     Args:
         status_code: the HTTP status.
-        body: a Status in JSON; anything else (a proxy's page) is quoted, shortened.
-        retry_after: the header, read where it gives seconds.
+        body: a Status in JSON; any other content (such as a proxy's page) is quoted, shortened.
+        retry_after: the `Retry-After` header, used only if it is a number of seconds.
     """
     try:
         status = _status_decoder.decode(body)
@@ -199,7 +199,7 @@ def from_response(status_code: int, body: bytes, retry_after: str | None) -> Api
 
 
 def _parse_retry_after(retry_after: str | None) -> float | None:
-    """Return the header's seconds; its other form, a date, is not used by API servers."""
+    """Return the seconds of the header; API servers do not use its other form, a date."""
     if retry_after is None or not retry_after.strip().isdecimal():
         return None
     return float(retry_after)

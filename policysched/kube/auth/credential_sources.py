@@ -1,8 +1,8 @@
-"""Where credentials come from: a kubeconfig's user, or a pod's service account.
+"""Sources of credentials: a kubeconfig's user, or a pod's service account.
 
 A kubeconfig's user has a token, a token file, a client certificate, a password, an exec plugin or
-an OIDC provider. They are read by `kubernetes.aio`; this module changes how exec plugins fail, when
-they run again, and how OIDC tokens are renewed, and hands out plain `Credential` values.
+an OIDC provider. `kubernetes.aio` reads them; this module changes how exec plugins fail, when they
+run again, and how OIDC tokens are renewed. It returns plain `Credential` values.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from policysched.kube import errors
 from policysched.kube.auth import credentials, oidc
 
 EXEC_TIMEOUT_SECONDS = 60.0
-"""A plugin that asks a person for something never ends here: there is no person."""
+"""Limits plugins that wait for interactive input, which never comes here."""
 
 SPOILED = (
     AttributeError,
@@ -31,16 +31,16 @@ SPOILED = (
     ValueError,
     config_exception.ConfigException,
 )
-"""What `kubernetes.aio` raises for a kubeconfig of the wrong shape."""
+"""Exceptions of `kubernetes.aio` for a kubeconfig that does not have the expected form."""
 
 
 class KubeconfigLoader(kube_config.KubeConfigLoader):
-    """The loader of `kubernetes.aio`, in which an exec plugin that fails is an error.
+    """The loader of `kubernetes.aio`, changed so that a failing exec plugin raises an error.
 
-    The original logs the failure and goes on without a credential.
+    The original logs the failure and continues without a credential.
     """
 
-    _user: Any  # a ConfigNode of the package, which has no types
+    _user: Any  # a ConfigNode of `kubernetes.aio`, which has no types
 
     def __init__(
         self,
@@ -60,25 +60,26 @@ class KubeconfigLoader(kube_config.KubeConfigLoader):
 
     @property
     def is_impersonating(self) -> bool:
-        """Whether the user's entry asks to act as somebody else."""
+        """Whether the user's entry requests impersonation of another user."""
         return self._user is not None and "as" in self._user
 
     def forget_exec_credential(self) -> None:
-        """Let the plugin run again at the next load."""
+        """Run the plugin again at the next load."""
         self._has_exec_credential = False
 
     async def load_credential(self) -> None:
-        """Load the token again, by whatever means the user's entry names."""
+        """Load the credential again, from the source that the user's entry names."""
         await self._load_authentication()  # type: ignore[no-untyped-call]  # as _user
 
     def load_cluster(self) -> None:
-        """Load `host`, `ssl_ca_cert`, `cert_file`, `key_file` and what else the cluster says."""
+        """Load the settings of the cluster: `host`, `ssl_ca_cert`, `cert_file`, `key_file` etc."""
         self._load_cluster_info()  # type: ignore[no-untyped-call]  # as _user
 
     async def load_from_exec_plugin(self) -> bool:
-        """Run the plugin, unless it gave a credential that has not expired; True, as the original.
+        """Run the plugin, unless its last credential is still valid; always return True.
 
-        A credential without expiry holds until the server refuses it, as in client-go.
+        A credential without expiry is valid until the server refuses it, as in client-go. The
+        return value is that of the overridden method.
 
         Raises:
             CredentialError: the plugin failed.
@@ -95,7 +96,7 @@ class KubeconfigLoader(kube_config.KubeConfigLoader):
         return True
 
     async def _load_oid_token(self) -> str:
-        """Renew the ID token if that is due, and return the header's value, as the original."""
+        """Renew the ID token if it is due; return the header's value, as the overridden method."""
         settings = self._user["auth-provider"]["config"]
         try:
             await oidc.renew_id_token_if_due(settings.value, self._clock.now())
@@ -136,21 +137,21 @@ class KubeconfigSource:
     """Credentials of a kubeconfig's user."""
 
     def __init__(self, loader: KubeconfigLoader, where: str) -> None:
-        """Take a loader that has loaded once."""
+        """Use `loader`, which has loaded once."""
         self._loader = loader
         self._where = where
         self._certificate = b""
         self._key = b""
 
     def __repr__(self) -> str:
-        """Name the file."""
+        """Return a text with the kubeconfig's path and no secret."""
         return f"KubeconfigSource({self._where!r})"
 
     async def load(self, *, is_rejected: bool) -> credentials.Credential:
-        """Ask plugin, provider or token file again where that is due.
+        """Return the credential, renewed from plugin, provider or token file if that is due.
 
         Raises:
-            KubeconfigError, CredentialError: there is none.
+            KubeconfigError, CredentialError: there is no usable credential.
         """
         if is_rejected:
             self._loader.forget_exec_credential()
@@ -163,10 +164,10 @@ class KubeconfigSource:
             ) from None
 
     def make_current_credential(self) -> credentials.Credential:
-        """Return what the loader holds now.
+        """Return the credential that the loader has now.
 
         Raises:
-            KubeconfigError: a token cannot stand in a header.
+            KubeconfigError: the token contains characters that a header must not contain.
         """
         token = str(getattr(self._loader, "token", ""))
         self._read_certificate()
@@ -177,10 +178,10 @@ class KubeconfigSource:
         )
 
     def _read_certificate(self) -> None:
-        """Take the plugin's certificate, else that of the user's files.
+        """Take the plugin's certificate, else the certificate of the user's files.
 
-        Certificates embedded in the kubeconfig lie in files only while it is loaded: what was read
-        then stays.
+        Certificates embedded in the kubeconfig are in files only while it is loaded; after that the
+        content read before stays in use.
         """
         if self._loader.exec_certificate:
             self._certificate = self._loader.exec_certificate
@@ -194,17 +195,17 @@ class KubeconfigSource:
 
 
 class ServiceAccountSource:
-    """The token that the kubelet keeps fresh in a file."""
+    """The service account token, which the kubelet keeps fresh in a file."""
 
     def __init__(self, token_file: pathlib.Path) -> None:
         self._token_file = token_file
 
     def __repr__(self) -> str:
-        """Name the file."""
+        """Return a text with the file's path and no secret."""
         return f"ServiceAccountSource({str(self._token_file)!r})"
 
     async def load(self, *, is_rejected: bool) -> credentials.Credential:
-        """Read the file.
+        """Return the token that the file contains now.
 
         Raises:
             KubeconfigError: it cannot be read, or is empty.
@@ -222,9 +223,9 @@ class ServiceAccountSource:
 
 
 def describe_without_secrets(error: Exception) -> str:
-    """Return the part of a foreign message that cannot quote a user's entry.
+    """Return the part of an exception's message that cannot quote a user's entry.
 
-    `kubernetes.aio` names an entry by its path and its whole content, token included.
+    Messages of `kubernetes.aio` name an entry by its path and its whole content, token included.
     """
     if isinstance(error, binascii.Error):
         return "embedded certificate data is not base64"

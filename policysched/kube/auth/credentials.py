@@ -1,9 +1,9 @@
-"""Who we are to the API server: a bearer token, a client certificate, or both, kept fresh.
+"""Credentials for the API server: a bearer token, a client certificate, or both, kept fresh.
 
 Credentials are loaded again once a minute (token files and certificates are rotated on disk, exec
-plugins and OIDC tokens expire) and at once when the server answers 401. A renewal that fails
-leaves the old credential in use: it may still be good. Nothing here shows a secret in its repr or
-in a log.
+plugins and OIDC tokens expire) and at once if the server answers 401. If a renewal fails, the old
+credential stays in use, because it may still be valid. No repr and no log of this module contains a
+secret.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from policysched.kube import errors
 _logger = logging.getLogger(__name__)
 
 RENEW_SECONDS = 60.0
-"""As client-go re-reads token files (transport/token_source.go) and certificates."""
+"""The period at which client-go re-reads token files (transport/token_source.go) and
+certificates."""
 
 REPLACE_SECONDS = 5.0
-"""A plugin runs no more often than this, however many calls are refused."""
+"""Minimum between two replacements, so that many refused calls do not run a plugin each."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Credential:
     Attributes:
         authorization: value of the Authorization header, "" for none.
         certificate: client certificate chain in PEM, b"" for none.
-        key: its private key in PEM.
+        key: private key of the certificate in PEM.
     """
 
     authorization: str = dataclasses.field(default="", repr=False)
@@ -45,13 +46,13 @@ class Credential:
 
 
 class CredentialSource(Protocol):
-    """Where credentials come from."""
+    """Loads credentials, again and again."""
 
     async def load(self, *, is_rejected: bool) -> Credential:
-        """Return what is valid now; `is_rejected` says that the last one was answered with 401.
+        """Return the current credential; `is_rejected`: the server answered the last one with 401.
 
         Raises:
-            KubeconfigError, CredentialError: there is none.
+            KubeconfigError, CredentialError: there is no usable credential.
         """
         ...
 
@@ -60,8 +61,8 @@ class Credentials:
     """The newest credential of a source.
 
     Attributes:
-        certificate_generation: counts changes of the client certificate; connections that were
-            opened before such a change still speak for the old one.
+        certificate_generation: number of changes of the client certificate; connections opened
+            before the newest change still use the old one.
     """
 
     def __init__(
@@ -74,13 +75,13 @@ class Credentials:
         """Start with `first`, already loaded from `source`.
 
         Args:
-            source: asked again at each renewal.
-            first: what it gave at the start.
-            clock: says when a renewal is due.
-            ssl_context: gets the client certificate whenever it changes.
+            source: loads the credential at each renewal.
+            first: its first credential.
+            clock: determines when a renewal is due.
+            ssl_context: receives each new client certificate.
 
         Raises:
-            KubeconfigError: the certificate and key do not make a pair.
+            KubeconfigError: certificate and key do not belong together.
         """
         self.certificate_generation = 0
         self._source = source
@@ -93,12 +94,12 @@ class Credentials:
         self._due_at_seconds = clock.monotonic_seconds() + RENEW_SECONDS
 
     def __repr__(self) -> str:
-        """Name the kind of source and nothing else."""
+        """Return a text with the kind of source and no secret."""
         return f"Credentials({type(self._source).__name__})"
 
     @property
     def authorization(self) -> str:
-        """Value of the Authorization header, "" for none."""
+        """The value of the Authorization header, "" for none."""
         return self._current.authorization
 
     def is_renewal_due(self) -> bool:
@@ -106,7 +107,7 @@ class Credentials:
         return self._clock.monotonic_seconds() >= self._due_at_seconds
 
     async def renew_credential(self) -> None:
-        """Load the credential again; from that moment on it is not due."""
+        """Load the credential again; the next renewal is due RENEW_SECONDS later in any case."""
         async with self._lock:
             await self._load_credential(is_rejected=False)
 
@@ -114,13 +115,13 @@ class Credentials:
         """Load another credential after the server refused one.
 
         Args:
-            rejected: the Authorization header that got a 401.
+            rejected: the Authorization header that the server answered with 401.
 
         Returns:
-            Whether there is reason to try again.
+            Whether the credential has changed, so that the call is worth another attempt.
         """
         async with self._lock:
-            if rejected != self.authorization:  # another request was faster
+            if rejected != self.authorization:  # another call has replaced it already
                 return True
             if self._clock.monotonic_seconds() < self._replaceable_at_seconds:
                 return False
@@ -144,14 +145,14 @@ class Credentials:
         self._current = credential
 
     def _load_certificate(self, credential: Credential) -> None:
-        """Hand the pair to the TLS library, which reads files only, and remove the files."""
+        """Load the pair into the TLS context, which reads only files; then delete the files."""
         if self._ssl_context is None:
             return
         with tempfile.TemporaryDirectory(prefix="policysched-") as folder:
             certificate = pathlib.Path(folder, "tls.crt")
             key = pathlib.Path(folder, "tls.key")
             certificate.write_bytes(credential.certificate)
-            key.write_bytes(credential.key)  # the folder is readable by us alone
+            key.write_bytes(credential.key)  # only this user can read the folder
             try:
                 self._ssl_context.load_cert_chain(certificate, key)
             except (ssl.SSLError, OSError) as error:
@@ -163,10 +164,10 @@ class Credentials:
 
 
 def make_authorization_header(token: str, where: str) -> str:
-    """Return `token`, already with its scheme, in the form that may stand in a header.
+    """Return `token`, which includes its scheme, as the value of an Authorization header.
 
     Raises:
-        KubeconfigError: it holds characters that cannot.
+        KubeconfigError: it contains characters that a header must not contain.
     """
     text = token.strip()
     if not text.isascii() or not text.isprintable():

@@ -1,9 +1,9 @@
-"""Where the API server is and who we are, from a kubeconfig or from inside a cluster.
+"""Read the API server's address and the credentials, from a kubeconfig or inside a cluster.
 
-Files, contexts, merging and the kinds of credentials are those of `kubernetes.aio`, whose
-exceptions end here. Its messages may quote a user's whole entry, token included, so everything that
-commonly goes wrong is checked and worded here, and what remains is cut before the first quoted
-structure.
+`kubernetes.aio` handles files, contexts, merging and the kinds of credentials; its exceptions do
+not leave this package. Its messages may quote a user's whole entry, token included. Therefore
+common mistakes are detected and reported here, and all other messages are cut before the first
+quoted structure.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class _ContextEntry(msgspec.Struct):
 
 
 class _KubeconfigShape(msgspec.Struct):
-    """What `kubernetes.aio` takes for granted, and quotes the content of where it is not so."""
+    """The form that `kubernetes.aio` expects; its errors about other forms quote the content."""
 
     clusters: list[_ClusterEntry] | None
     users: list[_UserEntry] | None = None
@@ -58,16 +58,16 @@ class _KubeconfigShape(msgspec.Struct):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ApiClientConfig:
-    """Everything needed to reach one API server as one user.
+    """The settings of a connection to one API server as one user.
 
     Attributes:
         server: base URL without a final slash.
-        ssl_context: trust and client certificate; None for plain http.
+        ssl_context: trusted authorities and client certificate; None for plain http.
         credentials: the Authorization header, kept fresh.
         server_hostname: name expected in the server's certificate, None for that of the URL.
-        proxy: URL of a proxy, None for a direct connection; it may hold a password.
+        proxy: URL of a proxy, None for a direct connection; it may contain a password.
         namespace: the context's default namespace.
-        own_namespace: the namespace of the pod that we run in, "" where a kubeconfig was read.
+        own_namespace: the namespace of the pod that contains this process, "" with a kubeconfig.
     """
 
     server: str
@@ -81,7 +81,7 @@ class ApiClientConfig:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ServiceAccountFiles:
-    """Where a pod finds its service account (rest.InClusterConfig in client-go)."""
+    """Paths of a pod's service account files (rest.InClusterConfig in client-go)."""
 
     token: pathlib.Path = pathlib.Path(incluster_config.SERVICE_TOKEN_FILENAME)
     certificate: pathlib.Path = pathlib.Path(incluster_config.SERVICE_CERT_FILENAME)
@@ -94,16 +94,19 @@ async def load_api_client_config(
     clock: clocks.Clock,
     environ: Mapping[str, str] = os.environ,
 ) -> ApiClientConfig:
-    """Return the connection: of `path`, else `KUBECONFIG`, else the pod's own, else the home's.
+    """Return the connection to the API server.
+
+    The first of these is used: `path`, `KUBECONFIG`, the service account of the pod that contains
+    this process, `~/.kube/config`.
 
     Args:
         path: a kubeconfig, or several joined by `:` that are merged as kubectl does.
         context: name of a context, None for the current one.
-        clock: decides when credentials are renewed.
+        clock: determines when credentials are renewed.
         environ: the environment variables.
 
     Raises:
-        KubeconfigError: nothing was found, or what was found cannot be used.
+        KubeconfigError: there is no configuration, or it cannot be used.
         CredentialError: a credential plugin or identity provider failed.
     """
     paths = path or environ.get("KUBECONFIG")
@@ -124,7 +127,7 @@ async def load_api_client_config(
 async def load_kubeconfig_files(
     paths: str, context: str | None, clock: clocks.Clock
 ) -> ApiClientConfig:
-    """Return the connection that one kubeconfig, or several joined by `:`, describe.
+    """Return the connection of one kubeconfig, or of several joined by `:`.
 
     Raises:
         KubeconfigError: a file, the context, or a certificate cannot be used.
@@ -161,10 +164,10 @@ async def load_in_cluster(
     environ: Mapping[str, str] = os.environ,
     files: ServiceAccountFiles = ServiceAccountFiles(),
 ) -> ApiClientConfig:
-    """Return the connection of the pod that we run in.
+    """Return the connection of the pod that contains this process.
 
     Raises:
-        KubeconfigError: this is no pod, or its service account cannot be read.
+        KubeconfigError: the process is not in a pod, or the service account cannot be read.
     """
     loader = incluster_config.InClusterConfigLoader(
         token_filename=str(files.token), cert_filename=str(files.certificate), environ=environ
@@ -197,7 +200,7 @@ def _read_own_namespace(file: pathlib.Path) -> str:
 
 
 def _list_existing_paths(paths: str) -> list[pathlib.Path]:
-    """Return the files that exist; of several, missing ones are passed over as kubectl does."""
+    """Return the files that exist; if one does, missing ones are ignored as kubectl does."""
     named = [pathlib.Path(path).expanduser() for path in paths.split(os.pathsep) if path]
     found = [path for path in named if _path_exists(path)]
     if not found:
@@ -210,7 +213,7 @@ def _list_existing_paths(paths: str) -> list[pathlib.Path]:
 def _path_exists(path: pathlib.Path) -> bool:
     try:
         return path.exists()
-    except OSError as error:  # a folder on the way that may not be entered
+    except OSError as error:  # a parent folder is not accessible
         raise errors.KubeconfigError(str(path), f"cannot be read: {error.strerror}") from error
 
 
@@ -222,19 +225,19 @@ def _check_readable_file(path: pathlib.Path) -> None:
         raise errors.KubeconfigError(where, f"cannot be read: {error.strerror}") from error
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise errors.KubeconfigError(f"{where}:{line}", "not YAML") from None  # it quotes the text
-    except (yaml.YAMLError, ValueError, RecursionError):  # PyYAML recurses, and makes numbers
+        raise errors.KubeconfigError(f"{where}:{line}", "not YAML") from None  # quotes the text
+    except (yaml.YAMLError, ValueError, RecursionError):  # deep nesting, bad numbers
         raise errors.KubeconfigError(where, "not YAML") from None
     try:
         msgspec.convert(content, _KubeconfigShape)
-    except msgspec.ValidationError as error:  # it names types and places, not values
+    except msgspec.ValidationError as error:  # the error contains types and places, no values
         raise errors.KubeconfigError(where, f"not a kubeconfig: {error}") from None
 
 
 def _make_loader(
     paths: str, context: str | None, clock: clocks.Clock
 ) -> credential_sources.KubeconfigLoader:
-    """Return the loader of an existing context whose cluster and user exist."""
+    """Return the loader of a context that exists, and whose cluster and user exist."""
     try:
         merged = kube_config.KubeConfigMerger(paths).config
         content = merged.value
@@ -285,7 +288,7 @@ def _get_server_url(loader: credential_sources.KubeconfigLoader, where: str) -> 
 def _choose_proxy(
     loader: credential_sources.KubeconfigLoader, where: str, server: str
 ) -> str | None:
-    """Return the proxy of the cluster's entry or of the environment, which may hold a password."""
+    """Return the cluster entry's proxy, else that of the environment; it may hold a password."""
     own: str | None = getattr(loader, "proxy", None)
     proxy = own or _find_environment_proxy(server)
     if proxy is not None and server_urls.split_server_url(proxy) is None:
@@ -297,7 +300,7 @@ def _choose_proxy(
 
 
 def _make_ssl_context(loader: credential_sources.KubeconfigLoader, where: str) -> ssl.SSLContext:
-    """Return the trust that the cluster's entry asks for, without a client certificate."""
+    """Return a context with the cluster entry's authorities and without a client certificate."""
     try:
         context = ssl.create_default_context(cafile=loader.ssl_ca_cert)
     except ssl.SSLError as error:
@@ -312,7 +315,7 @@ def _make_ssl_context(loader: credential_sources.KubeconfigLoader, where: str) -
 
 
 def _relax_key_identifiers(context: ssl.SSLContext) -> None:
-    """Accept authorities without key identifiers, as Go does and clusters have them.
+    """Accept authorities without key identifiers, which some clusters have and Go accepts.
 
     Python 3.13 refuses them by default (`ssl.create_default_context`).
     """
@@ -320,7 +323,7 @@ def _relax_key_identifiers(context: ssl.SSLContext) -> None:
 
 
 def _find_environment_proxy(server: str) -> str | None:
-    """Return the proxy that HTTPS_PROXY and NO_PROXY name; never one for this machine itself."""
+    """Return the proxy of HTTPS_PROXY and NO_PROXY for a server; None for this machine itself."""
     url = urllib.parse.urlsplit(server)
     host = url.hostname or ""
     if host in _LOOPBACK or urllib.request.proxy_bypass(host):

@@ -1,8 +1,8 @@
-"""Renews the ID token of a kubeconfig's `oidc` auth provider, as kubectl does.
+"""Renew the ID token of a kubeconfig's `oidc` auth provider, as kubectl does.
 
-What `kubernetes.aio` has for this is not used: it talks to the identity provider without verifying
-its certificate, and cannot read all tokens (base64 in the place of base64url). Here the certificate
-is always verified, against `idp-certificate-authority` or the system's authorities.
+The implementation of `kubernetes.aio` is not used: it does not verify the certificate of the
+identity provider, and it cannot decode all tokens (base64 instead of base64url). Here the
+certificate is always verified, against `idp-certificate-authority` or the system's authorities.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from policysched.cluster.objects import wire
 from policysched.kube import errors
 
 EXPIRY_MARGIN = datetime.timedelta(minutes=2)
-"""Longer than the time between two renewals, so that no request goes out with an expired token."""
+"""Longer than the time between two renewals, so that no request is sent with an expired token."""
 
 
 TIMEOUT_SECONDS = 30.0
@@ -43,7 +43,7 @@ async def renew_id_token_if_due(config: MutableMapping[str, str], now: datetime.
 
     Args:
         config: `auth-provider.config` of a kubeconfig's user.
-        now: the time.
+        now: the current time.
 
     Raises:
         CredentialError: the provider refused or did not answer, or there is no refresh token.
@@ -95,7 +95,7 @@ async def _exchange_refresh_token(
 
 
 def _read_token_expiry(id_token: str) -> datetime.datetime:
-    """Return when a JWT expires; far in the future where it does not say."""
+    """Return when a JWT expires; the latest possible time if it has no expiry."""
     parts = id_token.split(".")
     if len(parts) != 3:  # noqa: PLR2004 - header, claims, signature (RFC 7519)
         raise errors.CredentialError("the oidc id-token is not a JSON web token")

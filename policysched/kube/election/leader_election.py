@@ -1,16 +1,19 @@
 """Leader election by a Lease: at most one of several processes leads at any time.
 
-`LeaderCandidate` is what one process knows and concludes, without I/O; `LeaseElector` asks the
+`LeaderCandidate` is the state and the rules of one process, without I/O; `LeaseElector` calls the
 API server and waits. The rules are those of client-go (`tools/leaderelection/leaderelection.go`):
 
-- A candidate takes the lease when nobody holds it, or when it has not changed for the duration that
-  it states, by the candidate's own clock since it saw the change. The times in it are for people.
-- The leader renews it every `retry_period`, and gives up when that has not succeeded for
-  `renew_deadline`, which is before others may take it, though clocks run at different speeds.
-- A leader that ends releases it, so that the next one needs not wait.
+- A candidate takes the lease if it has no holder, or if it has not changed for its lease duration,
+  measured by the candidate's own clock since it saw the change. The times in the lease are only for
+  people.
+- The leader renews the lease every `retry_period`, and stops leading if no renewal has succeeded
+  for `renew_deadline`. The deadline is shorter than the lease duration, which leaves time for
+  clocks that run at different speeds.
+- A leader that ends releases the lease, so that the next one does not have to wait.
 
-Where client-go counts from the answer of a renewal, this counts from before it was sent: whoever
-saw it saw it later, so a leader gives up before anybody else may begin, whatever was lost or late.
+client-go measures from the answer of a renewal; this module measures from before the request was
+sent. Other candidates cannot see the renewal before that, so a leader stops before another one may
+start, even if messages are lost or late.
 """
 
 from __future__ import annotations
@@ -31,21 +34,21 @@ from policysched.kube.http import client, fence
 _log = logging.getLogger(__name__)
 
 JITTER_FACTOR = 1.2
-"""Candidates wait up to so many retry periods longer (client-go, JitterFactor)."""
+"""Candidates wait up to this many retry periods longer (client-go, JitterFactor)."""
 
 _MARGIN = 0.1
-"""This share of the time between giving up and being followed stays unused: for clocks that run at
-different speeds, and for what a closed connection leaves on the way."""
+"""Unused share of the time between the renew deadline and the end of the lease: a reserve for
+clocks that run at different speeds, and for data that a closed connection leaves in the network."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LeaseTimings:
-    """How long things take; the defaults are kube-scheduler's.
+    """Durations of leader election; the defaults are kube-scheduler's.
 
     Attributes:
-        lease_duration_seconds: after so long without a change others take the lease.
-        renew_deadline_seconds: after so long without a renewal the leader stops to write.
-        retry_period_seconds: the leader renews, and others try, so often.
+        lease_duration_seconds: after this time without a change, others may take the lease.
+        renew_deadline_seconds: after this time without a renewal, the leader stops writing.
+        retry_period_seconds: period of renewals, and of attempts of other candidates.
     """
 
     lease_duration_seconds: float = 15.0
@@ -54,21 +57,21 @@ class LeaseTimings:
 
     @property
     def last_writes_seconds(self) -> float:
-        """How long writes of a leader that gives up may still take."""
+        """Return how long writes may still take after the renew deadline."""
         return (self.lease_duration_seconds - self.renew_deadline_seconds) * (1.0 - _MARGIN)
 
 
 class LeaderCandidate:
-    """What one process knows of the lease, and what it may do.
+    """The state of one process in the election: the lease as last seen, and its own renewals.
 
     Attributes:
-        identity: a name that is this process's alone.
-        times: how long things take.
+        identity: a name that no other process has.
+        times: the durations of leader election.
         clock: measures them.
     """
 
     def __init__(self, identity: str, times: LeaseTimings, clock: clocks.Clock) -> None:
-        """Know nothing yet."""
+        """Start without having seen the lease."""
         self.identity = identity
         self.times = times
         self.clock = clock
@@ -78,16 +81,16 @@ class LeaderCandidate:
 
     @property
     def stored_lease(self) -> lease.StoredLease | None:
-        """The lease as last seen, None before and where there is none."""
+        """Return the lease as last seen, None if there is none or it was not read yet."""
         return self._stored
 
     @property
     def holder(self) -> str:
-        """Who led when the lease was last seen, "" for nobody."""
+        """Return the holder of the lease as last seen, "" for none."""
         return self._stored.record.holder if self._stored is not None else ""
 
     def observe_lease(self, stored: lease.StoredLease | None) -> None:
-        """Take in the newest state of the lease."""
+        """Take the newest state of the lease."""
         if stored is None or self._stored is None or stored.record != self._stored.record:
             self._seen_at_seconds = self.clock.monotonic_seconds()
         self._stored = stored
@@ -95,9 +98,9 @@ class LeaderCandidate:
             self._renewed_at_seconds = None
 
     def build_acquisition_record(self) -> lease.LeaderElectionRecord | None:
-        """Return what to write in order to lead, None while another one leads."""
+        """Return the record to write in order to lead, None while another process leads."""
         now = lease.format_micro_time(self.clock.now())
-        duration_seconds = math.ceil(self.times.lease_duration_seconds)  # longer is safe
+        duration_seconds = math.ceil(self.times.lease_duration_seconds)  # rounding up is safe
         mine = lease.LeaderElectionRecord(self.identity, duration_seconds, now, now)
         if self._stored is None:
             return mine
@@ -111,38 +114,38 @@ class LeaderCandidate:
         return dataclasses.replace(mine, acquired_at=acquired_at, transitions=transitions)
 
     def note_written_lease(self, stored: lease.StoredLease, sent_at_seconds: float) -> None:
-        """Take in the answer to a write that made us the leader, or keeps us that."""
+        """Take the answer to a write by which this process leads, or continues to lead."""
         self.observe_lease(stored)
         self._renewed_at_seconds = sent_at_seconds
 
     def step_down(self) -> None:
-        """Lead no more, until the lease is written again."""
+        """Stop leading until the lease is written again."""
         self._renewed_at_seconds = None
 
     def build_release_record(self) -> lease.LeaderElectionRecord | None:
-        """Return what releases the lease, None where it is not ours to release."""
+        """Return the record that releases the lease, None if this process does not hold it."""
         if self._stored is None or self.holder != self.identity:
             return None
         now = lease.format_micro_time(self.clock.now())
         return lease.LeaderElectionRecord("", 1, now, now, self._stored.record.transitions)
 
     def get_write_deadline(self) -> float | None:
-        """Return until when writes may begin (monotonic clock), None for one who does not lead."""
+        """Return until when writes may begin (monotonic clock), None without the lease."""
         if self._renewed_at_seconds is None:
             return None
         return self._renewed_at_seconds + self.times.renew_deadline_seconds
 
     def compute_leading_seconds_left(self) -> float:
-        """Return how long this process still leads, 0 where it does not."""
+        """Return for how many seconds this process still leads, 0 if it does not."""
         until_seconds = self.get_write_deadline()
         if until_seconds is None:
             return 0.0
         return max(0.0, until_seconds - self.clock.monotonic_seconds())
 
     def compute_overdue_seconds(self) -> float:
-        """Return how long ago the lease of one who still thinks it leads ran out for others.
+        """Return for how many seconds the lease has been expired while this process claims it.
 
-        `LeaderElector.Check` of client-go; more than a moment means that nobody looks any more.
+        `LeaderElector.Check` of client-go; more than a moment means that the renewal task hangs.
         """
         if self._renewed_at_seconds is None:
             return 0.0
@@ -152,21 +155,21 @@ class LeaderCandidate:
     def _is_lease_free(self, record: lease.LeaderElectionRecord) -> bool:
         if not record.holder:
             return True
-        # A lease of no duration was made by hand: treat it like one of ours.
+        # A lease without duration was created by hand: use our own duration.
         seconds = record.duration_seconds or self.times.lease_duration_seconds
         return self.clock.monotonic_seconds() >= self._seen_at_seconds + seconds
 
 
 class ResourceLock(Protocol):
-    """Where the lease is kept; see `lease.LeaseStore`."""
+    """The storage of the lease; see `lease.LeaseStore`."""
 
     @property
     def namespaced_name(self) -> str:
-        """What logs call it."""
+        """Return the name of the lease in logs."""
         ...
 
     async def read(self) -> lease.StoredLease | None:
-        """Return the lease, None while there is none."""
+        """Return the lease, None if it does not exist."""
         ...
 
     async def create(self, record: lease.LeaderElectionRecord) -> lease.StoredLease:
@@ -176,14 +179,14 @@ class ResourceLock(Protocol):
     async def replace(
         self, stored: lease.StoredLease, record: lease.LeaderElectionRecord
     ) -> lease.StoredLease:
-        """Write into a lease that has not changed since it was read."""
+        """Write the record if the lease has not changed since it was read."""
         ...
 
 
 class LeaseElector:
-    """One process that wants to lead: `acquire`, `renew` until lost, again; in the end `release`.
+    """One process that wants to lead: `acquire`, `renew` until lost, repeat; finally `release`.
 
-    What it does as the leader has to end between `renew` and the next `acquire`.
+    The work of the leader must end between `renew` and the next `acquire`.
     """
 
     def __init__(
@@ -198,11 +201,11 @@ class LeaseElector:
         """Open the fence `writes` while this process leads.
 
         Args:
-            leases: where the lease is kept.
-            candidate: this process.
-            writes: what holds back writes of all but the leader.
+            leases: stores the lease.
+            candidate: the state of this process.
+            writes: stops writes while this process does not lead.
             rng: spreads the attempts of several candidates.
-            sleep: how to wait.
+            sleep: waits for a number of seconds.
         """
         self._leases = leases
         self._candidate = candidate
@@ -220,7 +223,7 @@ class LeaseElector:
         return self._candidate.compute_leading_seconds_left() > 0
 
     def overdue_seconds(self) -> float:
-        """Return how long ago this process should have noticed that it lost the lease."""
+        """Return for how many seconds this process has failed to notice the loss of its lease."""
         return self._candidate.compute_overdue_seconds()
 
     async def acquire(self) -> None:
@@ -234,7 +237,7 @@ class LeaseElector:
         )
 
     async def renew(self) -> None:
-        """Keep the lease; return when it is lost, and with it the right to write."""
+        """Renew the lease; return when it is lost, and with it the right to write."""
         while left_seconds := self._candidate.compute_leading_seconds_left():
             await self._sleep(min(self._times.retry_period_seconds, left_seconds))
             await self._retry_within(
@@ -246,7 +249,7 @@ class LeaseElector:
         _log.warning("lost the lease %s", self._leases.namespaced_name)
 
     async def release(self) -> None:
-        """Let the next one lead at once; nothing may be written any more."""
+        """Release the lease for the next leader; no write may begin any more."""
         self._writes.close()
         try:
             if not await self._try_release():
@@ -256,19 +259,19 @@ class LeaseElector:
             _log.warning("the lease %s was not released: %s", self._leases.namespaced_name, error)
 
     async def _try_release(self) -> bool:
-        """Return whether the lease is not ours any more; else it has to be read."""
+        """Try to release the lease; return False if it has changed and must be read first."""
         record, stored = self._candidate.build_release_record(), self._candidate.stored_lease
         if record is None or stored is None:
             return True
         try:
             self._candidate.observe_lease(await self._leases.replace(stored, record))
-        except errors.ConflictError:  # a renewal was written whose answer never came
+        except errors.ConflictError:  # a renewal was written, but its answer was lost
             return False
         _log.info("released the lease %s", self._leases.namespaced_name)
         return True
 
     async def _try_to_lead(self) -> bool:
-        """Try to get or keep the lease; return whether that succeeded for certain."""
+        """Try to get or keep the lease; return whether that certainly succeeded."""
         try:
             if self.is_leading and await self._write_lease():
                 return True
@@ -281,7 +284,7 @@ class LeaseElector:
         return is_written
 
     async def _write_lease(self) -> bool:
-        """Write the lease if it is ours to write; False where it is another one's, or changed."""
+        """Write the lease if the rules permit it; return False if another process has it."""
         candidate = self._candidate
         record, stored = candidate.build_acquisition_record(), candidate.stored_lease
         if record is None:
@@ -299,7 +302,7 @@ class LeaseElector:
         return True
 
     async def _retry_within(self, seconds: float, attempt: Coroutine[None, None, bool]) -> None:
-        """Try something as long as time is left."""
+        """Run `attempt`, and cancel it after `seconds`."""
         trying = asyncio.create_task(attempt)
         alarm = asyncio.ensure_future(self._sleep(seconds))
         try:
@@ -312,7 +315,7 @@ class LeaseElector:
             await asyncio.gather(trying, alarm, return_exceptions=True)
 
     def _log_first_failure(self, error: errors.KubeError) -> None:
-        """Tell of the first failure of a kind: there is one every few seconds."""
+        """Log a failure unless the previous one was of the same kind: attempts are frequent."""
         kind = getattr(error, "reason", type(error).__name__)
         if kind != self._newest_failure:
             self._newest_failure = kind

@@ -1,8 +1,8 @@
-"""A Lease (coordination.k8s.io/v1) that says who leads: read, created, replaced.
+"""A Lease (coordination.k8s.io/v1) that names the leader: read, create, replace.
 
-Only the fields of leader election are known here; what else stands in the object is written back as
-it was read. Every write names the version that it replaces, so of two that are made at the same
-time the server refuses one (409), and so it does with one that arrives too late.
+This module knows only the fields of leader election; all other fields are written back as they were
+read. Every write names the resource version that it replaces. Therefore the server refuses (409)
+one of two concurrent writes, and any write that arrives too late.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from policysched.kube.http import client
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LeaderElectionRecord:
-    """Who leads (`tools/leaderelection/resourcelock/interface.go`, LeaderElectionRecord).
+    """The leader (`tools/leaderelection/resourcelock/interface.go`, LeaderElectionRecord).
 
     Attributes:
-        holder: identity of the leader, "" for nobody.
-        duration_seconds: how long after a change others leave it alone.
+        holder: identity of the leader, "" for none.
+        duration_seconds: how long after a change other candidates must not take the lease.
         acquired_at, renewed_at: times of the leader's wall clock, for people.
-        transitions: how often the holder has changed.
+        transitions: number of changes of the holder.
     """
 
     holder: str = ""
@@ -39,10 +39,10 @@ class LeaderElectionRecord:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StoredLease:
-    """A Lease as the server has it.
+    """A Lease on the server.
 
     Attributes:
-        record: what matters.
+        record: the fields of leader election.
         content: the whole object.
     """
 
@@ -64,9 +64,9 @@ class LeaseStore:
     def __init__(
         self, api: client.ApiClient, namespace: str, name: str, *, timeout_seconds: float
     ) -> None:
-        """Use connections of `api`, which must not be fenced by this very lease.
+        """Use `api`, which must not be fenced by this lease.
 
-        Each call takes `timeout_seconds` at most and is made once: who leads tries again anyway.
+        Each call takes `timeout_seconds` at most and is made once, because the elector repeats it.
         """
         self._api = api
         self._meta = {"namespace": namespace, "name": name}
@@ -77,11 +77,11 @@ class LeaseStore:
 
     @property
     def namespaced_name(self) -> str:
-        """Namespace and name."""
+        """Return `namespace/name`."""
         return f"{self._meta['namespace']}/{self._meta['name']}"
 
     async def read(self) -> StoredLease | None:
-        """Return the lease, None while there is none.
+        """Return the lease, None if it does not exist.
 
         Raises:
             KubeError: it could not be read.
@@ -97,8 +97,8 @@ class LeaseStore:
         """Create the lease.
 
         Raises:
-            ConflictError: somebody was faster.
-            KubeError: it was not created, or that is not known.
+            ConflictError: another process has created it.
+            KubeError: it was not created, or the outcome is unknown.
         """
         content = {
             "apiVersion": "coordination.k8s.io/v1",
@@ -113,7 +113,7 @@ class LeaseStore:
 
         Raises:
             ConflictError: it has changed.
-            KubeError: it was not written, or that is not known.
+            KubeError: it was not written, or the outcome is unknown.
         """
         spec = (stored.content.get("spec") or {}) | _make_lease_spec(record)
         return await self._send_lease("PUT", self._lease_path, stored.content | {"spec": spec})
@@ -128,7 +128,7 @@ class LeaseStore:
 
 
 def format_micro_time(time: datetime.datetime) -> str:
-    """Return metav1.MicroTime, the form of times in a Lease: RFC 3339 with microseconds."""
+    """Return metav1.MicroTime, the format of times in a Lease: RFC 3339 with microseconds."""
     utc = time.astimezone(datetime.UTC)
     return utc.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
@@ -150,9 +150,10 @@ def _decode_lease(body: bytes) -> StoredLease:
 
 
 def _make_lease_spec(record: LeaderElectionRecord) -> dict[str, Any]:
-    """Return the fields that we write.
+    """Return the fields of the Lease that this process writes.
 
-    `preferredHolder` and `strategy` belong to elections that the server coordinates, not to ours.
+    `preferredHolder` and `strategy` belong to elections that the server coordinates, not to this
+    one.
     """
     return {
         "holderIdentity": record.holder,

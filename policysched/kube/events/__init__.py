@@ -1,1 +1,1 @@
-"""Kubernetes events: their form, the series of equal ones, and the recorder that sends them."""
+"""Kubernetes events: formats, the counting of equal events, and the recorder that writes them."""

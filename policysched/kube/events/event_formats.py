@@ -1,7 +1,7 @@
-"""Events as they are written: in the form of events.k8s.io/v1, or in the former one of core/v1.
+"""Formats of events: events.k8s.io/v1, or the older core/v1.
 
-The API server keeps one object for both. Only by the former can the field `source` be written,
-which names the component that reports; newer ones name it in `reportingController` alone.
+The API server keeps one object for both. Only core/v1 can set the field `source`, which names the
+reporting component; events.k8s.io/v1 names it in `reportingController` alone.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ from policysched.kube.events import event_series
 from policysched.kube.writing import paths, status_patch
 
 WORD_LIMIT = 128
-"""Limit of the API (pkg/apis/core/validation/events.go): reason, action, reportingInstance."""
+"""Limit of reason, action and reportingInstance (pkg/apis/core/validation/events.go)."""
 
 _DEFAULT_NAMESPACE = "default"
-"""Where events about objects without a namespace are kept (client-go, tools/record)."""
+"""Namespace of events about objects without one (client-go, tools/record)."""
 
 _encoder = msgspec.json.Encoder()
 
 
 class EventFormat(Protocol):
-    """How events are written.
+    """A format in which events are written.
 
     Attributes:
         note_limit_bytes: longer notes are cut.
-        controller: who reports of objects that are no pods.
+        controller: the reporting controller of events about objects that are not pods.
     """
 
     note_limit_bytes: int
     controller: str
 
     def make_event_post_request(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
-        """Return the path to post a new event to, and its body."""
+        """Return the path for posting a new event, and its body."""
         ...
 
     def make_event_count_patch_request(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
-        """Return the path of an event, and the merge patch that brings its count up to date."""
+        """Return the path of an event, and a merge patch that updates its count."""
         ...
 
 
@@ -76,13 +76,13 @@ class _EventSeriesPatch(msgspec.Struct, frozen=True):
 
 
 class EventsV1Format:
-    """events.k8s.io/v1, as kube-scheduler writes them."""
+    """events.k8s.io/v1, as in kube-scheduler."""
 
     note_limit_bytes = 1024  # pkg/apis/core/validation/events.go
     controller = "policysched"
 
     def __init__(self, instance: str) -> None:
-        """Report as this process, such as `policysched-<host>`."""
+        """Set the reporting instance, which names this process, such as `policysched-<host>`."""
         self._instance = instance[:WORD_LIMIT]
 
     def make_event_post_request(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
@@ -137,13 +137,13 @@ class _EventCountPatch(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class CoreV1EventFormat:
-    """core/v1, as Karmada writes them (client-go, tools/record/event.go)."""
+    """core/v1, as in Karmada (client-go, tools/record/event.go)."""
 
     note_limit_bytes = 32 * 1024
-    """The API has no limit but that of etcd for all of it."""
+    """The API limits only the whole object, by the limit of etcd."""
 
     def __init__(self, controller: str) -> None:
-        """Report as this component."""
+        """Set the reporting component."""
         self.controller = controller
 
     def make_event_post_request(self, event: event_series.CountedEvent) -> tuple[str, bytes]:

@@ -1,8 +1,8 @@
-"""Kubernetes events, nearly all about pods, written behind everything else.
+"""Record Kubernetes events, nearly all about pods, and write them in the background.
 
-`record` only takes a note; `run` writes. Events of one pod are written in order, those of different
-pods several at a time (LANES, each pod in one of them). When more than QUEUE_LIMIT are waiting, new
-ones are dropped and counted. Equal events become one with a count, see `event_series`.
+`record` only queues an event; `run` writes. Events of one pod are written in order, those of
+different pods concurrently (LANES; each pod uses one of them). If more than QUEUE_LIMIT events
+wait, new ones are dropped and counted. Equal events become one with a count, see `event_series`.
 """
 
 from __future__ import annotations
@@ -32,24 +32,25 @@ _SYSTEM_NAMESPACE = "kube-system"
 _CLUSTER = event_series.InvolvedObject(
     _SYSTEM_NAMESPACE, _SYSTEM_NAMESPACE, uid="", resource_version="", kind="Namespace"
 )
-_POD_NAME_LIMIT = 230  # of 253 for the event's name; the rest is the time
+_POD_NAME_LIMIT = 230  # of 253 for the event's name; the time takes the rest
 
 _LOOK_SECONDS = 30.0
-"""Between two looks for series that have ended: each pod leaves a kilobyte until then."""
+"""Period of the search for series that have ended; each pod uses a kilobyte until then."""
 
 _TELL_AGAIN_SECONDS = 300.0
-"""Between two lines of the log about writes that fail for the same cause."""
+"""Minimum between two log lines about failed writes of the same cause."""
 
 WRITE_POLICY = client.CallRetryPolicy(timeout_seconds=15.0, max_attempts=12)
-"""Patient, as client-go (maxTriesPerEvent). A repeated POST does not write twice: it has a name."""
+"""As many attempts as in client-go (maxTriesPerEvent). A repeated POST does not write twice,
+because the event has a name."""
 
 
 class ApiEventRecorder:
     """Writes events through the API server.
 
     Attributes:
-        dropped: how many events found no room.
-        failed: how many writes were given up.
+        dropped: number of events dropped because the queue was full.
+        failed: number of writes that were given up.
     """
 
     def __init__(
@@ -62,15 +63,15 @@ class ApiEventRecorder:
         sleep: client.Sleep = asyncio.sleep,
         queue_limit: int = QUEUE_LIMIT,
     ) -> None:
-        """Prepare; nothing is written until `run` runs.
+        """Create a recorder that writes nothing until `run` is called.
 
         Args:
-            api: the connection.
-            clock: gives the events their times.
-            instance: which of several equal processes this one is, such as `policysched-<host>`;
-                the form of core/v1 does not tell it.
-            form: how events are written; None for events.k8s.io/v1.
-            sleep: how to wait between two looks for series that have ended.
+            api: the client.
+            clock: provides the times of events.
+            instance: names this process among several equal ones, such as `policysched-<host>`;
+                core/v1 does not contain it.
+            form: the format of events; None for events.k8s.io/v1.
+            sleep: waits between two searches for series that have ended.
             queue_limit: how many events may wait.
         """
         self.dropped = 0
@@ -85,11 +86,11 @@ class ApiEventRecorder:
         self._lanes: tuple[asyncio.Queue[event_series.CountedEvent], ...] = tuple(
             asyncio.Queue() for _ in range(LANES)
         )
-        self._told_at: dict[str, datetime.datetime] = {}  # when failures of a kind were logged
+        self._told_at: dict[str, datetime.datetime] = {}  # when failures of a kind were last logged
 
     @property
     def waiting_count(self) -> int:
-        """How many events are waiting to be written."""
+        """Return how many events wait to be written."""
         return sum(lane.qsize() for lane in self._lanes)
 
     def record(  # noqa: PLR0913 - the fields of an event
@@ -103,17 +104,17 @@ class ApiEventRecorder:
         *,
         equal_by: str | None = None,
     ) -> None:
-        """Note an event about `pod`; never blocks.
+        """Queue an event about `pod`; never blocks.
 
-        A Normal one happens to a pod once, so it is not remembered to be counted up: each pod that
-        is bound would be, for minutes.
+        Events of type Normal are not counted, because each occurs once for a pod; remembering one
+        for each bound pod would take memory for minutes.
 
         Args:
-            pod: what it is about.
+            pod: the pod that the event is about.
             event_type: its value is `Normal` or `Warning`.
-            reason: why, in one word.
-            action: what was being done, in one word.
-            note: one sentence, cut where the form has a limit.
+            reason: the cause, in one word.
+            action: the attempted action, in one word.
+            note: one sentence, cut at the limit of the format.
             reporting_controller: the scheduler's name.
             equal_by: compared with that of earlier events, instead of the note.
         """
@@ -142,17 +143,16 @@ class ApiEventRecorder:
         action: str,
         note: str,
     ) -> None:
-        """Note an event about an object that is no pod; never blocks."""
+        """Queue an event about an object that is not a pod; never blocks."""
         text = (event_type, reason, action, self._truncate_note(note), self._form.controller)
         self._queue_or_count_event(about, text, text)
 
     def record_event_without_object(
         self, event_type: str, reason: str, action: str, note: str
     ) -> None:
-        """Note an event that is about no object of the cluster; never blocks.
+        """Queue an event that is about no object of the cluster; never blocks.
 
-        It is about the namespace of the cluster's own components, for an event has to be about
-        something.
+        Every event must name an object; this one names the namespace `kube-system`.
         """
         self.record_object_event(_CLUSTER, event_type, reason, action, note)
 
@@ -162,7 +162,7 @@ class ApiEventRecorder:
         text: tuple[str, str, str, str, str],
         compared: tuple[str, ...],
     ) -> None:
-        """Queue an event, or count an earlier one up that is equal in what is compared."""
+        """Queue an event, or count an earlier one that is equal in `compared`."""
         now = self._clock.now()
         key = (about.kind, about.namespace, about.name, about.uid, compared)
         event = self._series.count_repeated_event(key, now)
@@ -175,7 +175,7 @@ class ApiEventRecorder:
             self._enqueue_final_count(self._series.add_event(key, event))
 
     async def run(self) -> NoReturn:
-        """Write until cancelled."""
+        """Write events until cancelled."""
         async with asyncio.TaskGroup() as group:
             for lane in self._lanes:
                 group.create_task(self._write_lane(lane))
@@ -183,14 +183,14 @@ class ApiEventRecorder:
         raise AssertionError  # the tasks do not return
 
     async def flush(self) -> None:
-        """Return when everything noted so far is written or given up; `run` must be running."""
+        """Return when all events queued so far are written or given up; `run` must be running."""
         for lane in self._lanes:
             await lane.join()
 
     def _enqueue_new_event(
         self, about: event_series.InvolvedObject, text: tuple[str, str, str, str, str]
     ) -> event_series.CountedEvent | None:
-        """Queue an event that occurs for the first time; None where there is no room."""
+        """Queue an event that occurs for the first time; return None if the queue is full."""
         if self.waiting_count >= self._queue_limit:
             self.dropped += 1
             return None
@@ -206,7 +206,7 @@ class ApiEventRecorder:
             self._lanes[hash(event.pod.uid) % LANES].put_nowait(event)
 
     def _enqueue_final_count(self, event: event_series.CountedEvent | None) -> None:
-        """See to the final count of an event that is forgotten."""
+        """Queue a forgotten event if the server does not have its final count."""
         if event is not None and event.is_server_behind:
             self._enqueue_event(event)
 
@@ -223,14 +223,14 @@ class ApiEventRecorder:
             try:
                 await self._write_event(event)
             except errors.FencedWriteError:
-                pass  # it is the next leader's to say
+                pass  # the next leader reports it
             except errors.KubeError as error:
                 self._count_and_log_failure(error)
             finally:
                 lane.task_done()
 
     async def _write_event(self, event: event_series.CountedEvent) -> None:
-        """Bring the server's event to what we know."""
+        """Create the event on the server, or update its count."""
         count = event.count
         if event.written_count == 0 or not await self._patch_event_count(event):
             await self._post_event(event)
@@ -239,11 +239,11 @@ class ApiEventRecorder:
 
     async def _post_event(self, event: event_series.CountedEvent) -> None:
         path, body = self._form.make_event_post_request(event)
-        with contextlib.suppress(errors.ConflictError):  # an attempt before had arrived
+        with contextlib.suppress(errors.ConflictError):  # an earlier attempt has arrived
             await self._api.send_request("POST", path, body, policy=WRITE_POLICY)
 
     async def _patch_event_count(self, event: event_series.CountedEvent) -> bool:
-        """Write the count; False where the server has forgotten the event (after an hour)."""
+        """Write the count; return False if the server no longer has the event (after an hour)."""
         path, body = self._form.make_event_count_patch_request(event)
         try:
             await self._api.send_request(
@@ -254,15 +254,19 @@ class ApiEventRecorder:
         return True
 
     def _make_event_name(self, pod_name: str, now: datetime.datetime) -> str:
-        """Return `<pod>.<nanoseconds in hex>` as client-go; below microseconds it is a counter."""
+        """Return `<pod>.<nanoseconds in hex>` as client-go; a counter replaces the nanoseconds.
+
+        The clock has microseconds; the counter makes names of the same microsecond different.
+        """
         microseconds = round(now.timestamp() * 1_000_000)
         unique = microseconds * 1000 + next(self._numbers) % 1000
         return f"{pod_name[:_POD_NAME_LIMIT].rstrip('-.')}.{unique:x}"
 
     def _count_and_log_failure(self, error: errors.KubeError) -> None:
-        """Count a failure; tell of those of a kind now and then, for there may be many.
+        """Count a failure; log each kind of failure at most every _TELL_AGAIN_SECONDS.
 
-        Others may well be written meanwhile, as in a cluster where one namespace is being deleted.
+        The write of other events may succeed meanwhile, for example while one namespace is being
+        deleted.
         """
         self.failed += 1
         kind = getattr(error, "reason", type(error).__name__)
@@ -273,7 +277,7 @@ class ApiEventRecorder:
             _logger.warning("events are not written: %s", error)
 
     def _truncate_note(self, note: str) -> str:
-        """Return the note, its end replaced by an ellipsis where it is too long."""
+        """Return the note, cut and with an ellipsis if it exceeds the limit of the format."""
         limit_bytes = self._form.note_limit_bytes
         if len(note) <= limit_bytes // 4:  # no character is longer than four bytes
             return note

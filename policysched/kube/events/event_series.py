@@ -1,7 +1,7 @@
-"""One event for many equal happenings: which events are alike, and how often they occurred.
+"""Count equal events, so that the server stores one event with a count for all of them.
 
-Source of the idea: client-go, tools/events/event_broadcaster.go. Unlike there, two events with
-different notes are different: for a pod that fits nowhere the note is the news.
+Source: client-go, tools/events/event_broadcaster.go. Unlike there, events with different notes are
+different: the note of a pod that fits nowhere is the new information.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from collections.abc import Hashable
 import msgspec
 
 FINISH = datetime.timedelta(minutes=6)
-"""A happening later than this after the last equal one starts an event anew (finishTime)."""
+"""An event that occurs again later than this starts a new series (finishTime)."""
 
 REFRESH = datetime.timedelta(minutes=5)
-"""How often the count of a running series is brought up to date on the server."""
+"""Minimum between two updates of a running series on the server."""
 
 LIMIT = 8192
-"""So many events are remembered; the ones that were repeated last stay."""
+"""Limit of remembered events; those that occurred least recently are forgotten first."""
 
 
 class InvolvedObject(msgspec.Struct, frozen=True, rename="camel"):
-    """Which object an event is about: its `regarding`."""
+    """The object that an event is about: its `regarding`."""
 
     namespace: str
     name: str
@@ -39,14 +39,14 @@ class CountedEvent:
     """An event, and how often it has occurred.
 
     Attributes:
-        name: of the event object.
-        pod: what it is about.
+        name: name of the event object.
+        pod: the object that the event is about.
         text: event type, reason, action, note, reporting controller.
-        first_at: when it occurred first.
-        last_at: when it occurred last.
-        count: how often it occurred.
-        written_count: the count that the server knows, 0 when it has no such event.
-        written_at: when the server was told.
+        first_at: time of the first occurrence.
+        last_at: time of the newest occurrence.
+        count: number of occurrences.
+        written_count: the count on the server, 0 if the server has no such event.
+        written_at: time of the last write to the server.
         is_waiting: whether it is in a queue to be written.
     """
 
@@ -62,26 +62,26 @@ class CountedEvent:
 
     @property
     def is_server_behind(self) -> bool:
-        """Whether the server does not know the count."""
+        """Whether the server has a lower count."""
         return self.written_count < self.count
 
     def is_count_update_due(self, now: datetime.datetime) -> bool:
-        """Return whether to tell the server: the first repetition at once, then now and then."""
+        """Return whether to write the count: on the first repetition, then every REFRESH."""
         if self.written_at is None or self.written_count <= 1:
             return self.is_server_behind
         return self.is_server_behind and now - self.written_at >= REFRESH
 
 
 class RecentEvents:
-    """The events of the last minutes by what makes them equal."""
+    """The events of the last minutes, by the key that makes them equal."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
-        # In order of the last occurrence.
+        # Ordered by the newest occurrence.
         self._events: collections.OrderedDict[Hashable, CountedEvent] = collections.OrderedDict()
 
     def count_repeated_event(self, key: Hashable, now: datetime.datetime) -> CountedEvent | None:
-        """Return the event that occurs once more, counted up; None where it is a new one."""
+        """Count an event that occurs again and return it; None if it is a new one."""
         event = self._events.get(key)
         if event is None or now - event.last_at >= FINISH:
             return None
@@ -91,7 +91,7 @@ class RecentEvents:
         return event
 
     def add_event(self, key: Hashable, event: CountedEvent) -> CountedEvent | None:
-        """Remember a new event; return one that is forgotten for it."""
+        """Remember a new event; return the event that is forgotten for it, if any."""
         forgotten = self._events.pop(key, None)
         self._events[key] = event
         if len(self._events) > self._limit:
@@ -99,7 +99,7 @@ class RecentEvents:
         return forgotten
 
     def pop_idle_events(self, now: datetime.datetime) -> list[CountedEvent]:
-        """Forget and return the events that have not occurred for a while."""
+        """Forget and return the events that have not occurred for FINISH."""
         finished = []
         for key, event in list(self._events.items()):
             if now - event.last_at < FINISH:

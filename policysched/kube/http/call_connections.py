@@ -1,9 +1,9 @@
 """HTTP/1.1 connections for calls, which are short and many: bindings, events, conditions.
 
-Each serves one call at a time: a request is one write, an answer mostly one read. aiohttp takes
-2.9 times the CPU (103 µs instead of 35 a call, `python -m benchmarks calls`), and a pod needs at
-least two calls. `client` uses aiohttp where CPU does not matter: for watches and through proxies
-(docs/decisions/0012-connections-for-calls.md).
+Each connection serves one call at a time: a request is one write, an answer usually one read.
+aiohttp takes 2.9 times the CPU (103 µs instead of 35 for a call, `python -m benchmarks calls`), and
+a pod needs at least two calls. `client` uses aiohttp if CPU does not matter: for watches and
+through proxies (docs/decisions/0012-connections-for-calls.md).
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ CONNECT_TIMEOUT_SECONDS = 10.0
 KEEPALIVE_SECONDS = 60.0
 """Shorter than the 90 s after which kube-apiserver closes an idle connection (net/http server)."""
 
-_FIRST_FINAL_STATUS = 200  # before come those that announce another answer
+_FIRST_FINAL_STATUS = 200  # lower codes announce another answer
 
 _READ_BYTES = 64 * 1024
-"""So much of an answer is taken in at a time; four records of TLS (RFC 8446, 5.1)."""
+"""Limit of one read: four records of TLS (RFC 8446, 5.1)."""
 
 
 class NoConnectionError(OSError):
-    """Nothing was sent, for there is no connection."""
+    """No connection could be opened, so nothing was sent."""
 
 
 class ApiServerResponse(NamedTuple):
-    """What a server has answered.
+    """The answer of the server to a call.
 
     Attributes:
-        status: of HTTP.
-        retry_after: the header, None where there is none.
-        body: all of it.
+        status: the HTTP status.
+        retry_after: the `Retry-After` header, None if absent.
+        body: the whole body.
     """
 
     status: int
@@ -49,7 +49,7 @@ class ApiServerResponse(NamedTuple):
 
 
 class CallConnections:
-    """Connections to one server, opened as they are needed and kept for a while."""
+    """Connections to one server, opened on demand and kept for KEEPALIVE_SECONDS."""
 
     def __init__(
         self,
@@ -57,13 +57,13 @@ class CallConnections:
         limit: int,
         unacknowledged_seconds: float | None,
     ) -> None:
-        """Prepare.
+        """Create the pool without opening a connection.
 
         Args:
-            connection: to which server; its proxy is not used.
-            limit: further calls wait for a connection to become free.
-            unacknowledged_seconds: how long bytes that were sent may wait to be acknowledged, None
-                for as long as it takes to find that nobody is there.
+            connection: the server's settings; its proxy is not used.
+            limit: maximum number of connections; further calls wait for a free one.
+            unacknowledged_seconds: how long sent bytes may stay unacknowledged, None for the limit
+                of `sockets`.
         """
         url = urllib.parse.urlsplit(connection.server)
         self._host = url.hostname or ""
@@ -81,19 +81,19 @@ class CallConnections:
     async def call(
         self, method: str, path: str, headers: str, body: bytes, look: Callable[[], object] | None
     ) -> ApiServerResponse:
-        """Return the answer to a call.
+        """Send a call and return its answer.
 
         Args:
-            method: of HTTP.
+            method: the HTTP method.
             path: path and query, encoded.
             headers: lines that end with CR LF, without `Host` and `Content-Length`.
-            body: what to send.
-            look: called right before the bytes leave; what it raises holds them back.
+            body: the body of the request.
+            look: called right before the bytes are sent; if it raises, nothing is sent.
 
         Raises:
             NoConnectionError: nothing was sent.
-            ssl.SSLCertVerificationError: nothing was sent to a server that is not trusted.
-            OSError: the connection was lost before the whole answer had come.
+            ssl.SSLCertVerificationError: the server is not trusted, so nothing was sent.
+            OSError: the connection was lost before the whole answer was received.
         """
         line = f"{method} {self._base_path}{path} HTTP/1.1\r\n"
         length = f"Content-Length: {len(body)}\r\n" if body or method != "GET" else ""
@@ -108,13 +108,13 @@ class CallConnections:
                 self._keep_connection(connection)
 
     def close(self) -> None:
-        """Close all connections, those in use as soon as their calls have ended."""
+        """Close all idle connections; those in use are closed when their calls end."""
         self._is_closed = True
         while self._idle:
             self._idle.pop().close()
 
     def _take_kept_connection(self) -> _CallConnection | None:
-        """Return the connection that was used last, if there is one that still can be."""
+        """Return the most recently used connection that is still open, or None."""
         oldest_seconds = asyncio.get_running_loop().time() - KEEPALIVE_SECONDS
         while self._idle and self._idle[0].idle_since_seconds < oldest_seconds:
             self._idle.popleft().close()
@@ -154,11 +154,11 @@ class CallConnections:
 class _CallConnection(asyncio.BufferedProtocol):
     """One connection.
 
-    Where a protocol brings no buffer, asyncio's TLS makes two of 256 KiB for each answer, which
-    costs more than all the rest of a call (see `malloc_tuning.py`).
+    A protocol without its own buffer makes asyncio's TLS allocate two of 256 KiB for each answer,
+    which costs more than the rest of a call (see `malloc_tuning.py`).
 
     Attributes:
-        idle_since_seconds: by the clock of the loop.
+        idle_since_seconds: time of the event loop.
     """
 
     def __init__(self, read_buffer: memoryview) -> None:
@@ -174,16 +174,20 @@ class _CallConnection(asyncio.BufferedProtocol):
 
     @property
     def is_open(self) -> bool:
-        """Whether neither side has closed it."""
+        """Whether neither side has closed the connection."""
         return self._transport is not None and not self._transport.is_closing()
 
     @property
     def is_reusable(self) -> bool:
-        """Whether it can serve another call."""
+        """Whether the connection can serve another call."""
         return self._answer is None and self._stays and self.is_open
 
     def send_request(self, request: bytes) -> asyncio.Future[ApiServerResponse]:
-        """Send a request."""
+        """Send a request; the future receives its answer.
+
+        Raises:
+            ConnectionResetError: the connection is closed already.
+        """
         if self._transport is None or self._transport.is_closing():
             raise ConnectionResetError("the server has closed it")
         self._answer = asyncio.get_running_loop().create_future()
@@ -191,12 +195,12 @@ class _CallConnection(asyncio.BufferedProtocol):
         return self._answer
 
     def close(self) -> None:
-        """Close it at once, without the polite end of TLS that nobody waits for."""
+        """Close at once, without the closing handshake of TLS, whose result is not needed."""
         if self._transport is not None:
             self._transport.abort()
 
     def _fail_pending_call(self, error: Exception) -> None:
-        """Fail what waits for an answer."""
+        """Fail the call that waits for an answer."""
         answer, self._answer = self._answer, None
         self._stays = False
         if answer is not None and not answer.done():
@@ -205,17 +209,17 @@ class _CallConnection(asyncio.BufferedProtocol):
     # --- called by the transport ------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Start with a connected transport."""
         self._transport = cast("asyncio.Transport", transport)
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Return where the next part of an answer goes."""
+        """Return the buffer for the next part of an answer."""
         del sizehint
         return self._read_buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Take in a part of an answer."""
-        if self._answer is None:  # nobody has asked
+        """Parse the next part of an answer."""
+        if self._answer is None:  # the server sent bytes without a request
             self.close()
             return
         try:
@@ -225,23 +229,23 @@ class _CallConnection(asyncio.BufferedProtocol):
             self.close()
 
     def connection_lost(self, error: Exception | None) -> None:
-        """End."""
+        """Fail the pending call."""
         self._transport = None
         self._fail_pending_call(error or ConnectionResetError("the server has closed it"))
 
     # --- called by the parser ---------------------------------------------------------------------
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep the one header that matters."""
+        """Keep the `Retry-After` header."""
         if name.lower() == b"retry-after":
             self._retry_after = value.decode("latin-1")
 
     def on_body(self, body: bytes) -> None:
-        """Keep a part."""
+        """Keep a part of the body."""
         self._body.append(body)
 
     def on_message_complete(self) -> None:
-        """Give the answer to who waits for it."""
+        """Pass the answer to the call that waits for it."""
         status = self._parser.get_status_code()
         if status < _FIRST_FINAL_STATUS:
             return

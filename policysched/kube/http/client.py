@@ -1,17 +1,17 @@
 """Requests to one API server: bytes in, bytes out, over kept connections.
 
     async with client.ApiClient(connection, rng=rng) as api:
-        body = await api.request("GET", "/api/v1/nodes/node-1")
+        body = await api.send_request("GET", "/api/v1/nodes/node-1")
 
-A call is repeated, with growing and jittered pauses, when repeating it is safe: always after 429
-(the server has not looked at it) and when no connection came about; after 5xx and lost answers only
-where the call says that it is idempotent. A 401 leads to one more try with another credential, if
-there is one. Requests are not limited here, for the server's priority and fairness decides, unless
-a `rate_limit.TokenBucket` is given. With a `fence.WriteFence` everything but GET is sent only while
-this process may write, and ends before another one may.
+A call is repeated, with growing and jittered pauses, if repeating it is safe: always after 429 (the
+server did not process it) and if no connection was opened; after 5xx and lost answers only if the
+policy of the call declares it idempotent. A 401 leads to one more attempt with another credential,
+if there is one. Requests are limited by the server's API priority and fairness; a
+`rate_limit.TokenBucket` adds a limit on this side. With a `fence.WriteFence`, requests other than
+GET are sent only while this process may write, and end before another process may write.
 
 Calls have connections of their own (`call_connections`), which take a third of the CPU of aiohttp;
-streams, and everything through a proxy, use aiohttp.
+streams, and all requests through a proxy, use aiohttp.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 
 BACKOFF = backoff.Backoff(first_seconds=0.1, max_seconds=10.0)
 MAX_RETRY_AFTER_SECONDS = 60.0
-"""A server that asks for a longer pause is asked again nevertheless."""
+"""Limit of the pause that a server requests; after it the call is repeated anyway."""
 
-_FIRST_FAILURE_STATUS = 300  # redirects are refused too: a credential goes to one server only
+_FIRST_FAILURE_STATUS = 300  # redirects fail too: a credential must not reach another server
 
 Sleep = Callable[[float], Awaitable[None]]
 T = TypeVar("T")
@@ -58,12 +58,12 @@ T = TypeVar("T")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CallRetryPolicy:
-    """How long and how often a call is tried.
+    """Timeout and number of attempts of a call.
 
     Attributes:
         timeout_seconds: limit of one attempt, from waiting for a connection to the last byte.
         max_attempts: limit of attempts.
-        is_idempotent: whether making the call twice does no more than making it once.
+        is_idempotent: whether making the call twice has the same effect as making it once.
     """
 
     timeout_seconds: float = 30.0
@@ -87,7 +87,7 @@ class ApiClient:
     """One user's connections to one API server; an asynchronous context manager.
 
     Attributes:
-        stats: what became of requests.
+        stats: counts and durations of requests.
     """
 
     def __init__(
@@ -100,15 +100,16 @@ class ApiClient:
         limit: rate_limit.TokenBucket | None = None,
         fence: fence.WriteFence | None = None,
     ) -> None:
-        """Prepare; connections are opened when they are needed.
+        """Create a client; connections are opened on demand.
 
         Args:
-            connection: where and who.
+            connection: server, credentials and proxy.
             rng: spreads the pauses between attempts.
-            sleep: how to pause.
-            max_connections: further calls wait for one to become free; watches hold one each.
+            sleep: waits for a number of seconds.
+            max_connections: maximum number of connections; further calls wait for a free one. Each
+                watch holds one.
             limit: each attempt and each stream waits for a token.
-            fence: says whether this process may write now, and how long that may take.
+            fence: determines whether this process may write now, and how long a write may take.
         """
         self._connection = connection
         self._credentials = connection.credentials
@@ -124,7 +125,7 @@ class ApiClient:
         self.stats = request_stats.RequestStats()
 
     async def __aenter__(self) -> Self:
-        """Prepare; a closed one may be opened again."""
+        """Open the client; a closed one may be opened again."""
         self._open_connections()
         return self
 
@@ -148,19 +149,19 @@ class ApiClient:
         content_type: str = JSON,
         policy: CallRetryPolicy = DEFAULT_POLICY,
     ) -> bytes:
-        """Return the body of the answer to a call.
+        """Send a call and return the body of its answer.
 
         Args:
             method: the HTTP method.
             path: path and query, encoded.
-            body: what to send.
-            content_type: what `body` is.
-            policy: how long and how often to try.
+            body: the body of the request.
+            content_type: the media type of `body`.
+            policy: timeout and number of attempts.
 
         Raises:
-            ApiError: the server refused, in the last attempt.
-            TransportError: no answer came, in the last attempt.
-            FencedError: this process may not write any more; the last attempt was not sent.
+            ApiError: the server refused the last attempt.
+            TransportError: the last attempt got no answer.
+            FencedWriteError: this process may not write any more; the last attempt was not sent.
         """
         call = _ApiCall(method, path, body, content_type, policy.timeout_seconds)
         failures = 0
@@ -176,14 +177,14 @@ class ApiClient:
             await self._sleep(wait_seconds)
 
     async def pause_between_attempts(self, failures: int) -> None:
-        """Wait as between two attempts of a call, after this many failures in a row."""
+        """Wait as between two attempts of a call, after `failures` failures in a row."""
         await self._sleep(BACKOFF.compute_wait_seconds(failures, self._rng))
 
     @contextlib.asynccontextmanager
     async def open_stream(
         self, path: str, *, stall_seconds: float
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Open a stream of bytes; it is tried once.
+        """Open a stream of bytes, in a single attempt.
 
         Args:
             path: path and query, encoded.
@@ -191,8 +192,8 @@ class ApiClient:
 
         Raises:
             ApiError: the server refused.
-            SilenceError: it has begun, and brings nothing any more.
-            TransportError: it did not begin, or was cut.
+            StalledStreamError: the stream began, and was then silent for too long.
+            TransportError: the stream did not begin, or was cut.
         """
         call = _ApiCall("GET", path, b"", JSON, None, stall_seconds)
         await self._wait_for_rate_limit()
@@ -209,7 +210,7 @@ class ApiClient:
                 await self._sleep(wait_seconds)
 
     async def _send_authorized(self, send: Callable[[_ApiCall], Awaitable[T]], call: _ApiCall) -> T:
-        """Send the call; once more with another credential, where one was refused."""
+        """Send the call; if the credential is refused, repeat it with another."""
         if self._credentials.is_renewal_due():
             await self._credentials.renew_credential()
         await self._drop_old_certificate_connections()
@@ -223,7 +224,7 @@ class ApiClient:
         return await send(call)
 
     async def _exchange_call(self, call: _ApiCall) -> bytes:
-        """Return the body of an answer that is not a failure."""
+        """Return the body of the answer, unless it is a failure."""
         if self._calls is None:
             return await self._read_response(await self._send_call(call), call)
         return await self._exchange_directly(call, self._calls)
@@ -306,7 +307,7 @@ class ApiClient:
     def _compute_retry_seconds(
         self, error: errors.KubeError, failures: int, policy: CallRetryPolicy
     ) -> float | None:
-        """Return how long to wait before the next attempt, None where there must not be one."""
+        """Return how long to wait before the next attempt, None if there must be none."""
         wait_seconds = BACKOFF.compute_wait_seconds(failures, self._rng)
         match error:
             case errors.CertificateError():
@@ -326,7 +327,7 @@ class ApiClient:
         return self._headers.get_headers(call.content_type, self._credentials.authorization)
 
     async def _drop_old_certificate_connections(self) -> None:
-        """Leave the connections that were opened with another client certificate."""
+        """Close the connections that were opened with another client certificate."""
         generation = self._credentials.certificate_generation
         if generation == self._certificate_generation:
             return
@@ -338,7 +339,7 @@ class ApiClient:
         await old.close()
 
     def _open_connections(self) -> None:
-        """Prepare for calls and streams; through a proxy aiohttp makes both."""
+        """Prepare connections for calls and streams; through a proxy aiohttp makes both."""
         self._session = self._make_session()
         if self._connection.proxy is None:
             self._calls = call_connections.CallConnections(
@@ -375,7 +376,7 @@ class ApiClient:
 
 
 def _limit_call_time(call: _ApiCall, limit_seconds: float) -> _ApiCall:
-    """Return the call so that it ends in time, in the server too (`timeout`, a Go duration)."""
+    """Return the call with a time limit, also for the server (`timeout`, a Go duration)."""
     seconds = min(limit_seconds, call.timeout_seconds or limit_seconds)
     sign = "&" if "?" in call.path else "?"
     return call._replace(path=f"{call.path}{sign}timeout={seconds:.3f}s", timeout_seconds=seconds)
@@ -386,14 +387,15 @@ def _make_timeout(call: _ApiCall) -> aiohttp.ClientTimeout:
         total=call.timeout_seconds,
         sock_connect=call_connections.CONNECT_TIMEOUT_SECONDS,
         sock_read=call.stall_seconds,
-        ceil_threshold=math.inf,  # else it is rounded up to a whole second
+        ceil_threshold=math.inf,  # else aiohttp rounds it up to a whole second
     )
 
 
 def _abandon_stream(response: aiohttp.ClientResponse) -> None:
-    """Drop the connection of a stream, whose rest is not worth reading to keep it.
+    """Drop the connection of a stream, because reading the rest to keep it is not worthwhile.
 
-    At once: the polite end of a TLS connection takes longer than a closing event loop lives.
+    The connection is aborted: the closing handshake of TLS takes longer than a closing event loop
+    runs.
     """
     connection = response.connection
     if connection is not None and connection.transport is not None:

@@ -1,4 +1,4 @@
-"""Keeps writes from leaving when the right to write has ended (`kube/http/fence.py`)."""
+"""Stop writes right before they are sent if the right to write has ended (`kube/http/fence.py`)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,20 @@ _Sent: TypeAlias = aiohttp.TraceRequestHeadersSentParams | aiohttp.TraceRequestC
 
 @dataclasses.dataclass(slots=True)
 class WriteAttempt:
-    """One attempt of a call, for the last look at the fence."""
+    """One attempt of a call.
+
+    Attributes:
+        is_held_back: whether the fence stopped it before it was sent.
+    """
 
     is_held_back: bool = False
 
 
 def make_fence_trace(writes: fence.WriteFence) -> aiohttp.TraceConfig:
-    """Return what looks at the fence again right before bytes leave.
+    """Return a trace that checks the fence right before bytes are sent.
 
-    A connection had to be made, perhaps, or the whole process was stopped for a while.
+    Time may have passed since the first check: to open a connection, or while the whole process was
+    stopped.
     """
 
     async def look(_: object, context: types.SimpleNamespace, sent: _Sent) -> None:

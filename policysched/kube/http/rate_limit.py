@@ -1,7 +1,7 @@
-"""A limit of our own on requests: a bucket of tokens that fills steadily.
+"""A client-side limit of requests: a token bucket.
 
-As client-go's flow control (`util/flowcontrol/throttle.go`), for API servers without priority and
-fairness, or shared ones whose operator asks for it.
+As client-go's flow control (`util/flowcontrol/throttle.go`); for API servers without priority and
+fairness, and for shared ones whose operator requires a limit.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from policysched import clock as clocks
 
 
 class TokenBucket:
-    """Tokens are given out in the order in which they are asked for."""
+    """Gives out tokens in the order of the requests for them."""
 
     def __init__(self, per_second: float, burst: int, clock: clocks.Clock) -> None:
-        """Start full.
+        """Start with a full bucket.
 
         Args:
-            per_second: how many tokens come in each second.
-            burst: how many are kept.
-            clock: the time that fills it.
+            per_second: how many tokens are added in a second.
+            burst: capacity of the bucket.
+            clock: measures the time since tokens were added.
         """
         self._per_second = per_second
         self._burst = float(burst)

@@ -1,4 +1,4 @@
-"""What every request tells besides what it asks for: who we are, and the form of bodies."""
+"""Headers of every request: the credential, the user agent, and the media types of bodies."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Headers(NamedTuple):
     """The headers of a request.
 
     Attributes:
-        by_name: as aiohttp takes them.
-        lines: as they are sent, each with CR LF at its end.
+        by_name: in the form for aiohttp.
+        lines: in the form of HTTP/1.1, each with CR LF at its end.
     """
 
     by_name: Mapping[str, str]
@@ -25,17 +25,17 @@ class Headers(NamedTuple):
 
 
 class RequestHeaderCache:
-    """Headers by type of the body, kept while the credential stays the same."""
+    """Headers by media type of the body, kept until the credential changes."""
 
     def __init__(self) -> None:
         self._authorization = ""
         self._by_type: dict[str, Headers] = {}
 
     def get_headers(self, content_type: str, authorization: str) -> Headers:
-        """Return the headers.
+        """Return the headers of a request.
 
         Raises:
-            ValueError: the credential is none that can be sent.
+            ValueError: the credential contains a line break or NUL.
         """
         if authorization != self._authorization:
             self._by_type.clear()

@@ -1,4 +1,4 @@
-"""What became of requests to the API server, and how long it took to answer."""
+"""Counts and durations of requests to the API server."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from policysched import histogram
 
 NO_ANSWER = "<error>"
-"""The code of requests without an answer, as client-go has it."""
+"""The code of requests without an answer, as in client-go."""
 
 _BOUNDS_SECONDS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 """`component-base/metrics/prometheus/restclient/metrics.go`."""
@@ -18,7 +18,7 @@ class RequestStats:
 
     Attributes:
         counts: attempts by (status code, method).
-        durations: seconds until an answer began, or until there was none, by method.
+        durations: seconds until an answer began, or until the attempt failed, by method.
     """
 
     def __init__(self) -> None:

@@ -1,9 +1,10 @@
-"""Sockets that notice when nobody is there any more.
+"""Sockets that detect a lost peer.
 
-A connection whose other side has gone without a word, by a lost node or a firewall that forgot it,
-looks like one that is silent. The kernel asks a silent one whether it lives, and a write that is
-not acknowledged ends it. What a proxy acknowledges and then sits on is noticed by the limits of
-calls and by the silence of watches (`client`, `reflector`).
+If the other side disappears without closing the connection, because a node is lost or a firewall
+dropped its state, the connection looks idle. TCP keepalive probes detect a lost peer on an idle
+connection, and TCP_USER_TIMEOUT ends a connection whose writes are not acknowledged. Data that a
+proxy acknowledges and does not forward is detected by the timeouts of calls and by the silence of
+watches (`client`, `reflector`).
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ from typing import Protocol
 import aiohttp
 
 IDLE_SECONDS, INTERVAL_SECONDS, PROBES = 15, 5, 3
-"""Asked after so much silence, then so often: a dead watch ends within 30 s, as those of Go do
-(golang.org/x/net/http2: ReadIdleTimeout 30 s and PingTimeout 15 s in k8s.io/apimachinery)."""
+"""Keepalive probes: idle time before the first one, interval, and number. A dead watch ends within
+30 s, as in Go (golang.org/x/net/http2: ReadIdleTimeout 30 s and PingTimeout 15 s in
+k8s.io/apimachinery)."""
 
 _DEAD_SECONDS = float(IDLE_SECONDS + PROBES * INTERVAL_SECONDS)
 
 
 class SocketLike(Protocol):
-    """A socket, or what asyncio gives out of one."""
+    """A socket, or asyncio's wrapper of one."""
 
     def setsockopt(self, level: int, optname: int, value: int, /) -> None:
         """Set an option."""
@@ -32,7 +34,7 @@ class SocketLike(Protocol):
 def make_keepalive_socket_factory(
     unacknowledged_seconds: float | None = None,
 ) -> Callable[[aiohttp.AddrInfoType], socket.socket]:
-    """Return what makes such sockets; see `enable_tcp_keepalive`."""
+    """Return a function that creates sockets with keepalive; see `enable_tcp_keepalive`."""
 
     def make(address: aiohttp.AddrInfoType) -> socket.socket:
         family, kind, protocol, *_ = address
@@ -44,12 +46,12 @@ def make_keepalive_socket_factory(
 
 
 def enable_tcp_keepalive(made: SocketLike, unacknowledged_seconds: float | None = None) -> None:
-    """Let the kernel look after a socket.
+    """Enable TCP keepalive, and limit how long writes may stay unacknowledged.
 
     Args:
         made: the socket.
-        unacknowledged_seconds: how long bytes that were sent may wait to be acknowledged (Linux);
-            None for as long as a silent one has.
+        unacknowledged_seconds: how long sent bytes may stay unacknowledged (Linux), 30 s at most;
+            None for 30 s, after which an idle socket counts as dead too.
     """
     limit_seconds = min(unacknowledged_seconds or _DEAD_SECONDS, _DEAD_SECONDS)
     options = {

@@ -1,4 +1,4 @@
-"""What asyncio and aiohttp raise where no answer comes, as our own exceptions."""
+"""Convert exceptions of asyncio and aiohttp for missing answers into those of `kube.errors`."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from policysched.kube import errors
 from policysched.kube.http import call_connections
 
 FAILURES = (aiohttp.ClientError, OSError)  # timeouts are OSErrors
-READ_FAILURES = (*FAILURES, RuntimeError)  # aiohttp's word for a connection closed on our side
+READ_FAILURES = (*FAILURES, RuntimeError)  # a RuntimeError of aiohttp: closed on this side
 
 
 def make_transport_error(error: Exception, what: str) -> errors.TransportError:
-    """Return one of FAILURES or READ_FAILURES as it is told.
+    """Return the exception of this package for one of FAILURES or READ_FAILURES.
 
     Args:
-        error: what was raised.
-        what: which call, to whom.
+        error: the original exception.
+        what: names the call and the server.
     """
     match error:
         case aiohttp.ClientConnectorCertificateError():

@@ -1,1 +1,1 @@
-"""List and watch: which resources are followed, how answers are decoded, and the reflector."""
+"""List and watch: the watched resources, the decoding of answers, and the reflector."""

@@ -1,11 +1,11 @@
-"""Lists and watch streams: bytes of the API server to `cluster.objects`.
+"""Decode lists and watch streams of the API server into `cluster.objects`.
 
-The fast way is one pass over many objects inside msgspec, which skips what scheduling does not read
-(managedFields above all) while it parses. Only where that fails is the text looked at line by line:
+The fast path is one pass of msgspec over many objects; it skips fields that scheduling does not
+read (above all managedFields) while it parses. Only if that fails, each line is decoded separately:
 
-    null in the place of a list or text   means absent, as in Go (nodes report `"names": null`)
-    an object of another shape            is logged and passed over
-    no JSON at all                        is an AnswerError: the stream cannot be trusted any more
+    null in place of a list or string     means absent, as in Go (nodes report `"names": null`)
+    an object that does not fit its type  is logged and skipped
+    no JSON at all                        is an UndecodableAnswerError: the stream is unusable
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ from policysched.kube import errors
 _logger = logging.getLogger(__name__)
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
-"""No event is longer: etcd takes 1.5 MiB an object, and a reader must not collect without end."""
+"""Limit of one line. Events are shorter, because etcd accepts 1.5 MiB for an object; without a
+limit an endless line would fill the memory."""
 
 
 class KubernetesObject(Protocol):
-    """What every kind has."""
+    """The part that all kinds of objects have in common."""
 
     @property
     def metadata(self) -> objects.ObjectMeta:
-        """`metadata`."""
+        """Return `metadata`."""
         ...
 
 
@@ -44,41 +45,41 @@ class Upserted(msgspec.Struct, Generic[T], frozen=True, tag_field="type", tag="M
 
 
 class Added(Upserted[T], Generic[T], frozen=True, tag_field="type", tag="ADDED"):
-    """A watch event: the object is new, or newly matches the field selector."""
+    """A watch event: the object is new, or now matches the field selector."""
 
 
 class Deleted(msgspec.Struct, Generic[T], frozen=True, tag_field="type", tag="DELETED"):
-    """A watch event: the object, in its last state, is gone or does not match any more."""
+    """A watch event: the object was deleted or no longer matches the selector; its last state."""
 
     object: T
 
 
 class ResourceVersionMetadata(msgspec.Struct, frozen=True, rename="camel"):
-    """The part of an object's metadata that every event has."""
+    """The resource version in the metadata of an object."""
 
     resource_version: str = ""
 
 
 class VersionedObject(msgspec.Struct, frozen=True):
-    """An object of which only the resource version is read."""
+    """An object without its fields, except for the resource version."""
 
     metadata: ResourceVersionMetadata = ResourceVersionMetadata()
 
 
 class Bookmark(msgspec.Struct, frozen=True, tag_field="type", tag="BOOKMARK"):
-    """A watch event: everything up to this resource version has been sent."""
+    """A watch event: all changes up to this resource version have been sent."""
 
     object: VersionedObject
 
 
 class WatchErrorEvent(msgspec.Struct, frozen=True, tag_field="type", tag="ERROR"):
-    """A watch event: the stream ends, for this reason."""
+    """A watch event: the server ends the stream for this reason."""
 
     object: errors.ApiStatus
 
 
 class _SkimmedEvent(msgspec.Struct):
-    """What is read of an event that does not have the expected shape."""
+    """The fields that are read of an event that does not have the expected form."""
 
     type: str = ""
     object: VersionedObject = VersionedObject()
@@ -106,8 +107,8 @@ class ListPage(msgspec.Struct, Generic[T], frozen=True):
 
     Attributes:
         items: the objects.
-        resource_version: what a watch continues from.
-        continue_token: what asks for the next page, "" on the last one.
+        resource_version: the version from which a watch continues.
+        continue_token: requests the next page; "" on the last page.
     """
 
     items: list[T]
@@ -122,7 +123,7 @@ class Decoder(Generic[T]):
     """Decodes pages and events of one kind.
 
     Attributes:
-        skipped: how many objects were passed over so far.
+        skipped: number of objects that could not be decoded and were skipped.
     """
 
     def __init__(self, kind: type[T]) -> None:
@@ -136,7 +137,7 @@ class Decoder(Generic[T]):
         """Return one page of a list.
 
         Raises:
-            AnswerError: it is not a list in JSON.
+            UndecodableAnswerError: it is not a list in JSON.
         """
         try:
             page = self._page_decoder.decode(body)
@@ -145,10 +146,11 @@ class Decoder(Generic[T]):
         return ListPage(page.items or [], page.metadata.resource_version, page.metadata.continue_)
 
     def decode_events(self, lines: bytes) -> Sequence[Event[T]] | Iterator[Event[T]]:
-        """Return the events in whole lines; an iterator of them where a line is unusual.
+        """Return the events of complete lines, as an iterator if a line is unusual.
 
         Raises:
-            AnswerError: a line is not JSON; the events before it are given out first.
+            UndecodableAnswerError: raised by the iterator after the events before a line that is
+                not JSON.
         """
         try:
             return self._event_decoder.decode_lines(lines)
@@ -169,7 +171,7 @@ class Decoder(Generic[T]):
                 ) from error
 
     def _decode_unusual_event(self, line: bytes, error: msgspec.ValidationError) -> Event[T]:
-        """Return the event without its nulls; if that is no help, what keeps the version moving."""
+        """Return the event, decoded without nulls; if that fails, a bookmark with its version."""
         try:
             event: Event[T] = msgspec.convert(_decode_without_nulls(line), self._event_type)
         except wire.UNREADABLE:
@@ -208,7 +210,7 @@ class Decoder(Generic[T]):
         )
 
     def _decode_or_skip_object(self, raw: msgspec.Raw) -> T | None:
-        """Return the object, None where it cannot be understood."""
+        """Return the object, or None if it cannot be decoded."""
         try:
             return decode_single_object(bytes(raw), self._kind)
         except errors.UndecodableAnswerError as error:
@@ -218,10 +220,10 @@ class Decoder(Generic[T]):
 
 
 def decode_single_object(body: bytes, kind: type[T]) -> T:
-    """Return one object.
+    """Return one decoded object.
 
     Raises:
-        AnswerError: it is not of this kind.
+        UndecodableAnswerError: it is not of this kind.
     """
     try:
         return msgspec.json.decode(body, type=kind)
@@ -236,23 +238,23 @@ def decode_single_object(body: bytes, kind: type[T]) -> T:
 
 
 class LineSplitter:
-    """Cuts a stream of chunks where lines end."""
+    """Splits a stream of chunks at the ends of lines."""
 
     def __init__(self) -> None:
         self._rest: list[bytes] = []
         self._rest_bytes = 0
 
     def feed_chunk(self, chunk: bytes) -> bytes:
-        r"""Return all lines that are whole by now, as one block; b"" where there is none.
+        r"""Return all lines that are complete now, as one block; b"" if there are none.
 
         >>> splitter = LineSplitter()
-        >>> splitter.feed(b'{"a":')
+        >>> splitter.feed_chunk(b'{"a":')
         b''
-        >>> splitter.feed(b'1}\n{"b":2}\n{"c"')
+        >>> splitter.feed_chunk(b'1}\n{"b":2}\n{"c"')
         b'{"a":1}\n{"b":2}\n'
 
         Raises:
-            AnswerError: a line does not end.
+            UndecodableAnswerError: an incomplete line exceeds MAX_LINE_BYTES.
         """
         end = chunk.rfind(b"\n") + 1
         if not end:
@@ -276,7 +278,7 @@ class LineSplitter:
 
 
 def _decode_without_nulls(text: bytes) -> object:
-    """Return decoded JSON without members that are null."""
+    """Return decoded JSON without object members that are null."""
     return _drop_null_members(msgspec.json.decode(text))
 
 

@@ -1,4 +1,4 @@
-"""Reads a whole collection of the API server, page by page."""
+"""List a whole collection of the API server, page by page."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from policysched.kube.http import client
 from policysched.kube.reading import decoding, resources
 
 PAGE_SIZE = 500
-"""As client-go's pager (tools/pager/pager.go)."""
+"""Objects of one page, as in client-go's pager (tools/pager/pager.go)."""
 
 Told = Callable[[str, int], None]
-"""Is told of each page: the resource, and how many of its objects have come."""
+"""Receives the progress after each page: the resource, and the number of objects so far."""
 
 
 async def list_all_pages(
@@ -23,21 +23,21 @@ async def list_all_pages(
     policy: client.CallRetryPolicy,
     told: Told | None = None,
 ) -> decoding.ListPage[decoding.T]:
-    """Return all pages as one, of one moment.
+    """Return all pages as one consistent page.
 
     Args:
-        api: the connection.
-        resource: what to list.
-        decoder: of its objects.
-        policy: how long and how often each page is tried.
-        told: is told of each page.
+        api: the client.
+        resource: the collection.
+        decoder: decodes its objects.
+        policy: timeout and attempts of each page.
+        told: receives the progress after each page.
 
     Raises:
-        KubeError: it could not be read.
+        KubeError: the collection could not be read.
     """
     try:
         page = await _iterate_pages(api, resource, decoder, policy, told, PAGE_SIZE)
-    except errors.ResourceVersionGoneError:  # the first pages are too old by now: take all at once
+    except errors.ResourceVersionGoneError:  # the continue token expired: list without pages
         page = await _iterate_pages(api, resource, decoder, policy, told, 0)
     if not page.resource_version:
         raise errors.UndecodableAnswerError(f"the list of {resource.name} has no resourceVersion")

@@ -1,17 +1,17 @@
-"""Keeps a sink equal to a collection on the API server, by list and watch.
+"""Keep a sink equal to a collection on the API server, by list and watch.
 
-    run           for ever, trivially: `step` after `step`
-    step          list if nothing is known yet, watch, and after a failure wait
-    list_once     the whole collection, page by page, into `sink.replace`
-    watch_once    one request: changes in order into `sink.upsert` and `sink.delete`
+    run                 `list_or_watch_once`, repeated until cancelled
+    list_or_watch_once  list if necessary, watch, and wait after a failure
+    list_once           the whole collection, page by page, into `sink.replace`
+    watch_once          one request: changes in order into `sink.upsert` and `sink.delete`
 
-A watch continues from the resource version of the last event or bookmark, so nothing is missed
-across reconnections. When the server cannot continue from there any more (410 Gone), or has refused
-some times in a row, the collection is listed again; the sink finds the differences. Between two
-batches of events other tasks run.
+A watch continues from the resource version of the last event or bookmark, so reconnections lose no
+change. The collection is listed again if the server cannot continue from that version (410 Gone),
+or after RELIST_FAILURES failures in a row; the sink finds the differences. Other tasks can run
+between two batches of events.
 
-The sink is told in the order of the server, and never twice except by `replace`. Calls are
-synchronous; an exception from the sink is a bug and ends `run`.
+The sink receives changes in the order of the server, each once; only `replace` repeats objects.
+Calls are synchronous; an exception from the sink is a bug and ends `run`.
 """
 
 from __future__ import annotations
@@ -31,39 +31,41 @@ _logger = logging.getLogger(__name__)
 
 MIN_WATCH_SECONDS = 300
 MAX_WATCH_SECONDS = 600
-"""The server is asked to end a watch within these (client-go, tools/cache/reflector.go)."""
+"""The server must end a watch after a time between these (client-go, tools/cache/reflector.go)."""
 
 STALL_SECONDS = 90.0
-"""Silence after which a watch is taken for dead: bookmarks come about once a minute
-(`apiserver/pkg/storage/cacher`, defaultBookmarkFrequency); to ask again costs one request."""
+"""Silence after which a watch counts as dead. Bookmarks come about once a minute
+(`apiserver/pkg/storage/cacher`, defaultBookmarkFrequency), and a new watch costs one request."""
 
 RELIST_FAILURES = 6
-"""So many failures in a row lead to a new list, if the server can be reached at all."""
+"""Each time so many failures in a row are reached, the collection is listed again, unless the
+newest failure is a TransportError."""
 
 _TOLD_FAILURES = 3
-"""After these only each RELIST_FAILURES-th failure in a row is logged: once a minute."""
+"""So many failures in a row are logged as warnings, then only each RELIST_FAILURES-th one, which is
+about once a minute."""
 
 BACKOFF = backoff.Backoff(first_seconds=0.2, max_seconds=10.0)
 _LIST_POLICY = client.CallRetryPolicy(
     timeout_seconds=60.0, max_attempts=1
-)  # the reflector waits itself
+)  # the reflector itself waits and retries
 
 T_contra = TypeVar("T_contra", contravariant=True)
 
 
 class ReflectorSink(Protocol[T_contra]):
-    """What a collection is reflected into."""
+    """The receiver of the objects of a collection."""
 
     def replace(self, objects: Sequence[T_contra], /) -> None:
         """Take these objects as the whole collection."""
         ...
 
     def upsert(self, obj: T_contra, /) -> None:
-        """Take an object that is new or has changed."""
+        """Add an object, or replace its earlier state."""
         ...
 
     def delete(self, obj: T_contra, /) -> None:
-        """Forget an object, given in its last state."""
+        """Remove an object, given in its last state."""
         ...
 
 
@@ -71,10 +73,10 @@ class Reflector(Generic[decoding.T]):
     """Reflects one resource into one sink.
 
     Attributes:
-        resource: what is reflected.
-        synced: set once the sink has got the whole collection.
-        followed: set once a watch of it has begun.
-        last_error: why the newest attempt failed, None while all is well.
+        resource: the reflected resource.
+        synced: set once the sink has received the whole collection.
+        followed: set once a watch has begun.
+        last_error: why the newest attempt failed, None after a success.
     """
 
     def __init__(
@@ -87,15 +89,15 @@ class Reflector(Generic[decoding.T]):
         sleep: client.Sleep = asyncio.sleep,
         stall_seconds: float = STALL_SECONDS,
     ) -> None:
-        """Prepare; `run` does the work.
+        """Create a reflector that does nothing until `run` is called.
 
         Args:
-            api: the connection.
-            resource: what to reflect.
-            sink: gets the objects.
+            api: the client.
+            resource: the resource to reflect.
+            sink: receives the objects.
             rng: spreads reconnections.
-            sleep: how to wait.
-            stall_seconds: silence after which a watch is taken for dead.
+            sleep: waits for a number of seconds.
+            stall_seconds: silence after which a watch counts as dead.
         """
         self.resource = resource
         self.synced = asyncio.Event()
@@ -111,11 +113,11 @@ class Reflector(Generic[decoding.T]):
         self._failures = 0
         self._interruption = asyncio.timeout(None)
         self._refreshes = 0
-        self._listed = 0  # refreshes that the newest list has seen
+        self._listed = 0  # value of `_refreshes` when the newest list began
 
     @property
     def skipped_count(self) -> int:
-        """How many objects could not be understood and were passed over."""
+        """Return how many objects could not be decoded and were skipped."""
         return self._decoder.skipped
 
     async def run(self) -> NoReturn:
@@ -124,18 +126,18 @@ class Reflector(Generic[decoding.T]):
             await self.list_or_watch_once()
 
     async def relist(self) -> None:
-        """List anew; return once the sink has got a collection that is not older than this call.
+        """List again; return once the sink has a collection that is not older than this call.
 
-        `run` must be running. A watch may be behind, or dead without our knowing it yet.
+        `run` must be running. Use it if the watch may be late, or dead without having been noticed.
         """
         self.synced.clear()
         self._refreshes += 1
-        if not self._interruption.expired():  # else the next step begins at once
+        if not self._interruption.expired():  # else the next list begins at once
             self._interruption.reschedule(asyncio.get_running_loop().time())
         await self.synced.wait()
 
     async def list_or_watch_once(self) -> None:
-        """List if that is needed, watch until the watch ends, wait if it ended badly."""
+        """List if necessary, watch until the watch ends, and wait if it ended with a failure."""
         try:
             async with asyncio.timeout(None) as self._interruption:
                 await self._list_and_watch()
@@ -149,8 +151,8 @@ class Reflector(Generic[decoding.T]):
                 await self.list_once()
             await self.watch_once()
         except errors.StalledStreamError:
-            # Where the server has no news it sends no bookmarks either, if etcd tells it of no
-            # progress. So it is no failure, or the next change would be waited for.
+            # Silence is not a failure: without changes the server sends no bookmarks either, unless
+            # etcd notifies it of progress. A pause here would delay the next change.
             self.last_error = None
             _logger.debug("%s: silent for long, watching anew", self.resource.name)
         except errors.KubeError as error:
@@ -159,7 +161,7 @@ class Reflector(Generic[decoding.T]):
             self.last_error = None
 
     async def list_once(self) -> None:
-        """Give the whole collection to the sink.
+        """Pass the whole collection to the sink.
 
         Raises:
             KubeError: it could not be read; the sink was not called.
@@ -171,14 +173,14 @@ class Reflector(Generic[decoding.T]):
         self._sink.replace(page.items)
         self._resource_version = page.resource_version
         self._listed = refreshes
-        if refreshes == self._refreshes:  # else this one was asked for too early
+        if refreshes == self._refreshes:  # else the list began before the newest `relist` call
             self.synced.set()
 
     async def watch_once(self) -> None:
-        """Give changes to the sink until the server ends the watch.
+        """Pass changes to the sink until the server ends the watch.
 
         Raises:
-            GoneError: the server cannot continue from where we are.
+            ResourceVersionGoneError: the server cannot continue from the current resource version.
             KubeError: the watch did not begin, was cut, or stalled.
         """
         path = self.resource.make_watch_path(
@@ -194,8 +196,8 @@ class Reflector(Generic[decoding.T]):
                 if lines:
                     has_brought_anything = True
                     self._dispatch_events(self._decoder.decode_events(lines))
-                await asyncio.sleep(0)  # a stream that never runs dry would not let others run
-        if not has_brought_anything:  # not even a bookmark: do not ask again at once
+                await asyncio.sleep(0)  # let other tasks run although data is always available
+        if not has_brought_anything:  # not even a bookmark: fail, so that the next request waits
             raise errors.UndecodableAnswerError("the watch ended before it brought anything")
 
     def _dispatch_events(self, events: Iterable[decoding.Event[decoding.T]]) -> None:
@@ -219,7 +221,7 @@ class Reflector(Generic[decoding.T]):
         self.last_error = None
 
     async def _plan_recovery(self, error: errors.KubeError) -> None:
-        """Decide what the next step starts with, and when."""
+        """Decide whether to list again, log the failure, and wait before the next attempt."""
         self.last_error = error
         self._failures += 1
         is_gone = isinstance(error, errors.ResourceVersionGoneError)

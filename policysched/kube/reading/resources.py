@@ -1,4 +1,4 @@
-"""The kinds of objects that we follow, and where they are listed and watched."""
+"""The kinds of objects that the scheduler watches, and their paths on the API server."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class ApiResource(Generic[decoding.T]):
     """A collection on the API server.
 
     Attributes:
-        name: what logs call it.
+        name: name of the resource in logs.
         path: path of the collection.
-        kind: what its objects are decoded into.
-        field_selector: which objects; one that stops matching arrives as deleted.
+        kind: type that its objects are decoded into.
+        field_selector: selects objects; an object that no longer matches arrives as deleted.
         label_selector: as `field_selector`.
     """
 
@@ -30,9 +30,10 @@ class ApiResource(Generic[decoding.T]):
     label_selector: str = ""
 
     def make_list_path(self, *, limit: int, continue_token: str = "") -> str:
-        """Return path and query of one page, of the newest state; `limit` 0 asks for all at once.
+        """Return path and query of one page of the newest state.
 
-        No resourceVersion is given: the answer is not older than the question.
+        `limit` 0 requests all objects at once. The query has no resourceVersion, so the answer is
+        not older than the request.
         """
         query = {"limit": str(limit)} if limit else {}
         if continue_token:
@@ -40,7 +41,7 @@ class ApiResource(Generic[decoding.T]):
         return self._make_path(query)
 
     def make_watch_path(self, *, resource_version: str, timeout_seconds: int) -> str:
-        """Return path and query of a watch that continues after `resource_version`."""
+        """Return path and query of a watch for the changes after `resource_version`."""
         return self._make_path(
             {
                 "watch": "true",
@@ -63,7 +64,7 @@ PODS = ApiResource(
     path="/api/v1/pods",
     kind=objects.Pod,
     # As kube-scheduler's informer (pkg/scheduler/scheduler.go, NewInformerFactory): pods that have
-    # ended hold nothing.
+    # ended use no resources.
     field_selector="status.phase!=Succeeded,status.phase!=Failed",
 )
 NODES = ApiResource(name="nodes", path="/api/v1/nodes", kind=objects.Node)
@@ -82,7 +83,7 @@ OWNERS: dict[_OwnerKind, ApiResource[Any]] = {
         "statefulsets", "/apis/apps/v1/statefulsets", owner_objects.Workload
     ),
 }
-"""Services and controllers, whose selectors default spread constraints take."""
+"""Services and controllers, whose selectors the default spread constraints use."""
 
 _STORAGE_API = "/apis/storage.k8s.io/v1"
 STORAGE: dict[type[storage_objects.StorageObject], ApiResource[Any]] = {
@@ -97,7 +98,7 @@ STORAGE: dict[type[storage_objects.StorageObject], ApiResource[Any]] = {
         (storage_objects.VolumeAttachment, _STORAGE_API, "volumeattachments"),
     )
 }
-"""What the volume plugins read, by type."""
+"""The kinds that the volume plugins read, by type."""
 BUDGETS = ApiResource(
     name="poddisruptionbudgets",
     path="/apis/policy/v1/poddisruptionbudgets",

@@ -1,8 +1,8 @@
-"""Nothing is scheduled before everything is known that decides about it.
+"""Wait before scheduling until all objects that decisions depend on are known.
 
-A kind that the API server refuses to list or to watch holds up everything, as it does in
-kube-scheduler: without it, decisions would be wrong, and no message would show it. The log names
-again and again what is missing.
+If the API server refuses to list or watch a kind, no pod is scheduled, as in kube-scheduler:
+without that kind decisions would be wrong, and no message would show it. The log repeats which
+kinds are missing.
 """
 
 from __future__ import annotations
@@ -18,56 +18,56 @@ from policysched.kube.reading import resources
 _log = logging.getLogger("policysched")
 
 EVERYBODY = "every decision"
-"""The reader of a kind that no plugin can be disabled for."""
+"""The reader of a kind that cannot be avoided by disabling a plugin."""
 FIRST_SECONDS = 5.0
-"""After so long the log says what is still missing."""
+"""Time after which the log first reports which kinds are missing."""
 AGAIN_SECONDS = 30.0
 
 _CORE = "/api/"
 
 
 class KindWatch(Protocol):
-    """Follows one kind; see `kube.reading.reflector.Reflector`."""
+    """Watches one kind; see `kube.reading.reflector.Reflector`."""
 
     @property
     def resource(self) -> resources.ApiResource[Any]:
-        """What it follows."""
+        """Return the watched resource."""
         ...
 
     @property
     def synced(self) -> asyncio.Event:
-        """Set once all objects have been listed."""
+        """Return the event that is set once all objects have been listed."""
         ...
 
     @property
     def followed(self) -> asyncio.Event:
-        """Set once a watch has begun."""
+        """Return the event that is set once a watch has begun."""
         ...
 
     @property
     def last_error(self) -> kube_errors.KubeError | None:
-        """Why the newest attempt failed, None while all is well."""
+        """Return why the newest attempt failed, or None after a success."""
         ...
 
 
 class WatchSync:
-    """Says when enough is known of what is watched.
+    """Determines when enough kinds are known to start scheduling.
 
     Attributes:
         is_ready: whether scheduling may begin, or has begun.
     """
 
     def __init__(self, watches: Iterable[KindWatch], what: str = "pod") -> None:
-        """Look at `watches`; `what` is what is not scheduled before."""
+        """Wait for `watches`; `what` names the objects that are not scheduled until then."""
         self.is_ready = False
         self._by_name = {each.resource.name: each for each in watches}
         self._what = what
 
     async def wait_until_synced(self, readers_now: Callable[[], Mapping[str, list[str]]]) -> None:
-        """Return when all is known that anybody reads.
+        """Return when all kinds that have a reader are known.
 
         Args:
-            readers_now: returns who reads what, by the name of the resource; it may change.
+            readers_now: returns the readers of each resource, by its name; they may change.
         """
         seconds = FIRST_SECONDS
         while True:
@@ -81,14 +81,15 @@ class WatchSync:
         self.is_ready = True
 
     def describe_unsynced_resources(self, names: Iterable[str]) -> str:
-        """Return which of these resources are missing, "" where scheduling may begin."""
+        """Return a text that names the missing resources, "" if scheduling may begin."""
         missing = [] if self.is_ready else self.find_unsynced_resources(names)
         return f"not listed yet: {', '.join(missing)}" if missing else ""
 
     async def _wait_until_followed(self, names: Iterable[str], seconds: float) -> bool:
-        """Wait until watches have begun, which shows that they are allowed; not for ever.
+        """Wait until all watches have begun, for `seconds` at most; return whether they have.
 
-        A proxy may hold back the beginning of an answer until there is something in it.
+        A watch that has begun shows that it is permitted. Waiting is limited because a proxy may
+        hold back the beginning of an answer until it has content.
         """
         try:
             async with asyncio.timeout(seconds):

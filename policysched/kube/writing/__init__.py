@@ -1,1 +1,1 @@
-"""Writes about pods and volumes: bindings, status patches, evictions, claims."""
+"""Writes of pods and volumes: bindings, status patches, evictions, claims."""

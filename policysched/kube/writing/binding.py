@@ -1,12 +1,12 @@
-"""Binding pods to nodes by the binding subresource.
+"""Bind pods to nodes by the binding subresource.
 
-The binding carries the pod's uid, so a pod that was deleted and created anew under the same name is
-never bound by mistake. The server binds a pod at most once, whatever it is asked, so the call may
-be repeated: the answer to the second attempt may then be a conflict with our own first one.
+The binding contains the pod's uid, so a pod that was deleted and created again under the same name
+is never bound by mistake. The server binds a pod at most once, however many calls arrive, so the
+call may be repeated: the second answer may then be a conflict with the first attempt.
 
-A call whose answer was lost may have bound the pod. Its place on the node must not be given away
-before that is known, so such a call is settled by reading the pod, for as long as it takes: during
-an outage of the API server the binding stays in flight and its pod stays assumed.
+A call whose answer was lost may have bound the pod. The pod's place on the node must stay reserved
+until the outcome is known, so such a call is resolved by reading the pod, without a time limit:
+during an outage of the API server the binding stays in flight and its pod stays assumed.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from policysched.kube.reading import decoding
 from policysched.kube.writing import paths
 
 BIND_POLICY = client.CallRetryPolicy(timeout_seconds=15.0, max_attempts=3, is_idempotent=False)
-"""Calls that certainly did nothing are repeated by the client, all others are settled here."""
+"""The client repeats calls that certainly had no effect; this module resolves all others."""
 _CHECK_POLICY = client.CallRetryPolicy(timeout_seconds=10.0, max_attempts=3)
 _MAX_SERVER_ERRORS = 3
-"""How often a server that answers with 5xx, and has not bound the pod, is asked again."""
+"""Limit of calls to a server that answers with 5xx and has not bound the pod."""
 
 
 class _BindingTarget(msgspec.Struct, frozen=True):
@@ -52,19 +52,19 @@ _encoder = msgspec.json.Encoder()
 
 
 class _UnknownBinding(enum.Enum):
-    """Whether the pod is bound is not known yet."""
+    """It is not known yet whether the pod is bound."""
 
     OPEN = enum.auto()
 
 
 class ApiBinder:
-    """Binds through the API server; any number of calls may be in flight."""
+    """Binds pods through the API server; any number of calls may be in flight."""
 
     def __init__(self, api: client.ApiClient) -> None:
         self._api = api
 
     async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
-        """Bind `pod`; None when it is bound to `node_name` afterwards, for certain."""
+        """Bind `pod`; return None only if it is certainly bound to `node_name`."""
         metadata = pod.pod.metadata
         path = paths.format_pod_binding_path(metadata.namespace, metadata.name)
         target = _BindingMeta(metadata.name, metadata.namespace, metadata.uid)
@@ -89,7 +89,7 @@ class ApiBinder:
     async def _resolve_failed_call(
         self, metadata: objects.ObjectMeta, node_name: str, error: errors.KubeError, failures: int
     ) -> handles.BindError | _UnknownBinding | None:
-        """Find out what a failed call has led to."""
+        """Determine the result of a failed call by reading the pod."""
         try:
             bound_to = await self._read_bound_node(metadata)
         except errors.NotFoundError:
@@ -101,7 +101,7 @@ class ApiBinder:
         return _judge_bound_node(bound_to, node_name, error)
 
     async def _read_bound_node(self, metadata: objects.ObjectMeta) -> str | None:
-        """Return the node that the pod is bound to, None where it is another pod by now."""
+        """Return the node of the pod, "" if it is not bound; None if another pod has its name."""
         path = paths.format_pod_path(metadata.namespace, metadata.name)
         body = await self._api.send_request("GET", path, policy=_CHECK_POLICY)
         pod = decoding.decode_single_object(body, objects.Pod)
@@ -119,9 +119,9 @@ def _may_have_bound(error: errors.KubeError) -> bool:
 
 
 def _is_worth_repeating(error: errors.KubeError, failures: int) -> bool:
-    """Whether a pod that is not bound so far may be bound by the same call again.
+    """Return whether to repeat the call for a pod that is not bound yet.
 
-    A call without an answer may still be under way in the server: the next one tells.
+    The server may still be processing a call without an answer: the next call shows the result.
     """
     match error:
         case errors.TransportError():

@@ -1,13 +1,13 @@
-"""Deleting the victims of a preemption.
+"""Delete the victims of a preemption.
 
-First the `DisruptionTarget` condition says why, so that controllers do not take it for a failure of
-the pod, then the pod is deleted, gracefully. Both calls carry the pod's uid: a pod that was created
-anew under the same name is left alone. Both may be repeated, so an outage is waited out for a while
-(`framework/preemption/executor.go`, PreemptPod).
+First the `DisruptionTarget` condition records the reason, so that controllers do not count the end
+of the pod as a failure; then the pod is deleted gracefully. Both calls contain the pod's uid, so a
+pod that was created again under the same name is not affected. Both may be repeated, so a short
+outage is bridged by further attempts (`framework/preemption/executor.go`, PreemptPod).
 
-A conflict may mean that another pod has the name by now, but also that an admission webhook objects
-or that the server gave up patching a busy pod. Only the first is the end of the victim, so the pod
-is read to find out.
+A conflict may mean that another pod has the name now, that an admission webhook objects, or that
+the server gave up patching a busy pod. Only in the first case is the victim gone, so the pod is
+read after a conflict.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from policysched.kube.writing import paths, pod_status, status_patch
 DISRUPTION_TARGET = "DisruptionTarget"
 
 EVICT_POLICY = client.CallRetryPolicy(timeout_seconds=15.0, max_attempts=6)
-"""About three seconds of pauses: meanwhile the preemptor waits, and may do better elsewhere."""
+"""About three seconds of pauses: the preemptor waits meanwhile, and may find another node."""
 
 
 class _UidPrecondition(msgspec.Struct, frozen=True):
-    """The server refuses the call (409) for another pod of that name."""
+    """The server refuses the call (409) if the pod of that name has another uid."""
 
     uid: str
 
@@ -53,10 +53,10 @@ _encoder = msgspec.json.Encoder()
 
 
 class ApiPodEvictor:
-    """Evicts through the API server; any number of calls may be in flight."""
+    """Evicts pods through the API server; any number of calls may be in flight."""
 
     def __init__(self, api: client.ApiClient, clock: clocks.Clock) -> None:
-        """Write the times of `clock` into conditions."""
+        """Take the times of conditions from `clock`."""
         self._api = api
         self._clock = clock
 
@@ -64,11 +64,10 @@ class ApiPodEvictor:
         """Write the victim's `DisruptionTarget` condition and begin its graceful deletion.
 
         Returns:
-            False when the pod, known by its uid, was gone already.
+            False if the pod with this uid did not exist any more.
 
         Raises:
-            KubeError: the API server refused, or could not be reached for a while; the pod may
-                still be there.
+            KubeError: the API server refused, or all attempts failed; the pod may still exist.
         """
         pod = victim.pod
         try:
@@ -84,7 +83,7 @@ class ApiPodEvictor:
         return True
 
     async def _is_pod_on_server(self, pod: objects.Pod) -> bool:
-        """Return whether the server has this pod, and not none or another one of that name."""
+        """Return whether a pod with this name and uid exists on the server."""
         path = paths.format_pod_path(pod.metadata.namespace, pod.metadata.name)
         try:
             body = await self._api.send_request("GET", path, policy=EVICT_POLICY)
@@ -120,6 +119,6 @@ class ApiPodEvictor:
 
 
 def _shows_condition(pod: objects.Pod, condition: pod_status.ConditionText) -> bool:
-    """Return whether an attempt before has marked the pod, and the watch shows it."""
+    """Return whether the watch shows the condition of an earlier attempt."""
     wanted = (DISRUPTION_TARGET, condition.status, condition.reason, condition.message)
     return any((c.type, c.status, c.reason, c.message) == wanted for c in pod.status.conditions)

@@ -1,4 +1,4 @@
-"""Paths of the resources that we write to, below the server's base URL."""
+"""Paths of the resources that this program writes, relative to the server's base URL."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def format_event_path(namespace: str, name: str) -> str:
 
 
 def format_core_events_path(namespace: str) -> str:
-    """Return the path of a namespace's events in the form of core/v1."""
+    """Return the path of a namespace's events in core/v1."""
     return f"/api/v1/namespaces/{_quote_path_segment(namespace)}/events"
 
 
 def format_core_event_path(namespace: str, name: str) -> str:
-    """Return the path of an event in the form of core/v1."""
+    """Return the path of an event in core/v1."""
     return f"{format_core_events_path(namespace)}/{_quote_path_segment(name)}"
 
 

@@ -1,9 +1,9 @@
-"""Writing the `PodScheduled` condition and the nominated node into a pod's status.
+"""Write the `PodScheduled` condition and the nominated node into the status of pods.
 
-`set_condition` and `nominate` only take a note; `run` writes, several pods at a time. For each pod
-the newest note wins and writes are in order. What the pod is known to have already is not written
-again, and a pod that has changed since the note was taken is read first: a note that has become
-old, because the pod was bound or deleted meanwhile, is dropped.
+`set_condition` and `nominate` only queue a note; `run` writes, several pods at a time. For each pod
+the newest note wins, and writes are in order. A value that the pod is known to have is not written
+again. If the pod has changed since the note was queued, the server refuses the write and the pod is
+read: if it was bound or deleted meanwhile, the note is dropped.
 """
 
 from __future__ import annotations
@@ -30,43 +30,43 @@ _logger = logging.getLogger(__name__)
 POD_SCHEDULED = "PodScheduled"
 WORKERS = 4
 REMEMBERED_SECONDS = 60.0
-"""So long a pod's last write is remembered, for the watch to show it. Behind a watch that is later
-than that a write is refused, and the pod read."""
+"""How long the last write of a pod is remembered, until the watch shows it. If the watch is later
+than that, the write is refused and the pod is read."""
 
 MAX_CONFLICTS = 5
-"""So often a note is tried on a pod that others change at the same time."""
+"""Limit of attempts for one note, if others change the pod at the same time."""
 
 WRITE_POLICY = client.CallRetryPolicy(timeout_seconds=15.0, max_attempts=12)
-"""Patient, for nobody waits: an outage of a minute loses nothing."""
+"""Many attempts, because no caller waits: an outage of a minute loses no write."""
 
 
 class ConditionText(Protocol):
-    """What a `PodScheduled` condition says."""
+    """The content of a `PodScheduled` condition."""
 
     @property
     def status(self) -> str:
-        """`True` or `False`."""
+        """Return `True` or `False`."""
         ...
 
     @property
     def reason(self) -> str:
-        """One word for programs."""
+        """Return a machine-readable word."""
         ...
 
     @property
     def message(self) -> str:
-        """One sentence for people."""
+        """Return a sentence for people."""
         ...
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _PodStatusNote:
-    """What a pod's status shall be.
+    """The wanted status of a pod.
 
     Attributes:
         pod: the pod as the scheduler knew it.
-        content: status, reason and message of the condition; None leaves it alone.
-        nominated_node_name: None leaves the nomination alone.
+        content: status, reason and message of the condition; None keeps the present one.
+        nominated_node_name: None keeps the present nomination.
     """
 
     pod: objects.Pod
@@ -74,7 +74,7 @@ class _PodStatusNote:
     nominated_node_name: str | None
 
     def merge_over(self, older: _PodStatusNote | None) -> _PodStatusNote:
-        """Return what is to be written when the older note was not written yet."""
+        """Return one note for both, if the older one was not written yet; this one wins."""
         if older is None:
             return self
         content = older.content if self.content is None else self.content
@@ -84,7 +84,7 @@ class _PodStatusNote:
         return _PodStatusNote(self.pod, content, nominated)
 
     def apply_to(self, known: _KnownPodStatus) -> _KnownPodStatus:
-        """Return what the pod's status is once the note is written."""
+        """Return the status of the pod after the note is written."""
         content = known.content if self.content is None else self.content
         nominated = self.nominated_node_name
         if nominated is None:
@@ -94,7 +94,7 @@ class _PodStatusNote:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _KnownPodStatus:
-    """What a pod's status is, and since which version of the pod."""
+    """The known status of a pod, and the version of the pod that has it."""
 
     resource_version: str
     content: tuple[str, str, str]
@@ -103,12 +103,12 @@ class _KnownPodStatus:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _WrittenPodStatus:
-    """What was written last.
+    """The last written status of a pod.
 
     Attributes:
-        seen_version: the version of the pod that the note was about.
-        known: what the pod has been since.
-        at_seconds: when (monotonic clock).
+        seen_version: the version of the pod on which the note was based.
+        known: the status of the pod after the write.
+        at_seconds: time of the write (monotonic clock).
     """
 
     seen_version: str
@@ -122,7 +122,7 @@ class _StatusPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tr
 
 
 class _PodPreconditions(msgspec.Struct, frozen=True, rename="camel"):
-    """The server refuses the patch (409) for another pod of that name, or a changed one."""
+    """The server refuses the patch (409) if the pod has another uid or has changed."""
 
     uid: str
     resource_version: str
@@ -137,14 +137,14 @@ _encoder = msgspec.json.Encoder()
 
 
 class ApiPodStatusWriter:
-    """Writes pod status behind the scheduling cycle.
+    """Writes the status of pods, outside the scheduling cycle.
 
     Attributes:
-        failed: how many writes were given up.
+        failed: number of writes that were given up.
     """
 
     def __init__(self, api: client.ApiClient, clock: clocks.Clock) -> None:
-        """Prepare; nothing is written until `run` runs."""
+        """Create a writer that writes nothing until `run` is called."""
         self.failed = 0
         self._api = api
         self._clock = clock
@@ -159,19 +159,19 @@ class ApiPodStatusWriter:
         condition: ConditionText,
         nominated_node_name: str | None = None,
     ) -> None:
-        """Note what to write; never blocks.
+        """Queue a condition for writing; never blocks.
 
         Args:
             pod: the pod as it is known now.
             condition: its `PodScheduled` condition.
-            nominated_node_name: the node that is being made free for it, "" for none any more, None
-                to leave that as it is.
+            nominated_node_name: the node on which room is made for it, "" to remove the nomination,
+                None to keep it.
         """
         content = (condition.status, condition.reason, condition.message)
         self._enqueue_note(pod.uid, _PodStatusNote(pod.pod, content, nominated_node_name))
 
     def nominate(self, pod: pod_shape.PodInfo, node_name: str) -> None:
-        """Note the nominated node alone, "" for none any more; never blocks."""
+        """Queue only the nominated node, "" to remove the nomination; never blocks."""
         self._enqueue_note(pod.uid, _PodStatusNote(pod.pod, None, node_name))
 
     def _enqueue_note(self, uid: str, note: _PodStatusNote) -> None:
@@ -185,10 +185,10 @@ class ApiPodStatusWriter:
         async with asyncio.TaskGroup() as group:
             for _ in range(WORKERS):
                 group.create_task(self._write_queued_notes())
-        raise AssertionError  # workers do not return
+        raise AssertionError  # the workers do not return
 
     async def flush(self) -> None:
-        """Return when everything noted so far is written or given up; `run` must be running."""
+        """Return when all notes so far are written or given up; `run` must be running."""
         await self._queue.join()
 
     async def _write_queued_notes(self) -> NoReturn:
@@ -205,17 +205,17 @@ class ApiPodStatusWriter:
         try:
             await self._write_or_drop(note)
         except (errors.NotFoundError, errors.FencedWriteError):
-            pass  # nobody will ask, or it is the next leader's to say
+            pass  # the pod is gone, or the next leader writes its status
         except errors.KubeError as error:
             self.failed += 1
             _logger.warning("the status of pod %s was not written: %s", note.pod.key, error)
         finally:
             self._in_work.discard(uid)
-            if uid in self._notes:  # noted anew in the meantime
+            if uid in self._notes:  # queued again in the meantime
                 self._queue.put_nowait(uid)
 
     async def _write_or_drop(self, note: _PodStatusNote) -> None:
-        """Write the note unless it says nothing new, again as long as the pod changes under it."""
+        """Write the note unless it changes nothing; retry while other writers change the pod."""
         for _ in range(MAX_CONFLICTS):
             known = self._get_newest_known_status(note.pod)
             if note.apply_to(known) == known:
@@ -247,7 +247,7 @@ class ApiPodStatusWriter:
     def _remember_written_status(
         self, metadata: objects.ObjectMeta, known: _KnownPodStatus
     ) -> None:
-        """Keep what was written, and forget what was written long ago."""
+        """Remember what was written, and forget writes older than REMEMBERED_SECONDS."""
         now_seconds = self._clock.monotonic_seconds()
         self._written[metadata.uid] = _WrittenPodStatus(
             metadata.resource_version, known, now_seconds
@@ -258,7 +258,7 @@ class ApiPodStatusWriter:
 
     @property
     def remembered_count(self) -> int:
-        """How many pods' last writes are remembered."""
+        """Return for how many pods the last write is remembered."""
         return len(self._written)
 
     async def _read_pod(self, pod: objects.Pod) -> objects.Pod:
@@ -267,7 +267,7 @@ class ApiPodStatusWriter:
         return decoding.decode_single_object(body, objects.Pod)
 
     def _get_newest_known_status(self, pod: objects.Pod) -> _KnownPodStatus:
-        """Return what the pod shows, or what was written since it looked like that."""
+        """Return the status that the pod shows, or that was written since this version of it."""
         metadata = pod.metadata
         written = self._written.get(metadata.uid)
         if written is not None and written.seen_version == metadata.resource_version:
@@ -280,7 +280,7 @@ class ApiPodStatusWriter:
 def _make_status_patch(
     note: _PodStatusNote, known: _KnownPodStatus, now: datetime.datetime
 ) -> _PodPatch:
-    """Return the strategic merge patch: conditions are merged by type, left-out fields stay."""
+    """Return the strategic merge patch: conditions are merged by type, absent fields stay."""
     metadata = note.pod.metadata
     conditions: tuple[status_patch.ConditionPatch, ...] = ()
     if note.content is not None:

@@ -1,4 +1,4 @@
-"""What strategic merge patches of a pod's status are made of."""
+"""Parts of strategic merge patches of a pod's status."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class ConditionPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """A condition; the API server merges conditions by type, and fields left out stay."""
+    """A condition; the API server merges conditions by type and keeps absent fields."""
 
     type: str
     status: str

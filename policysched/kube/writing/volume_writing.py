@@ -1,10 +1,10 @@
-"""Promising volumes to claims, and asking for volumes to be made, by patches.
+"""Bind volumes to claims, and request the provisioning of volumes, by patches.
 
-We know only the fields of an object that scheduling reads, so the rest must stay as it is: each
-write is a merge patch. It carries the version of the object that was decided about. When that is
-not the newest any more, the server answers with a conflict and nothing is written; so a call may be
-repeated after any failure. Whether it was our own first attempt that made the newer version is
-found out by reading the object.
+Only the fields that scheduling reads are known here, and all others must not change: each write is
+a merge patch. It contains the resource version on which the decision is based. If the object has a
+newer version, the server answers with a conflict and nothing is written; therefore a call may be
+repeated after any failure. After a conflict the object is read, to find out whether the first
+attempt of this call produced the newer version.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _encoder = msgspec.json.Encoder()
 
 
 class ApiVolumeWriter:
-    """Writes through the API server; any number of calls may be in flight."""
+    """Writes volumes and claims by the API server; any number of calls may be in flight."""
 
     def __init__(self, api: client.ApiClient) -> None:
         self._api = api
@@ -39,7 +39,7 @@ class ApiVolumeWriter:
     async def write_volume(
         self, volume: storage_objects.PersistentVolume
     ) -> storage_objects.PersistentVolume | handles.WriteError:
-        """Write the claimRef, and the annotation of who set it; return the volume as it is then."""
+        """Write the claimRef and its BOUND_BY_CONTROLLER annotation; return the new volume."""
         body = {
             "metadata": _make_patch_metadata(volume, storage_objects.BOUND_BY_CONTROLLER),
             "spec": {"claimRef": volume.spec.claim_ref},
@@ -50,7 +50,7 @@ class ApiVolumeWriter:
     async def write_claim(
         self, claim: storage_objects.PersistentVolumeClaim
     ) -> storage_objects.PersistentVolumeClaim | handles.WriteError:
-        """Write the annotation of the selected node; return the claim as it is then."""
+        """Write the annotation of the selected node; return the new claim."""
         meta = claim.metadata
         body = {"metadata": _make_patch_metadata(claim, storage_objects.SELECTED_NODE)}
         path = paths.format_claim_path(meta.namespace, meta.name)
@@ -84,7 +84,7 @@ class ApiVolumeWriter:
         is_written: Callable[[WrittenT, WrittenT], bool],
         conflict: errors.ConflictError,
     ) -> WrittenT | handles.WriteError:
-        """Return the newest version if it has what was to be written, else why it has not."""
+        """Return the newest version if it has the wanted change, else the conflict as an error."""
         try:
             body = await self._api.send_request("GET", path, policy=WRITE_POLICY)
             newest = decoding.decode_single_object(body, type(wanted))
@@ -96,7 +96,7 @@ class ApiVolumeWriter:
 def _make_patch_metadata(
     item: storage_objects.PersistentVolume | storage_objects.PersistentVolumeClaim, key: str
 ) -> dict[str, object]:
-    """Return the version that the patch is about, and one annotation if the object has it."""
+    """Return the resource version, and the annotation `key` if the object has it."""
     annotations = item.metadata.annotations
     metadata: dict[str, object] = {
         "annotations": {key: annotations[key]} if key in annotations else {}
