@@ -1,1 +1,1 @@
-"""Leader election as it is configured, and the terms of a leader."""
+"""The configuration of leader election, and the terms of a leader."""

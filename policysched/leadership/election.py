@@ -1,8 +1,8 @@
-"""Leader election as it is configured: `leaderElection`, options over it, the elector.
+"""Create the elector from the configuration `leaderElection` and the options that override it.
 
-Names, defaults and limits are kube-scheduler's (`component-base/config`,
-LeaderElectionConfiguration; `tools/leaderelection`, NewLeaderElector), but for two: the lease has a
-name of its own, and leader election is off unless it is asked for.
+Names, defaults and limits are those of kube-scheduler (`component-base/config`,
+LeaderElectionConfiguration; `tools/leaderelection`, NewLeaderElector), with two exceptions: the
+lease has its own name, and leader election is off by default.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from policysched.leadership import runner
 _log = logging.getLogger("policysched")
 
 DEFAULT_NAMESPACE = "kube-system"
-"""Where the lease is kept when we do not run in a pod of the cluster."""
+"""Namespace of the lease if it is not configured and this process is not in a pod."""
 
 _NAME_OF_KUBE_SCHEDULER = "kube-scheduler"
 _LEASE_CONNECTIONS = 2
@@ -35,7 +35,7 @@ _LEASE_CONNECTIONS = 2
 def parse_lease_timings(
     config: election_config.LeaderElectionConfig,
 ) -> leader_election.LeaseTimings:
-    """Return the times of a configuration without problems."""
+    """Return the durations of a configuration that has been validated."""
     return leader_election.LeaseTimings(
         durations.parse_duration_seconds(config.lease_duration) or 0.0,
         durations.parse_duration_seconds(config.renew_deadline) or 0.0,
@@ -44,14 +44,14 @@ def parse_lease_timings(
 
 
 def make_closed_write_fence(clock: clocks.Clock) -> fence.WriteFence:
-    """Return a fence that no term opens, for a process that never leads."""
+    """Return a fence that stays closed, for a process that never leads."""
     return fence.WriteFence(clock, last_writes_seconds=0.0)
 
 
 def make_write_fence(
     config: election_config.LeaderElectionConfig, clock: clocks.Clock
 ) -> fence.WriteFence | None:
-    """Return what holds back writes of all but the leader, None where nobody is elected."""
+    """Return the write fence, or None without leader election."""
     if not config.leader_elect:
         return None
     return fence.WriteFence(clock, parse_lease_timings(config).last_writes_seconds)
@@ -67,7 +67,8 @@ async def make_lease_elector(
 ) -> AsyncIterator[runner.LeaderElector]:
     """Make the elector that opens and closes the fence `writes`.
 
-    It has connections of its own, so that renewals wait for nothing else, and no limit.
+    It has its own connections without a rate limit, so that renewals do not wait for other
+    requests.
     """
     if writes is None:
         _log.info("leader election is off: no other process may serve the same profiles")
@@ -81,7 +82,8 @@ async def make_lease_elector(
             api,
             config.resource_namespace or connection.own_namespace or DEFAULT_NAMESPACE,
             config.resource_name,
-            # As component-base's clients for leader election: half the deadline, a second at least.
+            # As in component-base's clients for leader election: half the deadline, at least a
+            # second.
             timeout_seconds=max(1.0, known.renew_deadline_seconds / 2),
         )
         identity = f"{platform.node()}_{uuid.uuid4()}"
@@ -92,7 +94,7 @@ async def make_lease_elector(
 def collect_leadership_metrics(
     config: election_config.LeaderElectionConfig, elector: runner.LeaderElector
 ) -> Iterable[core.Metric]:
-    """Yield whether this process leads, under client-go's name, where one is elected."""
+    """Yield whether this process leads, under client-go's name, if leader election is on."""
     if config.leader_elect:
         leads = core.GaugeMetricFamily(
             "leader_election_master_status",

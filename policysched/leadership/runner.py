@@ -1,9 +1,9 @@
-"""Terms of a leader: scheduling goes on from the election to the loss of the lease.
+"""Terms of a leader: scheduling runs from the election to the loss of the lease.
 
-Standing by is all the rest: watches keep the cache and the queue as they are for the leader, and
-nothing is decided or written. A term begins with a new list of all pods, for the watch may not yet
-have shown what the former leader bound last. It ends, when the lease is lost, with the undoing of
-all that is not bound by then; after that this process stands by again.
+Outside its terms a process is on standby: watches keep the cache and the queue up to date, and
+nothing is decided or written. A term begins with a new list of all pods, because the
+watch may not have shown the last bindings of the former leader yet. When the lease is lost, the
+term ends: bindings that are not complete by then are undone, and the process is on standby again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Refresh = Callable[[], Awaitable[None]]
 
 
 class LeaderElector(Protocol):
-    """Who says when this process leads; see `kube.election.leader_election.LeaseElector`."""
+    """Determines when this process leads; see `kube.election.leader_election.LeaseElector`."""
 
     @property
     def is_leading(self) -> bool:
@@ -27,7 +27,7 @@ class LeaderElector(Protocol):
         ...
 
     def overdue_seconds(self) -> float:
-        """Return how long ago this process should have noticed that it does not lead any more."""
+        """Return for how many seconds this process has failed to notice the loss of its lease."""
         ...
 
     async def acquire(self) -> None:
@@ -35,23 +35,23 @@ class LeaderElector(Protocol):
         ...
 
     async def renew(self) -> None:
-        """Return once it does not lead any more."""
+        """Return once this process no longer leads."""
         ...
 
     async def release(self) -> None:
-        """Let the next one lead at once."""
+        """Release the lease, so that the next leader starts at once."""
         ...
 
 
 class StoppableLoop(Protocol):
-    """What runs in a term; see `scheduler.scheduler.Scheduler`."""
+    """The work of a term; see `scheduler.scheduler.Scheduler`."""
 
     async def run(self) -> None:
-        """Schedule until `stop` is called; after that it may be run again."""
+        """Schedule until `stop` is called; may be called again after that."""
         ...
 
     async def stop(self, grace_seconds: float = 5.0) -> bool:
-        """End `run`; return whether everything that was begun has ended."""
+        """End `run`; return whether all work in progress has ended."""
         ...
 
 
@@ -61,7 +61,7 @@ class NeverLeader:
     is_leading = False
 
     def overdue_seconds(self) -> float:
-        """Nothing can be lost."""
+        """Return 0: no lease can be lost."""
         return 0.0
 
     async def acquire(self) -> None:
@@ -69,34 +69,34 @@ class NeverLeader:
         await asyncio.Event().wait()
 
     async def renew(self) -> None:
-        """There is nothing to renew."""
+        """Return at once."""
 
     async def release(self) -> None:
-        """Nothing was held."""
+        """Do nothing."""
 
 
 class AlwaysLeader:
-    """The elector of a process that leads without asking anybody."""
+    """The elector of a process that leads without an election."""
 
     is_leading = True
 
     def overdue_seconds(self) -> float:
-        """Nothing can be lost."""
+        """Return 0: no lease can be lost."""
         return 0.0
 
     async def acquire(self) -> None:
-        """Lead at once."""
+        """Return at once: this process always leads."""
 
     async def renew(self) -> None:
-        """Lead for ever."""
+        """Wait for ever: leading does not end."""
         await asyncio.Event().wait()
 
     async def release(self) -> None:
-        """Nothing was held."""
+        """Do nothing: no lease is held."""
 
 
 class LeadershipRunner:
-    """The terms of one process, one after the other."""
+    """Runs the terms of one process, one after the other."""
 
     def __init__(
         self,
@@ -109,10 +109,10 @@ class LeadershipRunner:
         """Schedule whenever this process leads.
 
         Args:
-            elector: says when that is.
+            elector: determines when this process leads.
             scheduler: runs and stops with each term.
-            refresh: brings all pods, or bindings, up to date before a term.
-            last_writes_seconds: how long writes of a leader that has lost the lease may take.
+            refresh: lists all pods, or bindings, again before a term.
+            last_writes_seconds: how long writes may still take after the lease is lost.
         """
         self._elector = elector
         self._scheduler = scheduler
@@ -122,13 +122,13 @@ class LeadershipRunner:
         self._is_finished = False
 
     async def run(self) -> None:
-        """Stand by and lead, in turns, until `end` is called or it is cancelled."""
+        """Wait and lead, in turns, until `end_scheduling` is called or the task is cancelled."""
         while not self._is_ending:
             await self._elector.acquire()
             await self._lead_one_term()
 
     async def _lead_one_term(self) -> None:
-        """Schedule until the lease is lost; hold it while the process ends."""
+        """Schedule until the lease is lost; keep renewing the lease while the process ends."""
         renewing = asyncio.create_task(self._elector.renew())
         scheduling = asyncio.create_task(self._run_loop())
         try:
@@ -157,15 +157,16 @@ class LeadershipRunner:
             scheduling.result()
 
     async def end_scheduling(self, flush: Callable[[], Awaitable[None]]) -> None:
-        """Schedule no more, and `flush` what was decided; the lease is held meanwhile."""
+        """Stop scheduling and `flush` pending writes while the lease is still held."""
         self._is_ending = True
         self._is_finished = await self._scheduler.stop()
         await flush()
 
     async def release_lease(self) -> None:
-        """Release the lease, when `run` has been cancelled after `end`.
+        """Release the lease, after `end_scheduling` and the cancellation of `run`.
 
-        Where a call may still be under way in the server the lease is left to run out.
+        If the scheduler did not end in time, a call may still be in progress in the server; then
+        the lease is not released and expires.
         """
         if self._is_finished:
             await self._elector.release()
