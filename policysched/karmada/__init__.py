@@ -1,5 +1,5 @@
-"""Placing workloads across clusters: what a scheduler of a Karmada control plane decides.
+"""Multi-cluster scheduling: the decisions of a scheduler of a Karmada control plane.
 
-Pure decisions about bindings and clusters, as `policysched.framework` and `plugins` are for pods
-and nodes; without I/O and without a clock.
+Pure decisions about bindings and member clusters, without I/O and without a clock of its own; the
+counterpart of `policysched.framework` and `policysched.plugins` for pods and nodes.
 """

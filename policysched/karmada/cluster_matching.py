@@ -1,4 +1,4 @@
-"""Whether a cluster is one of those that a ClusterAffinity means.
+"""Match member clusters with a ClusterAffinity.
 
 Source: Karmada v1.18.2 `pkg/util/selector.go` (`ClusterMatches`).
 """
@@ -40,7 +40,7 @@ def _matches_fields(
     others = [selectors.from_requirement(e) for e in expressions if e.key != _ZONE]
     fields = {"provider": spec.provider, "region": spec.region}
     return zones_match and all(
-        # A requirement that Kubernetes would refuse matches nothing; "" is a field not given.
+        # A requirement that Kubernetes would refuse matches nothing; "" is an absent field.
         r is not None and r.matches_value(fields.get(r.key) or None)
         for r in others
     )

@@ -1,4 +1,4 @@
-"""Why a binding gets no clusters: expected outcomes, so values and not exceptions.
+"""Failures to place a binding: expected outcomes, therefore values and not exceptions.
 
 Source of kinds and texts: Karmada v1.18.2 `pkg/scheduler/framework/types.go`.
 """
@@ -20,9 +20,10 @@ class PlacementFailure:
     """Why an attempt ended without clusters.
 
     Attributes:
-        kind: `fit`: no cluster passes; clears what was there and waits for a change.
-            `unschedulable`: no room; keeps what is there and is tried again. `other`: the same.
-        text: what condition and event say.
+        kind: `fit`: no cluster passes the filters; the present clusters are removed, and the
+            binding waits for a change. `unschedulable`: not enough available replicas; the present
+            clusters stay, and the binding is retried. `other`: handled as `unschedulable`.
+        text: message of the condition and of the event.
         is_held: whether a cluster policy waits for a metric, and nothing was decided.
     """
 
@@ -31,12 +32,12 @@ class PlacementFailure:
     is_held: bool = False
 
     def with_step_prefix(self, step: str) -> PlacementFailure:
-        """Return the failure as the step tells it, which failed because of it."""
+        """Return the failure with the name of the failed step before its text."""
         return dataclasses.replace(self, text=f"{step}: {self.text}")
 
 
 def make_no_fit_failure(all_count: int, reasons: Iterable[str]) -> PlacementFailure:
-    """Return the failure of a binding that no cluster can take, with the reasons counted."""
+    """Return the failure of a binding that no cluster can take; equal reasons are counted."""
     counted = collections.Counter(reasons)
     said = ", ".join(sorted(f"{count} {reason}" for reason, count in counted.items()))
     told = said if all_count and counted else "no cluster exists"

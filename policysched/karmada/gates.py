@@ -1,7 +1,7 @@
-"""Karmada's feature gates: which there are, which are on, and which change anything here.
+"""Karmada's feature gates: parse `--feature-gates`, and read those that change decisions.
 
-Source: Karmada v1.18.2 `pkg/features/features.go`; how they are written, and what AllAlpha and
-AllBeta mean, is that of `k8s.io/component-base/featuregate`.
+Source: Karmada v1.18.2 `pkg/features/features.go`; the syntax, and the meaning of AllAlpha and
+AllBeta, are those of `k8s.io/component-base/featuregate`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ALPHA: Final = (
     "StatefulFailoverInjection",
     "WorkloadAffinity",
 )
-"""All of them are off by default."""
+"""All alpha gates are off by default."""
 _BETA: Final = {
     "ContextualLogging": True,
     "ControllerPriorityQueue": True,
@@ -44,12 +44,12 @@ KNOWN: Final = (
     "PriorityBasedScheduling",
     "WorkloadAffinity",
 )
-"""Those that change what the scheduler does; others are about other programs of Karmada."""
+"""Gates that change the scheduler; the others concern other programs of Karmada."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class KarmadaFeatureGates:
-    """Which are on.
+    """The states of the gates that change the scheduler.
 
     Attributes:
         resource_models: CustomizedClusterResourceModeling.
@@ -65,10 +65,11 @@ class KarmadaFeatureGates:
 
 
 def parse_karmada_feature_gates(text: str) -> KarmadaFeatureGates:
-    """Return what `GATE=true,…` says.
+    """Return the gates after applying `GATE=true,…` to their defaults.
 
     Raises:
-        UsageError: a gate is not known, has another value, or is on without being built in.
+        UsageError: a gate is unknown, has a value that is not boolean, or is on but not
+            implemented.
     """
     said = _parse_gate_switches(text)
     known = dict.fromkeys(_ALPHA, said.get(_ALL_ALPHA, False)) | {

@@ -1,6 +1,6 @@
-"""What a plugin of the multi-cluster scheduler is: it filters or scores all clusters at once.
+"""The plugin interface of the multi-cluster scheduler: filter or score all clusters in one call.
 
-A plugin is made once and asked about many bindings. Plugins of other packages join by the entry
+A plugin is made once and called for many bindings. Packages provide further plugins by the entry
 point group `policysched.karmada_plugins`; see docs/karmada.md.
 """
 
@@ -16,19 +16,20 @@ if TYPE_CHECKING:
     from policysched.karmada.state import snapshot
 
 PASSES = ""
-"""The reason of a cluster that a filter lets pass."""
+"""The filter reason of a cluster that passes."""
 
 MAX_SCORE = 100
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SchedulingRequest:
-    """A binding that wants clusters.
+    """A binding that needs clusters.
 
     Attributes:
         binding: the binding as it was read.
         placement: its placement.
-        affinity_name: the term of `clusterAffinities` that counts in this attempt; "" without.
+        affinity_name: name of the term of `clusterAffinities` in this attempt; without terms, the
+            name in the status of the binding.
     """
 
     binding: objects.Binding
@@ -42,7 +43,7 @@ class SchedulingRequest:
 
     @property
     def affinity_term(self) -> objects.ClusterAffinityTerm | None:
-        """The term of `clusterAffinities` that counts, if there is one."""
+        """The term of `clusterAffinities` in this attempt, None without one."""
         for term in self.placement.cluster_affinities:
             if term.affinity_name == self.affinity_name:
                 return term
@@ -50,28 +51,28 @@ class SchedulingRequest:
 
 
 class ClusterPlugin(Protocol):
-    """What all plugins have; the name is what `--plugins` calls it."""
+    """The common part of all plugins; `name` is the name in `--plugins`."""
 
     name: str
 
 
 @runtime_checkable
 class ClusterFilterPlugin(ClusterPlugin, Protocol):
-    """Says which clusters cannot take a binding."""
+    """A plugin that excludes clusters."""
 
     def filter(
         self, request: SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[str]:
-        """Return for each of `clusters.clusters` why it cannot, or `PASSES`."""
+        """Return a reason for each of `clusters.clusters`, or `PASSES`."""
         ...
 
 
 @runtime_checkable
 class ClusterScorePlugin(ClusterPlugin, Protocol):
-    """Says which clusters are better; points are added up over plugins, all with weight 1."""
+    """A plugin that scores clusters; scores are summed over plugins, all with weight 1."""
 
     def score(
         self, request: SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[int]:
-        """Return for each of `clusters.clusters` its points, 0 to `MAX_SCORE`."""
+        """Return a score for each of `clusters.clusters`, from 0 to `MAX_SCORE`."""
         ...

@@ -1,8 +1,8 @@
-"""Karmada's objects, shaped as on the wire, holding only the fields that scheduling reads.
+"""Karmada's objects as on the wire, with only the fields that scheduling reads.
 
 Sources: Karmada v1.18.2, `pkg/apis/work/v1alpha2/binding_types.go`,
-`pkg/apis/policy/v1alpha1/propagation_types.go`, `pkg/apis/cluster/v1alpha1/types.go`. A field that
-is None was not given; where Karmada tells an empty list from none, so do these structs.
+`pkg/apis/policy/v1alpha1/propagation_types.go`, `pkg/apis/cluster/v1alpha1/types.go`. None means an
+absent field. An empty list and an absent one differ here if they differ in Karmada.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ AGGREGATED, WEIGHTED = "Aggregated", "Weighted"
 
 
 class ResourceModelRange(WireStruct, frozen=True):
-    """`spec.resourceModels[].ranges[]`: what the nodes of a grade have at least."""
+    """`spec.resourceModels[].ranges[]`: the minimum of a resource on nodes of a grade."""
 
     name: str
     min: wire.Quantity = 0
@@ -56,14 +56,14 @@ class APIResource(WireStruct, frozen=True):
 
 
 class APIEnablement(WireStruct, frozen=True):
-    """`status.apiEnablements[]`: kinds that a cluster serves."""
+    """`status.apiEnablements[]`: kinds that the cluster serves."""
 
     group_version: str = ""
     resources: tuple[APIResource, ...] = ()
 
 
 class AllocatableModeling(WireStruct, frozen=True):
-    """`status.resourceSummary.allocatableModelings[]`: nodes counted by grade."""
+    """`status.resourceSummary.allocatableModelings[]`: number of nodes of a grade."""
 
     grade: wire.Int64 = 0
     count: wire.Int64 = 0
@@ -86,7 +86,7 @@ class ClusterStatus(WireStruct, frozen=True):
 
 
 class Cluster(WireStruct, frozen=True):
-    """A member cluster; its own labels and fields are what policies select by."""
+    """A member cluster; policies select by its own labels and fields."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ClusterSpec = ClusterSpec()
@@ -103,7 +103,7 @@ class FieldSelector(WireStruct, frozen=True):
 
 
 class ClusterAffinity(WireStruct, frozen=True):
-    """Which clusters are meant; `exclude` goes before everything else."""
+    """A selection of clusters; `exclude` overrides everything else."""
 
     label_selector: objects.LabelSelector | None = None
     field_selector: FieldSelector | None = None
@@ -112,7 +112,7 @@ class ClusterAffinity(WireStruct, frozen=True):
 
 
 class OverflowAffinity(ClusterAffinity, frozen=True):
-    """`overflowAffinities[]`: clusters to use when those before have no room left."""
+    """`overflowAffinities[]`: clusters to use if the clusters before them are full."""
 
     affinity_name: str = ""
 
@@ -168,16 +168,16 @@ class WorkloadAffinityTerm(WireStruct, frozen=True):
 
 
 class WorkloadAffinity(WireStruct, frozen=True):
-    """`placement.workloadAffinity`; the binding says which groups it makes."""
+    """`placement.workloadAffinity`; the groups themselves are fields of the binding."""
 
     affinity: WorkloadAffinityTerm | None = None
     anti_affinity: WorkloadAffinityTerm | None = None
 
 
 class Placement(WireStruct, frozen=True):
-    """`spec.placement`: what the propagation policy of the resource asks for.
+    """`spec.placement`: the requirements of the propagation policy of the resource.
 
-    It is written into an annotation of the binding, so it has all fields that there are.
+    It has all fields of the API, because it is written into an annotation of the binding.
     """
 
     cluster_affinity: ClusterAffinity | None = None
@@ -189,7 +189,7 @@ class Placement(WireStruct, frozen=True):
 
     @property
     def scheduling_type(self) -> str:
-        """Duplicated without `replicaScheduling`, else what it says."""
+        """The type in `replicaScheduling`, or Duplicated without one."""
         said = self.replica_scheduling
         return DUPLICATED if said is None else said.replica_scheduling_type
 
@@ -208,7 +208,7 @@ class ObjectReference(WireStruct, frozen=True):
 
 
 class NodeClaim(WireStruct, frozen=True):
-    """`replicaRequirements.nodeClaim`: which nodes a replica can be on."""
+    """`replicaRequirements.nodeClaim`: the nodes that can run a replica."""
 
     hard_node_affinity: objects.NodeSelector | None = None
     node_selector: dict[str, str] = {}
@@ -216,7 +216,7 @@ class NodeClaim(WireStruct, frozen=True):
 
 
 class ReplicaRequirements(WireStruct, frozen=True):
-    """`spec.replicaRequirements`: what one replica asks for."""
+    """`spec.replicaRequirements`: the resource requests of one replica."""
 
     node_claim: NodeClaim | None = None
     resource_request: ResourceList = {}
@@ -225,7 +225,7 @@ class ReplicaRequirements(WireStruct, frozen=True):
 
 
 class Component(WireStruct, frozen=True):
-    """`spec.components[]`: one kind of pods of a workload that has several."""
+    """`spec.components[]`: one kind of pods of a workload that has several kinds."""
 
     name: str = ""
     replicas: wire.Int64 = 0
@@ -233,7 +233,7 @@ class Component(WireStruct, frozen=True):
 
 
 class TargetCluster(WireStruct, frozen=True):
-    """`spec.clusters[]`: a cluster with its share of the replicas."""
+    """`spec.clusters[]`: a target cluster and its replicas."""
 
     name: str
     replicas: wire.Int64 = 0
@@ -282,12 +282,12 @@ class BindingSpec(WireStruct, frozen=True):
 
     @property
     def is_workload(self) -> bool:
-        """Whether it has pods, so that capacity and overflow matter to it."""
+        """Whether the resource has pods, so that capacity and overflow apply to it."""
         return self.replicas > 0 or self.replica_requirements is not None or bool(self.components)
 
 
 class Condition(WireStruct, frozen=True):
-    """`status.conditions[]`; a patch writes all of them, so it has all fields that there are."""
+    """`status.conditions[]`, with all fields of the API, because a patch writes all conditions."""
 
     type: str
     status: str
@@ -298,7 +298,7 @@ class Condition(WireStruct, frozen=True):
 
 
 class BindingStatus(WireStruct, frozen=True):
-    """`status` of a binding; the name of the second field is spelled so on the wire."""
+    """`status` of a binding; `schedulerObservingAffinityName` is the name in the API."""
 
     scheduler_observed_generation: wire.Int64 = 0
     scheduler_observing_affinity_name: str = ""
@@ -307,7 +307,7 @@ class BindingStatus(WireStruct, frozen=True):
 
 
 class Binding(WireStruct, frozen=True):
-    """A ResourceBinding, or a ClusterResourceBinding when `kind` says so."""
+    """A ResourceBinding or a ClusterResourceBinding, depending on `kind`."""
 
     kind: str = "ResourceBinding"
     metadata: ObjectMeta = ObjectMeta()
@@ -316,7 +316,7 @@ class Binding(WireStruct, frozen=True):
 
     @property
     def key(self) -> str:
-        """`namespace/name`, or `name` when it has no namespace."""
+        """`namespace/name` of a ResourceBinding, `name` of a ClusterResourceBinding."""
         meta = self.metadata
         return f"{meta.namespace}/{meta.name}" if self.kind == "ResourceBinding" else meta.name
 
@@ -325,10 +325,10 @@ Targets: TypeAlias = tuple[TargetCluster, ...]
 
 
 def wrap_int32(number: int) -> int:
-    """Return what Go's int32 holds after this sum: Karmada counts replicas in int32."""
+    """Return the number after the overflow of Go's int32: Karmada counts replicas in int32."""
     return (number + 2**31) % 2**32 - 2**31
 
 
 def sum_replicas(targets: Targets) -> int:
-    """Return the sum as Karmada forms it, in int32."""
+    """Return the sum of replicas, in int32 as in Karmada."""
     return wrap_int32(sum(target.replicas for target in targets))

@@ -1,9 +1,9 @@
 """Terms of a leader: scheduling runs from the election to the loss of the lease.
 
-Outside its terms a process is on standby: watches keep the cache and the queue up to date, and
-nothing is decided or written. A term begins with a new list of all pods, because the
-watch may not have shown the last bindings of the former leader yet. When the lease is lost, the
-term ends: bindings that are not complete by then are undone, and the process is on standby again.
+Outside its terms a process is on standby: watches keep the caches up to date, and nothing is
+decided or written. A term begins with a new list of all pods, because the watch may not have shown
+the last bindings of the former leader yet. When the lease is lost, the term ends: bindings that are
+not complete by then are undone, and the process is on standby again.
 """
 
 from __future__ import annotations

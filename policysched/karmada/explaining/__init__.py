@@ -1,1 +1,1 @@
-"""The explanation of a decision, and the report of its steps."""
+"""The explanation of a decision about a binding, and the report of its steps."""

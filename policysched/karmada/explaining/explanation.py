@@ -1,6 +1,7 @@
-"""Everything about a decision: what every filter and score says of every cluster, and the steps.
+"""Explain a decision: the answer of every filter and score about every cluster, and the steps.
 
-A decision is made as ever (`decide`); then each attempt that it made is asked about once more.
+The decision is made as usual (`decide_binding`); then each of its attempts is evaluated once more,
+completely.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ class ClusterRefusal:
     """Why a cluster cannot take a binding.
 
     Attributes:
-        plugin: who says it; `Policy` for rules and groups of policies.
-        ref: the rule or group; None for another plugin.
+        plugin: the plugin that excludes it; `Policy` for rules and groups of policies.
+        ref: the rule or group of a policy; None for a plugin.
     """
 
     plugin: str
@@ -42,13 +43,13 @@ class ClusterRefusal:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClusterPoints:
-    """What one plugin, or one score of a policy, gives a cluster.
+    """The score of one plugin, or of one rule of a policy, for a cluster.
 
     Attributes:
         by: the plugin, or `POLICY/RULE`.
-        weight: what the points are multiplied with.
-        hundredths: of points, without the weight.
-        rule: of a policy; None for a plugin.
+        weight: factor of the points.
+        hundredths: hundredths of points, without the weight.
+        rule: the rule of a policy; None for a plugin.
     """
 
     by: str
@@ -59,16 +60,16 @@ class ClusterPoints:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ExplainedAttempt:
-    """One attempt, with all that was said in it.
+    """One attempt with the answers of all plugins and rules.
 
     Attributes:
-        request: the binding, with the term that counts.
-        refusals: of each cluster, in the order in which they count; of none that passes.
+        request: the binding, with the affinity term of the attempt.
+        refusals: for each cluster, in order of precedence; empty for a cluster that passes.
         ranked: the clusters that pass, best first.
-        points: of each cluster that passes.
-        selection: which of them were chosen; None if none could be.
-        division: how replicas are divided among these.
-        result: what came of it.
+        points: for each cluster that passes.
+        selection: the selected clusters; None if no selection was possible.
+        division: the division of replicas among them.
+        result: the result of the attempt.
     """
 
     request: interface.SchedulingRequest
@@ -82,12 +83,12 @@ class ExplainedAttempt:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class BindingExplanation:
-    """A decision and how it came about.
+    """A decision and its reasons.
 
     Attributes:
-        attempts: that were made; the last one counts if it succeeded, else the first.
-        about: the policies that are about the binding, by name.
-        added: which of them says what is added to the placement, by statement.
+        attempts: the attempts in order; the last one counts if it succeeded, else the first.
+        about: the policies whose scope contains the binding, by name.
+        added: the policy that adds each statement to the placement.
     """
 
     binding: objects.Binding
@@ -102,7 +103,7 @@ def explain_binding(
     binding: objects.Binding,
     clusters: snapshot.ControlPlaneSnapshot,
 ) -> BindingExplanation:
-    """Return what is decided about a binding, and why."""
+    """Return the decision about a binding, and the reasons for it."""
     decision = binding_decision.decide_binding(algorithm, binding, clusters)
     planned = binding_decision.list_placement_attempts(algorithm, binding, clusters)
     if isinstance(planned, errors.PlacementFailure):

@@ -1,6 +1,6 @@
-"""What choosing clusters and dividing replicas went by, told of a decision that was made.
+"""Report how a decision selected clusters and divided replicas.
 
-Nothing here decides anything: `select_clusters` and `assignment` do.
+This module decides nothing: `select_clusters` and `assignment` do.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Divider: TypeAlias = Literal["none", "duplicated", "staticWeights", "room", "few
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClusterSelectionReport:
-    """How clusters were chosen among those that passed the filters.
+    """How clusters were selected among those that passed the filters.
 
     Attributes:
-        by: what they were grouped by; `all` where every one was taken.
+        by: the field of the spread constraint; `all` if every cluster was taken.
         how: the same in words.
-        clusters: the chosen ones, best first.
+        clusters: the selected clusters, best first.
     """
 
     by: Chooser
@@ -38,14 +38,14 @@ class ClusterSelectionReport:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ReplicaDivisionReport:
-    """How replicas were divided among the chosen clusters.
+    """How replicas were divided among the selected clusters.
 
     Attributes:
-        by: what weighs; `none` where there are no replicas to divide.
+        by: the kind of division; `none` if there are no replicas to divide.
         how: the same in words.
-        replicas: how many were divided; those that stay where they are do not count.
+        replicas: number of divided replicas, without those that stay on their clusters.
         kept: replicas that stay, by cluster.
-        weights: what they were divided in proportion to, by cluster; none where nothing weighs, or
+        weights: the proportions of the division, by cluster; empty if there are no weights, or if
             each tier of an overflow has its own.
     """
 
@@ -59,7 +59,7 @@ class ReplicaDivisionReport:
 def report_cluster_selection(
     request: interface.SchedulingRequest, chosen: Sequence[candidates.CandidateCluster]
 ) -> ClusterSelectionReport:
-    """Return how the clusters of a request were chosen, which have been."""
+    """Return how the clusters `chosen` of a request were selected."""
     names = tuple(candidate.name for candidate in chosen)
     placement = request.placement
     if not placement.spread_constraints:
@@ -141,7 +141,7 @@ _BY = {
 def _report_least_moving_division(
     whole: assignment.ReplicaDivision, by: Divider
 ) -> ReplicaDivisionReport:
-    """Return how replicas are divided that move as little as they can."""
+    """Report a division that moves as few replicas as possible."""
     present, words = whole.present_replicas, _BY[by]
     placed = sum(present.values())
     if whole.afresh:

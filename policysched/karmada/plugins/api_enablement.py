@@ -1,4 +1,4 @@
-"""APIEnablement: the cluster serves the kind of the resource."""
+"""APIEnablement: requires that the cluster serves the kind of the resource."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ REASON = "cluster(s) did not have the API resource"
 
 
 class APIEnablementPlugin:
-    """Source: Karmada `pkg/scheduler/framework/plugins/apienablement`."""
+    """Filters by API enablements.
+
+    Source: Karmada `pkg/scheduler/framework/plugins/apienablement`.
+    """
 
     name = "APIEnablement"
 
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[str]:
-        """Let pass clusters that list the exact group, version and kind, and present targets."""
+        """Pass clusters that list the exact group, version and kind, and present targets."""
         resource = request.spec.resource
         group_version, kind = resource.api_version, resource.kind
         reasons = clusters.memoize(

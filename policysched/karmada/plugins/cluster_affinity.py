@@ -1,4 +1,4 @@
-"""ClusterAffinity: the placement means the cluster."""
+"""ClusterAffinity: requires that the placement selects the cluster."""
 
 from __future__ import annotations
 
@@ -18,14 +18,17 @@ REASON = "cluster(s) did not match the placement cluster affinity constraint"
 
 
 class ClusterAffinityPlugin:
-    """Source: Karmada `pkg/scheduler/framework/plugins/clusteraffinity`; its score is always 0."""
+    """Filters by the cluster affinity of an attempt; Karmada's score of it is always 0.
+
+    Source: Karmada `pkg/scheduler/framework/plugins/clusteraffinity`.
+    """
 
     name = "ClusterAffinity"
 
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[str]:
-        """Let pass clusters that an affinity of this attempt means; all when there is none."""
+        """Pass clusters that an affinity of this attempt selects; all if there is none."""
         affinities = _list_affinities(request)
         if not affinities:
             return [interface.PASSES] * len(clusters.clusters)
@@ -41,9 +44,9 @@ class ClusterAffinityPlugin:
 
 
 def _list_affinities(request: interface.SchedulingRequest) -> list[objects.ClusterAffinity]:
-    """Return the affinity, or the term that counts with what it overflows to.
+    """Return the affinity, or the term of this attempt with its overflow affinities.
 
-    What has no pods needs no room, so it does not overflow.
+    A resource without pods needs no capacity, so it does not overflow.
     """
     if request.placement.cluster_affinity is not None:
         return [request.placement.cluster_affinity]

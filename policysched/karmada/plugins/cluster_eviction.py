@@ -1,4 +1,4 @@
-"""ClusterEviction: the binding is not on its way out of the cluster."""
+"""ClusterEviction: excludes clusters from which the binding is being evicted."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ REASON = "cluster(s) is in the process of eviction"
 
 
 class ClusterEvictionPlugin:
-    """Source: Karmada `pkg/scheduler/framework/plugins/clustereviction`."""
+    """Filters by graceful eviction tasks.
+
+    Source: Karmada `pkg/scheduler/framework/plugins/clustereviction`.
+    """
 
     name = "ClusterEviction"
 
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[str]:
-        """Let pass clusters that no graceful eviction task names."""
+        """Pass clusters that no graceful eviction task names."""
         leaving = {task.from_cluster for task in request.spec.graceful_eviction_tasks}
         return [
             REASON if cluster.metadata.name in leaving else interface.PASSES

@@ -1,4 +1,4 @@
-"""ClusterLocality: clusters that the binding has already are better."""
+"""ClusterLocality: prefers clusters that the binding already has."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ if TYPE_CHECKING:
 
 
 class ClusterLocalityPlugin:
-    """Source: Karmada `pkg/scheduler/framework/plugins/clusterlocality`."""
+    """Scores present targets.
+
+    Source: Karmada `pkg/scheduler/framework/plugins/clusterlocality`.
+    """
 
     name = "ClusterLocality"
 
     def score(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[int]:
-        """Return all points for present targets and none for others."""
+        """Return MAX_SCORE for present targets and 0 for other clusters."""
         present = {target.name for target in request.spec.clusters}
         return [
             interface.MAX_SCORE if cluster.metadata.name in present else 0

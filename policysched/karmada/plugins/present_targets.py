@@ -1,4 +1,4 @@
-"""Clusters that a binding has already: some filters never take them away."""
+"""Exempt the clusters that a binding already has from a filter."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def exempt_present_targets(
     request: interface.SchedulingRequest,
     clusters: snapshot.ControlPlaneSnapshot,
 ) -> Sequence[str]:
-    """Return the reasons, but let pass the clusters that the binding has already."""
+    """Return the reasons; clusters that the binding already has pass."""
     if not request.spec.clusters:
         return reasons
     present = {target.name for target in request.spec.clusters}

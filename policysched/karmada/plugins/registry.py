@@ -1,4 +1,4 @@
-"""Which plugins take part: what `--plugins` says of the built-in ones and those of entry points.
+"""The registry of plugins: built-in ones, those of entry points, and the choice by `--plugins`.
 
 Source: Karmada v1.18.2 `pkg/scheduler/framework/runtime/registry.go`.
 """
@@ -31,7 +31,7 @@ Factory: TypeAlias = "Callable[[], interface.ClusterPlugin]"
 
 
 def make_built_in_factories(*, with_workload_affinity: bool = False) -> dict[str, Factory]:
-    """Return what makes Karmada's own plugins, in the order in which they are asked."""
+    """Return the factories of Karmada's plugins by name, in the order of their calls."""
     plugins: list[Factory] = [
         cluster_eviction.ClusterEvictionPlugin,
         api_enablement.APIEnablementPlugin,
@@ -51,13 +51,13 @@ def make_built_in_factories(*, with_workload_affinity: bool = False) -> dict[str
 def add_entry_point_plugins(
     own: Mapping[str, Factory], entry_points: Iterable[metadata.EntryPoint] | None = None
 ) -> dict[str, Factory]:
-    """Return the plugins with those of installed packages behind them.
+    """Return the plugins followed by those of installed packages.
 
-    `entry_points` defaults to all of the group that are installed; each names a class, or a
-    function, that is called without arguments. Nothing is loaded here.
+    `entry_points` defaults to all installed ones of the group; each names a class, or a function,
+    that is called without arguments. This function loads none of them.
 
     Raises:
-        ConfigurationError: one has the name of a built-in plugin.
+        ConfigurationError: an entry point has the name of another plugin.
     """
     registry = dict(own)
     if entry_points is None:
@@ -74,12 +74,12 @@ def add_entry_point_plugins(
 def choose_plugins(
     registry: Mapping[str, Factory], said: Iterable[str]
 ) -> list[interface.ClusterPlugin]:
-    """Return the plugins that `--plugins` chooses.
+    """Return the plugins that `--plugins` chooses, in the order of the registry.
 
     Args:
         registry: all plugins by name.
-        said: `*` for all; then in their order `name` adds one and `-name` takes one away. Unknown
-            names say nothing.
+        said: words in order: `*` selects all plugins, `name` adds one, `-name` removes one. Unknown
+            names are ignored.
 
     Raises:
         ConfigurationError: a plugin of another package cannot be made.
@@ -95,7 +95,7 @@ def choose_plugins(
 
 
 def find_unknown_plugins(registry: Iterable[str], said: Iterable[str]) -> list[str]:
-    """Return the names in `said` that are those of no plugin, whether they add or take away."""
+    """Return the words in `said`, added or removed, that name no plugin."""
     known = {"*", "", *registry}
     return [word for word in said if word not in known and word.lstrip("-") not in known]
 

@@ -1,4 +1,4 @@
-"""SpreadConstraint: the cluster has the property that is spread over."""
+"""SpreadConstraint: requires that the cluster has the property to spread over."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ if TYPE_CHECKING:
 
 
 class SpreadConstraintPlugin:
-    """Source: Karmada `pkg/scheduler/framework/plugins/spreadconstraint`."""
+    """Filters by provider, region and zones.
+
+    Source: Karmada `pkg/scheduler/framework/plugins/spreadconstraint`.
+    """
 
     name = "SpreadConstraint"
 
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[str]:
-        """Let pass clusters that have a provider, region or zones where these are spread over."""
+        """Pass clusters that have the provider, region or zones of all spread constraints."""
         fields = tuple(c.spread_by_field for c in request.placement.spread_constraints)
         return clusters.memoize(
             (self.name, fields),

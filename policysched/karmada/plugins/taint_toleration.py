@@ -1,4 +1,4 @@
-"""TaintToleration: the placement tolerates the taints of the cluster."""
+"""TaintToleration: requires that the placement tolerates the taints of the cluster."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ _EFFECTS = frozenset({"NoSchedule", "NoExecute"})
 
 
 class TaintTolerationPlugin:
-    """Source: Karmada `pkg/scheduler/framework/plugins/tainttoleration`."""
+    """Filters by taints of the effects NoSchedule and NoExecute.
+
+    Source: Karmada `pkg/scheduler/framework/plugins/tainttoleration`.
+    """
 
     name = "TaintToleration"
 
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[str]:
-        """Let pass clusters without an untolerated taint, and present targets."""
+        """Pass clusters without an untolerated taint, and present targets."""
         tolerations = request.placement.cluster_tolerations
         reasons = clusters.memoize(
             (self.name, tolerations),
@@ -46,7 +49,7 @@ def _find_taint_refusal(
 
 
 def _tolerates(toleration: node_objects.Toleration, taint: node_objects.Taint) -> bool:
-    """Karmada leaves the comparing operators Lt and Gt off."""
+    """Return whether a toleration matches a taint; the operators Lt and Gt are off in Karmada."""
     if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
         return False
     match toleration.operator:

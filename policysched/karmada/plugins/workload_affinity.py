@@ -1,4 +1,4 @@
-"""WorkloadAffinity and WorkloadAntiAffinity: bindings that belong together, or keep apart.
+"""WorkloadAffinity and WorkloadAntiAffinity: place bindings of a group together, or apart.
 
 Both are off unless the feature gate WorkloadAffinity is on, as in Karmada. Sources: Karmada
 `pkg/scheduler/framework/plugins/workloadaffinity` and `workloadantiaffinity`.
@@ -22,14 +22,14 @@ ANTI_AFFINITY_REASON = "cluster already has workload with the same anti-affinity
 
 
 class WorkloadAffinityPlugin:
-    """All other bindings of the group that have clusters have this one, too."""
+    """Requires the clusters of all other placed bindings of the affinity group."""
 
     name = "WorkloadAffinity"
 
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[str]:
-        """Let pass clusters that every placed binding of the group has, and present targets."""
+        """Pass clusters that every placed binding of the group has, and present targets."""
         groups = request.spec.workload_affinity_groups
         if groups is None or not groups.affinity_group:
             return [interface.PASSES] * len(clusters.clusters)
@@ -48,14 +48,14 @@ class WorkloadAffinityPlugin:
 
 
 class WorkloadAntiAffinityPlugin:
-    """No other binding of the group has this cluster."""
+    """Excludes the clusters of other bindings of the anti-affinity group."""
 
     name = "WorkloadAntiAffinity"
 
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[str]:
-        """Let pass clusters that no other binding of the group has, and present targets."""
+        """Pass clusters that no other binding of the group has, and present targets."""
         groups = request.spec.workload_affinity_groups
         if groups is None or not groups.anti_affinity_group:
             return [interface.PASSES] * len(clusters.clusters)
@@ -82,7 +82,7 @@ def _iterate_group_clusters(
         if groups is None or its is None or group_of(its) != group_of(groups):
             continue
         if other.metadata.namespace != own.spec.resource.namespace or not other.metadata.namespace:
-            continue  # Karmada looks among ResourceBindings alone, not at cluster-wide ones
+            continue  # as in Karmada, cluster-wide bindings are ignored
         if other.metadata.name != _make_binding_name(own.spec.resource):
             yield frozenset(target.name for target in other.spec.clusters)
 

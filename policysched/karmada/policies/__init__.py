@@ -1,1 +1,1 @@
-"""Cluster policies at work: clusters as rows, bindings as shapes, rules as one plugin."""
+"""Cluster policies in force: clusters as rows, bindings as pods, rules as one plugin."""

@@ -1,4 +1,4 @@
-"""Bindings in the shape of pods: what a clusterPolicy reads of the resource that is placed."""
+"""Bindings as pods: the properties of the propagated resource that a clusterPolicy reads."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def convert_binding_to_pod(binding: karmada_objects.Binding) -> objects.Pod:
-    """Return a pod that has what policies read of a binding.
+    """Return a pod with the properties of a binding that policies read.
 
-    Its namespace is that of the resource, "" for one without; its labels and annotations are those
-    of the binding, which is all that a scheduler knows of those of the resource; it requests what
-    one replica requests.
+    Its namespace is that of the resource, "" for a cluster-scoped one. Its labels and annotations
+    are those of the binding, because a scheduler does not know those of the resource. Its requests
+    are those of one replica.
     """
     meta, spec = binding.metadata, binding.spec
     resource, requirements = spec.resource, spec.replica_requirements
@@ -44,7 +44,7 @@ def convert_binding_to_pod(binding: karmada_objects.Binding) -> objects.Pod:
 
 
 class BindingPodInfoCache:
-    """Finds what bindings have in common; the last one is asked about many times."""
+    """Converts bindings into pods with shapes; caches the last one, which is used repeatedly."""
 
     def __init__(self, annotation_keys: frozenset[str]) -> None:
         """Read the annotations with these keys."""
@@ -52,7 +52,7 @@ class BindingPodInfoCache:
         self._last: tuple[karmada_objects.Binding | None, pod_shape.PodInfo | None] = None, None
 
     def make_pod_info(self, binding: karmada_objects.Binding) -> pod_shape.PodInfo:
-        """Return the pod that stands for a binding, with its shape."""
+        """Return the pod that represents a binding, with its shape."""
         last, known = self._last
         if known is None or last is not binding:
             known = self._shapes.make_info(convert_binding_to_pod(binding))

@@ -1,8 +1,8 @@
-"""Cluster policies in force: they filter after all plugins, score, and fill what placements leave.
+"""Cluster policies in force: they filter after all plugins, score, and complete placements.
 
-The points of all rules that act on a binding, each times its weight, are summed up in hundredths,
-rounded down to whole points and added to what the plugins give, of which ClusterLocality gives 100
-to clusters that the binding has: the sum is never divided, as for nodes.
+The weighted points of all rules that act on a binding are summed in hundredths, rounded down to
+whole points, and added to the scores of plugins. ClusterLocality gives 100 points to clusters that
+the binding already has. As for nodes, the sum is never divided.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ _HASH_LENGTH = 8
 
 
 class ClusterPolicies:
-    """The cluster policies of one profile; made once and asked about many bindings.
+    """The cluster policies of one profile; made once and called for many bindings.
 
     Attributes:
-        name: stands beside the names of plugins.
+        name: appears beside the names of plugins.
         in_force: names of the policies, sorted.
-        metrics: that are to be sampled; `refresh` takes their samples.
-        metric_readers: tell people of them.
-        window_seconds: how far windows over metrics reach back, by key; `backfill` takes what is
-            older than the first refresh.
+        metrics: metrics to query; `refresh_samples` takes their samples.
+        metric_readers: read the same metrics, for reports.
+        window_seconds: length of the windows over metrics, by key; `backfill_samples` takes the
+            samples older than the first refresh.
     """
 
     name = base.PLUGIN_NAME
@@ -67,9 +67,9 @@ class ClusterPolicies:
         clock: clocks.Clock,
         rows: cluster_rows.ClusterRows | None = None,
     ) -> None:
-        """Compile the cluster policies of a profile of a program; `clock` tells their time.
+        """Compile the cluster policies of a profile of a program; `clock` provides the time.
 
-        With `rows`, which former policies may have used, nothing is kept before `take_effect`.
+        `rows` may come from former policies; they are unchanged until `keep_only_needed_samples`.
         """
         as_rows = dataclasses.replace(
             profile, policies=profile.cluster_policies, metrics=profile.cluster_metrics
@@ -101,23 +101,23 @@ class ClusterPolicies:
             for each in plugins
             if isinstance(each, reject.Reject | node_affinity.RequiredNodeAffinity)
         ]
-        # The first one that refuses a cluster is told, whatever the order of the texts.
+        # Sorted, so that the reported reason does not depend on the order of the texts.
         self._filters.sort(key=lambda rule: rule.head.name)
         self._scores = [each for each in plugins if isinstance(each, base.ScoreRule)]
         self._hold = next((p for p in plugins if isinstance(p, outage_hold.OutageHold)), None)
 
     def keep_only_needed_samples(self) -> None:
-        """Have kept of samples what these policies need, and nothing else."""
+        """Keep the windows, hysteresis and recent placements that rules need, and drop others."""
         self._rows.keep_only_needed_samples(self._needs)
 
-    # --- what they are told -----------------------------------------------------------------------
+    # --- input ------------------------------------------------------------------------------------
 
     def refresh_samples(self, metric: str, samples: Mapping[str, metric_table.Sample]) -> None:
-        """Replace all samples of the metric with that key, by the name of the cluster."""
+        """Replace all samples of the metric with this key; `samples` are by name of the cluster."""
         self._rows.refresh_samples(metric, samples)
 
     def backfill_samples(self, metric: str, older: metric_windows.OlderSamples) -> None:
-        """Take in older samples of the metric with that key, for windows over it."""
+        """Add older samples of the metric with this key, for windows over it."""
         self._rows.backfill_samples(metric, older)
 
     def find_next_rule_change(self, now: datetime.datetime) -> datetime.datetime | None:
@@ -127,15 +127,15 @@ class ClusterPolicies:
     def find_next_staleness(
         self, clusters: snapshot.ControlPlaneSnapshot
     ) -> datetime.datetime | None:
-        """Return when a sample next turns stale; None for never."""
+        """Return when a sample next becomes stale; None for never."""
         return self._next_metric_change(self._rows.update_snapshot(clusters))
 
-    # --- what they say ----------------------------------------------------------------------------
+    # --- answers ----------------------------------------------------------------------------------
 
     def complete_placement(
         self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot
     ) -> objects.Placement:
-        """Return the placement of a binding, which has one, with what policies add to it."""
+        """Return the placement of a binding, which must have one, completed by policies."""
         placement = cast("objects.Placement", binding.spec.placement)
         concerned = self._find_selecting_policies(binding, self._rows.update_snapshot(clusters))
         if not concerned:
@@ -147,7 +147,7 @@ class ClusterPolicies:
     def find_metric_outage(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> errors.PlacementFailure | None:
-        """Return why the binding has to wait for a metric, None if it does not (`onOutage`)."""
+        """Return why the binding must wait for a metric (`onOutage`), None if it need not."""
         if self._hold is None:
             return None
         shape = self._shapes.make_pod_info(request.binding).shape
@@ -167,7 +167,7 @@ class ClusterPolicies:
     ) -> Sequence[str]:
         """Return for each of `clusters.clusters` why it cannot take the binding, or `PASSES`.
 
-        Like a taint, `reject` keeps off what is not there yet: present targets pass.
+        As for taints, `reject` does not apply to clusters that the binding already has.
         """
         told: Sequence[str] = [interface.PASSES] * len(clusters.clusters)
         for answer in self.iterate_filter_reasons(request, clusters):
@@ -180,9 +180,9 @@ class ClusterPolicies:
         clusters: snapshot.ControlPlaneSnapshot,
         feasible: Sequence[int],
     ) -> cluster_scores.ClusterScores:
-        """Return what scores say of the clusters at the places `feasible` of the snapshot.
+        """Return the scores of the clusters at the indices `feasible` of the snapshot.
 
-        Points by comparison are made among these clusters.
+        Scores that compare clusters compare these clusters only.
         """
         given = {
             rule.head.name: rule.weight * hundredths
@@ -194,17 +194,17 @@ class ClusterPolicies:
             self._compute_division_votes(request, self._rows.update_snapshot(clusters), given),
         )
 
-    # --- what each rule says ----------------------------------------------------------------------
+    # --- answers of each rule ---------------------------------------------------------------------
 
     @property
     def rules(self) -> Sequence[node_interface.Plugin]:
-        """The rules, in the role of plugins."""
+        """The rules, as plugins."""
         return self._compiled.plugins
 
     def make_binding_view(
         self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot
     ) -> cluster_view.BindingView:
-        """Return what rules see."""
+        """Return the input of the rules."""
         snap = self._rows.update_snapshot(clusters)
         return cluster_view.BindingView(
             self._shapes.make_pod_info(binding), snap, self._rows.find_rows(clusters)
@@ -213,13 +213,13 @@ class ClusterPolicies:
     def find_selecting_policies(
         self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot
     ) -> list[checked.CheckedPolicy]:
-        """Return the policies that are about a binding, by name."""
+        """Return the policies whose scope contains the binding, by name."""
         return self._find_selecting_policies(binding, self._rows.update_snapshot(clusters))
 
     def iterate_filter_reasons(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Iterator[cluster_view.ClusterFilterReasons]:
-        """Yield what each filter that acts on a binding says, in the order in which they count."""
+        """Yield the answer of each filter that acts on the binding, in order of precedence."""
         seen = self.make_binding_view(request.binding, clusters)
         nodes = seen.clusters
         outside = self._make_other_group_reasons(request, seen.snap, nodes)
@@ -243,9 +243,9 @@ class ClusterPolicies:
         clusters: snapshot.ControlPlaneSnapshot,
         feasible: Sequence[int],
     ) -> Iterator[tuple[base.ScoreRule, columns.IntArray]]:
-        """Yield int64 (f,) hundredths of points by each score, not yet times its weight.
+        """Yield each score rule with its hundredths of points, int64 (f,), without its weight.
 
-        They are of the f clusters at the places `feasible`.
+        f is the number of clusters at the indices `feasible`.
         """
         seen = self.make_binding_view(request.binding, clusters)
         nodes = seen.select_clusters(feasible)
@@ -256,7 +256,7 @@ class ClusterPolicies:
     def find_permitted_clusters(
         self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot
     ) -> permitted_clusters.PermittedClusters:
-        """Return what the rules let a binding do now, whatever clusters it has."""
+        """Return the clusters that the rules permit now; present targets are not exempt."""
         snap = self._rows.update_snapshot(clusters)
         nodes = snap.view_rows(self._rows.find_rows(clusters))
         pod = self._shapes.make_pod_info(binding)
@@ -271,7 +271,7 @@ class ClusterPolicies:
     def describe_provenance(
         self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot
     ) -> str:
-        """Return ` (policies: NAMES; HASH)` of those that are about a binding, "" for none."""
+        """Return ` (policies: NAMES; HASH)` of the policies about the binding, "" for none."""
         names = [
             each.name
             for each in self._find_selecting_policies(binding, self._rows.update_snapshot(clusters))
@@ -287,7 +287,7 @@ class ClusterPolicies:
     def _find_selecting_policies(
         self, binding: objects.Binding, snap: node_snapshots.Snapshot
     ) -> list[checked.CheckedPolicy]:
-        """Return the policies that are about a binding, by name."""
+        """Return the policies whose scope contains the binding, by name."""
         shape = self._shapes.make_pod_info(binding).shape
         namespaces = snap.counts.namespaces
         return [p for p, about in self._policies if about.selects(shape, namespaces)]
@@ -298,7 +298,7 @@ class ClusterPolicies:
         snap: node_snapshots.Snapshot,
         nodes: node_snapshots.NodeView,
     ) -> cluster_view.ClusterFilterReasons | None:
-        """Return the reason of the clusters that are not in the group whose turn it is."""
+        """Return the reason of the clusters outside the cluster group of this attempt."""
         placement = cast("objects.Placement", request.spec.placement)
         grouping = placement_completion.find_cluster_group_policy(
             placement, self._find_selecting_policies(request.binding, snap)
@@ -339,7 +339,7 @@ def make_cluster_policies(
     clock: clocks.Clock,
     rows: cluster_rows.ClusterRows | None = None,
 ) -> ClusterPolicies | None:
-    """Return the cluster policies that are in force under a scheduler name; None for none."""
+    """Return the cluster policies in force for a scheduler name; None if there are none."""
     profile = find_cluster_profile(program, scheduler_name)
     return ClusterPolicies(profile, program, clock, rows) if profile else None
 
@@ -347,10 +347,10 @@ def make_cluster_policies(
 def find_cluster_profile(
     program: checked.CheckedProgram, scheduler_name: str | None
 ) -> checked.CheckedProfile | None:
-    """Return the profile whose cluster policies are in force; None for none.
+    """Return the profile whose cluster policies are in force; None if there is none.
 
-    It is the one of that name, or the one that a text without profiles implies. None as the name
-    stands for the only profile that has any.
+    It is the profile of this name, or the implied one of a text without profiles. The name None
+    selects the first profile that has cluster policies.
     """
     for profile in program.profiles:
         is_meant = scheduler_name is None or profile.name in (None, scheduler_name)
@@ -369,7 +369,7 @@ def _make_refusal_reason(rule: FilterRule) -> str:
 def _score_in_hundredths(
     rule: base.ScoreRule, pod: pod_shape.PodInfo, nodes: node_snapshots.NodeView
 ) -> columns.IntArray:
-    """Return int64 (f,) hundredths of points by a rule, of the f feasible clusters."""
+    """Return the hundredths of points of a rule for the f feasible clusters, int64 (f,)."""
     state = cycle_state.CycleState()
     raw = cast("node_interface.ScorePlugin", rule).score(state, pod, nodes)
     if isinstance(rule, score.RelativeScore):

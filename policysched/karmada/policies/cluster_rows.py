@@ -1,8 +1,8 @@
-"""Member clusters in the columns of nodes, one row a cluster.
+"""Member clusters in the columns of nodes, one row for each cluster.
 
-Rules of a clusterPolicy are compiled like those about nodes and evaluated on these rows: labels,
-fields (see `cluster_fields`), taints, the allocatable amounts of the resource summary, and
-as requested what is allocated or being allocated.
+Rules of a clusterPolicy are compiled like rules about nodes and evaluated on these rows. A row
+contains labels, fields (see `fields_as_labels`), taints, the allocatable amounts of the resource
+summary and, as requests, the allocated and allocating amounts.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _PODS = "pods"
 
 
 class ClusterRows:
-    """The rows of the clusters that were seen last, and the samples of their metrics.
+    """The rows of the clusters in the newest snapshot, and the samples of their metrics.
 
-    They outlive a version of the policies: the next one goes on with the same samples.
+    They outlive a version of the policies: the next version continues with the same samples.
 
     Attributes:
-        names: of the clusters that were seen last, in their order; the same object as long as they
-            are the same names.
+        names: names of the clusters in the newest snapshot, in its order; the same object while the
+            names stay the same.
     """
 
     def __init__(self, clock: clocks.Clock) -> None:
@@ -50,30 +50,30 @@ class ClusterRows:
         self._last: snapshot.ControlPlaneSnapshot | None = None
 
     def keep_only_needed_samples(self, needs: metric_needs.MetricNeeds) -> None:
-        """Keep what rules need of metrics; what is known stays where it is needed still."""
+        """Keep the windows, hysteresis and recent placements that rules need, and drop others."""
         self._cache.follow_metric_needs(needs)
 
     def expire_samples(self) -> None:
-        """Go by the time: samples grow old."""
+        """Update the staleness of samples to the present time."""
         self._cache.expire_samples()
 
     def refresh_samples(self, metric: str, samples: Mapping[str, metric_table.Sample]) -> None:
-        """Replace all samples of the metric with that key, by the name of the cluster."""
+        """Replace all samples of the metric with this key; `samples` are by name of the cluster."""
         self._cache.metrics.refresh(metric, samples)
 
     def backfill_samples(self, metric: str, older: metric_windows.OlderSamples) -> None:
-        """Take in older samples of the metric with that key, for windows over it."""
+        """Add older samples of the metric with this key, for windows over it."""
         self._cache.metrics.backfill(metric, older)
 
     def update_snapshot(self, clusters: snapshot.ControlPlaneSnapshot) -> node_snapshots.Snapshot:
-        """Return the columns as they are for these clusters, at the time of the clock."""
+        """Return the columns for these clusters, at the present time."""
         if clusters is not self._last:
             self._update_rows(clusters.clusters)
             self._last = clusters
         return self._cache.snapshot()
 
     def find_rows(self, clusters: snapshot.ControlPlaneSnapshot) -> npt.NDArray[np.intp]:
-        """Return intp (n,): the row of each of the n clusters, in their order."""
+        """Return the row of each of the n clusters, in their order; intp (n,)."""
         row_of = self._cache.nodes.row_of
         return np.array([row_of[each.metadata.name] for each in clusters.clusters], np.intp)
 
@@ -93,7 +93,7 @@ class ClusterRows:
             self.names = names
 
     def _set_usage(self, name: str, amounts: Mapping[str, int]) -> None:
-        """Make a row's usage what it is now."""
+        """Set the usage of a row."""
         row = self._cache.nodes.row_of[name]
         before = self._requested.get(name, {})
         for resource in before.keys() | amounts.keys():
@@ -106,10 +106,10 @@ class ClusterRows:
 
 
 def convert_cluster_to_node(cluster: karmada_objects.Cluster) -> objects.Node:
-    """Return a node that has what policies read of a cluster.
+    """Return a node with the properties of a cluster that policies read.
 
-    When it joined does not matter: samples from before are of the same cluster, other than those of
-    a machine that has the name of a former one.
+    The node has no creation time. Unlike samples of a machine that reuses a former name, old
+    samples of a cluster always belong to the same cluster.
     """
     meta, spec = cluster.metadata, cluster.spec
     labels = fields_as_labels.make_field_labels(
@@ -126,7 +126,7 @@ def convert_cluster_to_node(cluster: karmada_objects.Cluster) -> objects.Node:
 
 
 def sum_allocated_resources(cluster: karmada_objects.Cluster) -> dict[str, int]:
-    """Return what is allocated and being allocated, of resources that are allocatable."""
+    """Return allocated plus allocating amounts, of allocatable resources only."""
     summary = cluster.status.resource_summary
     if summary is None:
         return {}

@@ -1,4 +1,4 @@
-"""What the scores of cluster policies come to."""
+"""The scores of cluster policies."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClusterScores:
-    """What scores say of the feasible clusters of a binding.
+    """The scores of the feasible clusters of a binding.
 
     Attributes:
-        points: whole points of each, to be added to those of the plugins.
-        votes: what replicas are divided by, in hundredths of points; None unless they are divided
-            by score.
+        points: whole points of each cluster, added to the scores of plugins.
+        votes: weights of the division of replicas, in hundredths of points; None unless replicas
+            are divided by score.
     """
 
     points: Sequence[int]

@@ -1,4 +1,4 @@
-"""What cluster policies see, and what each of their filters says."""
+"""The input of the rules of cluster policies, and the answer of each of their filters."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClusterFilterReasons:
-    """What a filter of a policy says of clusters.
+    """The answer of one filter of a policy.
 
     Attributes:
-        ref: the rule, or the clusterGroup whose turn it is.
-        reasons: of each cluster of the snapshot why it cannot take the binding, or `PASSES`.
+        ref: the rule, or the clusterGroup of this attempt.
+        reasons: for each cluster of the snapshot why it cannot take the binding, or `PASSES`.
     """
 
     ref: status.RuleRef
@@ -32,12 +32,12 @@ class ClusterFilterReasons:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class BindingView:
-    """What rules see of a binding and of clusters.
+    """The binding and the clusters in the form that rules evaluate.
 
     Attributes:
-        pod: stands for the binding.
+        pod: represents the binding.
         snap: has a row for each cluster.
-        rows: intp (n,), those of the n clusters of a snapshot, in their order.
+        rows: intp (n,), the rows of the n clusters of a snapshot, in their order.
     """
 
     pod: pod_shape.PodInfo
@@ -46,9 +46,9 @@ class BindingView:
 
     @property
     def clusters(self) -> node_snapshots.NodeView:
-        """All of the clusters."""
+        """The view of all clusters."""
         return self.snap.view_rows(self.rows)
 
     def select_clusters(self, places: Sequence[int]) -> node_snapshots.NodeView:
-        """Return the clusters at some places of the snapshot."""
+        """Return the view of the clusters at these indices of the snapshot."""
         return self.snap.view_rows(self.rows[np.array(places, np.intp)])

@@ -1,7 +1,7 @@
-"""What cluster policies let a binding do, and whether that has become more.
+"""The clusters that cluster policies permit a binding, and the check for newly permitted ones.
 
-Karmada tries a binding that fits nowhere again when something else moves it, which nothing does
-where a metric was all that kept clusters off it.
+Karmada retries a binding that fits nowhere only after other events. If only a metric excluded
+clusters, there may be no such event.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PermittedClusters:
-    """What cluster policies let a binding do at one moment.
+    """The clusters that cluster policies permit a binding at one moment.
 
     Attributes:
-        is_held: whether it waits for a metric (`onOutage hold`).
-        names: of the clusters.
-        passes: a byte for each of them, 1 where all rules let the binding go there.
+        is_held: whether the binding waits for a metric (`onOutage hold`).
+        names: names of the clusters.
+        passes: one byte for each of them, 1 if all rules permit the cluster.
     """
 
     is_held: bool
@@ -28,7 +28,7 @@ class PermittedClusters:
     passes: bytes
 
     def permits_more_than(self, before: PermittedClusters) -> bool:
-        """Return whether more is let than before, with clusters that there were then, too."""
+        """Return whether a hold has ended, or a cluster that existed before is newly permitted."""
         if before.is_held and not self.is_held:
             return True
         return any(now > was for was, now in self._pair_passes_of_common_clusters(before))

@@ -1,8 +1,9 @@
-"""What cluster policies add to the placement of a binding, which its annotation never records.
+"""Complete the placement of a binding with what cluster policies define.
 
-The placement's own words win: `clusterGroup`, `spreadConstraint` and `replicas` fill only what it
-leaves empty. Of several policies that say the same, the first by name is heard, whatever the order
-of the texts; tolerations of all of them are united with those of the placement.
+The annotation of the binding never contains the additions. The placement itself takes precedence:
+`clusterGroup`, `spreadConstraint` and `replicas` fill only fields that it leaves empty. If several
+policies define the same, the first by name is used, in any order of the texts. The tolerations of
+all policies are added to those of the placement.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from policysched.lang.checked import checked, checked_cluster
 
 BY_SCORE: Final = "score"
-"""Stands for the dynamic weight of a binding whose replicas are divided by score."""
+"""Dynamic weight of a binding whose replicas are divided by score."""
 
 _NO_BOUND = 2**31 - 1
 
@@ -28,7 +29,7 @@ _NO_BOUND = 2**31 - 1
 def find_cluster_group_policy(
     placement: objects.Placement, policies: Sequence[checked.CheckedPolicy]
 ) -> checked.CheckedPolicy | None:
-    """Return the policy whose groups are tried in turn; None where the placement has its own."""
+    """Return the policy whose groups are tried in turn; None if the placement has affinities."""
     if placement.cluster_affinity is not None or placement.cluster_affinities:
         return None
     return next((p for p in policies if p.clusters and p.clusters.groups), None)
@@ -37,14 +38,14 @@ def find_cluster_group_policy(
 def find_replica_division_policy(
     policies: Sequence[checked.CheckedPolicy],
 ) -> checked.CheckedPolicy | None:
-    """Return the policy that says how replicas are divided, if one does."""
+    """Return the policy that defines the division of replicas, if any."""
     return next((p for p in policies if p.clusters and p.clusters.division), None)
 
 
 def list_placement_additions(
     placement: objects.Placement, policies: Sequence[checked.CheckedPolicy]
 ) -> dict[str, str]:
-    """Return which policy says what is added to a placement, by statement; not of tolerations."""
+    """Return the names of policies that add to a placement, by statement; not tolerations."""
     spreading = next((p for p in policies if p.clusters and p.clusters.spread), None)
     dividing = find_replica_division_policy(policies)
     own = placement.replica_scheduling
@@ -61,12 +62,12 @@ def complete_placement(
     policies: Sequence[checked.CheckedPolicy],
     tolerations: Iterable[node_objects.Toleration],
 ) -> objects.Placement:
-    """Return the placement with what policies add to it.
+    """Return the placement completed by policies.
 
     Args:
-        placement: of the binding.
-        policies: those that are about the binding, by name.
-        tolerations: that they grant.
+        placement: the placement of the binding.
+        policies: the policies whose scope contains the binding, by name.
+        tolerations: the tolerations that the policies grant.
     """
     grouping, dividing = (
         find_cluster_group_policy(placement, policies),
@@ -97,7 +98,7 @@ def _convert_toleration(granted: node_objects.Toleration) -> objects.Toleration:
 
 
 def _make_affinity_terms(policy: checked.CheckedPolicy) -> tuple[objects.ClusterAffinityTerm, ...]:
-    """Return a term for each group; the policy's own filter says which clusters it means."""
+    """Return a term for each group; the filter of the policy selects the clusters of a group."""
     found = policy.clusters.groups if policy.clusters else ()
     return tuple(objects.ClusterAffinityTerm(affinity_name=group.name) for group in found)
 
@@ -119,7 +120,7 @@ def _make_spread_constraints(
 def _complete_replica_scheduling(
     own: objects.ReplicaScheduling | None, policy: checked.CheckedPolicy | None
 ) -> objects.ReplicaScheduling | None:
-    """Return how replicas are divided: each level that the placement leaves empty is filled."""
+    """Return the division of replicas; the policy fills each level that the placement lacks."""
     said = policy.clusters.division if policy and policy.clusters else None
     if said is None:
         return own

@@ -1,1 +1,1 @@
-"""The scheduling loop: watch events, queues, triggers, and what is written after a decision."""
+"""The scheduling of bindings: watch events, queues, triggers, and the writes after a decision."""

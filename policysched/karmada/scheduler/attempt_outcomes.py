@@ -1,4 +1,4 @@
-"""What is told of an attempt, and whether it is tried again, from its result and its writes.
+"""Condition, event and retry of an attempt, derived from its result and its writes.
 
 Source: Karmada v1.18.2 `pkg/scheduler/helper.go` (`getConditionByError`), `scheduler.go`
 (`scheduleResourceBinding`, `legacyHandleErr`).
@@ -21,17 +21,17 @@ QUOTA_EXCEEDED: Final = "QuotaExceeded"
 _SCHEDULER_ERROR = "SchedulerError"
 
 MESSAGE_LIMIT = 32_768
-"""Characters of a condition's message that the API takes (`metav1.Condition`)."""
+"""Maximum characters of a condition's message in the API (`metav1.Condition`)."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WriteFailure:
-    """A write that the API server refused, or that never got there.
+    """A write that the API server refused or did not receive.
 
     Attributes:
-        text: what conditions and events say.
-        is_quota: whether a quota of replicas over all clusters stands against it.
-        is_final: whether the binding or its namespace goes away, so that nothing is to be done.
+        text: message for conditions and events.
+        is_quota: whether a quota of replicas over all clusters prevents the write.
+        is_final: whether the binding or its namespace is being removed, so that a retry is useless.
     """
 
     text: str
@@ -41,12 +41,12 @@ class WriteFailure:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AttemptOutcome:
-    """What is told of an attempt.
+    """The reported outcome of an attempt.
 
     Attributes:
-        condition: what the binding says.
-        error: what the event says, "" for a success.
-        is_retried: whether it is tried again without any further reason.
+        condition: the condition of the binding.
+        error: message of the event, "" for a success.
+        is_retried: whether the attempt is repeated without a further event.
     """
 
     condition: objects.Condition
@@ -57,7 +57,7 @@ class AttemptOutcome:
 def derive_attempt_outcome(
     result: algorithm.Result, failures: Sequence[WriteFailure] = ()
 ) -> AttemptOutcome:
-    """Return what is told of a result, with what went wrong when it was written."""
+    """Return the outcome of a result and of the failed writes after it."""
     if not failures:
         condition = _truncate_condition_message(patches.make_scheduled_condition(result))
         if isinstance(result, errors.PlacementFailure):
@@ -80,7 +80,7 @@ def derive_attempt_outcome(
 
 
 def _aggregate_errors(texts: Sequence[str]) -> str:
-    """Return texts as an aggregate of Go's tells them (`apimachinery/pkg/util/errors`)."""
+    """Return the texts in the format of Go's aggregated errors (`apimachinery/pkg/util/errors`)."""
     unique = list(dict.fromkeys(texts))
     return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
 

@@ -1,8 +1,9 @@
-"""One binding after another: whether it is to be scheduled, where it goes, what became of that.
+"""Schedule one binding after another: find the trigger, decide, and take the outcome.
 
-Synchronous and free of I/O: `next_attempt` decides, somebody writes what was decided, `end` takes
-in how that went. Several bindings may be between the two at once, but no binding twice. Where a
-decision needs what estimators of clusters say, somebody asks them first, and `answered` decides.
+Synchronous and without I/O: `begin_next_attempt` decides, the caller writes the decision, and
+`end_attempt` takes the outcome. Several bindings may be between these two calls, but each only
+once. If a decision needs the answers of estimators, the caller requests them first, and
+`resume_attempt` decides.
 
 Source: Karmada v1.18.2 `pkg/scheduler/scheduler.go` (`doScheduleBinding`).
 """
@@ -38,26 +39,26 @@ NORMAL, WARNING = "Normal", "Warning"
 
 
 class BindingEventRecorder(Protocol):
-    """Where events go."""
+    """The receiver of events about bindings."""
 
     def record(self, binding: objects.Binding, event_type: str, reason: str, note: str) -> None:
-        """Queue an event about a binding and the resource that it is of; never blocks."""
+        """Queue an event about a binding and one about its resource; never blocks."""
         ...
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class BindingAttempt:
-    """A binding that was looked at.
+    """One attempt to schedule a binding.
 
     Attributes:
-        binding: as it was read.
-        trigger: why it is scheduled; None where it is not, but its generation is confirmed.
-        decision: what was decided, if it is scheduled.
+        binding: the binding as it was read.
+        trigger: the reason for the attempt; None if only the generation is confirmed.
+        decision: the decision, once there is one.
         is_hopeless: whether only a change of the binding can help.
-        started_seconds: when it began (monotonic clock).
-        provenance: the cluster policies that it was decided by, as events tell them.
-        question: what is to be asked before it can be decided; `answered` goes on then.
-        answers: what has been asked already.
+        started_seconds: start of the attempt (monotonic clock).
+        provenance: the cluster policies of the decision, in the format of events.
+        question: the estimates that the decision needs; `resume_attempt` continues with answers.
+        answers: the answers so far.
     """
 
     binding: objects.Binding
@@ -71,7 +72,7 @@ class BindingAttempt:
 
     @property
     def targets(self) -> objects.Targets | None:
-        """The clusters to be written, None where what is there stays."""
+        """The clusters to write, None to keep the present ones."""
         if self.decision is None or self.is_hopeless:
             return None
         result = self.decision.result
@@ -81,11 +82,11 @@ class BindingAttempt:
 
 
 class BindingScheduler:
-    """The bindings of one scheduler.
+    """Schedules the bindings of one scheduler name.
 
     Attributes:
-        measured: what is told of attempts in metrics.
-        listeners: are told of each decision when it has been made.
+        measured: measurements of attempts for metrics.
+        listeners: called with each decision.
     """
 
     def __init__(
@@ -98,7 +99,7 @@ class BindingScheduler:
         *,
         asks_estimators: bool = False,
     ) -> None:
-        """Decide by `how` about what the handlers have queued, with or without estimators."""
+        """Decide the queued bindings of `handlers` by `how`, with or without estimators."""
         self.measured = measured
         self.listeners: list[
             Callable[[objects.Binding, binding_decision.BindingDecision], None]
@@ -116,17 +117,17 @@ class BindingScheduler:
         self._algorithm = how
 
     def requeue_all_bindings(self) -> None:
-        """Look at all bindings of this scheduler, whatever was known of them."""
+        """Queue all bindings of this scheduler, and forget all earlier failures."""
         self._handlers.requeue_all_bindings()
 
     def stop_queueing(self) -> None:
-        """Gather nothing that is to be looked at, for it may be long until `start_over`."""
+        """Queue nothing until `requeue_all_bindings`; the process is on standby."""
         self._handlers.stop_queueing()
 
     def begin_next_attempt(self) -> BindingAttempt | None:
-        """Return what is to be written or asked next, None where nothing is to be done now.
+        """Return the next attempt to write or to ask estimators for, None if no binding is ready.
 
-        `answered`, `end` or `give_up` has to follow.
+        `resume_attempt`, `end_attempt` or `abandon_attempt` must follow.
         """
         self._queue.run_timers()
         while (key := self._queue.pop()) is not None:
@@ -139,9 +140,9 @@ class BindingScheduler:
         return None
 
     def resume_attempt(self, attempt: BindingAttempt, answers: estimates.Answers) -> BindingAttempt:
-        """Return the attempt as it is with the answers, decided or with one more question.
+        """Return the attempt after these answers: decided, or with a further question.
 
-        It is decided by what is known by now, not by what was known when it was asked.
+        The decision uses the present state, not that of the time of the question.
         """
         known = {**attempt.answers, **answers}
         return self._decide_or_ask(dataclasses.replace(attempt, question=None, answers=known))
@@ -149,7 +150,7 @@ class BindingScheduler:
     def record_outcome_event(
         self, attempt: BindingAttempt, verdict: attempt_outcomes.AttemptOutcome
     ) -> None:
-        """Say in an event what became of it."""
+        """Record an event about the outcome of an attempt."""
         binding, decision = attempt.binding, attempt.decision
         result = decision.result if decision is not None else ()
         if verdict.error:
@@ -161,11 +162,11 @@ class BindingScheduler:
             self._recorder.record(binding, NORMAL, SUCCEEDED, note + attempt.provenance)
 
     def needs_write_or_event(self, attempt: BindingAttempt) -> bool:
-        """Return whether there is anything to write or to tell.
+        """Return whether the attempt requires a write or an event.
 
-        A binding that is looked at again, because a cluster has changed or the process has started,
-        mostly is where it should be, and says so. Karmada writes the time all the same. One that
-        nobody asks to be changed does not say that it waits for a metric.
+        Most bindings that are checked again, because a cluster has changed or the process has
+        started, already have the right clusters and status. Karmada writes the scheduling time even
+        then. A binding that may keep its clusters does not report that it waits for a metric.
         """
         binding, decision = attempt.binding, attempt.decision
         if decision is None:
@@ -180,7 +181,7 @@ class BindingScheduler:
         )
 
     def _may_keep_clusters(self, binding: objects.Binding) -> bool:
-        """Return whether it has been scheduled as it is, and may stay where it is."""
+        """Return whether the binding has been scheduled as it is, and may keep its clusters."""
         leaving = self._store.leaving_cluster_names
         return (
             patches.is_generation_confirmed(binding)
@@ -191,17 +192,17 @@ class BindingScheduler:
     def find_generation_to_confirm(
         self, attempt: BindingAttempt, newest: objects.Binding | None, now: str
     ) -> int:
-        """Return the generation that success confirms: the one read, or that of our own write.
+        """Return the generation that success confirms: the one read, or that of the own write.
 
         Karmada decides again when the watch shows its write, and confirms that generation in a
-        further patch if it succeeds. Here our write is confirmed at once, unless that second
-        decision fails or changes the clusters: once a binding has left a cluster, for example,
-        the taints of that cluster keep it off.
+        further patch if it succeeds. Here the write is confirmed at once, unless that second
+        decision fails or changes the clusters. For example, after a binding has left a cluster, the
+        taints of that cluster exclude it.
 
         Args:
-            attempt: a decision that has been written.
+            attempt: an attempt whose clusters have been written.
             newest: the binding after the write; None if it is unknown.
-            now: the time that the status is to have.
+            now: the time that the status will contain.
         """
         read, decision = attempt.binding, attempt.decision
         if (
@@ -225,7 +226,7 @@ class BindingScheduler:
     def _would_keep_written_binding(
         self, attempt: BindingAttempt, written: objects.Binding
     ) -> bool:
-        """Return whether the next decision leaves a written binding as it is."""
+        """Return whether the next decision would leave a written binding unchanged."""
         if self._find_trigger(written) is None:
             return True
         how, seen = self._algorithm.without_observer(), self._make_decision_view(attempt, written)
@@ -237,15 +238,15 @@ class BindingScheduler:
         return decision == binding_decision.BindingDecision(written.spec.clusters, observed)
 
     def get_current_binding(self, attempt: BindingAttempt) -> objects.Binding | None:
-        """Return the binding as it is known by now, None where it is gone."""
+        """Return the newest known state of the binding, None if it is gone."""
         return self._store.get_current_binding(attempt.binding)
 
     def note_written_binding(self, attempt: BindingAttempt, answer: objects.Binding | None) -> None:
-        """Take in the binding as the API server has it after a write, None where that failed."""
+        """Take the binding in the answer to a write, None if the write failed."""
         self._store.end_assumption(attempt.binding.key, answer)
 
     def end_attempt(self, attempt: BindingAttempt, *, is_retried: bool) -> None:
-        """Take in how it ended; everything is written that will be."""
+        """Take the outcome of an attempt after its last write."""
         key = attempt.binding.key
         self._store.end_assumption(key, None)
         if attempt.trigger is not None:
@@ -260,12 +261,12 @@ class BindingScheduler:
             self._finish_key(key)
 
     def abandon_attempt(self, attempt: BindingAttempt) -> None:
-        """Leave it as it is: another process goes on, or this one does when it starts over."""
+        """Stop the attempt without an outcome: the next leader or a restart continues."""
         self._store.end_assumption(attempt.binding.key, None)
         self._finish_key(attempt.binding.key)
 
     def _complete_placement(self, binding: objects.Binding) -> objects.Placement | None:
-        """Return the placement with what cluster policies add, None where there is nothing."""
+        """Return the placement completed by policies, None without policies or placement."""
         policies = self._algorithm.policies
         if policies is None or binding.spec.placement is None:
             return None
@@ -365,7 +366,7 @@ def _has_found_no_room(attempt: BindingAttempt) -> bool:
 def _format_failed_term(
     binding: objects.Binding, number: int, failure: errors.PlacementFailure
 ) -> str:
-    """Return what is told of a term of clusterAffinities; the misspelling is Karmada's."""
+    """Return the event message for a term of clusterAffinities; the misspelling is Karmada's."""
     return (
         f"failed to schedule {binding.kind}({binding.key}) with clusterAffiliates "
         f"index({number}): {failure.text}"

@@ -1,8 +1,8 @@
-"""What the watches tell: into the store, and into the queue what has to be looked at.
+"""Watch events: update the store, and queue the bindings that need another attempt.
 
-Source: Karmada v1.18.2 `pkg/scheduler/event_handler.go`. A change of a cluster may concern every
-binding there is, so it is only noted, and `follow_clusters` looks at bindings for one note at a
-time.
+Source: Karmada v1.18.2 `pkg/scheduler/event_handler.go`. A change of a cluster may concern all
+bindings. Therefore it is only recorded, and each call of `process_oldest_cluster_change` checks the
+bindings for one change.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ FAILURE: Final = "ScheduleAttemptFailure"
 
 
 class BindingEventHandlers:
-    """Takes what happens in the control plane.
+    """Receives the events of the control plane.
 
     Attributes:
-        store: what is known.
-        queue: what is to be looked at.
+        store: the known objects.
+        queue: keys of the bindings to check.
         clusters, bindings, cluster_bindings: sinks of the watches.
-        incoming: how many bindings came into the queue, by why.
+        incoming: number of queued bindings by cause.
     """
 
     def __init__(
@@ -51,9 +51,9 @@ class BindingEventHandlers:
         *,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
-        """Queue what a scheduler of this name is to look at.
+        """Queue the bindings of the scheduler of this name.
 
-        `on_change` is called when `follow_clusters` has something to do.
+        `on_change` is called if `process_oldest_cluster_change` has a new change to process.
         """
         self.store = known
         self.queue = queue
@@ -67,13 +67,13 @@ class BindingEventHandlers:
         self.cluster_bindings = _BindingSink(self, known, "ClusterResourceBinding")
 
     def stop_queueing(self) -> None:
-        """Queue nothing until `start_over`: what is queued then is known by the store alone."""
+        """Queue nothing until `requeue_all_bindings`; events until then update only the store."""
         self._is_standing_by = True
         self._changed.clear()
         self.queue.clear()
 
     def requeue_all_bindings(self) -> None:
-        """Have all bindings of this scheduler looked at, and from now on what happens to them."""
+        """Queue all bindings of this scheduler, and from now on those with events."""
         self._is_standing_by = False
         self._changed.clear()
         self.queue.clear()
@@ -82,7 +82,7 @@ class BindingEventHandlers:
                 self.queue_binding(key, ADD)
 
     def queue_binding(self, key: str, event: str) -> None:
-        """Have a binding looked at."""
+        """Queue a binding, unless the process is on standby."""
         if not self._is_standing_by:
             self.incoming[event] += 1
             self.queue.add(key)
@@ -92,13 +92,13 @@ class BindingEventHandlers:
         return triggers.is_handled_by_scheduler(binding, self._scheduler_name)
 
     def note_changed_cluster(self, *cluster: objects.Cluster) -> None:
-        """Have those bindings looked at that one of these states of a cluster concerns."""
+        """Record these states of a cluster; bindings that one of them concerns are queued later."""
         if not self._is_standing_by:
             self._changed.append(cluster)
             self._on_change()
 
     def process_oldest_cluster_change(self) -> bool:
-        """Queue what the oldest change of a cluster concerns; False where there is none left."""
+        """Queue the bindings that the oldest cluster change concerns; False if there is none."""
         if not self._changed:
             return False
         states = self._changed.popleft()
@@ -112,7 +112,7 @@ class BindingEventHandlers:
 
 
 class _ClusterSink:
-    """A cluster that cannot be read stays as it was, else its workloads would be moved away."""
+    """An invalid new state of a cluster is ignored, else its workloads would be moved away."""
 
     def __init__(self, handlers: BindingEventHandlers, known: store.ControlPlaneStore) -> None:
         self._handlers = handlers
@@ -145,7 +145,7 @@ class _ClusterSink:
 
 
 class _BindingSink:
-    """Compares what the watch tells with what it told before, whatever was written meanwhile."""
+    """Compares states from the watch with earlier ones from the watch, not with own writes."""
 
     def __init__(
         self, handlers: BindingEventHandlers, known: store.ControlPlaneStore, kind: str
@@ -153,7 +153,7 @@ class _BindingSink:
         self._handlers = handlers
         self._store = known
         self._kind = kind
-        # uid and generation of those that this scheduler looks at
+        # uid and generation of the bindings of this scheduler
         self._ours: dict[str, tuple[str, int]] = {}
         self._all: set[str] = set()
 
@@ -162,13 +162,13 @@ class _BindingSink:
         for key in self._all - {binding.key for binding in named}:
             self._drop_binding(key)
         for binding in named:
-            self._store.replace_binding(binding)  # after a restore versions are smaller
+            self._store.replace_binding(binding)  # versions are smaller after a restore of etcd
             self._apply_binding_change(binding)
 
     def upsert(self, binding: objects.Binding) -> None:
         binding = self._with_binding_kind(binding)
         self._store.put_binding_unless_older(binding)
-        self._apply_binding_change(binding)  # the queue asks for its priority
+        self._apply_binding_change(binding)  # last: the queue reads its priority in the store
 
     def delete(self, binding: objects.Binding) -> None:
         self._drop_binding(self._with_binding_kind(binding).key)
@@ -192,7 +192,7 @@ class _BindingSink:
         self._store.drop_binding(key)
 
     def _with_binding_kind(self, binding: objects.Binding) -> objects.Binding:
-        """Return it with its kind, which items of lists need not say."""
+        """Return the binding with its kind, which items of lists need not contain."""
         if binding.kind == self._kind:
             return binding
         return msgspec.structs.replace(binding, kind=self._kind)

@@ -1,4 +1,4 @@
-"""What attempts and plugins took, in the buckets of Karmada's metrics.
+"""Counts and durations of attempts and plugins, in the buckets of Karmada's metrics.
 
 Source: Karmada v1.18.2 `pkg/scheduler/metrics/metrics.go`.
 """
@@ -24,14 +24,14 @@ _SUCCESS = "Success"
 
 
 class BindingMeasurements:
-    """Counts and times since the start of the process.
+    """Counts and durations since the start of the process.
 
     Attributes:
-        attempts: how many ended, by (result, schedule type).
+        attempts: ended attempts by (result, schedule type).
         durations: of attempts with their writes.
         steps: of the steps of a decision.
         points: of all plugins of an extension point.
-        plugins: of one plugin, which is asked about all clusters at once.
+        plugins: of one plugin for all clusters.
     """
 
     def __init__(self, clock: clocks.Clock) -> None:
@@ -55,20 +55,20 @@ class BindingMeasurements:
         self.attempts[result, why.value] += 1
         self.durations.observe(seconds, result, why.value)
 
-    # --- what the algorithm tells --------------------------------------------------------------
+    # --- DecisionObserver ----------------------------------------------------------------------
 
     def decision_began(self) -> None:
-        """A decision begins."""
+        """Start the measurement of a decision."""
         self._step_began_seconds = self._plugin_began_seconds = self._now_seconds()
 
     def plugin_ended(self, plugin: str, point: str) -> None:
-        """A plugin has answered."""
+        """Record the duration of a plugin."""
         now_seconds = self._now_seconds()
         self.plugins.observe(now_seconds - self._plugin_began_seconds, plugin, point, _SUCCESS)
         self._plugin_began_seconds = now_seconds
 
     def step_ended(self, step: str) -> None:
-        """A step of the decision has ended; the first two are extension points, too."""
+        """Record the duration of a step; Filter and Score are extension points too."""
         now_seconds = self._now_seconds()
         seconds = now_seconds - self._step_began_seconds
         self.steps.observe(seconds, step)

@@ -1,4 +1,4 @@
-"""What is written into a binding: JSON merge patches of what a decision changes.
+"""JSON merge patches that write a decision into a binding.
 
 Source: Karmada v1.18.2 `pkg/scheduler/scheduler.go` (`patchScheduleResultForResourceBinding`,
 `patchBindingStatusCondition`), `pkg/util/helper/patch.go`. An empty patch is not sent.
@@ -28,7 +28,7 @@ _REASONS: dict[errors.Kind, str] = {
 
 
 def make_result_patch(binding: objects.Binding, targets: objects.Targets) -> Patch:
-    """Return the patch that writes the clusters, and the placement that they were chosen by."""
+    """Return the patch that writes the clusters, and the placement of the decision."""
     said = binding.spec.placement
     placement = msgspec.json.encode(said and triggers.drop_empty_lists(said)).decode()
     patch: Patch = {}
@@ -40,7 +40,7 @@ def make_result_patch(binding: objects.Binding, targets: objects.Targets) -> Pat
 
 
 def make_affinity_term_patch(binding: objects.Binding, observed: str) -> Patch:
-    """Return the patch of `/status` that writes which term of clusterAffinities counts."""
+    """Return the patch of `/status` that writes the affinity term of the decision."""
     if binding.status.scheduler_observing_affinity_name == observed:
         return {}
     return {"status": {"schedulerObservingAffinityName": observed}}
@@ -54,13 +54,13 @@ def make_observed_generation_patch(binding: objects.Binding) -> Patch:
 
 
 def merge_status_patches(*of_status: Patch) -> Patch:
-    """Return one patch of `/status` in the place of several of different fields."""
+    """Return one patch of `/status` for several of different fields."""
     fields = {name: value for each in of_status for name, value in each.get("status", {}).items()}
     return {"status": fields} if fields else {}
 
 
 def make_scheduled_condition(result: algorithm.Result) -> objects.Condition:
-    """Return the condition that tells what became of the binding."""
+    """Return the condition that reports the result of an attempt."""
     if isinstance(result, errors.PlacementFailure):
         reason = _REASONS[result.kind]
         return objects.Condition(type=SCHEDULED, status="False", reason=reason, message=result.text)
@@ -80,11 +80,12 @@ def make_condition_patch(
     """Return the patch of `/status` that writes a condition; success confirms the generation.
 
     Args:
-        binding: as it was read before anything was written.
+        binding: the binding before any write.
         said: the condition.
         now: an RFC 3339 time with whole seconds.
-        newest: as it is now, if that is known: all conditions are written, also those of others.
-        generation: see `Scheduling.decided_generation`.
+        newest: the present binding, if known: the patch writes all conditions, including those of
+            other writers.
+        generation: see `BindingScheduler.find_generation_to_confirm`.
     """
     status: Patch = {}
     known = (newest or binding).status
@@ -101,7 +102,7 @@ def make_condition_patch(
 
 
 def is_generation_confirmed(binding: objects.Binding) -> bool:
-    """Return whether the status says that the newest generation has been scheduled."""
+    """Return whether the status reports that the newest generation has been scheduled."""
     status = binding.status
     is_true = any(each.type == SCHEDULED and each.status == "True" for each in status.conditions)
     is_newest = status.scheduler_observed_generation == binding.metadata.generation
@@ -109,7 +110,7 @@ def is_generation_confirmed(binding: objects.Binding) -> bool:
 
 
 def differs_only_by_our_write(newest: objects.Binding, binding: objects.Binding) -> bool:
-    """Return whether nothing but our write of clusters separates `newest` from `binding`."""
+    """Return whether `newest` differs from `binding` only by this scheduler's write of clusters."""
     before, after = (msgspec.structs.replace(each.spec, clusters=()) for each in (binding, newest))
     return newest.metadata.generation == binding.metadata.generation + 1 and before == after
 
@@ -117,7 +118,7 @@ def differs_only_by_our_write(newest: objects.Binding, binding: objects.Binding)
 def _replace_condition(
     before: tuple[objects.Condition, ...], said: objects.Condition, now: str
 ) -> tuple[objects.Condition, ...]:
-    """Return the conditions with that one; its time of transition changes only with its status."""
+    """Return the conditions with `said`; its transition time changes only with its status."""
     old = next((each for each in before if each.type == said.type), None)
     if old is None:
         return (*before, msgspec.structs.replace(said, last_transition_time=now))
@@ -127,12 +128,12 @@ def _replace_condition(
 
 
 def _encode_condition(each: objects.Condition) -> Patch:
-    """Return a condition with the fields that the API requires even where they are empty."""
+    """Return a condition with the fields that the API requires even if they are empty."""
     fields: Patch = msgspec.to_builtins(each)
     return {"reason": "", "message": "", "lastTransitionTime": None} | fields
 
 
 def format_success_event_message(targets: objects.Targets, *, is_cluster_wide: bool) -> str:
-    """Return what the event of a success says; Karmada leaves a colon out for one of two kinds."""
+    """Return the message of a success event; Karmada omits the colon for cluster-wide bindings."""
     said = ", ".join(f"{target.name}:{target.replicas}" for target in targets)
     return f"{SUCCESS_MESSAGE} Result{'' if is_cluster_wide else ':'} {{{said}}}"

@@ -1,11 +1,12 @@
 """The queue of the gate PriorityBasedScheduling: bindings of higher priority come first.
 
-What found no room waits for five minutes, and other failures for one second that doubles up to
-ten, both from when the binding came into the queue; any event about the binding ends the wait, and
-its count of attempts. There is no limit over all bindings.
+A binding without enough available replicas waits for five minutes. Other failures wait for one
+second, doubled with each further failure up to ten. Both times start when the binding became ready.
+An event about a waiting binding ends the wait and resets its number of failures. There is no limit
+over all bindings.
 
-Source: Karmada v1.18.2 `pkg/scheduler/internal/queue/`. Karmada looks at waits once a second, at
-those of five minutes once in 30 seconds; here they end on time.
+Source: Karmada v1.18.2 `pkg/scheduler/internal/queue/`. Karmada checks waits once a second, and
+those of five minutes once in 30 seconds; here they end exactly on time.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ NO_ROOM_SECONDS: Final = 300.0
 
 
 class BindingPriorityQueue(work_queue.WorkQueue):
-    """Keys by priority, each once; those of equal priority in the order in which they came."""
+    """Unique keys by priority; keys of equal priority in the order of their arrival."""
 
     def __init__(
         self,
@@ -36,7 +37,7 @@ class BindingPriorityQueue(work_queue.WorkQueue):
         *,
         on_ready: Callable[[], None] = lambda: None,
     ) -> None:
-        """Start empty; `priority_of` is asked when a key becomes ready."""
+        """Start empty; `priority_of` is called when a key becomes ready."""
         super().__init__(clock, _UnlimitedRetryRate(), on_ready=on_ready)
         self._priority_of = priority_of
         self._by_priority: list[tuple[int, int, str]] = []
@@ -48,7 +49,7 @@ class BindingPriorityQueue(work_queue.WorkQueue):
         return len(self._by_priority)
 
     def add(self, key: str) -> None:
-        """Have a key looked at, and end its wait: something has happened to it."""
+        """Queue a key after an event about it, and end its wait."""
         if key not in self._wanted:
             self._due_seconds.pop(key, None)
             if key not in self._taken:
@@ -62,7 +63,7 @@ class BindingPriorityQueue(work_queue.WorkQueue):
         self._on_ready()
 
     def pop(self) -> str | None:
-        """Take the key of the highest priority, until `done` is called; None when there is none."""
+        """Take the key of the highest priority until `done` is called; None if none is ready."""
         if not self._by_priority:
             return None
         _, _, key = heapq.heappop(self._by_priority)
@@ -71,13 +72,13 @@ class BindingPriorityQueue(work_queue.WorkQueue):
         return key
 
     def forget(self, key: str) -> None:
-        """Count the failures of the key from nothing again."""
+        """Reset the number of failures of the key."""
         super().forget(key)
         self._ready_since_seconds.pop(key, None)
 
     def retry(self, key: str, *, has_no_room: bool = False) -> None:
-        """Add the key after a pause, because it failed."""
-        if key in self._wanted:  # something happened meanwhile
+        """Add the key after a pause, because its attempt failed."""
+        if key in self._wanted:  # an event has queued it meanwhile
             return
         doublings = min(self._failures[key], 62)
         self._failures[key] += 1
@@ -88,14 +89,14 @@ class BindingPriorityQueue(work_queue.WorkQueue):
         self._delay_key_until(since_seconds + pause_seconds, key)
 
     def clear(self) -> None:
-        """Forget all keys and failures, but for those that somebody works on."""
+        """Forget all keys and failures, except for the keys that are being processed."""
         super().clear()
         self._by_priority.clear()
         self._ready_since_seconds.clear()
 
 
 class _UnlimitedRetryRate:
-    """A limit over all bindings that is none."""
+    """A limit over all bindings that never delays."""
 
     def reserve_token(self) -> float:
         return 0.0

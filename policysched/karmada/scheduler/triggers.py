@@ -1,4 +1,4 @@
-"""Which bindings are ours, and what makes one of them be scheduled again.
+"""Decide which bindings belong to this scheduler, and when they are scheduled again.
 
 Source: Karmada v1.18.2 `pkg/scheduler/event_handler.go`, `helper.go`, `scheduler.go`
 (`doScheduleBinding`).
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
 APPLIED_PLACEMENT: Final = "policy.karmada.io/applied-placement"
-"""Annotation with the placement that was scheduled last, as JSON."""
+"""Annotation with the placement of the last scheduling, as JSON."""
 
 _DEFAULT_SCHEDULER = "default-scheduler"
 _POLICY_LABELS = (
@@ -30,19 +30,19 @@ _POLICY_LABELS = (
 
 
 class ScheduleTrigger(enum.StrEnum):
-    """Why a binding is scheduled; the label `schedule_type` of Karmada's metrics."""
+    """The reason for an attempt; the label `schedule_type` of Karmada's metrics."""
 
     RECONCILE = "ReconcileSchedule"
     SCALE = "ScaleSchedule"
 
 
 def get_scheduler_name(binding: objects.Binding) -> str:
-    """Return the scheduler that a binding asks for."""
+    """Return the name of the scheduler that is responsible for a binding."""
     return binding.spec.scheduler_name or _DEFAULT_SCHEDULER
 
 
 def is_handled_by_scheduler(binding: objects.Binding, scheduler_name: str) -> bool:
-    """Return whether a scheduler of that name is to look at the binding at all."""
+    """Return whether a scheduler of this name is responsible for the binding."""
     labels = binding.metadata.labels
     return _asks_for_scheduler(binding, scheduler_name) and any(
         labels.get(label) for label in _POLICY_LABELS
@@ -56,9 +56,9 @@ def _asks_for_scheduler(binding: objects.Binding, name: str) -> bool:
 def is_affected_by_cluster(
     cluster: objects.Cluster, binding: objects.Binding, scheduler_name: str
 ) -> bool:
-    """Return whether a change of the cluster makes the binding be looked at again.
+    """Return whether a change of the cluster requires another attempt of the binding.
 
-    Overflow affinities are not looked at, as in Karmada.
+    As in Karmada, overflow affinities are ignored.
     """
     placement = binding.spec.placement
     if placement is None or not _asks_for_scheduler(binding, scheduler_name):
@@ -73,7 +73,7 @@ def is_affected_by_cluster(
 
 
 def is_relevant_cluster_change(old: objects.Cluster, new: objects.Cluster) -> bool:
-    """Return whether a change of a cluster concerns bindings; a change of status does not."""
+    """Return whether a change of a cluster concerns bindings; a change of its status does not."""
     before, after = old.metadata, new.metadata
     is_leaving = before.deletion_timestamp is None and after.deletion_timestamp is not None
     return is_leaving or before.labels != after.labels or before.generation != after.generation
@@ -86,13 +86,13 @@ def find_schedule_trigger(
     *,
     places_sets: bool = False,
 ) -> ScheduleTrigger | None:
-    """Return why the binding is to be scheduled now, None when it may stay as it is.
+    """Return the reason to schedule the binding now, None if it may stay as it is.
 
     Args:
-        binding: with a placement.
+        binding: a binding with a placement.
         leaving: names of clusters that are being deleted.
-        completed: the placement with what cluster policies add, which may say that replicas are
-            divided where the placement does not; None for the placement as it is.
+        completed: the placement completed by cluster policies, which may divide replicas although
+            the placement itself does not; None for the placement itself.
         places_sets: see `BindingAlgorithm`.
     """
     spec, placement = binding.spec, binding.spec.placement
@@ -113,9 +113,9 @@ def find_schedule_trigger(
 
 
 def was_write_interrupted(binding: objects.Binding) -> bool:
-    """Return whether a scheduler ended between writing clusters and saying so in the status.
+    """Return whether a scheduler ended between writing the clusters and writing the status.
 
-    Karmada leaves such a binding without a condition, until something else moves it.
+    Karmada leaves such a binding without a condition until another event triggers it.
     """
     return bool(binding.spec.clusters) and binding.status.last_scheduled_time is None
 
@@ -134,14 +134,14 @@ def _has_placement_changed(binding: objects.Binding, placement: objects.Placemen
     without = {"cluster_affinities": (), "workload_affinity": None}
     if msgspec.structs.replace(placement, **without) != msgspec.structs.replace(applied, **without):
         return True
-    # Terms but the observed one may come and go.
+    # Terms other than the observed one may be added or removed.
     observed = binding.status.scheduler_observing_affinity_name
     now, then = _find_affinity_term(placement, observed), _find_affinity_term(applied, observed)
     return not observed or now is None or then is None or now != then
 
 
 def drop_empty_lists(placement: objects.Placement) -> objects.Placement:
-    """Return the placement as Go writes it: an empty list is none."""
+    """Return the placement as Go writes it: empty lists are absent."""
     terms = tuple(
         msgspec.structs.replace(term, overflow_affinities=term.overflow_affinities or None)
         for term in placement.cluster_affinities

@@ -1,9 +1,9 @@
-"""Which bindings are to be looked at, each by one worker at a time, failures after a pause.
+"""A queue of keys that are processed by one worker at a time, and delayed after failures.
 
 As client-go's rate limiting queue (`util/workqueue/queue.go`, `default_rate_limiters.go`), which
-Karmada uses with these defaults: a key that is added while somebody works on it comes again when
-that has ended; the pause after a failure is the longer one of the key's own, which doubles, and of
-a bucket for all.
+Karmada uses with these defaults: a key that is added while it is being processed becomes ready
+again afterwards. The delay after a failure is the longer one of the key's own delay, which doubles,
+and of a token bucket for all keys.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RetryLimits:
-    """How long to wait after failures, of a key and of all; the defaults are client-go's.
+    """Delays after failures, for one key and for all keys; the defaults are client-go's.
 
     Attributes:
-        base_seconds: after the first failure of a key; twice as long after each further one.
-        max_seconds: at most.
-        per_second, burst: how often something may be tried again, whatever it is.
+        base_seconds: delay after the first failure of a key, doubled by each further one.
+        max_seconds: limit of the delay of a key.
+        per_second, burst: limit of retries of all keys together.
     """
 
     base_seconds: float = 0.005
@@ -45,7 +45,7 @@ class RetryRateLimit(Protocol):
 
 
 class WorkQueue:
-    """Keys in the order in which they came, each once."""
+    """Unique keys in the order of their arrival."""
 
     def __init__(
         self,
@@ -55,13 +55,13 @@ class WorkQueue:
         *,
         on_ready: Callable[[], None] = lambda: None,
     ) -> None:
-        """Start empty; `on_ready` is called when there is something to `pop`."""
+        """Start empty; `on_ready` is called when a key becomes ready, or the next timer changes."""
         self._clock = clock
         self._bucket = bucket
         self._times = times or RetryLimits()
         self._on_ready = on_ready
         self._ready: collections.deque[str] = collections.deque()
-        self._wanted: set[str] = set()  # ready, or to become so when the work on it has ended
+        self._wanted: set[str] = set()  # ready, or ready after the present processing ends
         self._taken: set[str] = set()
         self._waiting: list[tuple[float, int, str]] = []
         self._due_seconds: dict[str, float] = {}
@@ -73,16 +73,16 @@ class WorkQueue:
         return len(self._ready)
 
     def __contains__(self, key: str) -> bool:
-        """Return whether the key will be looked at without any further reason."""
+        """Return whether the key is ready, or will be when its processing ends."""
         return key in self._wanted
 
     @property
     def delayed_count(self) -> int:
-        """How many keys wait for the end of a pause."""
+        """Return how many keys are delayed after failures."""
         return len(self._due_seconds)
 
     def add(self, key: str) -> None:
-        """Have a key looked at, soon or after who works on it now."""
+        """Queue a key, at once or after its present processing ends."""
         self._mark_dirty(key)
 
     def _mark_dirty(self, key: str) -> None:
@@ -97,7 +97,7 @@ class WorkQueue:
         self._on_ready()
 
     def pop(self) -> str | None:
-        """Take the next key, until `done` is called; None when there is none."""
+        """Take the next key until `done` is called; None if none is ready."""
         if not self._ready:
             return None
         key = self._ready.popleft()
@@ -106,18 +106,18 @@ class WorkQueue:
         return key
 
     def done(self, key: str) -> None:
-        """Work on the key has ended."""
+        """End the processing of a key."""
         self._taken.discard(key)
         if key in self._wanted:
             self._make_key_ready(key)
 
     def forget(self, key: str) -> None:
-        """Count the failures of the key from nothing again."""
+        """Reset the number of failures of the key."""
         del self._failures[key]
 
     def retry(self, key: str, *, has_no_room: bool = False) -> None:
-        """Add the key after a pause, because it failed; why makes no difference here."""
-        doublings = min(self._failures[key], 62)  # beyond any limit, and still a float
+        """Add the key after a delay, because its attempt failed; `has_no_room` is ignored here."""
+        doublings = min(self._failures[key], 62)  # beyond any maximum, and still a float
         self._failures[key] += 1
         own_seconds = min(self._times.base_seconds * 2.0**doublings, self._times.max_seconds)
         pause_seconds = max(own_seconds, self._bucket.reserve_token())
@@ -127,10 +127,10 @@ class WorkQueue:
         if due_seconds < self._due_seconds.get(key, float("inf")):
             self._due_seconds[key] = due_seconds
             heapq.heappush(self._waiting, (due_seconds, next(self._numbers), key))
-            self._on_ready()  # the time to wake has changed
+            self._on_ready()  # the next timer has changed
 
     def run_timers(self) -> None:
-        """Add the keys whose pause is over."""
+        """Add the keys whose delay has ended."""
         now_seconds = self._clock.monotonic_seconds()
         while self._waiting and self._waiting[0][0] <= now_seconds:
             due_seconds, _, key = heapq.heappop(self._waiting)
@@ -139,11 +139,11 @@ class WorkQueue:
                 self._mark_dirty(key)
 
     def next_timer_seconds(self) -> float | None:
-        """Return when `run_timers` next has something to do (monotonic clock), None for never."""
+        """Return when `run_timers` must be called next (monotonic clock), None for never."""
         return self._waiting[0][0] if self._waiting else None
 
     def clear(self) -> None:
-        """Forget all keys and failures, but for those that somebody works on."""
+        """Forget all keys and failures, except for the keys that are being processed."""
         self._ready.clear()
         self._wanted.clear()
         self._waiting.clear()

@@ -1,1 +1,1 @@
-"""Clusters and bindings as they are known now: snapshot, store, estimates, checks of objects."""
+"""The known clusters and bindings: snapshot, store, estimates, validation of objects."""

@@ -1,7 +1,7 @@
-"""What the estimators of member clusters say of a binding, beside what clusters say of themselves.
+"""The available replicas that the estimators of member clusters report for a binding.
 
-A decision is free of I/O: where it needs what no estimator has been asked yet, it ends with a
-question, and is made again when there are answers.
+A decision has no I/O: if it needs the answer of an estimator that has not been asked, it ends with
+a question, and is made again with the answers.
 
 Source: Karmada v1.18.2 `pkg/estimator/client/accurate.go`, `pkg/scheduler/core/util.go`.
 """
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from policysched.karmada import objects
 
 Answers: TypeAlias = "Mapping[str, int | None]"
-"""Replicas by cluster, None where its estimator gave no answer."""
+"""Replicas by cluster; None if its estimator gave no answer."""
 
 NO_OPINION: Final = -1
-"""An answer that says nothing; Karmada's `UnauthenticReplica`."""
+"""An answer without an estimate; Karmada's `UnauthenticReplica`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EstimateRequest:
-    """How many replicas of a binding have room, in these clusters' own view.
+    """A question to estimators: how many replicas of a binding fit in their clusters.
 
     Attributes:
-        spec: that of the binding.
-        clusters: names of those whose estimators have not been asked yet.
-        counts_sets: whether it is about whole sets of the components of the binding.
+        spec: the spec of the binding.
+        clusters: names of the clusters whose estimators have not been asked yet.
+        counts_sets: whether to count whole sets of the binding's components.
     """
 
     spec: objects.BindingSpec
@@ -39,10 +39,10 @@ class EstimateRequest:
 
 
 class EstimatesMissing(Exception):  # noqa: N818 - the decision waits, nothing is wrong
-    """A decision needs answers to go on.
+    """A decision needs the answers of estimators.
 
     Attributes:
-        question: to ask.
+        question: the question to ask.
     """
 
     def __init__(self, question: EstimateRequest) -> None:
@@ -56,18 +56,18 @@ def cap_available_replicas(
     answers: Answers,
     about: EstimateRequest,
 ) -> Sequence[int]:
-    """Return the rooms, none of them more than its estimator says.
+    """Return the rooms, each limited by the answer of its estimator.
 
-    One estimator without an answer silences all of them, as in Karmada.
+    If one estimator gave no answer, no answer is used, as in Karmada.
 
     Args:
-        rooms: what clusters say of themselves.
-        asked: places in `rooms` of those clusters that the binding may go to, by name.
-        answers: what is known by now.
-        about: what is asked of those that have not been asked.
+        rooms: the available replicas from the status of clusters.
+        asked: indices in `rooms` of the feasible clusters, by name.
+        answers: the answers so far.
+        about: the question to the estimators that have not been asked.
 
     Raises:
-        Unanswered: some have not been asked.
+        EstimatesMissing: some estimators have not been asked.
     """
     if any(answers.get(name, NO_OPINION) is None for name in asked):
         return rooms

@@ -1,13 +1,13 @@
-"""Messages to and from karmada-scheduler-estimator, as protobuf has them on the wire.
+"""Messages to and from karmada-scheduler-estimator, in the protobuf wire format.
 
-There are few, with strings and numbers alone, and quantities, affinities and tolerations in them
-are messages of Kubernetes: so they are written by field numbers, without generated code.
+The messages are few and contain only strings, numbers, and messages of Kubernetes for quantities,
+affinities and tolerations. Therefore they are encoded by field numbers, without generated code.
 
 Sources: Karmada v1.18.2 `pkg/estimator/pb/estimator.proto`, Kubernetes v1.36
-`k8s.io/api/core/v1/generated.proto` and `k8s.io/apimachinery/pkg/api/resource/generated.proto`,
-the protobuf encoding guide. Fields that hold a message of Kubernetes have a twin that holds the
-same as bytes: newer estimators read the twin, older ones know only the first; on the wire both are
-the same.
+`k8s.io/api/core/v1/generated.proto` and `k8s.io/apimachinery/pkg/api/resource/generated.proto`, the
+protobuf encoding guide. Each field with a message of Kubernetes has a second field with the same
+content as bytes. Newer estimators read the second one, older ones know only the first; on the wire
+both are the same.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ MAX_AVAILABLE_SETS: Final = f"/{SERVICE}/MaxAvailableComponentSets"
 
 _VARINT, _BYTES = 0, 2
 _MAX_VARINT_BYTES = 10
-_LOW_BITS, _MORE = 0x7F, 0x80  # of a byte of a varint: its part of the number; another one follows
+_LOW_BITS, _MORE = 0x7F, 0x80  # in a byte of a varint: bits of the number; flag of a further byte
 _INT32_SIGN, _INT32_RANGE = 2**31, 2**32
 
 
 class EstimatorMessageError(Exception):
-    """An answer is no message of protobuf."""
+    """An answer is not a valid protobuf message."""
 
 
 def encode_estimate_request(cluster: str, about: bytes) -> bytes:
     """Return a request to the estimator of a cluster.
 
-    `about` is what `encode_replica_requirements` returns, for `MAX_AVAILABLE_REPLICAS`, or what
-    `encode_component_set` returns, for `MAX_AVAILABLE_SETS`.
+    `about` is the result of `encode_replica_requirements` for `MAX_AVAILABLE_REPLICAS`, or of
+    `encode_component_set` for `MAX_AVAILABLE_SETS`.
     """
     return _encode_text_field(1, cluster) + about
 
 
 def encode_replica_requirements(asked: objects.ReplicaRequirements | None) -> bytes:
-    """Return the field of a request that says what a replica asks for; none where nothing does."""
+    """Return the field of a request with the requirements of a replica; empty without any."""
     if asked is None:
         return b""
     amounts = {
@@ -61,7 +61,7 @@ def encode_replica_requirements(asked: objects.ReplicaRequirements | None) -> by
 
 
 def encode_component_set(components: Sequence[objects.Component], namespace: str) -> bytes:
-    """Return the fields of a request that say what a set of components asks for."""
+    """Return the fields of a request with the requirements of a set of components."""
     return b"".join(
         _encode_field(2, _encode_component(each)) for each in components
     ) + _encode_text_field(3, namespace)
@@ -85,10 +85,10 @@ def _encode_component(component: objects.Component) -> bytes:
 
 
 def decode_replica_count(answer: bytes) -> int:
-    """Return the number that an answer holds, in int32; 0 where it holds none.
+    """Return the number in an answer, as int32; 0 if it is absent.
 
     Raises:
-        MessageError: it is not understood.
+        EstimatorMessageError: the answer is not a valid message.
     """
     found = 0
     for number, kind, value in _iterate_message_fields(answer):
@@ -197,7 +197,7 @@ def _iterate_message_fields(message: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 def _read_varint(message: bytes, at: int) -> tuple[int, int]:
-    """Return the number that begins at `at`, and where the next byte is."""
+    """Return the number that begins at `at`, and the index after it."""
     value = 0
     for place, byte in enumerate(message[at : at + _MAX_VARINT_BYTES]):
         value |= (byte & _LOW_BITS) << (7 * place)

@@ -1,4 +1,4 @@
-"""What objects may hold that their types let through: no quantity, no time, no int32."""
+"""Validate values that the types of objects do not check: quantities, times, int32."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def find_object_problem(found: objects.Cluster | objects.Binding) -> str:
-    """Return what is wrong with the object, "" when nothing is.
+    """Return a description of the first invalid value, "" if there is none.
 
-    Decisions suppose that nothing is.
+    Decisions require objects without invalid values.
     """
     if isinstance(found, objects.Cluster):
         return _find_invalid_quantity(_list_cluster_amounts(found))

@@ -1,4 +1,4 @@
-"""The member clusters at one moment, as plugins and the estimator see them."""
+"""The member clusters at one moment, as input of plugins and of the capacity estimate."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _T = TypeVar("_T")
 
 @dataclasses.dataclass(frozen=True)
 class ControlPlaneSnapshot:
-    """All clusters, sorted by name, and answers about them that equal bindings share.
+    """All clusters, sorted by name, and a cache of answers that equal bindings share.
 
     Attributes:
-        clusters: those that may be chosen: a cluster that is being deleted is none of them.
-        all_count: how many there are with those that are being deleted.
-        bindings: other bindings, for what depends on where they are.
-        estimated: what the estimators of clusters have said of the one binding that is decided;
-            None where they are not asked.
+        clusters: the clusters that are not being deleted.
+        all_count: number of clusters, including those that are being deleted.
+        bindings: other bindings, for plugins that depend on their clusters.
+        estimated: the answers of estimators about the binding of the decision; None if estimators
+            are not used.
     """
 
     clusters: Sequence[objects.Cluster]
@@ -33,7 +33,7 @@ class ControlPlaneSnapshot:
     _kept: dict[Hashable, Any] = dataclasses.field(default_factory=dict)
 
     def memoize(self, key: Hashable, compute: Callable[[], _T]) -> _T:
-        """Return the answer that was computed for the key, or compute it."""
+        """Return the cached answer for the key; compute it on the first call."""
         if key not in self._kept:
             self._kept[key] = compute()
         kept: _T = self._kept[key]

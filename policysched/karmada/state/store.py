@@ -1,4 +1,4 @@
-"""Clusters and bindings as they are known now, from the watch and from what was written since."""
+"""The known clusters and bindings, from the watches and from the writes of this process."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 class ControlPlaneStore:
-    """The newest state of everything.
+    """The newest known state of clusters and bindings.
 
-    A binding is as new as the watch or the answer to a write of our own, whichever is later; and
-    its clusters are those that were decided, as long as they are being written. So decisions may
-    run ahead of the API server, and still no two of them contradict each other.
+    The state of a binding is that of the watch or of the answer to a write of this process,
+    whichever is newer. While a decision is being written, snapshots contain its clusters. Therefore
+    decisions can be ahead of the API server without contradicting each other.
 
     Attributes:
-        clusters: by name.
-        bindings: by key.
+        clusters: clusters by name.
+        bindings: bindings by key.
     """
 
     def __init__(self) -> None:
@@ -37,70 +37,70 @@ class ControlPlaneStore:
         self._leaving: frozenset[str] = frozenset()
 
     def put_cluster(self, cluster: objects.Cluster) -> None:
-        """Take a cluster that is new or has changed."""
+        """Store a cluster that is new or has changed."""
         self.clusters[cluster.metadata.name] = cluster
         self._snapshot = None
 
     def drop_cluster(self, name: str) -> None:
-        """Forget a cluster."""
+        """Remove a cluster."""
         if self.clusters.pop(name, None) is not None:
             self._snapshot = None
 
     @property
     def leaving_cluster_names(self) -> frozenset[str]:
-        """Names of clusters that are being deleted."""
+        """Names of the clusters that are being deleted."""
         self._get_current_snapshot()
         return self._leaving
 
     def put_binding_unless_older(self, binding: objects.Binding) -> None:
-        """Take a binding, unless a newer state of it is known."""
+        """Store a binding, unless a newer state of it is known."""
         known = self.bindings.get(binding.key)
         if known is None or not _is_older_version(binding, known):
             self.replace_binding(binding)
 
     def replace_binding(self, binding: objects.Binding) -> None:
-        """Take a binding, whatever is known of it."""
+        """Store a binding, even if a newer state of it is known."""
         self.bindings[binding.key] = binding
         self._index_binding(binding)
 
     def get_current_binding(self, binding: objects.Binding) -> objects.Binding | None:
-        """Return the newest state of the same object, None where it is gone."""
+        """Return the newest state of the same object, None if it is gone."""
         known = self.bindings.get(binding.key)
         is_same = known is not None and known.metadata.uid == binding.metadata.uid
         return known if is_same else None
 
     def drop_binding(self, key: str) -> None:
-        """Forget a binding."""
+        """Remove a binding."""
         gone = self.bindings.pop(key, None)
         self._deciding.pop(key, None)
         if gone is not None:
             self._groups.get(gone.metadata.namespace, {}).pop(key, None)
 
     def get_binding_priority(self, key: str) -> int:
-        """Return the priority of a binding, 0 where it has none."""
+        """Return the priority of a binding, 0 if it has none."""
         binding = self.bindings.get(key)
         said = binding.spec.schedule_priority if binding is not None else None
         return 0 if said is None else said.priority
 
     def assume_targets(self, key: str, targets: objects.Targets) -> None:
-        """Note where a binding goes, before it is written."""
+        """Use these clusters of a binding in snapshots until they are written."""
         self._deciding[key] = targets
 
     def end_assumption(self, key: str, written: objects.Binding | None) -> None:
-        """The write has ended; `written` is its answer, None where it failed or was not needed.
+        """End the assumption after a write; `written` is the answer, None without one.
 
-        An answer about an object that is gone, and has a successor of its name, says nothing.
+        An answer about an object that was deleted and created again under its name is ignored.
         """
         self._deciding.pop(key, None)
         if written is not None and self.get_current_binding(written) is not None:
             self.put_binding_unless_older(written)
 
     def get_cluster_snapshot(self) -> snapshot.ControlPlaneSnapshot:
-        """Return the clusters that there are now."""
+        """Return a snapshot of the present clusters."""
         return self._get_current_snapshot()
 
     def make_binding_snapshot(self, binding: objects.Binding) -> snapshot.ControlPlaneSnapshot:
-        """Return what a decision about the binding sees."""
+        """Return the snapshot for a decision about the binding."""
         current = self._get_current_snapshot()
         if binding.spec.workload_affinity_groups is None:
             return current
@@ -108,7 +108,7 @@ class ControlPlaneStore:
         return dataclasses.replace(current, bindings=others)
 
     def _iterate_group_bindings(self, namespace: str) -> Iterator[objects.Binding]:
-        """Yield the bindings of a namespace that belong to groups, with what is decided."""
+        """Yield the bindings of a namespace that belong to groups, with their assumed clusters."""
         for key in self._groups.get(namespace, ()):
             binding = self.bindings[key]
             if key in self._deciding:
@@ -136,7 +136,7 @@ class ControlPlaneStore:
 
 
 def _is_older_version(binding: objects.Binding, than: objects.Binding) -> bool:
-    """Compare versions, which are numbers that grow (KEP-5504); another uid is another object."""
+    """Compare resource versions, which are increasing numbers (KEP-5504), if the uids are equal."""
     ours, theirs = binding.metadata, than.metadata
     if ours.uid != theirs.uid or not ours.resource_version or not theirs.resource_version:
         return False

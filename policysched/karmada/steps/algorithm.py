@@ -33,18 +33,18 @@ Estimator: TypeAlias = (
 
 
 class DecisionObserver(Protocol):
-    """Is told how far a decision is, to measure it; see `measurements.SchedulingHistograms`."""
+    """Measures the progress of a decision; see `measurements.BindingMeasurements`."""
 
     def decision_began(self) -> None:
-        """A decision begins."""
+        """Note the start of a decision."""
         ...
 
     def plugin_ended(self, plugin: str, point: str) -> None:
-        """A plugin has answered at the extension point."""
+        """Note that a plugin has answered at the extension point."""
         ...
 
     def step_ended(self, step: str) -> None:
-        """`Filter`, `Score`, `Select` or `AssignReplicas` has ended."""
+        """Note the end of `Filter`, `Score`, `Select` or `AssignReplicas`."""
         ...
 
 
@@ -61,16 +61,16 @@ class _NullObserver:
 
 @dataclasses.dataclass(frozen=True)
 class BindingAlgorithm:
-    """What decides about bindings; it keeps nothing from one to the next.
+    """Decides about bindings; keeps no state between them.
 
     Attributes:
-        plugins: in the order in which they are asked.
-        estimator: says how many replicas each cluster has room for.
-        with_empty_clusters: whether clusters that were selected but got no replicas are named, too
+        plugins: the plugins, in the order of their calls.
+        estimator: computes the available replicas of each cluster.
+        with_empty_clusters: whether the result contains selected clusters without replicas
             (`--enable-empty-workload-propagation`).
-        observer: is told of the steps.
-        places_sets: whether workloads of several components are placed as a whole
-            (the gate MultiplePodTemplatesScheduling); the estimator has to count sets then.
+        observer: receives the progress of decisions.
+        places_sets: whether workloads of several components are placed as a whole (the gate
+            MultiplePodTemplatesScheduling); the estimator must count sets then.
         policies: the cluster policies in force, None without any; they filter and score after the
             plugins.
     """
@@ -88,13 +88,13 @@ class BindingAlgorithm:
 
     @functools.cached_property
     def filters(self) -> list[interface.ClusterFilterPlugin]:
-        """What refuses clusters, in the order in which it is asked."""
+        """The filters, in the order of their calls."""
         asked = (*self.plugins, *((self.policies,) if self.policies else ()))
         return [each for each in asked if isinstance(each, interface.ClusterFilterPlugin)]
 
     @functools.cached_property
     def scorers(self) -> list[interface.ClusterScorePlugin]:
-        """The plugins that give points; those of policies are asked apart."""
+        """The plugins that score; the scores of policies are computed separately."""
         return [each for each in self.plugins if isinstance(each, interface.ClusterScorePlugin)]
 
     def attempt_placement(
@@ -104,12 +104,13 @@ class BindingAlgorithm:
         *,
         afresh: bool,
     ) -> Result:
-        """Return where the binding goes, or why it goes nowhere.
+        """Return the clusters of the binding, or the failure.
 
         Args:
-            request: the binding with the term that counts.
+            request: the binding with the affinity term of this attempt.
             clusters: all clusters.
-            afresh: whether a reschedule was asked for, which forgets where replicas are.
+            afresh: whether a reschedule was requested, which ignores the present places of
+                replicas.
 
         Raises:
             PluginFailure: a plugin raised, or did not answer for each cluster.
@@ -141,14 +142,14 @@ class BindingAlgorithm:
         return tuple(objects.TargetCluster(name=n, replicas=r) for n, r in shares.items())
 
     def count_needed_replicas(self, spec: objects.BindingSpec) -> int:
-        """Return what the chosen clusters have to have room for: replicas, or one whole set."""
+        """Return what the selected clusters must have room for: replicas, or one whole set."""
         is_whole = self.places_sets and component_sets.is_placed_in_one_cluster(spec)
         return 1 if is_whole else spec.replicas
 
     def _find_refusal_reasons(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[str]:
-        """Return for each cluster what the first filter that refuses it says."""
+        """Return for each cluster the reason of the first filter that excludes it."""
         told: Sequence[str] = [interface.PASSES] * len(clusters.clusters)
         for plugin in self.filters:
             try:
@@ -165,7 +166,7 @@ class BindingAlgorithm:
         clusters: snapshot.ControlPlaneSnapshot,
         feasible: Sequence[int],
     ) -> list[candidates.CandidateCluster]:
-        """Return the clusters at the places `feasible` with what choosing among them looks at."""
+        """Return the clusters at the indices `feasible` with the values that selection compares."""
         scores = self._score_clusters(request, clusters)
         judged = self._score_by_policies(request, clusters, feasible)
         rooms = self.estimator(request.spec, clusters, feasible)
@@ -221,7 +222,10 @@ _MATCHES_NO_TERM = 1000
 
 
 def _get_overflow_order(cluster: objects.Cluster, request: interface.SchedulingRequest) -> int:
-    """Source: Karmada `spreadconstraint/group_clusters.go` (`getClusterOverflowOrder`)."""
+    """Return the tier of a cluster: 0 for the affinity term, n for its nth overflow affinity.
+
+    Source: Karmada `spreadconstraint/group_clusters.go` (`getClusterOverflowOrder`).
+    """
     placement = request.placement
     if placement.cluster_affinity is not None or not placement.cluster_affinities:
         return 0

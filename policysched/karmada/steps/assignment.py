@@ -1,7 +1,7 @@
-"""How many replicas each of the chosen clusters gets: AssignReplicas.
+"""Divide replicas among the selected clusters: AssignReplicas.
 
 Source: Karmada v1.18.2 `pkg/scheduler/core/common.go`, `assignment.go`, `division_algorithm.go`.
-Sums of replicas are int32, as there.
+Sums of replicas are int32, as in Karmada.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from policysched.karmada.steps import candidates
 
 Shares: TypeAlias = dict[str, int]
-"""Replicas by the name of the cluster, in the order in which they are written."""
+"""Replicas by name of the cluster, in the order in which they are written."""
 Assignment: TypeAlias = "Shares | errors.PlacementFailure"
 
 
@@ -28,11 +28,11 @@ class ReplicaDivision:
     """One division of replicas among clusters.
 
     Attributes:
-        clusters: the chosen clusters, best first.
-        replicas: how many there are to divide.
-        spec: of the binding.
-        strategy: how to divide.
-        afresh: whether to forget where replicas are now.
+        clusters: the selected clusters, best first.
+        replicas: number of replicas to divide.
+        spec: the spec of the binding.
+        strategy: the kind of division.
+        afresh: whether to ignore the present places of replicas.
     """
 
     clusters: Sequence[candidates.CandidateCluster]
@@ -43,7 +43,7 @@ class ReplicaDivision:
 
     @property
     def present_replicas(self) -> Shares:
-        """Replicas that are on chosen clusters already."""
+        """The replicas that are already on selected clusters."""
         names = {candidate.name for candidate in self.clusters}
         return {t.name: t.replicas for t in self.spec.clusters if t.name in names}
 
@@ -54,9 +54,9 @@ def assign_replicas(
     *,
     afresh: bool,
 ) -> Assignment:
-    """Return the replicas of each cluster, or why there are none.
+    """Return the replicas of each cluster, or the failure.
 
-    What has no replicas to divide gets all clusters, with 0 each.
+    A binding without replicas to divide gets all clusters, with 0 replicas each.
     """
     spec = request.spec
     if not chosen:
@@ -75,7 +75,7 @@ def has_replicas_to_divide(spec: objects.BindingSpec) -> bool:
 
 
 def fills_clusters_by_tier(request: interface.SchedulingRequest) -> bool:
-    """Return whether clusters are filled tier by tier, those that the affinity means first."""
+    """Return whether to fill clusters tier by tier, starting with those of the affinity term."""
     if request.placement.cluster_affinity is not None or not request.affinity_name:
         return False
     term = request.affinity_term
@@ -83,7 +83,7 @@ def fills_clusters_by_tier(request: interface.SchedulingRequest) -> bool:
 
 
 def _divide_by_tiers(whole: ReplicaDivision) -> Assignment:
-    """Fill the clusters that the affinity means before those that it overflows to."""
+    """Fill the clusters of the affinity term before those of its overflow affinities."""
     tiers: dict[int, list[candidates.CandidateCluster]] = {}
     for candidate in whole.clusters:
         tiers.setdefault(candidate.overflow_order, []).append(candidate)
@@ -132,13 +132,13 @@ def _describe_unsupported_strategy(strategy: objects.ReplicaScheduling) -> str:
 
 
 def _divide_by_static_weight(division: ReplicaDivision) -> Shares:
-    """Divide by weights that are written down; room and present replicas do not matter."""
+    """Divide by the static weights; available and present replicas are ignored."""
     votes = get_static_weights(division)
     return webster.divide_seats(division.replicas, votes, division.spec.resource.uid)
 
 
 def get_static_weights(division: ReplicaDivision) -> dict[str, int]:
-    """Return the written weights of clusters, 1 for all where none has one."""
+    """Return the static weights of clusters; 1 for all clusters if none has one."""
     preference = division.strategy.weight_preference if division.strategy else None
     rules = () if preference is None else preference.static_weight_list
     weights = {}
@@ -154,7 +154,7 @@ def get_static_weights(division: ReplicaDivision) -> dict[str, int]:
 
 
 def _divide_by_available_replicas(division: ReplicaDivision, *, aggregated: bool) -> Assignment:
-    """Divide by room, moving as little of what is there as possible unless asked afresh."""
+    """Divide by available replicas; unless `afresh`, move as few present replicas as possible."""
     present = division.present_replicas
     placed = objects.wrap_int32(sum(present.values()))
     if division.afresh:
@@ -175,7 +175,7 @@ def _divide_by_available_replicas(division: ReplicaDivision, *, aggregated: bool
 
 
 def _divide_by_score(division: ReplicaDivision) -> Assignment:
-    """Divide by the points of a cluster policy; what is there moves as little as by room."""
+    """Divide by the scores of a cluster policy; unless `afresh`, move as few as possible."""
     present, uid = division.present_replicas, division.spec.resource.uid
     missing = division.replicas - sum(present.values())
     if not division.afresh and missing <= 0:
@@ -205,7 +205,7 @@ def _prefix_division_failure(shares: Assignment, step: str) -> Assignment:
 def _divide_by_votes(
     division: ReplicaDivision, votes: Shares, replicas: int, present: Shares, *, aggregated: bool
 ) -> Assignment:
-    """Divide in proportion to votes and add the result to what is there."""
+    """Divide in proportion to votes, and add the shares to the present replicas."""
     votes = dict(sorted(votes.items(), key=lambda item: -item[1]))
     total = objects.wrap_int32(sum(votes.values()))
     if total < replicas:
@@ -221,7 +221,7 @@ def _divide_by_votes(
 
 
 def _choose_fewest_clusters(votes: Shares, replicas: int, preferred: set[str]) -> Shares:
-    """Return as few clusters as have room for all, those that have replicas already first."""
+    """Return the fewest clusters with room for all replicas, those with present replicas first."""
     ordered = sorted(votes, key=lambda name: name not in preferred)
     taken, room = Shares(), 0
     for name in ordered:
@@ -233,7 +233,7 @@ def _choose_fewest_clusters(votes: Shares, replicas: int, preferred: set[str]) -
 
 
 def _add_replica_shares(present: Shares, more: Shares) -> Shares:
-    """Return the sums; clusters that got nothing more come last."""
+    """Return the sums; clusters without new replicas come last."""
     if not present or not more:
         return more or present
     added = {name: objects.wrap_int32(count + present.get(name, 0)) for name, count in more.items()}

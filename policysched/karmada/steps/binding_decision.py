@@ -1,4 +1,4 @@
-"""Where a binding goes: one attempt, or one for each term of `clusterAffinities` in turn.
+"""Decide about a binding: one attempt, or one for each term of `clusterAffinities` in turn.
 
 Source: Karmada v1.18.2 `pkg/scheduler/scheduler.go`
 (`scheduleResourceBindingWithClusterAffinities`).
@@ -22,12 +22,12 @@ _NO_PLACEMENT = "failed to get placement from {kind}({key})"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class BindingDecision:
-    """What became of a binding.
+    """The decision about a binding.
 
     Attributes:
-        result: its clusters, or why there are none.
-        observed_affinity: the term that the result is of; the former one when there is no result.
-        failed_terms: what became of the terms that were tried before, by their number.
+        result: its clusters, or the failure.
+        observed_affinity: the term of the result; after a failure the former one.
+        failed_terms: the failures of the terms that were tried before, with their indices.
     """
 
     result: algorithm.Result
@@ -40,7 +40,7 @@ def decide_binding(
     binding: objects.Binding,
     clusters: snapshot.ControlPlaneSnapshot,
 ) -> BindingDecision:
-    """Return where the binding goes; never wraps around to terms before the observed one."""
+    """Return the decision about a binding; terms before the observed one are never tried."""
     former = binding.status.scheduler_observing_affinity_name
     afresh = is_reschedule_requested(binding)
     planned = list_placement_attempts(algorithm, binding, clusters)
@@ -56,7 +56,7 @@ def decide_binding(
         result = algorithm.attempt_placement(request, clusters, afresh=afresh)
         if not isinstance(result, errors.PlacementFailure):
             return BindingDecision(result, request.affinity_name, tuple(failed))
-        if result.is_held:  # whatever the term
+        if result.is_held:  # it applies to all terms
             return BindingDecision(result, former, tuple(failed))
         failed.append((number, result))
     return BindingDecision(failed[0][1], former, tuple(failed))
@@ -67,7 +67,7 @@ def list_placement_attempts(
     binding: objects.Binding,
     clusters: snapshot.ControlPlaneSnapshot,
 ) -> list[interface.SchedulingRequest] | errors.PlacementFailure:
-    """Return the attempts to make, each when those before have failed; or why there are none."""
+    """Return the requests to try until one succeeds, or why there are none."""
     placement, former = binding.spec.placement, binding.status.scheduler_observing_affinity_name
     if placement is None:
         kind = "resourceBinding" if binding.metadata.namespace else "clusterResourceBinding"
@@ -85,7 +85,7 @@ def list_placement_attempts(
 
 
 def is_reschedule_requested(binding: objects.Binding) -> bool:
-    """Return whether somebody asked for a reschedule after the last time it was scheduled."""
+    """Return whether a reschedule was requested after the last scheduling."""
     asked, last = binding.spec.reschedule_triggered_at, binding.status.last_scheduled_time
     if asked is None or last is None:
         return False

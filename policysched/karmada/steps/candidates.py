@@ -1,4 +1,4 @@
-"""Clusters that passed all filters, with what choosing among them looks at."""
+"""Clusters that passed all filters, with the values that selection compares."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CandidateCluster:
-    """A cluster that a binding may go to.
+    """A feasible cluster of a binding.
 
     Attributes:
         cluster: the cluster.
-        score: the points of all plugins together.
-        overflow_order: 0 where the affinity means the cluster, n where its nth overflow does.
+        score: sum of the scores of all plugins and policies.
+        overflow_order: 0 for a cluster of the affinity term, n for one of its nth overflow
+            affinity.
         room: replicas that still fit, in int32.
-        available: `room` and the replicas of the binding that are there already.
-        votes: what replicas are divided by instead of room; None where nothing says so.
+        available: `room` plus the replicas of the binding that are already there.
+        votes: weight of the division of replicas instead of room; None unless defined.
     """
 
     cluster: objects.Cluster
@@ -36,5 +37,5 @@ class CandidateCluster:
 
     @property
     def sort_key(self) -> tuple[int, int, int, str]:
-        """What sorts the best first; no two clusters are equal in it."""
+        """The key that sorts the best cluster first; it is unique."""
         return (self.overflow_order, -self.score, -self.available, self.name)

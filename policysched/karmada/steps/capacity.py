@@ -1,7 +1,7 @@
-"""How many replicas a cluster has room for, from what its status sums up and its estimator says.
+"""Compute available replicas from the status of clusters and the answers of estimators.
 
 Source: Karmada v1.18.2 `pkg/estimator/client/general.go` and `pkg/scheduler/core/util.go`
-(`calAvailableReplicas`). CPU counts in milli, everything else in whole units, rounded up.
+(`calAvailableReplicas`). CPU counts in milli, all other resources in whole units, rounded up.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from policysched.karmada.state import snapshot
 
 Room: TypeAlias = "Sequence[int]"
-"""Replicas for each cluster of a snapshot, in int32."""
+"""Available replicas of each cluster of a snapshot, in int32."""
 
 MAX_INT32: Final = 2**31 - 1
 PODS_PER_NODE: Final = 110
-"""What Karmada supposes that a node of a resource model takes."""
+"""Karmada's assumption about the pods of a node of a resource model."""
 
 _CPU, PODS = "cpu", "pods"
 _NATIVE = frozenset({_CPU, "memory", "ephemeral-storage"})
@@ -41,20 +41,20 @@ def count_available_replicas(
     *,
     with_models: bool = True,
 ) -> Room:
-    """Return how many replicas of the binding each cluster has room for.
+    """Return the available replicas of the binding in each cluster.
 
-    What has no replicas is not estimated: it gets the greatest int32. So are clusters without a
-    limit, but these get the replicas of the binding, so that sums stay in range.
+    A binding without replicas and components is not estimated: each cluster gets the greatest
+    int32. A cluster without a limit gets the replicas of the binding, so that sums stay in int32.
 
     Args:
-        spec: that of the binding.
+        spec: the spec of the binding.
         clusters: all clusters.
-        feasible: places of those that the binding may go to; only their estimators matter.
-        with_models: whether models of nodes count, where clusters have some
-            (the gate CustomizedClusterResourceModeling).
+        feasible: indices of the feasible clusters; only their estimators are used.
+        with_models: whether to use the resource models of clusters that have some (the gate
+            CustomizedClusterResourceModeling).
 
     Raises:
-        Unanswered: estimators are to be asked first.
+        EstimatesMissing: estimators must be asked first.
     """
     if spec.replicas == 0 and not spec.components:
         return [MAX_INT32] * len(clusters.clusters)
@@ -79,10 +79,10 @@ def limit_by_estimators(
     *,
     counts_sets: bool = False,
 ) -> Room:
-    """Return what clusters say of themselves, limited by what their estimators say.
+    """Return the rooms that clusters report, limited by their estimators.
 
     Raises:
-        Unanswered: estimators are to be asked first.
+        EstimatesMissing: estimators must be asked first.
     """
     if clusters.estimated is not None:
         by_name = {clusters.clusters[i].metadata.name: i for i in feasible}
@@ -113,7 +113,7 @@ def _count_cluster_replicas(
 
 
 def compute_available_amount(summary: objects.ResourceSummary, resource: str) -> Fraction | None:
-    """Return what is allocatable and neither allocated nor about to be; None if not listed."""
+    """Return allocatable minus allocated and allocating; None if it is not allocatable."""
     if resource not in summary.allocatable:
         return None
     taken = (summary.allocated, summary.allocating)
@@ -143,7 +143,7 @@ def _count_replicas_by_models(
     summary: objects.ResourceSummary,
     request: objects.ResourceList,
 ) -> int | None:
-    """Return how many fit on nodes of the grades' least sizes; None without usable models."""
+    """Return how many replicas fit on nodes of minimum size; None without usable models."""
     nodes = count_nodes_by_size(models, summary)
     if nodes is None:
         return None
@@ -155,9 +155,9 @@ def _count_replicas_by_models(
 def count_nodes_by_size(
     models: Sequence[objects.ResourceModel], summary: objects.ResourceSummary
 ) -> list[tuple[dict[str, wire.Quantity], int]] | None:
-    """Return the least size of each grade, and how many nodes have it; smallest grade first.
+    """Return the minimum size of each grade and its number of nodes, smallest grade first.
 
-    None is returned without usable models.
+    Return None without usable models.
     """
     counted = summary.allocatable_modelings
     if not counted or not models or any(grade.count < 0 for grade in counted):
@@ -183,7 +183,7 @@ def _count_replicas_on_node(
 
 
 def is_simulated_node_resource(resource: str) -> bool:
-    """Return whether the simulated nodes know the resource: natively, or as a scalar one."""
+    """Return whether the simulated nodes have the resource, natively or as a scalar resource."""
     return (
         resource in _NATIVE
         or "/" in resource
@@ -192,7 +192,7 @@ def is_simulated_node_resource(resource: str) -> bool:
 
 
 def convert_resource_amount(resource: str, amount: wire.Quantity) -> int:
-    """Return an amount of a resource: CPU in milli, all else in whole units, rounded up."""
+    """Return an amount of a resource: CPU in milli, others in whole units, rounded up."""
     return (
         quantity.parse_milli_units(amount)
         if resource == _CPU

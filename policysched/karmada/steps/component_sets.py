@@ -1,7 +1,7 @@
-"""How many whole sets of its components a cluster has room for: MultiplePodTemplatesScheduling.
+"""Available whole sets of the components of a workload: MultiplePodTemplatesScheduling.
 
-A workload of several components, such as a job manager with its workers, goes to one cluster as a
-whole, or nowhere.
+A workload of several components, such as a job manager with its workers, is placed in one cluster
+as a whole, or in none.
 
 Source: Karmada v1.18.2 `pkg/scheduler/core/estimation.go`, `pkg/estimator/client/general.go`
 (`maxAvailableComponentSets`), `pkg/estimator/scheduling_simulator_components.go`.
@@ -30,7 +30,7 @@ _ONE_CLUSTER = ("cluster", 1, 1)
 
 
 def is_placed_in_one_cluster(spec: objects.BindingSpec) -> bool:
-    """Return whether the binding has components that its placement wants in exactly one cluster."""
+    """Return whether the binding has components, and its placement requires exactly one cluster."""
     if not spec.components or spec.placement is None:
         return False
     return any(
@@ -49,7 +49,7 @@ def count_available_sets(
     """Return how many sets of components, or else replicas, each cluster has room for.
 
     Raises:
-        Unanswered: estimators are to be asked first.
+        EstimatesMissing: estimators must be asked first.
     """
     if not is_placed_in_one_cluster(spec):
         return capacity.count_available_replicas(spec, clusters, feasible, with_models=with_models)
@@ -103,15 +103,15 @@ def _sum_set_requests(components: Sequence[objects.Component]) -> dict[str, int]
 
 
 def _convert_to_written_unit(written: wire.Quantity, amount: Fraction) -> int:
-    """Return an amount in milli, or in whole units where the text has a binary suffix.
+    """Return an amount in milli, or in whole units if its text has a binary suffix.
 
-    So Karmada compares unlike units where one side has such a suffix and the other has none.
+    As in Karmada, the compared units differ if only one side has such a suffix.
     """
     return math.ceil(amount * (1 if str(written).endswith("i") else 1000))
 
 
 class _ModelNode:
-    """A node of a resource model, with what is left of it."""
+    """A node of a resource model, with its free resources."""
 
     def __init__(self, size: dict[str, wire.Quantity]) -> None:
         self.pods = capacity.PODS_PER_NODE
@@ -120,7 +120,7 @@ class _ModelNode:
         }
 
     def take_fitting_replicas(self, wanted: dict[str, int], replicas: int) -> int:
-        """Take as many replicas as fit, and return how many."""
+        """Take as many replicas as fit; return their number."""
         taken = min(
             (max(0, self.left.get(name, 0)) // amount for name, amount in wanted.items()),
             default=replicas,
@@ -137,7 +137,7 @@ def _count_sets_on_nodes(
     components: Sequence[objects.Component],
     limit: int,
 ) -> int:
-    """Return how many sets fit when each replica goes to the first node that takes it."""
+    """Return how many sets fit if each replica is placed on the first node that fits."""
     standing = [_ModelNode(size) for size, count in nodes for _ in range(count)]
     asked = [(_convert_component_requests(each), each.replicas) for each in components]
     for number in range(limit):

@@ -1,7 +1,7 @@
-"""Choosing regions: few, good, and with enough clusters.
+"""Select regions: few, of high score, and with enough clusters.
 
 Source: Karmada v1.18.2 `pkg/scheduler/core/spreadconstraint/group_clusters.go` (scores) and
-`select_groups.go` (which regions together).
+`select_groups.go` (combinations of regions).
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from policysched.karmada.steps import candidates
 
 _UNIT: Final = 1000
-"""Room counts before the mean score of clusters, which is at most 100."""
+"""Factor of available replicas, or of fitting clusters. They outweigh the mean score of clusters,
+which is at most 100 with Karmada's plugins alone."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CandidateRegion:
-    """Candidates of one region, best first."""
+    """The candidates of one region, best first."""
 
     name: str
     members: Sequence[candidates.CandidateCluster]
@@ -31,7 +32,7 @@ class CandidateRegion:
 
     @property
     def sort_key(self) -> tuple[int, str]:
-        """What sorts the best region first."""
+        """The key that sorts the best region first."""
         return (-self.weight, self.name)
 
 
@@ -40,7 +41,7 @@ def group_by_region(
     spec: objects.BindingSpec,
     placement: objects.Placement,
 ) -> list[CandidateRegion]:
-    """Return the regions of the candidates; those without a region belong to none."""
+    """Return the regions of the candidates; clusters without a region are omitted."""
     members: dict[str, list[candidates.CandidateCluster]] = {}
     for candidate in found:
         if candidate.cluster.spec.region:
@@ -52,7 +53,7 @@ def group_by_region(
 
 
 def find_spread_constraint(placement: objects.Placement, field: str) -> objects.SpreadConstraint:
-    """Return the last constraint on the field; without one, one that asks for 0 groups."""
+    """Return the last constraint on the field, else one that requires 0 groups."""
     for found in reversed(placement.spread_constraints):
         if found.spread_by_field == field:
             return found
@@ -69,7 +70,7 @@ def _score_region(
         return len(fitting) * _UNIT + sum(fitting) // len(fitting) if fitting else 0
     min_regions = find_spread_constraint(placement, "region").min_groups
     min_clusters = max(find_spread_constraint(placement, "cluster").min_groups, min_regions)
-    # Karmada divides by zero here and arrives at 0; a policy's webhook admits no 0.
+    # Karmada divides by zero here, with the result 0; a webhook of policies rejects 0.
     wanted = math.ceil(spec.replicas / min_regions) if min_regions else 0
     room = score = count = 0
     for member in members:
@@ -84,13 +85,13 @@ def _score_region(
 def choose_regions(
     regions: Sequence[CandidateRegion], fewest: int, most: int, clusters: int
 ) -> list[CandidateRegion]:
-    """Return the best combination of regions, best region first; none when there is none.
+    """Return the best combination of regions, best region first; empty if there is none.
 
     Args:
-        regions: to choose from.
-        fewest: regions that are asked for.
-        most: regions that are allowed.
-        clusters: how many clusters they need to have together.
+        regions: the available regions.
+        fewest: minimum number of regions.
+        most: maximum number of regions.
+        clusters: minimum number of clusters in all regions together.
     """
     ordered = sorted(regions, key=lambda region: (len(region.members), *region.sort_key))
     paths = [
@@ -102,7 +103,7 @@ def choose_regions(
     paths.sort(key=lambda p: (-sum(r.weight for r in p), -sum(len(r.members) for r in p)))
     best = paths[0]
     for path in paths[1:]:
-        # Fewer regions are better where they are the best of the same.
+        # Fewer regions are better if they are the first ones of the best combination.
         if len(path) < len(best) and all(a is b for a, b in zip(path, best, strict=False)):
             best = path
     return best
@@ -111,7 +112,7 @@ def choose_regions(
 def _iterate_region_combinations(
     ordered: Sequence[CandidateRegion], fewest: int, most: int, clusters: int
 ) -> Iterator[tuple[CandidateRegion, ...]]:
-    """Yield combinations that suffice, shortest of their beginning, in the order found."""
+    """Yield each sufficient combination without a sufficient prefix, depth first."""
     pending: list[tuple[tuple[CandidateRegion, ...], int, int]] = [((), 0, 0)]
     while pending:
         path, count, begin = pending.pop()
@@ -120,7 +121,7 @@ def _iterate_region_combinations(
             continue
         if len(path) >= most:
             continue
-        # When all regions are asked for, only the path of all of them is worth a look.
+        # If all regions are required, only the combination of all of them can suffice.
         end = begin + 1 if len(ordered) == fewest else len(ordered)
         pending.extend(
             ((*path, ordered[i]), count + len(ordered[i].members), i + 1)

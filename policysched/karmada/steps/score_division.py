@@ -1,8 +1,9 @@
-"""Replicas in proportion to the score of a cluster policy: `replicas Divided Weighted by score`.
+"""Divide replicas by the score of a cluster policy: `replicas Divided Weighted by score`.
 
-Karmada has nothing like it. It is its division by room with other weights: what is there already
-moves as little, and no cluster gets more than it has room for. A score prefers and does not forbid:
-what has no points gets replicas only when the others are full.
+Karmada has no such division. It works as Karmada's division by available replicas, with other
+weights: present replicas move as little as possible, and no cluster gets more replicas than it has
+room for. A score is a preference: a cluster without points gets replicas only if the others are
+full.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 def divide_seats_within_capacity(
     seats: int, votes: Mapping[str, int], rooms: Mapping[str, int], uid: str
 ) -> dict[str, int]:
-    """Return seats in proportion to votes, as many as there is room for at each, by name.
+    """Return seats in proportion to votes, limited by the room of each name.
 
-    What exceeds the room of one is divided among the others in the same way, and what nobody with
-    votes has room for by the room that is left. There must be room for all seats.
+    Seats beyond the room of a name are divided among the others in the same way. Seats for which no
+    name with votes has room are divided by the remaining room. There must be room for all seats.
     """
     given = dict.fromkeys(sorted(votes), 0)
     open_votes = {name: count for name, count in votes.items() if count > 0 and rooms[name] > 0}

@@ -1,7 +1,7 @@
-"""Which of the clusters that passed the filters a binding gets: SelectClusters.
+"""Select the clusters of a binding among those that passed the filters: SelectClusters.
 
-Source: Karmada v1.18.2 `pkg/scheduler/core/spreadconstraint/select_clusters*.go`. Only constraints
-on clusters, and on regions, choose; those on zones and providers are filters alone.
+Source: Karmada v1.18.2 `pkg/scheduler/core/spreadconstraint/select_clusters*.go`. Only spread
+constraints on clusters and regions select; those on zones and providers only filter.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ def select_clusters_for_binding(
     placement: objects.Placement,
     needed: int,
 ) -> Selection:
-    """Return the clusters that the binding is to be divided among, best first, or why none.
+    """Return the clusters among which to divide the binding, best first, or the failure.
 
-    `needed` is what they have to have room for together; see `Algorithm.needed`.
+    `needed` is the number of available replicas that they must have together; see
+    `BindingAlgorithm.count_needed_replicas`.
     """
     ranked = sorted(found, key=lambda candidate: candidate.sort_key)
     if not placement.spread_constraints or ignores_spread_constraints(placement.replica_scheduling):
@@ -41,7 +42,7 @@ def select_clusters_for_binding(
 
 
 def ignores_spread_constraints(strategy: objects.ReplicaScheduling | None) -> bool:
-    """Return whether replicas are divided by weights that are written down."""
+    """Return whether replicas are divided by static weights."""
     if strategy is None or strategy.replica_scheduling_type != objects.DIVIDED:
         return False
     if strategy.replica_division_preference != objects.WEIGHTED:
@@ -70,9 +71,9 @@ def _select_by_cluster(
 def _exchange_for_roomier_clusters(
     ranked: Sequence[candidates.CandidateCluster], count: int, needed: int
 ) -> Sequence[candidates.CandidateCluster]:
-    """Return the best clusters, the worst of them exchanged for roomier ones until all fits.
+    """Return the best `count` clusters, the worst exchanged for roomier ones until all fits.
 
-    Nothing is returned when it does not fit even so.
+    Return nothing if the available replicas do not suffice even then.
     """
     chosen, rest = list(ranked[:count]), list(ranked[count:])
     for place in reversed(range(count)):

@@ -1,9 +1,9 @@
-"""Dividing seats in proportion to votes by the method of Webster (Sainte-Laguë).
+"""Divide seats in proportion to votes by the method of Webster (Sainte-Laguë).
 
-Source: Karmada v1.18.2 `pkg/util/helper/webstermethod.go`: seats are given one by one to the party
-with the greatest votes / (2 * seats + 1) in float64; among equals to the one with fewer seats, then
-by name, in an order that the uid of the resource chooses, so that the same cluster does not gain
-from every tie.
+Source: Karmada v1.18.2 `pkg/util/helper/webstermethod.go`. Each seat is given to the party with the
+greatest votes / (2 * seats + 1) in float64; among equals to the party with fewer seats, then by
+name. The uid of the resource determines the order of names, so that ties do not always favour the
+same cluster.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ def divide_seats(seats: int, votes: Mapping[str, int], uid: str) -> dict[str, in
     """Return the seats of each party, by name in ascending order.
 
     Args:
-        seats: how many there are; none are given when it is negative.
-        votes: of each party; not all of them 0.
-        uid: of the resource; its hash says which name wins a tie.
+        seats: number of seats; none are given if it is negative.
+        votes: votes of each party; not all of them 0.
+        uid: uid of the resource; its hash determines which name wins a tie.
     """
     given = _compute_sure_seats(seats, votes)
     names = sorted(votes, reverse=has_odd_hash(uid))
-    # Popped first: the greatest priority, then the fewest seats, then the first name.
+    # Order of the heap: greatest priority, then fewest seats, then first name.
     heap = [
         (-votes[name] / (2 * given[name] + 1), given[name], place, name)
         for place, name in enumerate(names)
@@ -42,11 +42,12 @@ def divide_seats(seats: int, votes: Mapping[str, int], uid: str) -> dict[str, in
 
 
 def _compute_sure_seats(seats: int, votes: Mapping[str, int]) -> dict[str, int]:
-    """Return seats that the method gives in any case, to spare the queue the many first ones.
+    """Return seats that the method gives in any case, so that the heap need not give them singly.
 
-    A seat number s + 1 of a party is given before every other whose votes / (2 * s + 1) is less.
-    At most sum(votes) / (2 * t) + parties / 2 seats have more than t, so with the t below these
-    are no more than there are; one a party fewer keeps clear of rounding.
+    Seat number s + 1 of a party has the priority votes / (2 * s + 1), and is given before all seats
+    of lower priority. At most sum(votes) / (2 * t) + parties / 2 seats have a priority greater than
+    t. With the t below these are at most `seats`, so all of them are given; one seat fewer for each
+    party compensates rounding.
     """
     slack = 2 * seats - len(votes)
     total = sum(votes.values())
@@ -59,7 +60,7 @@ def _compute_sure_seats(seats: int, votes: Mapping[str, int]) -> dict[str, int]:
 
 
 def has_odd_hash(uid: str) -> bool:
-    """Return whether FNV-1a of the uid is odd; an empty one counts as even."""
+    """Return whether FNV-1a of the uid is odd; an empty uid counts as even."""
     digest = _FNV_OFFSET
     for byte in uid.encode():
         digest = (digest ^ byte) * _FNV_PRIME & 0xFFFFFFFF
