@@ -1,1 +1,1 @@
-"""The loop of `karmada run`: asks estimators, decides, writes, waits for acknowledgements."""
+"""The loop of `karmada run`: ask estimators, decide, write, and wait for acknowledgements."""

@@ -1,9 +1,9 @@
-"""Waits until the watch has shown what was written.
+"""Wait until the watch has shown a write of this process.
 
-An API server begins a write with the object that its watch cache has. Where that does not know the
-write before yet it does everything twice, as the first try conflicts in etcd
-(`apiserver/pkg/storage/etcd3/store.go`, GuaranteedUpdate): with many bindings being written at once
-that is nearly every second patch. What a watch has brought, the cache knows.
+An API server starts a write with the object in its watch cache. If the cache does not have the
+previous write yet, the first attempt conflicts in etcd and the server repeats it
+(`apiserver/pkg/storage/etcd3/store.go`, GuaranteedUpdate). With many concurrent writes of bindings
+this happens with nearly every second patch. The cache has every change that a watch has shown.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 LIMIT_SECONDS: Final = 5.0
 LEAST_SECONDS: Final = 0.5
-"""How long a watch is waited for: less and less while it is further behind, as one that is cut is;
-then writes do without. With 64 bindings at once the least time holds no API server up."""
+"""Limits of the wait for a watch. The wait becomes shorter while a watch is late, for example after
+it is cut; after the wait the write is sent anyway. With 64 concurrent bindings the least time does
+not delay an API server noticeably."""
 
 
 class _AdaptiveTimeout:
-    """How long to wait, as it went with those who waited before."""
+    """The time to wait, adapted to the success of earlier waits."""
 
     def __init__(self) -> None:
         self.seconds = LIMIT_SECONDS
@@ -34,27 +35,27 @@ class _AdaptiveTimeout:
         self.seconds = min(2 * self.seconds, LIMIT_SECONDS)
 
     def record_timeout(self, seconds: float) -> None:
-        """Take in that somebody has waited so long; of those who did so at once one counts."""
+        """Halve the wait after a timeout; of several concurrent timeouts only one counts."""
         if seconds <= self.seconds:
             self.seconds = max(seconds / 2, LEAST_SECONDS)
 
 
 class WriteAcknowledgement:
-    """The versions of a binding that the watch brings while it is being written."""
+    """The versions of a binding that the watch shows while it is being written."""
 
     def __init__(self, patience: _AdaptiveTimeout) -> None:
-        """Begin with none."""
+        """Start without versions."""
         self._patience = patience
         self._versions: set[str] = set()
         self._news = asyncio.Event()
 
     def add_version(self, version: str) -> None:
-        """Note a version that was shown."""
+        """Record a version that the watch has shown."""
         self._versions.add(version)
         self._news.set()
 
     async def wait_for_version(self, version: str) -> None:
-        """Return when the version has been shown, or patience has ended."""
+        """Return when the watch has shown the version, or after the adaptive timeout."""
         limit_seconds = self._patience.seconds
         try:
             async with asyncio.timeout(limit_seconds):
@@ -68,21 +69,21 @@ class WriteAcknowledgement:
 
 
 class WriteAcknowledgements:
-    """What the watches of bindings show of those that are being written."""
+    """The acknowledgements of all bindings that are being written."""
 
     def __init__(self) -> None:
-        """Begin with nothing being written."""
+        """Start without bindings."""
         self._patience = _AdaptiveTimeout()
         self._by_uid: dict[str, WriteAcknowledgement] = {}
 
     @property
     def timeout_seconds(self) -> float:
-        """How long a watch is waited for now."""
+        """The present limit of the wait for a watch."""
         return self._patience.seconds
 
     @contextlib.contextmanager
     def track_written_binding(self, binding: objects.Binding) -> Iterator[WriteAcknowledgement]:
-        """Note what is shown of a binding, which nobody else writes meanwhile."""
+        """Record the versions of a binding that are shown; no other task may write it meanwhile."""
         echo = self._by_uid[binding.metadata.uid] = WriteAcknowledgement(self._patience)
         try:
             yield echo
@@ -92,11 +93,11 @@ class WriteAcknowledgements:
     def wrap_sink(
         self, sink: reflector.ReflectorSink[objects.Binding]
     ) -> reflector.ReflectorSink[objects.Binding]:
-        """Return a sink that hands everything on, and notes what is shown."""
+        """Return a sink that passes objects on and records their versions."""
         return _AcknowledgingSink(sink, self)
 
     def record_version(self, binding: objects.Binding) -> None:
-        """Note what a watch has shown."""
+        """Record a version that a watch has shown."""
         echo = self._by_uid.get(binding.metadata.uid)
         if echo is not None:
             echo.add_version(binding.metadata.resource_version)

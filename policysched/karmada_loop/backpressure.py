@@ -1,9 +1,9 @@
-"""Holds decisions back while events are far behind, so that a kill loses few of them.
+"""Delay new decisions while many events wait, so that a killed process loses few of them.
 
-What was written is kept by the API server; what is to be told of it waits here, and is lost with
-the process. karmada-scheduler drops what is over 1,000 (client-go, `tools/record/event.go`,
-maxQueuedEvents). Where events do not get on at all nothing is held back: no workload waits because
-nobody can be told of it.
+The API server keeps bindings that were written, but waiting events are lost with the process.
+karmada-scheduler drops events if more than 1,000 wait (client-go, `tools/record/event.go`,
+maxQueuedEvents). If no events can be written at all, decisions are not delayed: no workload waits
+only because its events cannot be written.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     from policysched import clock as clocks
 
 LIMIT: Final = 256
-"""So many events may wait, those of 128 bindings."""
+"""Number of events that may wait: those of 128 bindings."""
 
 PATIENCE_SECONDS: Final = 1.0
-"""After so long without any event getting written they do not get on."""
+"""If the number of waiting events reaches no new low for this time, decisions go on."""
 
 
 class EventBackpressure:
-    """Whether there is room for more to be told."""
+    """Determines whether decisions must wait for events."""
 
     def __init__(self, waiting: Callable[[], int], clock: clocks.Clock) -> None:
-        """Go by how many events are waiting."""
+        """Use `waiting`, which returns how many events wait to be written."""
         self._waiting = waiting
         self._clock = clock
         self._least: int | None = None
         self._since_seconds = 0.0
 
     def is_event_backlog_full(self) -> bool:
-        """Return whether nothing more is to be decided now."""
+        """Return whether no further decision may begin now."""
         waiting, now_seconds = self._waiting(), self._clock.monotonic_seconds()
         if waiting <= LIMIT:
             self._least = None

@@ -1,4 +1,4 @@
-"""Carries out what was decided about bindings: two patches, and what is told of them."""
+"""Write decisions about bindings: two patches, and an event."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _POLICY = client.CallRetryPolicy(timeout_seconds=15.0, max_attempts=3)
-"""A binding that cannot be written is tried again by the queue, which waits longer each time."""
+"""The queue retries a binding that cannot be written, with growing delays."""
 
 _NAMESPACE_TERMINATING = "NamespaceTerminating"
 _FORBIDDEN = 403
@@ -40,9 +40,9 @@ class BindingWriter:
         shown: acknowledgements.WriteAcknowledgements,
         clock: clocks.Clock,
     ) -> None:
-        """Write by `api` what `decisions` decides, and tell it how that went.
+        """Write the attempts of `decisions` by `api`, and report the outcome to `decisions`.
 
-        `shown` says what the watches show of it.
+        `shown` reports the versions that the watches have shown.
         """
         self._api = api
         self._decisions = decisions
@@ -50,10 +50,10 @@ class BindingWriter:
         self._clock = clock
 
     async def write_attempt(self, attempt: binding_scheduler.BindingAttempt) -> None:
-        """Write one attempt to its end."""
+        """Write one attempt and report its outcome."""
         try:
             is_retried = await self._write_once_needs_retry(attempt)
-        except errors.FencedWriteError:  # it is the next leader's to do
+        except errors.FencedWriteError:  # the next leader writes it
             self._decisions.abandon_attempt(attempt)
         except asyncio.CancelledError:
             self._decisions.abandon_attempt(attempt)
@@ -65,7 +65,7 @@ class BindingWriter:
             self._decisions.end_attempt(attempt, is_retried=is_retried)
 
     async def _write_once_needs_retry(self, attempt: binding_scheduler.BindingAttempt) -> bool:
-        """Return whether it has to be tried again."""
+        """Write an attempt; return whether it must be repeated."""
         decision = attempt.decision
         if decision is None:
             failure = await self._patch_status(
@@ -83,9 +83,9 @@ class BindingWriter:
             if newest is not None:
                 await echo.wait_for_version(newest.metadata.resource_version)
         current = self._decisions.get_current_binding(attempt)
-        if current is None:  # what has its name now is another object
+        if current is None:  # an object of the same name is another one
             return False
-        if newest is not None:  # others may have written conditions meanwhile
+        if newest is not None:  # other writers may have changed conditions meanwhile
             newest = msgspec.structs.replace(newest, status=current.status)
         patch = self._make_status_patch(attempt, decision, verdict, newest)
         last = await self._patch_status(attempt, patch)
@@ -96,7 +96,7 @@ class BindingWriter:
     async def _write_clusters(
         self, attempt: binding_scheduler.BindingAttempt
     ) -> tuple[objects.Binding | None, attempt_outcomes.WriteFailure | None]:
-        """Return the binding as it is now, if that is known, and what went wrong."""
+        """Write the clusters; return the binding after it, if known, and the failure."""
         if attempt.targets is None:
             return None, None
         return await self._send_merge_patch(
@@ -110,7 +110,7 @@ class BindingWriter:
         verdict: attempt_outcomes.AttemptOutcome,
         newest: objects.Binding | None,
     ) -> patches.Patch:
-        """Return the patch of the status: what became of it, and by which term of affinities."""
+        """Return the patch of the status: the outcome, and the affinity term."""
         binding, now = attempt.binding, status_patch.format_time(self._clock.now())
         generation = self._decisions.find_generation_to_confirm(attempt, newest, now)
         patch = patches.make_condition_patch(
@@ -131,7 +131,7 @@ class BindingWriter:
     async def _send_merge_patch(
         self, attempt: binding_scheduler.BindingAttempt, patch: patches.Patch, subresource: str = ""
     ) -> tuple[objects.Binding | None, attempt_outcomes.WriteFailure | None]:
-        """Send a merge patch, unless it is empty; return the answer, or what went wrong."""
+        """Send a merge patch, unless it is empty; return the new binding, or the failure."""
         if not patch:
             return None, None
         binding, body = attempt.binding, msgspec.json.encode(patch)

@@ -1,7 +1,8 @@
-"""Where the estimator of a member cluster is.
+"""Find the address of the estimator of a member cluster.
 
-Its Service is in the host cluster, whose API server is not the one that we speak to; so its name is
-composed, unless the Karmada API server has a Service of this name that points elsewhere.
+Its Service is in the host cluster, which has another API server than Karmada's. Therefore the host
+name is composed, unless the Karmada API server has a Service of this name that refers to an
+external name.
 
 Source: Karmada v1.18.2 `pkg/estimator/client/service.go`.
 """
@@ -25,7 +26,7 @@ _EXTERNAL_NAME = "ExternalName"
 
 
 class EstimatorAddressError(errors.RemoteError):
-    """It cannot be said where the estimator is."""
+    """The address of the estimator cannot be determined."""
 
 
 class _ServicePort(wire.WireStruct, frozen=True):
@@ -50,7 +51,7 @@ async def find_estimator_addresses(
     """Return hosts and ports to try in turn.
 
     Raises:
-        AddressError: the Service is none that can be followed, or cannot be read.
+        EstimatorAddressError: the Service cannot be used, or cannot be read.
     """
     name, namespace = f"{said.service_prefix}-{cluster}", said.service_namespace
     try:

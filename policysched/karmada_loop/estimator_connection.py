@@ -1,8 +1,8 @@
-"""A connection to one server of gRPC, and unary calls over it: bytes out, bytes in.
+"""A connection to one gRPC server, and unary calls over it: bytes out, bytes in.
 
-By grpclib and not by grpcio, which cannot leave a certificate unverified as karmada-scheduler can
-be told to, and which brings a runtime of its own beside the event loop. A call takes half as much
-CPU again.
+Uses grpclib instead of grpcio. grpcio cannot skip the verification of certificates, which
+karmada-scheduler has an option for, and it runs a second runtime beside the event loop. A call by
+grpclib takes half as much CPU again.
 
 Source: Karmada v1.18.2 `pkg/util/grpcconnection/config.go`.
 """
@@ -26,17 +26,17 @@ _MAX_TEXT_LENGTH = 300
 
 
 class EstimatorCallError(errors.RemoteError):
-    """There is no connection, or no answer that is one."""
+    """The connection failed, or there is no usable answer."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EstimatorTls:
-    """How connections are encrypted, and who is believed.
+    """Encryption of connections, and verification of servers.
 
     Attributes:
-        ca_file: certificates of those who vouch for servers.
-        cert_file, key_file: what we show; nothing if one of both is not given.
-        is_verified: whether servers have to be vouched for.
+        ca_file: certificates of the authorities of servers.
+        cert_file, key_file: the client certificate; not used unless both are given.
+        is_verified: whether to verify the certificates of servers.
     """
 
     ca_file: str = ""
@@ -45,7 +45,7 @@ class EstimatorTls:
     is_verified: bool = True
 
     def make_ssl_context(self) -> ssl.SSLContext | None:
-        """Return what makes encrypted connections, None where they are not to be encrypted.
+        """Return the context of encrypted connections, None for unencrypted ones.
 
         Raises:
             InputError: a file cannot be used.
@@ -61,7 +61,7 @@ class EstimatorTls:
         if self.ca_file:
             try:
                 context.load_verify_locations(self.ca_file)
-            except OSError as error:  # ssl.SSLError is one
+            except OSError as error:  # includes ssl.SSLError
                 raise _make_unusable_file_error(self.ca_file, error) from error
         if self.cert_file and self.key_file:
             try:
@@ -74,19 +74,19 @@ class EstimatorTls:
 
 
 class EstimatorConnection:
-    """A connection that is made again when it is lost."""
+    """A connection that is opened again after it is lost."""
 
     def __init__(self, host: str, port: int, tls: ssl.SSLContext | None) -> None:
-        """Connect with the first call, or with `open`."""
+        """Connect on the first call, or by `open_connection`."""
         self._where = (host, port, tls)
         self._channel = self._make_channel()
         self._left: set[client.Channel] = set()
 
     async def open_connection(self, limit_seconds: float) -> None:
-        """Connect.
+        """Connect to the server.
 
         Raises:
-            CallError: that is not possible, or not in time.
+            EstimatorCallError: the connection failed, or took too long.
         """
         try:
             async with asyncio.timeout(limit_seconds):
@@ -97,10 +97,10 @@ class EstimatorConnection:
     async def call_estimator(
         self, method: str, request: bytes, metadata: Mapping[str, str], limit_seconds: float
     ) -> bytes:
-        """Return the answer to a call.
+        """Send a call and return its answer.
 
         Raises:
-            CallError: there is none in time, or none that is understood.
+            EstimatorCallError: there is no answer in time, or no usable one.
         """
         channel = self._channel
         unary = client.UnaryUnaryMethod(channel, method, bytes, bytes)
@@ -115,15 +115,15 @@ class EstimatorConnection:
         return answer
 
     def close(self) -> None:
-        """Close it; calls that are under way fail."""
+        """Close the connection; calls in progress fail."""
         for channel in (self._channel, *self._left):
             channel.close()
         self._left.clear()
 
     def _abandon_channel(self, channel: client.Channel, limit_seconds: float) -> None:
-        """Let the next call connect anew: who answered late may be gone without a word.
+        """Open a new connection for the next call, because a late server may be lost.
 
-        Other calls over the old connection have as long as they may take.
+        Other calls over the old connection may continue for `limit_seconds`.
         """
         if self._channel is not channel:
             return
@@ -139,13 +139,13 @@ class EstimatorConnection:
     def _make_channel(self) -> client.Channel:
         host, port, tls = self._where
         channel = client.Channel(host, port, codec=_BytesCodec(), ssl=tls)
-        # Else a header that is not ASCII is an error that nobody catches.
+        # Otherwise a header that is not ASCII raises an error that grpclib does not catch.
         channel._h2_config.header_encoding = "latin-1"  # noqa: SLF001 - there is no option for it
         return channel
 
 
 class _BytesCodec(base.CodecBase):
-    """Messages are made and read elsewhere."""
+    """Passes bytes through: messages are encoded and decoded elsewhere."""
 
     __content_subtype__ = "proto"
 
@@ -157,7 +157,7 @@ class _BytesCodec(base.CodecBase):
 
 
 def _refuse_password() -> str:
-    raise ValueError("the key is encrypted")  # OpenSSL would ask at the terminal
+    raise ValueError("the key is encrypted")  # OpenSSL would prompt at the terminal
 
 
 def _make_unusable_file_error(name: str, error: Exception) -> errors.InputError:
@@ -166,7 +166,7 @@ def _make_unusable_file_error(name: str, error: Exception) -> errors.InputError:
 
 
 def _describe_call_failure(error: Exception) -> str:
-    """Return what went wrong in a few words of one line."""
+    """Return the cause of a failed call in a short line."""
     if isinstance(error, TimeoutError):
         return "no answer in time"
     if isinstance(error, exceptions.GRPCError):

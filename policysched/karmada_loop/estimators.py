@@ -1,4 +1,4 @@
-"""The estimators of member clusters: connections that are kept, and questions to all at once.
+"""The estimators of member clusters: lasting connections, and questions to all of them at once.
 
 Source: Karmada v1.18.2 `pkg/scheduler/scheduler.go` (`reconcileEstimatorConnection`),
 `pkg/estimator/client/accurate.go`, `cache.go`.
@@ -33,21 +33,21 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _CONNECT_SECONDS = 5.0
-"""For each address, as Karmada waits."""
+"""Timeout of the connection to one address, as in Karmada."""
 _AGAIN = backoff.Backoff(first_seconds=1.0, max_seconds=30.0)
 _PULL = "Pull"
 
 
 class Estimators:
-    """One connection for each cluster, from when it could first be made until the cluster goes."""
+    """One connection for each cluster, from the first success until the cluster is removed."""
 
     def __init__(
         self, said: options.EstimatorOptions, api: client.ApiClient, rng: random.Random
     ) -> None:
-        """Find estimators as `said`, by Services that `api` may know.
+        """Find estimators by the options `said`, and by Services that `api` may have.
 
         Raises:
-            InputError: a file of a certificate cannot be used.
+            InputError: a certificate file cannot be used.
         """
         self._said = said
         self._api = api
@@ -68,11 +68,11 @@ class Estimators:
     def wrap_sink(
         self, sink: reflector.ReflectorSink[objects.Cluster]
     ) -> reflector.ReflectorSink[objects.Cluster]:
-        """Return a sink that tells of clusters here, too."""
+        """Return a sink that also adds and removes the estimators of clusters."""
         return _ConnectingSink(sink, self)
 
     def add_estimator(self, cluster: objects.Cluster) -> None:
-        """Have a connection to the estimator of the cluster, if it may have one."""
+        """Connect to the estimator of the cluster, unless clusters of its mode have none."""
         name = cluster.metadata.name
         is_pulled = cluster.spec.sync_mode == _PULL
         if name not in self._wanted and (self._said.with_pull_clusters or not is_pulled):
@@ -80,19 +80,19 @@ class Estimators:
             self._changed.set()
 
     def keep_only_estimators(self, names: Iterable[str]) -> None:
-        """Leave the estimators of all other clusters."""
+        """Disconnect from the estimators of all other clusters."""
         gone = self._wanted.difference(names)
         if gone:
             self._wanted -= gone
             self._changed.set()
 
     def drop_estimator(self, name: str) -> None:
-        """Leave the estimator of a cluster."""
+        """Disconnect from the estimator of a cluster."""
         self._wanted.discard(name)
         self._changed.set()
 
     async def run(self) -> None:
-        """Keep connections to the estimators that are wanted."""
+        """Keep connections to the estimators of all added clusters."""
         connecting: dict[str, asyncio.Task[None]] = {}
         try:
             async with asyncio.TaskGroup() as group:
@@ -109,14 +109,14 @@ class Estimators:
                 self._close_estimator_connection(name)
 
     async def wait_until_estimators_tried(self) -> None:
-        """Wait until each one that is wanted has been connected to, or has failed once."""
+        """Wait until the first connection to each estimator has succeeded or failed."""
         while not self._wanted <= self._tried:
             self._progress.clear()
             await self._progress.wait()
 
     def _close_estimator_connection(self, name: str) -> None:
         self._tried.discard(name)
-        self._progress.set()  # nobody waits for it any more
+        self._progress.set()  # wake a caller that waits for this estimator
         self._problems.pop(name, None)
         known = self._connections.pop(name, None)
         if known is not None:
@@ -142,10 +142,10 @@ class Estimators:
     async def _connect_to_first_address(
         self, addresses: Sequence[tuple[str, int]]
     ) -> estimator_connection.EstimatorConnection:
-        """Return a connection to the first address that takes one.
+        """Return a connection to the first address that accepts one.
 
         Raises:
-            CallError: none does.
+            EstimatorCallError: none does.
         """
         problems = []
         for host, port in addresses:
@@ -165,7 +165,7 @@ class Estimators:
     # --- questions -----------------------------------------------------------------------------
 
     async def ask_estimators(self, question: estimates.EstimateRequest) -> estimates.Answers:
-        """Return the answers; where one is None, others may be missing: they do not matter then."""
+        """Return the answers; if one is None, others may be missing, and none is used."""
         unconnected = [name for name in question.clusters if name not in self._connections]
         if unconnected:
             return dict.fromkeys(unconnected)
@@ -206,10 +206,10 @@ class Estimators:
         self._log_estimator_problem(name, "")
         return count
 
-    # --- telling -------------------------------------------------------------------------------
+    # --- reports -------------------------------------------------------------------------------
 
     def _log_estimator_problem(self, name: str, problem: str) -> None:
-        """Say what is wrong with an estimator once, and once that it is well again."""
+        """Log a problem of an estimator once, and once its recovery."""
         before = self._problems.get(name)
         if problem == before:
             return
@@ -221,7 +221,7 @@ class Estimators:
             _log.info("the estimator answers %s", logs.make_log_fields(cluster=name))
 
     def collect_metrics(self) -> Iterable[core.Metric]:
-        """Yield how many estimators there are, and how calls to them ended."""
+        """Yield the number of estimators, and the number of calls by result."""
         known = core.GaugeMetricFamily(
             "policysched_karmada_estimators",
             "Estimators of member clusters, by whether there is a connection.",
@@ -243,7 +243,7 @@ class Estimators:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _EstimatorCall:
-    """What all estimators are asked."""
+    """The common part of the calls to all estimators."""
 
     method: str
     about: bytes
@@ -263,11 +263,11 @@ class _EstimatorCall:
 
 
 class _NoEstimateError(Exception):
-    """An estimator does not answer; it ends the other calls, whose answers do not matter now."""
+    """An estimator has no answer; ends the other calls, because their answers are not used then."""
 
 
 class _ConnectingSink:
-    """Hands clusters on, and has connections follow them."""
+    """Passes clusters on, and adds or removes their estimators."""
 
     def __init__(self, sink: reflector.ReflectorSink[objects.Cluster], known: Estimators) -> None:
         self._sink = sink
@@ -289,6 +289,6 @@ class _ConnectingSink:
 
 
 def _format_object_header(resource: objects.ObjectReference) -> str:
-    """Return what the log of the estimator calls the question, as headers can have it."""
+    """Return the name of the resource in the estimator's log, as an ASCII header."""
     text = f"kind={resource.kind}, name={resource.namespace}/{resource.name}"
     return "".join(each if " " <= each <= "~" else "?" for each in text)

@@ -1,4 +1,4 @@
-"""Events about bindings, each about the resource template, too."""
+"""Events about bindings, each repeated for the resource template."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _FLUSH_SECONDS = 5.0
 
 
 class ApiBindingEventRecorder:
-    """Records events; see `karmada.scheduler.scheduling.BindingEventRecorder`."""
+    """Records events; see `karmada.scheduler.binding_scheduler.BindingEventRecorder`."""
 
     def __init__(self, recorder: event_recorders.ObjectEventRecorder) -> None:
-        """Write by `recorder`."""
+        """Record events by `recorder`."""
         self._recorder = recorder
 
     def record(self, binding: objects.Binding, event_type: str, reason: str, note: str) -> None:
-        """Queue an event about the binding, and one about what it is of."""
+        """Queue an event about the binding, and one about its resource template."""
         for about in (
             _make_binding_reference(binding),
             _make_template_reference(binding.spec.resource),
@@ -55,7 +55,7 @@ def _make_template_reference(resource: objects.ObjectReference) -> event_series.
 
 
 async def flush_binding_events(recorder: event_recorder.ApiEventRecorder) -> None:
-    """Let what was decided be told, as far as the API server takes it in time."""
+    """Write pending events within a timeout; log a warning if some remain."""
     try:
         async with asyncio.timeout(_FLUSH_SECONDS):
             await recorder.flush()

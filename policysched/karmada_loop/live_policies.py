@@ -1,7 +1,7 @@
-"""The cluster policies that a running scheduler goes by, and the samples that they read.
+"""The cluster policies of a running scheduler, and the samples of their metrics.
 
-Neither samples nor another version move a binding that has its clusters: Karmada's triggers do.
-What had no success is tried again when policies let it do more than they did then.
+New samples and new versions do not move a binding that has its clusters; only Karmada's triggers
+do. A binding without success is retried when policies permit it more than at its last attempt.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ if TYPE_CHECKING:
 _log = logging.getLogger("policysched")
 
 _LOOK_SECONDS = 1.0
-"""How late a binding may be tried again after a sample grew old; looks come no faster."""
+"""Maximum delay of a retry after a sample becomes stale, and minimum period of checks."""
 _LOOK_SHARE = 0.1
-"""How much of the time may be spent on looks, where very many bindings wait."""
+"""Maximum share of the time for checks, if very many bindings wait."""
 _BINDINGS_AT_ONCE = 64
-"""So many are looked at before decisions go on."""
+"""Number of bindings that are checked before other tasks run."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClusterPolicyConsumers:
-    """What goes by cluster policies.
+    """The users of cluster policies.
 
     Attributes:
-        algorithm: decides, without policies.
-        decisions: are made by it.
+        algorithm: the algorithm without policies.
+        decisions: uses the algorithm with the present policies.
         handlers: queue bindings.
-        pausing: decides nothing while the first samples are asked for.
+        pausing: makes no decisions while the first samples are queried.
     """
 
     algorithm: algorithm.BindingAlgorithm
@@ -61,12 +61,12 @@ class ClusterPolicyConsumers:
 
 
 class LiveClusterPolicies:
-    """Hands cluster policies to the loop and to the source of metrics, always to both.
+    """Passes cluster policies to the loop and to the source of metrics, always the same to both.
 
     Attributes:
-        policy_set: what `current` is made of.
+        policy_set: the origin of `current`.
         current: the cluster policies in use, None for none.
-        rows: the clusters and their samples, whatever the version.
+        rows: the clusters and their samples, which outlive versions.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class LiveClusterPolicies:
         clock: clocks.Clock,
         rows: cluster_rows.ClusterRows,
     ) -> None:
-        """Start without policies; call `use` before anything else."""
+        """Start without policies; call `use_version` before anything else."""
         self.policy_set: policy_sets.PolicySet
         self.current: cluster_policies.ClusterPolicies | None = None
         self.rows = rows
@@ -92,10 +92,10 @@ class LiveClusterPolicies:
     def use_version(
         self, policy_set: policy_sets.PolicySet, found: cluster_policies.ClusterPolicies | None
     ) -> None:
-        """Go by these cluster policies from the next binding on.
+        """Use these cluster policies from the next binding on.
 
         Raises:
-            ConfigurationError: a metric cannot be had; then nothing has changed.
+            ConfigurationError: a metric cannot be queried; then nothing has changed.
         """
         if found is None:
             _log.warning("the policies have no cluster policy in force for this scheduler")
@@ -119,14 +119,14 @@ class LiveClusterPolicies:
         self._requeue_bindings(list(self._refused), event_handlers.POLICIES_CHANGED)
 
     async def wait_for_metrics(self, news: asyncio.Event | None = None) -> None:
-        """Decide nothing until new metrics have been asked once, for some seconds at most."""
+        """Make no decisions until new metrics have been queried once, for some seconds at most."""
         if self._metrics is not None:
             await metrics_source.pause_for_first_samples(self._metrics, self._loop.pausing, news)
 
     # --- samples ----------------------------------------------------------------------------------
 
     async def follow_metrics(self, clusters: ClusterMetricTargets) -> NoReturn:
-        """Take what the source brings until cancelled."""
+        """Take the samples of the source until cancelled."""
         if self._metrics is not None:
             await self._metrics.run(self.refresh_samples, clusters, self.backfill_samples)
         while True:
@@ -140,24 +140,24 @@ class LiveClusterPolicies:
         self._news.set()
 
     def backfill_samples(self, history: Mapping[str, metric_windows.OlderSamples]) -> None:
-        """Take in older samples, for windows, by metric."""
+        """Add older samples, for windows, by metric."""
         self._update_cluster_rows()
         for metric, older in history.items():
             self.rows.backfill_samples(metric, older)
         self._news.set()
 
     def _update_cluster_rows(self) -> None:
-        """Let samples be of the clusters that there are now, and not of those seen last."""
+        """Update the rows to the present clusters before their samples."""
         self.rows.update_snapshot(self._store.get_cluster_snapshot())
 
     def make_metric_readers(self) -> tuple[readings.MetricReader, ...]:
-        """Return what tells people of the metrics that rules read now."""
+        """Return the readers of the metrics that rules read now."""
         return self.current.metric_readers if self.current is not None else ()
 
     # --- bindings without success -----------------------------------------------------------------
 
     async def retry_bindings(self) -> NoReturn:
-        """Try bindings again when samples or the time let them do more."""
+        """Retry bindings when samples or the time permit them more clusters."""
         while True:
             due = self._find_next_change()
             is_news = await self._wait_for_change(_LOOK_SECONDS)
@@ -220,7 +220,7 @@ class LiveClusterPolicies:
     def _note_refused_binding(
         self, binding: objects.Binding, decision: binding_decision.BindingDecision
     ) -> None:
-        """Remember what policies let a binding do that had no success."""
+        """Remember the permitted clusters of a failed binding; forget those of a placed one."""
         if not isinstance(decision.result, errors.PlacementFailure):
             self._refused.pop(binding.key, None)
         else:
@@ -234,7 +234,7 @@ class LiveClusterPolicies:
     def _find_permitted_clusters(
         self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot
     ) -> permitted_clusters.PermittedClusters | None:
-        """Return what policies let a binding do now, None where there are none."""
+        """Return the clusters that policies permit now, None without policies or after a bug."""
         if self.current is None:
             return None
         try:
@@ -249,10 +249,10 @@ class LiveClusterPolicies:
 
 
 class ClusterMetricTargets:
-    """The clusters as what samples are joined with: by their names, as nodes are by theirs."""
+    """The clusters that samples are joined with, by name, as nodes are."""
 
     def __init__(self, synced: asyncio.Event, known: store.ControlPlaneStore) -> None:
-        """Follow `known`, complete once `synced` is set."""
+        """Return the clusters of `known`, complete once `synced` is set."""
         self._synced = synced
         self._known = known
 
@@ -261,7 +261,7 @@ class ClusterMetricTargets:
         await self._synced.wait()
 
     def current(self) -> list[node_objects.Node]:
-        """Return the clusters that there are now."""
+        """Return the present clusters, as nodes."""
         return [
             cluster_rows.convert_cluster_to_node(each)
             for each in self._known.get_cluster_snapshot().clusters

@@ -1,4 +1,4 @@
-"""The loop: bindings are decided one after the other, while earlier ones are being written."""
+"""The scheduling loop: decide bindings one by one while earlier ones are being written."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from policysched.karmada_loop import binding_writer
 
 Ask: TypeAlias = "Callable[[estimates.EstimateRequest], Awaitable[estimates.Answers]]"
-"""Asks the estimators of clusters; it never fails, and ends in time."""
+"""Asks the estimators of clusters; it never raises, and ends within a timeout."""
 
 
 _LOOK_SECONDS = 0.05
-"""How often to look whether decisions are still held back."""
+"""Period of checks whether decisions are still held back."""
 
 
 def _is_never_held_back() -> bool:
@@ -34,13 +34,13 @@ async def _answer_without_estimators(question: estimates.EstimateRequest) -> est
 
 
 class BindingSchedulingLoop:
-    """Schedules bindings; see `leadership.terms.StoppableLoop`.
+    """Schedules bindings; see `leadership.runner.StoppableLoop`.
 
     Attributes:
-        ask: asks the estimators of clusters, where decisions have questions to them.
-        is_held_back: while it says so nothing more is decided.
-        steps: how often something was begun or has ended.
-        is_running: whether `run` is at work.
+        ask: asks the estimators of clusters if a decision needs them.
+        is_held_back: while it returns True, no further attempt begins.
+        steps: number of starts and ends of tasks.
+        is_running: whether `run` is active.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class BindingSchedulingLoop:
         *,
         writes_at_once: int,
     ) -> None:
-        """Do what `handlers` have queued; `awake` is set when there is something to do."""
+        """Schedule the bindings queued by `handlers`; `awake` is set when there is work."""
         self._decisions = decisions
         self._handlers = handlers
         self._writer = writer
@@ -73,11 +73,11 @@ class BindingSchedulingLoop:
 
     @property
     def has_too_much_in_flight(self) -> bool:
-        """Whether nothing more is begun before something is written, or answered."""
+        """Whether no attempt may begin before another one is written or answered."""
         return len(self._tasks) >= self._writes_at_once
 
     async def run(self) -> None:
-        """Schedule until `stop` is called; after that it may be run again."""
+        """Schedule until `stop` is called; may be called again after that."""
         self._is_stopping = False
         self._decisions.requeue_all_bindings()
         self.is_running = True
@@ -92,7 +92,7 @@ class BindingSchedulingLoop:
             self._decisions.stop_queueing()
 
     def _run_one_step(self) -> bool:
-        """Do one thing; False where there is nothing to do now."""
+        """Do one piece of work; return False if there is none now."""
         if self._handlers.process_oldest_cluster_change():
             return True
         if self._pauses:
@@ -109,7 +109,7 @@ class BindingSchedulingLoop:
         return True
 
     def _start_attempt_task(self, attempt: binding_scheduler.BindingAttempt) -> None:
-        """Have it written, or what it waits for asked."""
+        """Write the attempt, or ask the estimators that it waits for."""
         self.steps += 1
         if attempt.question is None:
             work = self._writer.write_attempt(attempt)
@@ -122,7 +122,7 @@ class BindingSchedulingLoop:
     async def _ask_estimators(
         self, attempt: binding_scheduler.BindingAttempt, question: estimates.EstimateRequest
     ) -> None:
-        """Ask; the answers are for the next step, so that only steps decide."""
+        """Ask estimators, and pass the answers to the next step: only steps decide."""
         try:
             answers = await self.ask(question)
         except asyncio.CancelledError:
@@ -136,14 +136,14 @@ class BindingSchedulingLoop:
         self._awake.set()
 
     async def _wait_for_work(self) -> None:
-        """Wait until something happens, or a pause ends."""
+        """Wait until there is news or the next timer."""
         self._awake.clear()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._compute_wait_seconds()):
                 await self._awake.wait()
 
     def _compute_wait_seconds(self) -> float | None:
-        """Return after how long there may be something to do of itself, None for never."""
+        """Return after how long to check for work again, None to wait for events only."""
         if self.has_too_much_in_flight or self._pauses:
             return None
         if self.is_held_back():
@@ -154,16 +154,16 @@ class BindingSchedulingLoop:
         return max(0.0, due_seconds - self._clock.monotonic_seconds())
 
     def pause(self) -> None:
-        """Decide nothing until as many `resume`; what was begun goes on."""
+        """Make no decisions until each pause has its `resume`; begun attempts continue."""
         self._pauses += 1
 
     def resume(self) -> None:
-        """Decide again, if this was the last pause."""
+        """End one pause; decisions go on after the last one."""
         self._pauses -= 1
         self._awake.set()
 
     async def stop(self, grace_seconds: float = 5.0) -> bool:
-        """End `run`; return whether everything that was begun has been written."""
+        """End `run`; return whether all attempts in progress have been written."""
         self._is_stopping = True
         self._awake.set()
         is_done = await shutdown.finish_tasks(self._tasks, grace_seconds)

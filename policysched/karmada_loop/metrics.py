@@ -1,4 +1,4 @@
-"""What `karmada run` tells of itself: metrics under Karmada's names."""
+"""Metrics of `karmada run`, with Karmada's names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PREFIX = "karmada_scheduler_"
 def collect_binding_metrics(
     measured: measurements.BindingMeasurements, handlers: event_handlers.BindingEventHandlers
 ) -> Iterable[core.Metric]:
-    """Yield everything about bindings, as it is now."""
+    """Yield the present values of all metrics of bindings."""
     attempts = core.CounterMetricFamily(
         f"{_PREFIX}schedule_attempts",
         "Attempts to schedule bindings, by how they ended.",
@@ -68,7 +68,7 @@ def _collect_durations(measured: measurements.BindingMeasurements) -> Iterable[c
 
 
 def collect_build_info() -> Iterable[core.Metric]:
-    """Yield Karmada's metric of which program this is; what is Go's alone is empty."""
+    """Yield Karmada's metric of the build; labels that only apply to Go are empty."""
     labels = {
         "git_version": f"v{policysched.__version__}",
         "git_commit": "",

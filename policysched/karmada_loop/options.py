@@ -1,4 +1,4 @@
-"""What `karmada run` is started with."""
+"""The options of `karmada run`."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ DEFAULT_SCHEDULER = "default-scheduler"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EstimatorOptions:
-    """How to find the estimators of member clusters, and how to ask them.
+    """How to find and call the estimators of member clusters.
 
     Attributes:
-        timeout_seconds: for all answers about a binding together; with 0 nobody is asked.
-        service_namespace: where their Services are.
-        service_prefix: what stands before the name of the cluster in the name of its Service.
-        port: of the Services.
+        timeout_seconds: limit for all answers about a binding; 0 means that no estimator is asked.
+        service_namespace: namespace of their Services.
+        service_prefix: prefix of the name of a Service, before the name of the cluster.
+        port: port of the Services.
         with_pull_clusters: whether clusters in pull mode have estimators.
-        ca_file: certificates of those who vouch for estimators; "" for no encryption.
-        cert_file, key_file: what we show.
-        is_verified: whether estimators have to be vouched for.
+        ca_file: certificates of the authorities of estimators; without it, connections are
+            encrypted only if `is_verified` is False.
+        cert_file, key_file: the client certificate.
+        is_verified: whether to verify the certificates of estimators.
     """
 
     timeout_seconds: float = 3.0
@@ -44,21 +45,21 @@ class EstimatorOptions:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class KarmadaSchedulerOptions:
-    """Options of the command line; defaults are those of karmada-scheduler v1.18.2.
+    """Options of the command line; the defaults are those of karmada-scheduler v1.18.2.
 
     Attributes:
-        kubeconfig: a path, None for the usual places.
-        context: a context of it, None for the current one.
+        kubeconfig: a path, None for the default locations.
+        context: a context of the kubeconfig, None for the current one.
         master: address of the API server, None for that of the kubeconfig.
-        scheduler_name: whose bindings are scheduled.
-        election: whether and how a leader is elected.
-        qps, burst: limit of requests, of writes and of events each; None for no limit.
-        retry: how long failures wait.
+        scheduler_name: the scheduler name whose bindings are scheduled.
+        election: the configuration of leader election.
+        qps, burst: limit of requests, for writes and for events separately; None for no limit.
+        retry: delays after failures.
         writes_at_once: how many bindings may be between decision and last write.
-        metrics_address, health_address: where to serve these, None for nowhere.
-        configuration: says where policies and their metrics come from, and nothing else.
-        metrics_file: values of metrics, instead of a server.
-        estimators: how to ask those of member clusters; None for not at all.
+        metrics_address, health_address: listen addresses, None for no server.
+        configuration: sources of policies and of their metrics; other fields are not used.
+        metrics_file: a file with values of metrics, instead of a server.
+        estimators: how to call estimators of member clusters; None to call none.
         by_priority: whether bindings of higher priority come first.
     """
 
@@ -84,6 +85,6 @@ class KarmadaSchedulerOptions:
 
     @property
     def has_policies(self) -> bool:
-        """Whether policies are to be followed."""
+        """Whether policies are configured."""
         said = self.configuration.policies
         return bool(said.paths or said.config_map)
